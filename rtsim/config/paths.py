@@ -1,0 +1,40 @@
+"""Where the shipped configs are: inside an installed package, or beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+
+
+def configs_root() -> Path:
+    """Folder that holds models/, labs/, runs/ and subjects/ of this installation."""
+    package = Path(__file__).resolve().parents[1]
+    for candidate in (package / "configs", package.parent / "configs"):
+        if (candidate / "models").is_dir():
+            return candidate
+    raise ConfigError(
+        "the shipped configs are missing", where=str(package), remedy="reinstall rtsim from a complete wheel"
+    )
+
+
+def find_config(name: str, folder: str) -> Path:
+    """Path of a config given as a file path, or by the name of a shipped one in `folder`."""
+    path = Path(name)
+    if path.suffix == ".toml":
+        if path.is_file():
+            return path
+        raise ConfigError(f"no such file {name!r}", where="config", remedy=shipped_remedy(folder))
+    path = configs_root() / folder / f"{name}.toml"
+    if path.is_file():
+        return path
+    raise ConfigError(f"no config named {name!r} in {folder}/", where="config", remedy=shipped_remedy(folder))
+
+
+def shipped_names(folder: str) -> list[str]:
+    """Names of the shipped configs of one kind."""
+    return sorted(path.stem for path in (configs_root() / folder).glob("*.toml"))
+
+
+def shipped_remedy(folder: str) -> str:
+    return f"give a path to a .toml file or one of the shipped names: {', '.join(shipped_names(folder))}"
