@@ -1,0 +1,84 @@
+"""The one place that compiles: the decorator of every kernel, and where its machine code is kept.
+
+Numba keys its cache on one file's time stamp, so a change in a helper module leaves its callers
+stale, and bounds checking reuses unchecked code. The cache folder is therefore named by a hash of
+all kernel sources and of every flag that changes the code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config as numba_config
+from numba.misc.appdirs import AppDirs
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
+# fastmath=True would delete the isfinite guards; these two flags keep them.
+FAST = {"reassoc", "contract"}
+
+
+def source_hash() -> str:
+    """Hash of all kernel sources, compiler versions and code flags: the name of the cache folder."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    digest.update(f"{numba.__version__} {sys.version_info[:3]}".encode())
+    for flag in CODE_FLAGS:
+        digest.update(f"{flag}={os.environ.get(flag, '')}".encode())
+    return digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    """Folder that holds one sub-folder per state of the kernels (NUMBA_CACHE_DIR overrides it)."""
+    base = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(base if base else AppDirs(appname="rtsim", appauthor=False).user_cache_dir) / "kernels"
+
+
+def cache_folder() -> Path:
+    """Folder of the machine code of these very sources."""
+    return cache_root() / _HASH
+
+
+_HASH = source_hash()
+_COMPILED: list[Any] = []
+
+
+def njit(function: Function) -> Function:
+    """Compile a kernel: cached, without the interpreter lock, IEEE guards kept, numpy error model."""
+    former = numba_config.CACHE_DIR
+    # Set only while Numba looks for the cache folder, so that other users of Numba keep theirs.
+    numba_config.CACHE_DIR = str(cache_folder())
+    try:
+        compiled = numba.njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")(function)
+    finally:
+        numba_config.CACHE_DIR = former
+    _COMPILED.append(compiled)
+    return compiled
+
+
+def freeze_compilation() -> None:
+    """Forbid further compilation: an argument of a new type becomes a TypeError instead of a stall."""
+    for compiled in _COMPILED:
+        if getattr(compiled, "signatures", None):
+            compiled.disable_compile()
+
+
+def allow_compilation() -> None:
+    """Permit compilation again (tests and benches that change argument types)."""
+    for compiled in _COMPILED:
+        if hasattr(compiled, "disable_compile"):
+            compiled.disable_compile(False)
+
+
+def n_compiled() -> int:
+    """Number of compiled specialisations in this process: constant after warm-up."""
+    return sum(len(getattr(compiled, "signatures", ())) for compiled in _COMPILED)

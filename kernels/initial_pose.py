@@ -1,0 +1,180 @@
+"""A first pose from scratch: each body fitted to its own markers, then read off as joint coordinates.
+
+The rigid fit is Horn's (1987, J. Opt. Soc. Am. A 4, 629-642): the unit quaternion is the dominant
+eigenvector of a symmetric 4 x 4 matrix, found by cyclic Jacobi rotations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.rotation import multiply, quaternion_to_matrix, rotate
+from kernels.tree import FREE, joint_coordinates, pose
+
+
+class FitWork(NamedTuple):
+    """Working space of the fit."""
+
+    K: np.ndarray  # (4, 4)
+    V: np.ndarray  # (4, 4)
+    matrices: np.ndarray  # (5, 3, 3)
+    vectors: np.ndarray  # (4, 3)
+    quaternion: np.ndarray  # (4,)
+
+
+def new_fit_work() -> FitWork:
+    """Allocate a FitWork."""
+    return FitWork(np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((5, 3, 3)), np.zeros((4, 3)), np.zeros(4))
+
+
+@njit
+def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_out):
+    """q_out : (n_q,) - from the markers of each body on its own; bodies with fewer than three visible
+    markers, or with markers on a line, keep q_neutral. Returns how many bodies were fitted.
+
+    A free joint inside the tree takes its rotation only: its translation is small against the soft
+    tissue, and the neutral one is nearly feasible.
+    """
+    q_out[:] = q_neutral
+    n_fitted = 0
+    for b in range(tree.parent.shape[0]):
+        pose(tree, q_out, pose_work)
+        if not fit_body(markers, b, measured, weight, fit):
+            continue
+        n_fitted += 1
+        R, x = fit.matrices[0], fit.vectors[0]
+        parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
+        p = tree.parent[b]
+        origin = fit.vectors[1]
+        if p < 0:
+            parent_frame[:, :] = tree.rotation_in_parent[b]
+            origin[:] = tree.position_in_parent[b]
+        else:
+            multiply(pose_work.rotation[p], tree.rotation_in_parent[b], parent_frame)
+            rotate(pose_work.rotation[p], tree.position_in_parent[b], origin)
+            for i in range(3):
+                origin[i] += pose_work.position[p, i]
+        multiply(R, tree.rotation_in_child[b], child_frame)
+        rotate(R, tree.position_in_child[b], fit.vectors[2])
+        for i in range(3):
+            fit.vectors[2, i] += x[i] - origin[i]
+        for i in range(3):
+            for j in range(3):
+                s = 0.0
+                for k in range(3):
+                    s += parent_frame[k, i] * child_frame[k, j]
+                joint[i, j] = s
+            fit.vectors[3, i] = (
+                parent_frame[0, i] * fit.vectors[2, 0]
+                + parent_frame[1, i] * fit.vectors[2, 1]
+                + parent_frame[2, i] * fit.vectors[2, 2]
+            )
+        if tree.kind[b] == FREE and p >= 0:
+            fit.vectors[3] = q_neutral[tree.q_start[b] : tree.q_start[b] + 3]
+        joint_coordinates(tree, b, joint, fit.vectors[3], q_out)
+    return n_fitted
+
+
+@njit
+def fit_body(markers, body, measured, weight, fit):
+    """Rigid fit of one body to its visible markers: rotation in fit.matrices[0], origin in
+    fit.vectors[0]. False if fewer than three markers are visible or they lie on a line."""
+    R, C = fit.matrices[0], fit.matrices[4]
+    local_mean, mean = fit.vectors[1], fit.vectors[2]
+    local_mean[:] = 0.0
+    mean[:] = 0.0
+    n = 0
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] == body and weight[m] > 0.0:
+            n += 1
+            for i in range(3):
+                local_mean[i] += markers.position[m, i]
+                mean[i] += measured[m, i]
+    if n < 3:
+        return False
+    C[:, :] = 0.0
+    for i in range(3):
+        local_mean[i] /= n
+        mean[i] /= n
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] == body and weight[m] > 0.0:
+            for i in range(3):
+                for j in range(3):
+                    C[i, j] += (markers.position[m, i] - local_mean[i]) * (measured[m, j] - mean[j])
+    if not dominant_rotation(C, fit.K, fit.V, fit.quaternion, R):
+        return False
+    rotate(R, local_mean, fit.vectors[0])
+    for i in range(3):
+        fit.vectors[0, i] = mean[i] - fit.vectors[0, i]
+    return True
+
+
+@njit
+def dominant_rotation(C, K, V, q, R_out):
+    """R_out : (3, 3) - rotation that best turns a into b, from C = sum a b'. False if not unique."""
+    K[0, 0] = C[0, 0] + C[1, 1] + C[2, 2]
+    K[1, 1] = C[0, 0] - C[1, 1] - C[2, 2]
+    K[2, 2] = -C[0, 0] + C[1, 1] - C[2, 2]
+    K[3, 3] = -C[0, 0] - C[1, 1] + C[2, 2]
+    K[0, 1] = C[1, 2] - C[2, 1]
+    K[0, 2] = C[2, 0] - C[0, 2]
+    K[0, 3] = C[0, 1] - C[1, 0]
+    K[1, 2] = C[0, 1] + C[1, 0]
+    K[1, 3] = C[2, 0] + C[0, 2]
+    K[2, 3] = C[1, 2] + C[2, 1]
+    for i in range(4):
+        for j in range(i):
+            K[i, j] = K[j, i]
+    jacobi_eigen(K, V)
+    best = 0
+    for i in range(1, 4):
+        if K[i, i] > K[best, best]:
+            best = i
+    second = -math.inf
+    for i in range(4):
+        if i != best:
+            second = max(second, K[i, i])
+    # collinear points leave the two largest eigenvalues equal
+    if not K[best, best] - second > 1e-6 * abs(K[best, best]):
+        return False
+    q[:] = V[:, best]
+    quaternion_to_matrix(q, R_out)
+    return True
+
+
+@njit
+def jacobi_eigen(K, V):
+    """Diagonalise the symmetric K : (4, 4) in place; eigenvectors are the columns of V."""
+    V[:, :] = 0.0
+    for i in range(4):
+        V[i, i] = 1.0
+    for _ in range(30):
+        off = 0.0
+        for i in range(4):
+            for j in range(i):
+                off += K[i, j] * K[i, j]
+        if off < 1e-30:
+            return
+        for p in range(4):
+            for r in range(p + 1, 4):
+                if abs(K[p, r]) < 1e-300:
+                    continue
+                theta = 0.5 * (K[r, r] - K[p, p]) / K[p, r]
+                t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
+                if theta < 0.0:
+                    t = -t
+                c = 1.0 / math.sqrt(t * t + 1.0)
+                s = t * c
+                for k in range(4):
+                    a, b = K[k, p], K[k, r]
+                    K[k, p], K[k, r] = c * a - s * b, s * a + c * b
+                for k in range(4):
+                    a, b = K[p, k], K[r, k]
+                    K[p, k], K[r, k] = c * a - s * b, s * a + c * b
+                for k in range(4):
+                    a, b = V[k, p], V[k, r]
+                    V[k, p], V[k, r] = c * a - s * b, s * a + c * b

@@ -1,0 +1,286 @@
+"""min 1/2 Psi' W Psi subject to Phi = 0 on the manifold of the joint tree, by Newton's method.
+
+Psi: markers (kernels/markers) and soft elements, Phi: hard elements (kernels/constraints); Sancisi et
+al. 2017, eqs 5-9, in joint coordinates instead of natural ones. Each iteration solves
+
+    [H A'] [delta ]   [ -g ]        A = dPhi, g = gradient of the objective,
+    [A 0 ] [lambda] = [-Phi]        H = Hessian of the Lagrangian,
+
+with H + rho A'A (same step, Bertsekas 1982, section 2.2), whose Cholesky factor exists exactly when the
+step heads for a minimum; where it does not, H is taken without its second-order terms (Gauss-Newton).
+Steps are accepted when the optimality residual |(g + A' lambda, Phi)| or an l1 merit function falls,
+and halved otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.constraints import HARD, SOFT, ElementWork, add_curvature, element_rows, element_values, new_element_work
+from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.markers import MarkerWork, marker_gradient, marker_hessian, marker_moments, new_marker_work
+from kernels.tree import Pose, difference, integrate, new_pose, pose
+
+CONVERGED, NOT_CONVERGED, NON_FINITE = 0, 1, 2
+
+AUGMENTATION = 10.0  # curvature of rho A'A against the mean diagonal of H
+DEPENDENT = 1e-13  # relative pivot under which a constraint repeats the others
+N_HALVING = 12
+
+
+class Options(NamedTuple):
+    """Numbers of the solver."""
+
+    tolerance: float  # optimality residual at which a frame is solved
+    max_iterations: int
+    max_step: float  # largest rotation [rad] or displacement [m] of one iteration
+
+
+class Work(NamedTuple):
+    """Working space of one solve; n = n_v, m = number of elements."""
+
+    pose: Pose
+    marker: MarkerWork
+    element: ElementWork
+    H: np.ndarray  # (n, n)
+    A: np.ndarray  # (m, n) - rows of the hard elements, first n_hard used
+    Y: np.ndarray  # (m, n) - L^-1 A'
+    S: np.ndarray  # (m, m) - Y Y'
+    phi: np.ndarray  # (m,)
+    g: np.ndarray  # (n,) - gradient of the objective
+    delta: np.ndarray  # (n,)
+    mu: np.ndarray  # (m,) - multipliers after the step
+    multiplier_trial: np.ndarray  # (m,)
+    hold_gap: np.ndarray  # (n,)
+    q_trial: np.ndarray  # (n_q,)
+    scale: np.ndarray  # (m,) - rho of each hard row
+
+
+def new_work(n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int) -> Work:
+    """Allocate a Work."""
+    n, m = n_v, n_element
+    return Work(
+        new_pose(n_body, n_v),
+        new_marker_work(n_marker, n_body),
+        new_element_work(n_element, n_path),
+        np.zeros((n, n)),
+        np.zeros((m, n)),
+        np.zeros((m, n)),
+        np.zeros((m, m)),
+        np.zeros(m),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(n),
+        np.zeros(n_q),
+        np.zeros(m),
+    )
+
+
+@njit
+def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, options, work, q, multiplier):
+    """Solve one frame from q, multiplier : (n_q,), (n_element,), both overwritten by the solution.
+
+    measured, weight : (n_marker, 3) [m], (n_marker,) - weight 0 = takes no part
+    hold, q_hold : (n_v,), (n_q,) - weights that hold dofs near q_hold (0 = free)
+    multiplier is packed: entry k belongs to the k-th hard element.
+    Returns (status, iterations, residual, objective).
+    """
+    warm = False
+    for k in range(multiplier.shape[0]):
+        warm = warm or multiplier[k] != 0.0
+    cost = objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q, work)
+    n_hard, residual = optimality(tree, elements, roles, hold, multiplier, work)
+    for iteration in range(options.max_iterations):
+        if residual <= options.tolerance:
+            return CONVERGED, iteration, residual, cost
+        if not math.isfinite(residual):
+            return NON_FINITE, iteration, residual, cost
+        # without multipliers the Lagrangian's curvature is not known yet
+        newton = (warm or iteration > 0) and build_hessian(
+            tree, elements, roles, hold, multiplier, n_hard, 1.0, work
+        )
+        if not newton and not build_hessian(tree, elements, roles, hold, multiplier, n_hard, 0.0, work):
+            return NOT_CONVERGED, iteration, residual, cost
+        newton_step(n_hard, work)
+        scale = step_scale(work.delta, options.max_step)
+        penalty = merit_penalty(work.mu, n_hard)
+        merit = cost + penalty * infeasibility(work.phi, n_hard)
+        accepted = False
+        for _ in range(N_HALVING):
+            integrate(tree, q, work.delta, scale, work.q_trial)
+            for k in range(n_hard):
+                work.multiplier_trial[k] = multiplier[k] + scale * (work.mu[k] - multiplier[k])
+            cost_trial = objective(
+                tree, markers, elements, roles, measured, weight, hold, q_hold, work.q_trial, work
+            )
+            n_hard, residual_trial = optimality(tree, elements, roles, hold, work.multiplier_trial, work)
+            merit_trial = cost_trial + penalty * infeasibility(work.phi, n_hard)
+            if residual_trial < residual or merit_trial < merit:
+                accepted = True
+                break
+            scale *= 0.5
+        if not accepted:
+            # no descent in double precision: the state before the step is the best there is
+            objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q, work)
+            return NOT_CONVERGED, iteration + 1, residual, cost
+        q[:] = work.q_trial
+        multiplier[:n_hard] = work.multiplier_trial[:n_hard]
+        cost, residual = cost_trial, residual_trial
+    status = CONVERGED if residual <= options.tolerance else NOT_CONVERGED
+    return status, options.max_iterations, residual, cost
+
+
+@njit
+def objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q, work):
+    """Objective at q; leaves pose, moments, element values and hold gaps in work."""
+    pose(tree, q, work.pose)
+    cost = marker_moments(tree, markers, work.pose, measured, weight, work.marker)
+    element_values(elements, work.pose, roles.target, work.element)
+    for e in range(roles.mode.shape[0]):
+        if roles.mode[e] == SOFT:
+            cost += 0.5 * roles.weight[e] * work.element.value[e] ** 2
+    difference(tree, q_hold, q, work.hold_gap)
+    for d in range(hold.shape[0]):
+        cost += 0.5 * hold[d] * work.hold_gap[d] ** 2
+    return cost
+
+
+@njit
+def optimality(tree, elements, roles, hold, multiplier, work):
+    """Gradient, hard rows and (n_hard, |(g + A' multiplier, Phi)|), after objective."""
+    marker_gradient(tree, work.pose, work.marker, work.g)
+    element_rows(tree, elements, work.pose, work.element)
+    n_v = work.g.shape[0]
+    for d in range(n_v):
+        work.g[d] += hold[d] * work.hold_gap[d]
+    n_hard = 0
+    for e in range(roles.mode.shape[0]):
+        value, row = work.element.value[e], work.element.row[e]
+        if roles.mode[e] == SOFT:
+            for k in range(elements.n_path[e]):
+                work.g[elements.path[e, k]] += roles.weight[e] * value * row[k]
+        elif roles.mode[e] == HARD:
+            work.A[n_hard, :] = 0.0
+            for k in range(elements.n_path[e]):
+                work.A[n_hard, elements.path[e, k]] = row[k]
+            work.phi[n_hard] = value
+            n_hard += 1
+    total = 0.0
+    for d in range(n_v):
+        f = work.g[d]
+        for k in range(n_hard):
+            f += work.A[k, d] * multiplier[k]
+        total += f * f
+    for k in range(n_hard):
+        total += work.phi[k] * work.phi[k]
+    return n_hard, math.sqrt(total)
+
+
+@njit
+def build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order, work):
+    """Cholesky factor of H + rho A'A in work.H, rho in work.scale; False if not positive definite."""
+    H, n_v = work.H, work.g.shape[0]
+    marker_hessian(tree, work.pose, work.marker, second_order, H)
+    n_row = 0
+    for e in range(roles.mode.shape[0]):
+        if roles.mode[e] == SOFT:
+            row, n_path = work.element.row[e], elements.n_path[e]
+            for k in range(n_path):
+                for i in range(k + 1):
+                    p, r = elements.path[e, k], elements.path[e, i]
+                    H[max(p, r), min(p, r)] += roles.weight[e] * row[k] * row[i]
+            if second_order > 0.0:
+                factor = roles.weight[e] * work.element.value[e]
+                add_curvature(tree, elements, work.pose, e, factor, work.element, H)
+        elif roles.mode[e] == HARD:
+            if second_order > 0.0:
+                add_curvature(tree, elements, work.pose, e, multiplier[n_row], work.element, H)
+            n_row += 1
+    trace = 0.0
+    for d in range(n_v):
+        H[d, d] += hold[d]
+        trace += abs(H[d, d])
+    augment(n_hard, AUGMENTATION * trace / n_v, work)
+    return cholesky(H, n_v, 1e-14 * trace / n_v)
+
+
+@njit
+def augment(n_hard, curvature, work):
+    """work.H += rho A'A with rho |A_k|^2 = curvature for every hard row; rho in work.scale."""
+    n_v = work.g.shape[0]
+    for k in range(n_hard):
+        row = work.A[k]
+        size = 0.0
+        for d in range(n_v):
+            size += row[d] * row[d]
+        rho = curvature / size if size > 0.0 else 0.0
+        work.scale[k] = rho
+        for i in range(n_v):
+            if row[i] != 0.0:
+                for j in range(i + 1):
+                    work.H[i, j] += rho * row[i] * row[j]
+
+
+@njit
+def newton_step(n_hard, work):
+    """work.delta : (n_v,), work.mu : (n_hard,) - step and new multipliers, from the factor in work.H."""
+    n_v, L, S = work.g.shape[0], work.H, work.S
+    for d in range(n_v):
+        work.delta[d] = -work.g[d]
+    for k in range(n_hard):
+        push = work.scale[k] * work.phi[k]
+        for d in range(n_v):
+            work.delta[d] -= push * work.A[k, d]
+            work.Y[k, d] = work.A[k, d]
+        solve_lower(L, n_v, work.Y[k])
+    solve_lower(L, n_v, work.delta)
+    for k in range(n_hard):
+        for i in range(k + 1):
+            s = 0.0
+            for d in range(n_v):
+                s += work.Y[k, d] * work.Y[i, d]
+            S[k, i] = s
+        s = work.phi[k]
+        for d in range(n_v):
+            s += work.Y[k, d] * work.delta[d]
+        work.mu[k] = s
+    cholesky_drop(S, n_hard, DEPENDENT)
+    solve_lower(S, n_hard, work.mu)
+    solve_lower_transposed(S, n_hard, work.mu)
+    for k in range(n_hard):
+        for d in range(n_v):
+            work.delta[d] -= work.Y[k, d] * work.mu[k]
+    solve_lower_transposed(L, n_v, work.delta)
+
+
+@njit
+def step_scale(delta, max_step):
+    """Factor <= 1 that keeps every entry of delta within max_step."""
+    largest = 0.0
+    for d in range(delta.shape[0]):
+        largest = max(largest, abs(delta[d]))
+    return max_step / largest if largest > max_step else 1.0
+
+
+@njit
+def merit_penalty(mu, n_hard):
+    """Penalty of the l1 merit function: above the largest multiplier, so that it is exact."""
+    largest = 0.0
+    for k in range(n_hard):
+        largest = max(largest, abs(mu[k]))
+    return 1.5 * largest + 1e-9
+
+
+@njit
+def infeasibility(phi, n_hard):
+    """Sum of |Phi| over the hard elements."""
+    total = 0.0
+    for k in range(n_hard):
+        total += abs(phi[k])
+    return total

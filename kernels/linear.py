@@ -1,0 +1,79 @@
+"""Small dense linear algebra in place: Cholesky factors and triangular solves.
+
+Plain loops beat BLAS calls at these sizes (n up to about 40) and allocate nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+
+
+@njit
+def cholesky(A, n, pivot_floor):
+    """Replace the lower triangle of A : (n, n) by L with A = L L'; returns False at a pivot <= pivot_floor."""
+    for j in range(n):
+        s = A[j, j]
+        for k in range(j):
+            s -= A[j, k] * A[j, k]
+        if not s > pivot_floor:  # also catches NaN
+            return False
+        d = math.sqrt(s)
+        A[j, j] = d
+        inverse = 1.0 / d
+        for i in range(j + 1, n):
+            s = A[i, j]
+            for k in range(j):
+                s -= A[i, k] * A[j, k]
+            A[i, j] = s * inverse
+    return True
+
+
+@njit
+def cholesky_drop(A, n, relative_floor):
+    """Cholesky of a positive semidefinite A : (n, n) that drops dependent rows; returns how many.
+
+    A pivot below relative_floor times its diagonal entry marks a row that depends on earlier ones: its
+    pivot becomes infinite, so that its unknown solves to zero.
+    """
+    n_dropped = 0
+    for j in range(n):
+        s = A[j, j]
+        floor = relative_floor * s
+        for k in range(j):
+            s -= A[j, k] * A[j, k]
+        if not s > floor:
+            n_dropped += 1
+            A[j, j] = math.inf
+            for i in range(j + 1, n):
+                A[i, j] = 0.0
+            continue
+        d = math.sqrt(s)
+        A[j, j] = d
+        inverse = 1.0 / d
+        for i in range(j + 1, n):
+            s = A[i, j]
+            for k in range(j):
+                s -= A[i, k] * A[j, k]
+            A[i, j] = s * inverse
+    return n_dropped
+
+
+@njit
+def solve_lower(L, n, x):
+    """x : (n,) <- L^-1 x."""
+    for i in range(n):
+        s = x[i]
+        for k in range(i):
+            s -= L[i, k] * x[k]
+        x[i] = s / L[i, i]
+
+
+@njit
+def solve_lower_transposed(L, n, x):
+    """x : (n,) <- L'^-1 x."""
+    for i in range(n - 1, -1, -1):
+        x[i] /= L[i, i]
+        for k in range(i):
+            x[k] -= L[i, k] * x[i]

@@ -1,0 +1,215 @@
+"""The joint tree: bodies joined by joints, coordinates q on their manifold, speeds v.
+
+Bodies are numbered so that a parent comes before its children. Every joint places a frame on its
+parent and one on its child; the coordinates move the second in the first. One table row per speed
+(degree of freedom, dof): its body, the next dof towards ground, and whether it rotates.
+
+Within a joint translations come before rotations, and all rotations of a ball act at once
+(R <- R exp(delta)), so the second derivative of a point on the manifold is w_i x (w_j x r),
+symmetrised inside one joint, for i nearer to ground than j (kernels/markers, constraints).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.rotation import (
+    axis_angle_matrix,
+    matrix_to_quaternion,
+    multiply,
+    multiply_transposed,
+    quaternion_difference,
+    quaternion_step,
+    quaternion_to_matrix,
+    rotate,
+)
+
+WELD, HINGE, SLIDER, BALL, FREE = 0, 1, 2, 3, 4
+N_Q = (0, 1, 1, 4, 7)  # coordinates of each kind
+N_V = (0, 1, 1, 3, 6)  # speeds of each kind
+
+
+class Tree(NamedTuple):
+    """Constant description of a tree of n_body bodies, n_q coordinates and n_v speeds."""
+
+    parent: np.ndarray  # (n_body,) int64 - body that carries the joint, -1 = ground
+    kind: np.ndarray  # (n_body,) int64 - WELD, HINGE, SLIDER, BALL, FREE
+    q_start: np.ndarray  # (n_body,) int64 - first coordinate of the joint
+    v_start: np.ndarray  # (n_body,) int64 - first speed of the joint
+    axis: np.ndarray  # (n_body, 3) - unit axis of hinge and slider, in the joint frame
+    position_in_parent: np.ndarray  # (n_body, 3) - joint frame on the parent [m]
+    rotation_in_parent: np.ndarray  # (n_body, 3, 3)
+    position_in_child: np.ndarray  # (n_body, 3) - joint frame on the child [m]
+    rotation_in_child: np.ndarray  # (n_body, 3, 3)
+    dof_body: np.ndarray  # (n_v,) int64 - body moved by the dof
+    dof_parent: np.ndarray  # (n_v,) int64 - next dof towards ground, -1 = none
+    dof_rotates: np.ndarray  # (n_v,) int64 - 1 = rotation, 0 = translation
+
+
+class Pose(NamedTuple):
+    """Where the bodies are, and the axes of all dofs, in ground; written by `pose`."""
+
+    position: np.ndarray  # (n_body, 3) - body origin [m]
+    rotation: np.ndarray  # (n_body, 3, 3) - body axes as columns
+    axis: np.ndarray  # (n_v, 3) - unit direction of each dof
+    centre: np.ndarray  # (n_v, 3) - a point of the axis of each rotation [m]
+    work: np.ndarray  # (4, 3, 3)
+
+
+def new_pose(n_body: int, n_v: int) -> Pose:
+    """Allocate a Pose."""
+    return Pose(
+        np.zeros((n_body, 3)),
+        np.zeros((n_body, 3, 3)),
+        np.zeros((n_v, 3)),
+        np.zeros((n_v, 3)),
+        np.zeros((4, 3, 3)),
+    )
+
+
+@njit
+def pose(tree, q, pose_out):
+    """Positions of all bodies and axes of all dofs at the coordinates q : (n_q,)."""
+    parent_frame, joint, child_frame = pose_out.work[0], pose_out.work[1], pose_out.work[2]
+    for b in range(tree.parent.shape[0]):
+        p = tree.parent[b]
+        x = pose_out.position[b]
+        if p < 0:
+            parent_frame[:, :] = tree.rotation_in_parent[b]
+            x[:] = tree.position_in_parent[b]
+        else:
+            multiply(pose_out.rotation[p], tree.rotation_in_parent[b], parent_frame)
+            rotate(pose_out.rotation[p], tree.position_in_parent[b], x)
+            for i in range(3):
+                x[i] += pose_out.position[p, i]
+        joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out)
+        # body = joint frame on the child, taken back to the body's own origin
+        multiply_transposed(child_frame, tree.rotation_in_child[b], pose_out.rotation[b])
+        rotate(pose_out.rotation[b], tree.position_in_child[b], pose_out.work[3, 0])
+        for i in range(3):
+            x[i] -= pose_out.work[3, 0, i]
+
+
+@njit
+def joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out):
+    """Child's joint frame after the motion of joint b, its origin in pose_out.position[b], dof axes."""
+    kind, k, v = tree.kind[b], tree.q_start[b], tree.v_start[b]
+    x = pose_out.position[b]
+    if kind == HINGE:
+        axis_angle_matrix(tree.axis[b], q[k], joint)
+        multiply(parent_frame, joint, child_frame)
+        rotate(parent_frame, tree.axis[b], pose_out.axis[v])
+        pose_out.centre[v] = x
+    elif kind == BALL:
+        quaternion_to_matrix(q[k : k + 4], joint)
+        multiply(parent_frame, joint, child_frame)
+        for d in range(3):
+            for i in range(3):
+                pose_out.axis[v + d, i] = child_frame[i, d]
+                pose_out.centre[v + d, i] = x[i]
+    elif kind == FREE:
+        quaternion_to_matrix(q[k + 3 : k + 7], joint)
+        multiply(parent_frame, joint, child_frame)
+        for i in range(3):
+            x[i] += (
+                parent_frame[i, 0] * q[k] + parent_frame[i, 1] * q[k + 1] + parent_frame[i, 2] * q[k + 2]
+            )
+        for d in range(3):
+            for i in range(3):
+                pose_out.axis[v + d, i] = parent_frame[i, d]
+                pose_out.axis[v + 3 + d, i] = child_frame[i, d]
+                pose_out.centre[v + d, i] = x[i]
+                pose_out.centre[v + 3 + d, i] = x[i]
+    else:
+        child_frame[:, :] = parent_frame
+        if kind == SLIDER:
+            rotate(parent_frame, tree.axis[b], pose_out.axis[v])
+            for i in range(3):
+                x[i] += q[k] * pose_out.axis[v, i]
+            pose_out.centre[v] = x
+
+
+@njit
+def point_in_ground(pose, body, point, x_out):
+    """x_out : (3,) - a point fixed in a body [m]; body -1 is ground."""
+    if body < 0:
+        x_out[:] = point
+    else:
+        rotate(pose.rotation[body], point, x_out)
+        for i in range(3):
+            x_out[i] += pose.position[body, i]
+
+
+@njit
+def integrate(tree, q, delta, scale, q_out):
+    """q_out : (n_q,) = q moved by the tangent step scale * delta : (n_v,); may alias q."""
+    for b in range(tree.parent.shape[0]):
+        kind, k, v = tree.kind[b], tree.q_start[b], tree.v_start[b]
+        if kind == HINGE or kind == SLIDER:
+            q_out[k] = q[k] + scale * delta[v]
+        elif kind == BALL:
+            quaternion_step(
+                q[k : k + 4],
+                scale * delta[v],
+                scale * delta[v + 1],
+                scale * delta[v + 2],
+                q_out[k : k + 4],
+            )
+        elif kind == FREE:
+            for i in range(3):
+                q_out[k + i] = q[k + i] + scale * delta[v + i]
+            quaternion_step(
+                q[k + 3 : k + 7],
+                scale * delta[v + 3],
+                scale * delta[v + 4],
+                scale * delta[v + 5],
+                q_out[k + 3 : k + 7],
+            )
+
+
+@njit
+def difference(tree, q_from, q_to, delta_out):
+    """delta_out : (n_v,) - the tangent step with integrate(q_from, delta) = q_to."""
+    for b in range(tree.parent.shape[0]):
+        kind, k, v = tree.kind[b], tree.q_start[b], tree.v_start[b]
+        if kind == HINGE or kind == SLIDER:
+            delta_out[v] = q_to[k] - q_from[k]
+        elif kind == BALL:
+            quaternion_difference(q_from[k : k + 4], q_to[k : k + 4], delta_out[v : v + 3])
+        elif kind == FREE:
+            for i in range(3):
+                delta_out[v + i] = q_to[k + i] - q_from[k + i]
+            quaternion_difference(q_from[k + 3 : k + 7], q_to[k + 3 : k + 7], delta_out[v + 3 : v + 6])
+
+
+@njit
+def joint_coordinates(tree, b, R_joint, x_joint, q_out):
+    """Coordinates of joint b whose child joint frame lies at R_joint, x_joint in the parent joint frame.
+
+    Motion that the joint does not allow is left out: a hinge keeps the rotation about its axis, a
+    ball drops the translation.
+    """
+    kind, k = tree.kind[b], tree.q_start[b]
+    axis = tree.axis[b]
+    if kind == HINGE:
+        sine = (
+            (R_joint[2, 1] - R_joint[1, 2]) * axis[0]
+            + (R_joint[0, 2] - R_joint[2, 0]) * axis[1]
+            + (R_joint[1, 0] - R_joint[0, 1]) * axis[2]
+        )
+        along = 0.0
+        for i in range(3):
+            for j in range(3):
+                along += axis[i] * R_joint[i, j] * axis[j]
+        cosine = R_joint[0, 0] + R_joint[1, 1] + R_joint[2, 2] - along
+        q_out[k] = np.arctan2(sine, cosine)
+    elif kind == SLIDER:
+        q_out[k] = x_joint[0] * axis[0] + x_joint[1] * axis[1] + x_joint[2] * axis[2]
+    elif kind == BALL:
+        matrix_to_quaternion(R_joint, q_out[k : k + 4])
+    elif kind == FREE:
+        q_out[k : k + 3] = x_joint
+        matrix_to_quaternion(R_joint, q_out[k + 3 : k + 7])

@@ -1,0 +1,90 @@
+"""Natural coordinates where anatomy is defined: segment parameters and their orthonormal frame.
+
+A segment is two points and two unit directions, Q = [u, rP, rD, w], with v = rP - rD (Dumas and Cheze
+2007; Sancisi et al. 2017, eq. 2). Its parameters are means over frames (eqs 12, 13); a rigid segment
+with those parameters has the orthonormal frame of eq. 15: X along u, v in the X-Y plane, origin rP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Parameters of one segment (eq. 12): length [m] and the angles of its directions [rad]."""
+
+    length: float
+    alpha: float  # between v and w
+    beta: float  # between u and w
+    gamma: float  # between u and v
+
+    def basis(self) -> Array:
+        """B : (3, 3), columns u, v [m], w in the orthonormal segment frame (eq. 15)."""
+        ca, cb, cg = np.cos([self.alpha, self.beta, self.gamma])
+        sg = np.sin(self.gamma)
+        wy = (ca - cb * cg) / sg
+        return np.array(
+            [
+                [1.0, self.length * cg, cb],
+                [0.0, self.length * sg, wy],
+                [0.0, 0.0, np.sqrt(max(0.0, 1.0 - cb**2 - wy**2))],
+            ]
+        )
+
+    def axes(self, primary: str, secondary: str) -> Array:
+        """(3, 3) - orthonormal axes, columns X, Y, Z, with u, v, w standing for X, Y, Z.
+
+        The primary direction is kept exactly, the secondary completes the plane.
+        """
+        basis = self.basis()
+        p, s = "uvw".index(primary), "uvw".index(secondary)
+        third = 3 - p - s
+        sign = 1.0 if (s - p) % 3 == 1 else -1.0
+        axes = np.empty((3, 3))
+        axes[:, p] = unit(basis[:, p])
+        axes[:, third] = sign * unit(np.cross(basis[:, p], basis[:, s]))
+        axes[:, s] = sign * np.cross(axes[:, third], axes[:, p])
+        return axes
+
+
+def unit(x: Array) -> Array:
+    """x scaled to length one along its last axis."""
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def segment_parameters(Q: Array) -> Segment:
+    """Mean parameters of Q : (n_frame, 4, 3) = u, rP, rD, w [m] (eq. 12); frames with NaN are left out."""
+    u, r_p, r_d, w = np.moveaxis(Q[np.isfinite(Q).all(axis=(1, 2))], 1, 0)
+    v = r_p - r_d
+    length = np.linalg.norm(v, axis=1)
+    return Segment(
+        float(length.mean()),
+        float(np.arccos(np.sum(v * w, 1) / length).mean()),
+        float(np.arccos(np.sum(u * w, 1)).mean()),
+        float(np.arccos(np.sum(u * v, 1) / length).mean()),
+    )
+
+
+def local_points(Q: Array, segment: Segment, points: Array) -> Array:
+    """(n_point, 3) - mean local coordinates [m] in the segment frame of points : (n_frame, n_point, 3).
+
+    Non-orthogonal projection onto u, v, w frame by frame (eq. 13), mean over the frames where the point
+    and the segment are known, then B n. A point never seen is NaN.
+    """
+    u, r_p, r_d, w = np.moveaxis(Q, 1, 0)
+    bases = np.stack([u, r_p - r_d, w], axis=2)
+    gap = points - r_p[:, None, :]
+    known = np.isfinite(bases).all(axis=(1, 2))
+    n = np.full(gap.shape, np.nan)
+    n[known] = np.einsum("fij,fpj->fpi", np.linalg.inv(bases[known]), gap[known])
+    seen = np.isfinite(n).all(axis=2)
+    total = np.where(seen[:, :, None], n, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean = total / seen.sum(axis=0)[:, None]
+    return mean @ segment.basis().T

@@ -1,0 +1,284 @@
+"""Build kernel parameters from a model and a subject: the only place that does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
+from kernels.joint_angles import JointAxes
+from kernels.markers import Markers
+from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, SLIDER, WELD, Tree
+from rtsim.config.model_schema import Element, MethodSpec, ModelSpec, Place
+from rtsim.errors import ConfigError
+from rtsim.models.natural import Segment, unit
+from rtsim.models.subject import Subject
+
+Array = NDArray[np.float64]
+KINDS = {"weld": WELD, "hinge": HINGE, "slider": SLIDER, "ball": BALL, "free": FREE}
+ELEMENT_KINDS = {"sphere_on_plane": SPHERE_ON_PLANE, "distance": DISTANCE}
+N_POLYNOMIAL = 7
+
+
+@dataclass(frozen=True)
+class Packed:
+    """One model, one subject, one method, ready for the kernels."""
+
+    tree: Tree
+    markers: Markers
+    elements: Elements
+    roles: Roles
+    joints: JointAxes
+    q_neutral: Array  # (n_q,)
+    neutral_length: Array  # (n_element,) [m], NaN for planes
+    polynomial: Array  # (n_element, 7), zero where a length does not follow eq. 1
+    points: Array  # (n_point, 3) - joint centres for pictures
+    point_body: NDArray[np.int64]  # (n_point,)
+    angle_signs: Array  # (n_joint, 3)
+    body_names: tuple[str, ...]
+    marker_names: tuple[str, ...]
+    element_names: tuple[str, ...]
+    angle_names: tuple[str, ...]
+    ligaments: NDArray[np.int64]  # (n_ligament,) - elements reported as ligaments
+    contacts: NDArray[np.int64]  # (n_contact,) - elements reported as contacts
+
+    @property
+    def n_v(self) -> int:
+        return len(self.tree.dof_body)
+
+
+class Anatomy:
+    """Points and axes of a subject's segments, in metres."""
+
+    def __init__(self, spec: ModelSpec, subject: Subject) -> None:
+        missing = [body.name for body in spec.bodies if body.name not in subject.segments]
+        if missing:
+            raise ConfigError(
+                f"the subject has no segment {', '.join(missing)}",
+                where=f"subject {subject.name}",
+                remedy="calibrate again with this model",
+            )
+        self.segments: dict[str, Segment] = {n: s.segment() for n, s in subject.segments.items()}
+        self.bases = {name: segment.basis() for name, segment in self.segments.items()}
+        self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
+
+    def place(self, place: Place, body: str, where: str) -> Array:
+        """(3,) - a place of the model in the frame of its segment [m]."""
+        if place.point:
+            try:
+                x = 1e-3 * np.array(self.landmarks[body][place.point])
+            except KeyError:
+                raise ConfigError(
+                    f"the subject's {body} has no landmark {place.point!r}", where=where, remedy="calibrate again"
+                ) from None
+        elif place.origin == "distal":
+            x = -self.bases[body][:, 1]
+        else:
+            x = np.zeros(3)
+        x = x + 1e-3 * np.array(place.offset_mm)
+        if place.scaled:
+            ratio = 1e3 * self.segments[place.scaled.segment].length / place.scaled.reference_length_mm
+            x = x + 1e-3 * ratio * np.array(place.scaled.offset_mm)
+        return x
+
+
+def pack(spec: ModelSpec, subject: Subject, method: str) -> Packed:
+    """Kernel parameters of a model scaled to a subject, solved by one of the model's methods."""
+    how = find_method(spec, method)
+    anatomy = Anatomy(spec, subject)
+    index = {body.name: b for b, body in enumerate(spec.bodies)}
+    tree = pack_tree(spec, how, anatomy, index)
+    markers, marker_names = pack_markers(spec, subject)
+    elements = pack_elements(spec, anatomy, index, tree)
+    points, point_body = pack_points(spec, anatomy)
+    jointed = [body for body in spec.bodies if body.angles]
+    return Packed(
+        tree=tree,
+        markers=markers,
+        elements=elements,
+        roles=pack_roles(spec, how, subject),
+        joints=pack_joints(spec, anatomy, index),
+        q_neutral=neutral_coordinates(tree),
+        neutral_length=np.array([neutral_length(element) for element in spec.elements]),
+        polynomial=np.array([pad(element.length_polynomial) for element in spec.elements]).reshape(-1, N_POLYNOMIAL),
+        points=points,
+        point_body=point_body,
+        angle_signs=np.array([body.angles.signs for body in jointed if body.angles]).reshape(-1, 3),
+        body_names=tuple(index),
+        marker_names=marker_names,
+        element_names=tuple(element.name for element in spec.elements),
+        angle_names=tuple(name for body in jointed if body.angles for name in body.angles.names),
+        ligaments=np.array([e for e, element in enumerate(spec.elements) if element.ligament], np.int64),
+        contacts=np.array([e for e, element in enumerate(spec.elements) if element.name in spec.contacts], np.int64),
+    )
+
+
+def find_method(spec: ModelSpec, method: str) -> MethodSpec:
+    """The method of that name in a model; ConfigError names the allowed ones."""
+    try:
+        return spec.methods[method]
+    except KeyError:
+        raise ConfigError(
+            f"unknown method {method!r}", where=f"model {spec.name}", allowed=", ".join(spec.methods)
+        ) from None
+
+
+def pack_tree(spec: ModelSpec, how: MethodSpec, anatomy: Anatomy, index: dict[str, int]) -> Tree:
+    n = len(spec.bodies)
+    parent = np.full(n, -1, np.int64)
+    kind, q_start, v_start = (np.zeros(n, np.int64) for _ in range(3))
+    axis, in_parent, in_child = (np.zeros((n, 3)) for _ in range(3))
+    dof_body: list[int] = []
+    dof_parent: list[int] = []
+    dof_rotates: list[int] = []
+    last_dof = np.full(n, -1)
+    n_q = 0
+    for b, body in enumerate(spec.bodies):
+        joint = how.joints.get(body.name, body.joint)
+        kind[b] = KINDS[joint]
+        if body.parent:
+            parent[b] = index[body.parent]
+            in_parent[b] = anatomy.place(body.in_parent, body.parent, f"bodies.{body.name}.in_parent")
+        in_child[b] = anatomy.place(body.in_child, body.name, f"bodies.{body.name}.in_child")
+        # joint frames keep the segments' axes, so the axis is the parent's direction (ground's for a root)
+        axis[b] = unit(anatomy.bases[body.parent or body.name][:, "uvw".index(body.axis)])
+        q_start[b], v_start[b] = n_q, len(dof_body)
+        last = last_dof[parent[b]] if parent[b] >= 0 else -1
+        for d in range(N_V[kind[b]]):
+            dof_parent.append(int(last))
+            last = len(dof_body)
+            dof_body.append(b)
+            dof_rotates.append(int(joint in ("hinge", "ball") or (joint == "free" and d >= 3)))
+        last_dof[b] = last
+        n_q += N_Q[kind[b]]
+    identity = np.tile(np.eye(3), (n, 1, 1))
+    return Tree(
+        parent, kind, q_start, v_start, axis, in_parent, identity, in_child, identity.copy(),
+        np.array(dof_body, np.int64), np.array(dof_parent, np.int64), np.array(dof_rotates, np.int64),
+    )  # fmt: skip
+
+
+def neutral_coordinates(tree: Tree) -> Array:
+    """(n_q,) - joint frames on top of each other."""
+    q = np.zeros(int(sum(N_Q[k] for k in tree.kind)))
+    for b, kind in enumerate(tree.kind):
+        if kind in (BALL, FREE):
+            q[tree.q_start[b] + (3 if kind == FREE else 0)] = 1.0
+    return q
+
+
+def pack_markers(spec: ModelSpec, subject: Subject) -> tuple[Markers, tuple[str, ...]]:
+    rows = [
+        (name, b, np.array(position))
+        for b, body in enumerate(spec.bodies)
+        for name, position in subject.segments[body.name].markers_mm.items()
+    ]
+    if not rows:
+        raise ConfigError("no markers", where=f"subject {subject.name}", remedy="calibrate again")
+    body_of = np.array([b for _, b, _ in rows], np.int64)
+    return Markers(body_of, 1e-3 * np.array([x for *_, x in rows])), tuple(name for name, *_ in rows)
+
+
+def pack_elements(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int], tree: Tree) -> Elements:
+    n = len(spec.elements)
+    kind, body_a, body_b = (np.zeros(n, np.int64) for _ in range(3))
+    point_a, point_b, normal = (np.zeros((n, 3)) for _ in range(3))
+    paths: list[list[tuple[int, float]]] = []
+    for e, element in enumerate(spec.elements):
+        where = f"elements.{element.name}"
+        for place in (element.a, element.b):
+            if place.segment not in index:
+                raise ConfigError(f"unknown segment {place.segment!r}", where=where, allowed=", ".join(index))
+        kind[e] = ELEMENT_KINDS[element.kind]
+        body_a[e], body_b[e] = index[element.a.segment], index[element.b.segment]
+        point_a[e] = anatomy.place(element.a, element.a.segment, where)
+        point_b[e] = anatomy.place(element.b, element.b.segment, where)
+        if element.kind == "sphere_on_plane":
+            if element.normal is None:
+                raise ConfigError("a plane needs its normal", where=where, remedy="add normal = [x, y, z]")
+            normal[e] = unit(np.array(element.normal))
+        paths.append(path_between(tree, int(body_a[e]), int(body_b[e])))
+    width = max((len(path) for path in paths), default=0) or 1
+    path = np.zeros((n, width), np.int64)
+    side = np.zeros((n, width))
+    for e, steps in enumerate(paths):
+        for k, (dof, sign) in enumerate(steps):
+            path[e, k], side[e, k] = dof, sign
+    n_path = np.array([len(p) for p in paths], np.int64)
+    return Elements(kind, body_a, body_b, point_a, point_b, normal, n_path, path, side)
+
+
+def path_between(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
+    """Dofs that move one of two bodies but not the other, ground first: (dof, +1 moves A, -1 moves B)."""
+    moves_a, moves_b = dofs_towards_ground(tree, body_a), dofs_towards_ground(tree, body_b)
+    return [(d, 1.0) for d in sorted(moves_a - moves_b)] + [(d, -1.0) for d in sorted(moves_b - moves_a)]
+
+
+def dofs_towards_ground(tree: Tree, body: int) -> set[int]:
+    dofs: set[int] = set()
+    while body >= 0:
+        dofs |= {d for d, b in enumerate(tree.dof_body) if b == body}
+        body = int(tree.parent[body])
+    return dofs
+
+
+def pack_roles(spec: ModelSpec, how: MethodSpec, subject: Subject) -> Roles:
+    names = [element.name for element in spec.elements]
+    unknown = sorted((set(how.hard) | set(how.soft)) - set(names))
+    if unknown:
+        raise ConfigError(f"unknown element {unknown[0]!r}", where=f"model {spec.name}: methods", allowed=", ".join(names))
+    mode, weight, target = np.full(len(names), OFF, np.int64), np.zeros(len(names)), np.zeros(len(names))
+    for e, element in enumerate(spec.elements):
+        if element.name in how.hard:
+            mode[e] = HARD
+        elif element.name in how.soft:
+            mode[e], weight[e] = SOFT, how.soft[element.name]
+        # (a - b) . n = R with n as printed, divided by |n|: normals are unit on load without moving the plane
+        size = np.linalg.norm(element.normal) if element.normal else 1.0
+        target[e] = 1e-3 * target_of(element, how, subject) / size
+        if mode[e] != OFF and not target[e] > 0.0:
+            raise ConfigError(
+                "the method needs a target", where=f"elements.{element.name}", remedy="give target_mm or mean_mm"
+            )
+    return Roles(mode, weight, target)
+
+
+def target_of(element: Element, how: MethodSpec, subject: Subject) -> float:
+    """Target in millimetres: the subject's mean length, the model's mean, or the fixed length."""
+    if how.target == "mean" and element.name in how.soft:
+        return subject.ligament_mean_mm.get(element.name, element.mean_mm or 0.0)
+    return element.target_mm or element.mean_mm or 0.0
+
+
+def neutral_length(element: Element) -> float:
+    """Length [m] where both segments' origins and axes coincide (d(0) of eq. 1), for ligaments."""
+    if element.kind != "distance":
+        return float("nan")
+    return float(1e-3 * np.linalg.norm(np.array(element.a.offset_mm) - np.array(element.b.offset_mm)))
+
+
+def pad(coefficients: tuple[float, ...]) -> Array:
+    if len(coefficients) > N_POLYNOMIAL:
+        raise ConfigError(f"{len(coefficients)} coefficients", where="length_polynomial", allowed=f"at most {N_POLYNOMIAL}")
+    return np.pad(np.array(coefficients, dtype=float), (0, N_POLYNOMIAL - len(coefficients)))
+
+
+def pack_joints(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> JointAxes:
+    jointed = [(body, body.angles) for body in spec.bodies if body.angles]
+    parents = [body.parent or body.name for body, _ in jointed]
+    return JointAxes(
+        np.array([index[name] for name in parents], np.int64),
+        np.array([index[body.name] for body, _ in jointed], np.int64),
+        np.array([anatomy.segments[p].axes(*angles.proximal) for p, (_, angles) in zip(parents, jointed, strict=True)]),
+        np.array([anatomy.segments[body.name].axes(*angles.distal) for body, angles in jointed]),
+        np.array([anatomy.place(body.in_parent, body.parent, body.name) for body, _ in jointed]),
+        np.array([anatomy.place(body.in_child, body.name, body.name) for body, _ in jointed]),
+    )
+
+
+def pack_points(spec: ModelSpec, anatomy: Anatomy) -> tuple[Array, NDArray[np.int64]]:
+    """Proximal end of every segment and the distal end of the last: the line of a stick figure."""
+    points = [np.zeros(3) for _ in spec.bodies] + [-anatomy.bases[spec.bodies[-1].name][:, 1]]
+    return np.array(points), np.array([*range(len(spec.bodies)), len(spec.bodies) - 1], np.int64)
