@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.copying import copy
 from kernels.rotation import rotate
 from kernels.tree import point_in_ground
 
@@ -84,7 +85,7 @@ def element_values(elements, pose, target, work):
         dx, dy, dz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
         if elements.kind[e] == SPHERE_ON_PLANE:
             if elements.body_b[e] < 0:
-                n[:] = elements.normal_b[e]
+                copy(elements.normal_b[e], n)
             else:
                 rotate(pose.rotation[elements.body_b[e]], elements.normal_b[e], n)
             work.value[e] = dx * n[0] + dy * n[1] + dz * n[2] - target[e]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.copying import copy, copy_matrix
 from kernels.rotation import multiply, quaternion_to_matrix, rotate
 from kernels.tree import FREE, joint_coordinates, pose
 
@@ -39,7 +40,7 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
     A free joint inside the tree takes its rotation only: its translation is small against the soft
     tissue, and the neutral one is nearly feasible.
     """
-    q_out[:] = q_neutral
+    copy(q_neutral, q_out)
     n_fitted = 0
     for b in range(tree.parent.shape[0]):
         pose(tree, q_out, pose_work)
@@ -51,8 +52,8 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
         p = tree.parent[b]
         origin = fit.vectors[1]
         if p < 0:
-            parent_frame[:, :] = tree.rotation_in_parent[b]
-            origin[:] = tree.position_in_parent[b]
+            copy_matrix(tree.rotation_in_parent[b], parent_frame)
+            copy(tree.position_in_parent[b], origin)
         else:
             multiply(pose_work.rotation[p], tree.rotation_in_parent[b], parent_frame)
             rotate(pose_work.rotation[p], tree.position_in_parent[b], origin)
@@ -74,7 +75,7 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
                 + parent_frame[2, i] * fit.vectors[2, 2]
             )
         if tree.kind[b] == FREE and p >= 0:
-            fit.vectors[3] = q_neutral[tree.q_start[b] : tree.q_start[b] + 3]
+            copy(q_neutral[tree.q_start[b] : tree.q_start[b] + 3], fit.vectors[3])
         joint_coordinates(tree, b, joint, fit.vectors[3], q_out)
     return n_fitted
 
@@ -141,7 +142,8 @@ def dominant_rotation(C, K, V, q, R_out):
     # collinear points leave the two largest eigenvalues equal
     if not K[best, best] - second > 1e-6 * abs(K[best, best]):
         return False
-    q[:] = V[:, best]
+    for i in range(4):
+        q[i] = V[i, best]
     quaternion_to_matrix(q, R_out)
     return True
 

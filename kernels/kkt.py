@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.copying import copy
 from kernels.constraints import HARD, SOFT, ElementWork, add_curvature, element_rows, element_values, new_element_work
 from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.markers import MarkerWork, marker_gradient, marker_hessian, marker_moments, new_marker_work
@@ -129,8 +130,9 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
             # no descent in double precision: the state before the step is the best there is
             objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q, work)
             return NOT_CONVERGED, iteration + 1, residual, cost
-        q[:] = work.q_trial
-        multiplier[:n_hard] = work.multiplier_trial[:n_hard]
+        copy(work.q_trial, q)
+        for k in range(n_hard):
+            multiplier[k] = work.multiplier_trial[k]
         cost, residual = cost_trial, residual_trial
     status = CONVERGED if residual <= options.tolerance else NOT_CONVERGED
     return status, options.max_iterations, residual, cost

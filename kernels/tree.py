@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels._jit import entry, njit
+from kernels.copying import copy, copy_matrix
 from kernels.rotation import (
     axis_angle_matrix,
     matrix_to_quaternion,
@@ -70,7 +71,7 @@ def new_pose(n_body: int, n_v: int) -> Pose:
     )
 
 
-@njit
+@entry
 def pose(tree, q, pose_out):
     """Positions of all bodies and axes of all dofs at the coordinates q : (n_q,)."""
     parent_frame, joint, child_frame = pose_out.work[0], pose_out.work[1], pose_out.work[2]
@@ -78,8 +79,8 @@ def pose(tree, q, pose_out):
         p = tree.parent[b]
         x = pose_out.position[b]
         if p < 0:
-            parent_frame[:, :] = tree.rotation_in_parent[b]
-            x[:] = tree.position_in_parent[b]
+            copy_matrix(tree.rotation_in_parent[b], parent_frame)
+            copy(tree.position_in_parent[b], x)
         else:
             multiply(pose_out.rotation[p], tree.rotation_in_parent[b], parent_frame)
             rotate(pose_out.rotation[p], tree.position_in_parent[b], x)
@@ -102,7 +103,7 @@ def joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out):
         axis_angle_matrix(tree.axis[b], q[k], joint)
         multiply(parent_frame, joint, child_frame)
         rotate(parent_frame, tree.axis[b], pose_out.axis[v])
-        pose_out.centre[v] = x
+        copy(x, pose_out.centre[v])
     elif kind == BALL:
         quaternion_to_matrix(q[k : k + 4], joint)
         multiply(parent_frame, joint, child_frame)
@@ -124,19 +125,19 @@ def joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out):
                 pose_out.centre[v + d, i] = x[i]
                 pose_out.centre[v + 3 + d, i] = x[i]
     else:
-        child_frame[:, :] = parent_frame
+        copy_matrix(parent_frame, child_frame)
         if kind == SLIDER:
             rotate(parent_frame, tree.axis[b], pose_out.axis[v])
             for i in range(3):
                 x[i] += q[k] * pose_out.axis[v, i]
-            pose_out.centre[v] = x
+            copy(x, pose_out.centre[v])
 
 
 @njit
 def point_in_ground(pose, body, point, x_out):
     """x_out : (3,) - a point fixed in a body [m]; body -1 is ground."""
     if body < 0:
-        x_out[:] = point
+        copy(point, x_out)
     else:
         rotate(pose.rotation[body], point, x_out)
         for i in range(3):
@@ -211,5 +212,5 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
     elif kind == BALL:
         matrix_to_quaternion(R_joint, q_out[k : k + 4])
     elif kind == FREE:
-        q_out[k : k + 3] = x_joint
+        copy(x_joint, q_out[k : k + 3])
         matrix_to_quaternion(R_joint, q_out[k + 3 : k + 7])

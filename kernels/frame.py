@@ -1,0 +1,195 @@
+"""One frame, from measured markers to joint angles: the one crossing from Python per frame."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.copying import copy
+from kernels.constraints import Elements, Roles, element_values
+from kernels.health import expect, find_swaps, learn, visibility, weigh_worst
+from kernels.joint_angles import JointAxes, joint_angles
+from kernels.kkt import CONVERGED
+from kernels.markers import Markers, model_markers
+from kernels.track import follow, predict
+from kernels.tree import Tree, point_in_ground, pose
+
+N_REWEIGH = 4
+
+
+class Model(NamedTuple):
+    """What is solved: geometry only, the same for all methods that share its joints."""
+
+    tree: Tree
+    markers: Markers
+    elements: Elements
+    joints: JointAxes
+    q_neutral: np.ndarray  # (n_q,)
+    neutral_length: np.ndarray  # (n_element,) - d(0) of eq. 1 [m]
+    polynomial: np.ndarray  # (n_element, 7) - a1..a7 of eq. 1, angle in degrees
+    ligaments: np.ndarray  # (n_ligament,) int64 - elements reported by their lengthening
+    contacts: np.ndarray  # (n_contact,) int64 - elements reported by their contact point
+    points: np.ndarray  # (n_point, 3) - points for pictures, in their bodies [m]
+    point_body: np.ndarray  # (n_point,) int64
+
+
+class Method(NamedTuple):
+    """How it is solved."""
+
+    roles: Roles  # target is written where lengths follow eq. 1
+    first: Roles  # of the method solved before it, where follows = 1
+    follows: int
+    flexion_joint: int  # joint whose first angle enters eq. 1
+
+
+class Outputs(NamedTuple):
+    """Results of one frame."""
+
+    angles: np.ndarray  # (n_joint, 3) [rad]
+    displacements: np.ndarray  # (n_joint, 3) [m]
+    lengthening: np.ndarray  # (n_ligament,) - (d - d(0)) / d(0)
+    contact_points: np.ndarray  # (n_contact, 3) - in the frame of the body that carries the plane [m]
+    markers: np.ndarray  # (n_marker, 3) - model markers in ground [m]
+    residuals: np.ndarray  # (n_marker,) - |measured - model|, NaN when occluded [m]
+    rms: np.ndarray  # (1,) - over visible markers [m]
+    points: np.ndarray  # (n_point, 3) [m]
+    axes: np.ndarray  # (3, 3, 3) - scratch
+
+
+def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_point: int) -> Outputs:
+    """Allocate Outputs."""
+    return Outputs(
+        np.zeros((n_joint, 3)),
+        np.zeros((n_joint, 3)),
+        np.zeros(n_ligament),
+        np.zeros((n_contact, 3)),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_marker),
+        np.zeros(1),
+        np.zeros((n_point, 3)),
+        np.zeros((3, 3, 3)),
+    )
+
+
+@entry
+def estimate(
+    model, method, measured, dt, options, track_options, health_options, track, first, health, work, fit, out
+):  # fmt: skip
+    """Estimate one frame; dt [s] since the last one (0 = unknown).
+
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    track, first : followed solutions of the method and of the one before it, updated in place
+    Returns (status of kernels.kkt, iterations, residual, n_open dofs, n_visible markers, n_swap pairs).
+    """
+    n_visible = visibility(measured, dt, health)
+    n_swap = 0
+    if track.started[0] == 1:
+        predict(model.tree, dt, track_options, track, track.q_try)
+        pose(model.tree, track.q_try, work.pose)
+        model_markers(model.markers, work.pose, work.marker.model)
+        expect(model.markers, work.pose, work.marker.model, health)
+        n_swap = find_swaps(measured, health_options, health)
+    status, iterations, residual, n_open = solve_method(
+        model, method, measured, dt, options, track_options, track, first, health.weight, work, fit, out
+    )
+    if health_options.downweight == 1 and status == CONVERGED:
+        for _ in range(N_REWEIGH):
+            if not weigh_worst(
+                model.markers, work.pose, work.marker.model, measured, health_options, health
+            ):
+                break
+            status, more, residual, n_open = solve_method(
+                model, method, measured, 0.0, options, track_options, track, first, health.weight, work, fit, out
+            )  # fmt: skip
+            iterations += more
+    report(model, method, measured, track, health, work, out)
+    if status == CONVERGED:
+        learn(model.markers, work.pose, work.marker.model, measured, dt, health_options, health)
+    return status, iterations, residual, n_open, n_visible, n_swap
+
+
+@njit
+def solve_method(
+    model, method, measured, dt, options, track_options, track, first, weight, work, fit, out
+):  # fmt: skip
+    """Solve a frame by the method, after the method it follows; returns (status, iterations, residual, n_open)."""
+    more = 0
+    if method.follows == 1:
+        status, more, residual, _, n_open = follow(
+            model, method.first, measured, weight, dt, options, track_options, first, work, fit
+        )
+        if status != CONVERGED:
+            return status, more, residual, n_open
+        joint_angles(model.joints, work.pose, out.axes, out.angles, out.displacements)
+        lengths_at(model, math.degrees(out.angles[method.flexion_joint, 0]), method.roles.target)
+        if track.started[0] == 0:
+            copy(first.q, track.q)
+    status, iterations, residual, _, n_open = follow(
+        model, method.roles, measured, weight, dt, options, track_options, track, work, fit
+    )
+    return status, iterations + more, residual, n_open
+
+
+@njit
+def lengths_at(model, theta, target_out):
+    """target_out : (n_element,) - lengths of eq. 1 at the flexion theta [deg, flexion negative], where given.
+
+    d(theta) = (1 + a1 theta + ... + a7 theta^7) d(0), Sancisi et al. 2017, eq. 1 and table 2.
+    """
+    for e in range(target_out.shape[0]):
+        given = False
+        s = 0.0
+        for k in range(model.polynomial.shape[1] - 1, -1, -1):
+            given = given or model.polynomial[e, k] != 0.0
+            s = (s + model.polynomial[e, k]) * theta
+        if given:
+            target_out[e] = (1.0 + s) * model.neutral_length[e]
+
+
+@njit
+def report(model, method, measured, track, health, work, out):
+    """Outputs of the frame at track.q."""
+    pose(model.tree, track.q, work.pose)
+    model_markers(model.markers, work.pose, work.marker.model)
+    element_values(model.elements, work.pose, method.roles.target, work.element)
+    joint_angles(model.joints, work.pose, out.axes, out.angles, out.displacements)
+    total, n = 0.0, 0
+    for m in range(measured.shape[0]):
+        square = 0.0
+        for i in range(3):
+            out.markers[m, i] = work.marker.model[m, i]
+            square += (measured[m, i] - work.marker.model[m, i]) ** 2
+        if health.gap_age[m] > 0.0 or not math.isfinite(square):
+            out.residuals[m] = math.nan
+        else:
+            out.residuals[m] = math.sqrt(square)
+            total += square
+            n += 1
+    out.rms[0] = math.sqrt(total / n) if n > 0 else math.nan
+    for p in range(model.points.shape[0]):
+        point_in_ground(work.pose, model.point_body[p], model.points[p], out.points[p])
+    report_elements(model, work.pose, work.element, out)
+
+
+@njit
+def report_elements(model, pose, element, out):
+    """Ligament lengthening and contact points, after element_values."""
+    a, b, n = element.end_a, element.end_b, element.normal
+    for k in range(model.ligaments.shape[0]):
+        e = model.ligaments[k]
+        length = math.sqrt((a[e, 0] - b[e, 0]) ** 2 + (a[e, 1] - b[e, 1]) ** 2 + (a[e, 2] - b[e, 2]) ** 2)
+        out.lengthening[k] = length / model.neutral_length[e] - 1.0
+    for k in range(model.contacts.shape[0]):
+        e = model.contacts[k]
+        body = model.elements.body_b[e]
+        height = 0.0
+        for i in range(3):
+            height += (a[e, i] - b[e, i]) * n[e, i]
+        for i in range(3):
+            s = 0.0
+            for j in range(3):
+                s += pose.rotation[body, j, i] * (a[e, j] - height * n[e, j] - pose.position[body, j])
+            out.contact_points[k, i] = s

@@ -1,0 +1,168 @@
+"""Health of single markers: gaps, labels that may be swapped, and markers that left their place.
+
+Every marker's residual is followed in its body's frame: a mean (soft tissue and model misfit, slow) and
+a mean deviation from it. A marker that suddenly deviates by far more than it used to is weighted down;
+on clean data all weights stay exactly 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+
+
+class Health(NamedTuple):
+    """What is remembered of each marker."""
+
+    weight: np.ndarray  # (n_marker,) - weight of this frame; 0 = takes no part
+    gap_age: np.ndarray  # (n_marker,) - time since last seen [s]
+    mean: np.ndarray  # (n_marker, 3) - mean residual, measured - model, in the body frame [m]
+    deviation: np.ndarray  # (n_marker,) - mean |residual - mean| [m]
+    n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in
+    swap_with: np.ndarray  # (n_marker,) int64 - marker it may be swapped with, -1 = none
+    expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground [m]
+
+
+class HealthOptions(NamedTuple):
+    """Numbers of the marker checks."""
+
+    downweight: int  # 1 = weigh suspicious markers down, 0 = only report
+    floor: float  # deviation that is never suspicious [m]
+    factor: float  # suspicious beyond this many mean deviations
+    unknown: float  # threshold while a marker is still being learnt [m]
+    n_learn: int  # frames to learn a marker
+    time_constant: float  # of mean and deviation [s]
+    swap_distance: float  # closest two markers that are checked for a swap [m]
+
+
+def new_health(n_marker: int) -> Health:
+    """Allocate the health of n_marker markers, none seen yet."""
+    return Health(
+        np.ones(n_marker),
+        np.zeros(n_marker),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_marker),
+        np.zeros(n_marker, np.int64),
+        np.full(n_marker, -1, np.int64),
+        np.zeros((n_marker, 3)),
+    )
+
+
+@njit
+def visibility(measured, dt, health):
+    """Weights 1 or 0 of a new frame from NaN, gap ages advanced by dt [s]; returns how many are visible."""
+    n_visible = 0
+    for m in range(measured.shape[0]):
+        seen = math.isfinite(measured[m, 0]) and math.isfinite(measured[m, 1]) and math.isfinite(measured[m, 2])
+        health.weight[m] = 1.0 if seen else 0.0
+        health.swap_with[m] = -1
+        health.gap_age[m] = 0.0 if seen else health.gap_age[m] + dt
+        n_visible += int(seen)
+    return n_visible
+
+
+@njit
+def expect(markers, pose, model, health):
+    """health.expected : (n_marker, 3) - model markers plus their mean residuals at a pose [m]."""
+    for m in range(markers.body.shape[0]):
+        b = markers.body[m]
+        for i in range(3):
+            health.expected[m, i] = (
+                model[m, i]
+                + pose.rotation[b, i, 0] * health.mean[m, 0]
+                + pose.rotation[b, i, 1] * health.mean[m, 1]
+                + pose.rotation[b, i, 2] * health.mean[m, 2]
+            )
+
+
+@njit
+def find_swaps(measured, options, health):
+    """Pairs of visible markers whose exchange would lower the cost by far: health.swap_with, weight 0.
+
+    Exchanging labels i and j lowers sum |m - x|^2 by -2 (m_i - m_j) . (x_i - x_j). Returns how many.
+    """
+    n_swap = 0
+    x = health.expected
+    for i in range(measured.shape[0]):
+        for j in range(i):
+            if health.weight[i] == 0.0 or health.weight[j] == 0.0:
+                continue
+            along, apart, now = 0.0, 0.0, 0.0
+            for k in range(3):
+                gap = x[i, k] - x[j, k]
+                along += (measured[i, k] - measured[j, k]) * gap
+                apart += gap * gap
+                now += (measured[i, k] - x[i, k]) ** 2 + (measured[j, k] - x[j, k]) ** 2
+            exchanged = now + 2.0 * along
+            if apart > options.swap_distance**2 and exchanged < 0.25 * now and now > 0.5 * apart:
+                health.swap_with[i], health.swap_with[j] = j, i
+                n_swap += 1
+    if options.downweight == 1:
+        for m in range(measured.shape[0]):
+            if health.swap_with[m] >= 0:
+                health.weight[m] = 0.0
+    return n_swap
+
+
+@njit
+def threshold(m, options, health):
+    """Deviation [m] beyond which marker m is suspicious."""
+    if health.n_seen[m] < options.n_learn:
+        return options.unknown
+    return max(options.floor, options.factor * health.deviation[m])
+
+
+@njit
+def deviation(m, markers, pose, model, measured, health):
+    """|residual - mean residual| of marker m at a pose [m]."""
+    b, total = markers.body[m], 0.0
+    for i in range(3):
+        r = 0.0
+        for k in range(3):
+            r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
+        total += (r - health.mean[m, i]) ** 2
+    return math.sqrt(total)
+
+
+@njit
+def weigh_worst(markers, pose, model, measured, options, health):
+    """Weigh down the marker that deviates most beyond its threshold; False if there is none.
+
+    Only the worst: a wrong marker pulls its neighbours' residuals along.
+    """
+    worst, worst_ratio = -1, 1.0
+    for m in range(measured.shape[0]):
+        if health.weight[m] == 1.0:
+            ratio = deviation(m, markers, pose, model, measured, health) / threshold(m, options, health)
+            if ratio > worst_ratio:
+                worst, worst_ratio = m, ratio
+    if worst < 0:
+        return False
+    # from three thresholds on it counts as somebody else's
+    health.weight[worst] = 1.0 / worst_ratio**2 if worst_ratio < 3.0 else 0.0
+    return True
+
+
+@njit
+def learn(markers, pose, model, measured, dt, options, health):
+    """Update mean residuals and deviations after a solved frame; suspicious markers teach ten times slower."""
+    for m in range(measured.shape[0]):
+        if health.gap_age[m] > 0.0 or health.swap_with[m] >= 0:
+            continue
+        d = deviation(m, markers, pose, model, measured, health)
+        health.n_seen[m] += 1
+        rate = max(1.0 / health.n_seen[m], min(1.0, dt / options.time_constant))
+        if health.weight[m] < 1.0:
+            rate *= 0.1
+        b = markers.body[m]
+        for i in range(3):
+            r = 0.0
+            for k in range(3):
+                r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
+            health.mean[m, i] += rate * (r - health.mean[m, i])
+        if health.n_seen[m] > 1:
+            health.deviation[m] += rate * (d - health.deviation[m])

@@ -1,0 +1,184 @@
+"""Follow one skeleton from frame to frame: prediction, dofs that the markers leave open, new starts."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.copying import copy
+from kernels.constraints import HARD, element_rows, element_values
+from kernels.initial_pose import initial_pose
+from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, solve
+from kernels.markers import marker_hessian, marker_moments
+from kernels.tree import FREE, difference, integrate, pose
+
+# Curvature of the marker cost per unit weight below which a dof counts as open: one marker on a lever of
+# 1 cm for a rotation [m^2], a hundredth of a marker for a translation [1].
+OPEN_ROTATION, OPEN_TRANSLATION = 1e-4, 1e-2
+HOLD_ROTATION, HOLD_TRANSLATION = 0.1, 1.0
+HARD_CURVATURE = 1e3
+
+
+class Track(NamedTuple):
+    """State of one solution that is followed."""
+
+    q: np.ndarray  # (n_q,)
+    speed: np.ndarray  # (n_v,) - tangent speed, to predict the next frame
+    multiplier: np.ndarray  # (n_element,)
+    hold: np.ndarray  # (n_v,) - weights that hold open dofs
+    started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
+    q_before: np.ndarray  # (n_q,) - scratch
+    q_try: np.ndarray  # (n_q,) - scratch
+    multiplier_try: np.ndarray  # (n_element,) - scratch
+
+
+class TrackOptions(NamedTuple):
+    """When to start anew."""
+
+    restart_rms: float  # a frame with a larger marker RMS is tried from scratch as well [m]
+    max_prediction: float  # longest gap that is bridged by the last speed [s]
+
+
+def new_track(n_q: int, n_v: int, n_element: int) -> Track:
+    """Allocate a Track that has not started."""
+    return Track(
+        np.zeros(n_q),
+        np.zeros(n_v),
+        np.zeros(n_element),
+        np.zeros(n_v),
+        np.zeros(1, np.int64),
+        np.zeros(n_q),
+        np.zeros(n_q),
+        np.zeros(n_element),
+    )
+
+
+@njit
+def predict(tree, dt, options, track, q_out):
+    """q_out : (n_q,) - where the skeleton should be dt after the last frame."""
+    step = dt if 0.0 < dt <= options.max_prediction else 0.0
+    integrate(tree, track.q, track.speed, step, q_out)
+
+
+@njit
+def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, hold_out):
+    """hold_out : (n_v,) - a weight for every dof that markers and hard elements leave open; returns their number.
+
+    The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
+    """
+    pose(tree, q, work.pose)
+    marker_moments(tree, markers, work.pose, measured, weight, work.marker)
+    element_values(elements, work.pose, roles.target, work.element)
+    element_rows(tree, elements, work.pose, work.element)
+    marker_hessian(tree, work.pose, work.marker, 0.0, work.H)
+    n_hard = 0
+    for e in range(roles.mode.shape[0]):
+        if roles.mode[e] == HARD:
+            work.A[n_hard, :] = 0.0
+            for k in range(elements.n_path[e]):
+                work.A[n_hard, elements.path[e, k]] = work.element.row[e, k]
+            n_hard += 1
+    augment(n_hard, HARD_CURVATURE, work)
+    H, n_open = work.H, 0
+    for j in range(hold_out.shape[0]):
+        rotates = tree.dof_rotates[j] == 1
+        hold_out[j] = 0.0
+        for k in range(j):
+            H[j, j] -= H[j, k] * H[j, k]
+        if H[j, j] < (OPEN_ROTATION if rotates else OPEN_TRANSLATION):
+            hold_out[j] = HOLD_ROTATION if rotates else HOLD_TRANSLATION
+            H[j, j] = max(H[j, j], 0.0) + hold_out[j]
+            n_open += 1
+        d = math.sqrt(H[j, j])
+        H[j, j] = d
+        for i in range(j + 1, hold_out.shape[0]):
+            for k in range(j):
+                H[i, j] -= H[i, k] * H[j, k]
+            H[i, j] /= d
+    return n_open
+
+
+@njit
+def follow(model, roles, measured, weight, dt, options, track_options, track, work, fit):
+    """Solve one frame from the last one, or from scratch where that fails.
+
+    Returns (status, iterations, residual, objective, n_open): status of kernels.kkt, n_open = dofs held near the
+    last pose because nothing determines them. track.q and work hold the solution.
+    """
+    tree, markers, elements = model.tree, model.markers, model.elements
+    complete, n_visible = True, 0
+    for m in range(weight.shape[0]):
+        complete = complete and weight[m] > 0.0
+        n_visible += int(weight[m] > 0.0)
+    started = track.started[0] == 1
+    if not started:
+        copy(model.q_neutral, track.q)
+        track.speed[:] = 0.0
+        track.multiplier[:] = 0.0
+    copy(track.q, track.q_before)
+    predict(tree, dt, track_options, track, track.q)
+    track.hold[:] = 0.0
+    n_open = 0
+    if not complete:
+        n_open = find_open_dofs(
+            tree, markers, elements, roles, measured, weight, track.q, work, track.hold
+        )
+    status, iterations, residual, cost = NOT_CONVERGED, 0, math.inf, math.inf
+    if started:
+        status, iterations, residual, cost = solve(
+            tree, markers, elements, roles, measured, weight, track.hold, track.q_before, options, work,
+            track.q, track.multiplier,
+        )  # fmt: skip
+    limit = 0.5 * n_visible * track_options.restart_rms**2
+    if not started or status != CONVERGED or cost > limit:
+        status, iterations, residual, cost = restart(
+            model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost
+        )
+    if status == NON_FINITE:
+        copy(track.q_before, track.q)
+        track.multiplier[:] = 0.0
+    if started and status == CONVERGED and n_open == 0 and dt > 0.0:
+        difference(tree, track.q_before, track.q, track.speed)
+        for d in range(track.speed.shape[0]):
+            track.speed[d] /= dt
+    elif dt > 0.0 or status != CONVERGED:
+        track.speed[:] = 0.0
+    if status == CONVERGED:
+        track.started[0] = 1
+    return status, iterations, residual, cost, n_open
+
+
+@njit
+def restart(model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost):
+    """Solve from scratch, from two starts, and keep the best converged result (also against the one given).
+
+    Start 0 fits every body to its markers; start 1 does too, but opens inner free joints only by their
+    neutral pose: a knee mechanism has two assemblies, and the fitted knee may fall into the wrong one.
+    """
+    tree, markers, elements = model.tree, model.markers, model.elements
+    total = iterations
+    for start in range(2):
+        n_fitted = initial_pose(
+            tree, markers, measured, weight, track.q_before, work.pose, fit, track.q_try
+        )
+        if n_fitted == 0:
+            break
+        if start == 1:
+            for b in range(tree.parent.shape[0]):
+                if tree.kind[b] == FREE and tree.parent[b] >= 0:
+                    k = tree.q_start[b]
+                    copy(model.q_neutral[k : k + 7], track.q_try[k : k + 7])
+        track.multiplier_try[:] = 0.0
+        status_try, iterations_try, residual_try, cost_try = solve(
+            tree, markers, elements, roles, measured, weight, track.hold, track.q_before, options, work,
+            track.q_try, track.multiplier_try,
+        )  # fmt: skip
+        total += iterations_try
+        if status_try == CONVERGED and (status != CONVERGED or cost_try < cost):
+            status, residual, cost = status_try, residual_try, cost_try
+            copy(track.q_try, track.q)
+            copy(track.multiplier_try, track.multiplier)
+    return status, total, residual, cost

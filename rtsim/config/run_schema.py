@@ -1,0 +1,62 @@
+"""Schema of configs/runs/*.toml: a live run, its solver, its marker checks and its ports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.model_schema import Positive
+
+PositiveInt = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Numbers of the optimisation."""
+
+    # norm of the optimality conditions at which a frame is solved; 1e-11 is just above round-off
+    tolerance: Annotated[float, msgspec.Meta(gt=0.0, le=1e-3)] = 1e-11
+    max_iterations: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 60
+    max_step: Annotated[float, msgspec.Meta(gt=0.0, le=3.0)] = 0.5
+    restart_rms_mm: Positive = 50.0
+    max_prediction_s: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.05
+
+
+class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """When a marker is suspicious."""
+
+    downweight: bool = True
+    floor_mm: Positive = 40.0
+    factor: Positive = 6.0
+    unknown_mm: Positive = 150.0
+    n_learn: PositiveInt = 25
+    time_constant_s: Positive = 0.5
+    swap_distance_mm: Positive = 20.0
+
+
+class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Addresses; port * lets the system choose one."""
+
+    markers: str = "tcp://127.0.0.1:*"
+    results: str = "tcp://127.0.0.1:5561"
+    control: str = "tcp://127.0.0.1:5562"
+
+
+class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A live run."""
+
+    name: str
+    source: str = "walker"
+    model: str = "lower_limb"
+    method: str = "minimised"
+    methods: tuple[str, ...] = ("zero", "minimised", "prescribed")
+    side: Literal["right", "left"] = "right"
+    subject: str = ""
+    static: str = ""
+    lab: str = ""
+    duration_s: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0
+    # frames that may wait for the solver before the oldest is dropped; 1 = strictly the newest
+    backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 8
+    solver: Solver = Solver()
+    markers: MarkerCheck = MarkerCheck()
+    ports: Ports = Ports()

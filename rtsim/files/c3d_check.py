@@ -1,0 +1,84 @@
+"""A look at the bytes of a C3D file before ezc3d reads it: damaged ones crash its C++ code."""
+
+from __future__ import annotations
+
+import math
+import struct
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+
+BLOCK = 512  # [bytes] unit of C3D files
+C3D_KEY = 0x50  # second byte of every C3D file
+BIG_ENDIAN = 86  # processor byte of the parameter section in files of big-endian machines
+MAX_COUNTED = 256  # blocks of parameters read even where the header does not say where the data begin
+TYPES = (-1, 1, 2, 4)  # text, byte, 16-bit integer, float; the size of an entry is the absolute value
+
+
+def check_c3d(path: Path) -> int:
+    """The number of frames the header of a sound C3D file announces (modulo 65536).
+
+    ConfigError for a file that is none, is cut off before its data, has a damaged parameter section, or is of
+    a byte order that ezc3d does not read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(BLOCK)
+            if len(head) < BLOCK or head[1] != C3D_KEY or head[0] < 2:
+                raise ConfigError(
+                    "this is not a C3D file", where=str(path), remedy="export the trial as C3D or TRC"
+                )
+            first, last, data_start = (struct.unpack_from("<H", head, offset)[0] for offset in (6, 8, 16))
+            file.seek(BLOCK * (head[0] - 1))
+            section = file.read(BLOCK * max(data_start - head[0], MAX_COUNTED))
+            n_byte = file.seek(0, 2)
+    except FileNotFoundError:
+        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
+    except OSError as error:
+        raise ConfigError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    if section[3:4] == bytes([BIG_ENDIAN]):
+        raise ConfigError(
+            "the C3D file is of a big-endian machine, which is not read",
+            where=str(path),
+            remedy="export it for Intel processors, or as TRC",
+        )
+    if n_byte <= BLOCK * (data_start - 1):
+        raise ConfigError(
+            "the C3D file is cut off before its data", where=str(path), remedy="copy or export it again"
+        )
+    if not _is_sound(section):
+        raise ConfigError(
+            "the parameter section of the C3D file is damaged", where=str(path), remedy="export it again"
+        )
+    return int(last - first + 1)
+
+
+def _is_sound(section: bytes) -> bool:
+    """Whether the chain of group and parameter records is unbroken, each with room for what it announces."""
+    at = 4
+    while True:
+        if at + 2 > len(section):
+            return False
+        n_name, group = struct.unpack_from("<bb", section, at)
+        if n_name == 0 or group == 0:
+            return True
+        body = at + 2 + abs(n_name)
+        if body + 2 > len(section):
+            return False
+        (length,) = struct.unpack_from("<H", section, body)
+        end = body + length if length else len(section)
+        if end > len(section) or (group > 0 and not _fits(section[body + 2 : end])):
+            return False
+        if length == 0:
+            return True
+        at = end
+
+
+def _fits(record: bytes) -> bool:
+    """Whether type, dimensions and data of a parameter fit into its record."""
+    if len(record) < 2:
+        return False
+    kind, n_dimension = struct.unpack_from("<bB", record)
+    if kind not in TYPES or n_dimension > 7 or len(record) < 2 + n_dimension:
+        return False
+    return 2 + n_dimension + abs(kind) * math.prod(record[2 : 2 + n_dimension]) <= len(record)

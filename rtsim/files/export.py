@@ -1,0 +1,97 @@
+"""A recording in the formats other programs read: TRC, OpenSim storage, CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.recording import FloatArray, Results, read_model_markers, read_recorded_markers, read_results
+from rtsim.files.storage import STORAGE_SUFFIXES, Table, write_csv, write_storage
+from rtsim.files.trc import write_trc
+from streams.messages import FieldSpec
+
+EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
+
+
+def export(
+    recording_path: str | Path, out_path: str | Path, *, model_markers: bool = False
+) -> tuple[str, ...]:
+    """Write what a recording holds in the format that the suffix of `out_path` names; returns the notes.
+
+    .trc : the measured markers, or those of the fitted model with `model_markers`
+    .mot, .sto : joint angles in degrees and displacements in m, columns named by the labels of the descriptor
+    .csv : every scalar of the descriptor as "field.label [unit]", angles in degrees, and the status bits
+
+    ConfigError for another suffix and for a recording that does not hold what the format needs.
+    """
+    out = Path(out_path)
+    suffix = out.suffix.lower()
+    if suffix == ".trc":
+        trial = read_model_markers(recording_path) if model_markers else read_recorded_markers(recording_path)
+        write_trc(out, trial)
+        return trial.notes
+    if suffix not in EXPORT_SUFFIXES:
+        raise ConfigError(
+            f"cannot export to {suffix or '(no suffix)'!r}",
+            where=str(out),
+            allowed=", ".join(EXPORT_SUFFIXES),
+        )
+    results = read_results(recording_path)
+    if suffix == ".csv":
+        write_csv(out, csv_table(results))
+    else:
+        write_storage(out, motion_table(results, out.stem, str(recording_path)))
+    return results.notes
+
+
+def motion_table(results: Results, name: str, where: str) -> Table:
+    """Joint angles [deg] and displacements [m] over time; ConfigError naming `where` when there are none."""
+    columns, data = ["time"], [results.times]
+    for spec in results.session.fields:
+        if not _is_scalar(spec) or not (spec.unit == "rad" or _is_displacement(spec)):
+            continue
+        values, _ = _at_the_face(results.fields[spec.name], spec.unit)
+        for index, label in enumerate(_labels(spec)):
+            label = label or spec.name
+            columns.append(label if label not in columns else f"{spec.name}_{label}")
+            data.append(values[:, index])
+    if len(columns) == 1:
+        raise ConfigError("the recording holds no joint angles or displacements", where=where)
+    return Table(tuple(columns), np.column_stack(data), True, name)
+
+
+def csv_table(results: Results) -> Table:
+    """Every field of one axis or none, one column per entry with its unit, after time and status."""
+    columns, data = ["time [s]", "status [bits]"], [results.times, results.status.astype(np.float64)]
+    for spec in results.session.fields:
+        if not _is_scalar(spec):
+            continue
+        values, unit = _at_the_face(results.fields[spec.name], spec.unit)
+        for index, label in enumerate(_labels(spec)):
+            columns.append(f"{spec.name}.{label} [{unit}]" if label else f"{spec.name} [{unit}]")
+            data.append(values[:, index])
+    return Table(tuple(columns), np.column_stack(data), True, "results")
+
+
+def _is_scalar(spec: FieldSpec) -> bool:
+    return len(spec.shape) <= 1
+
+
+def _is_displacement(spec: FieldSpec) -> bool:
+    return spec.unit == "m" and spec.name.endswith("displacements")
+
+
+def _at_the_face(values: FloatArray, unit: str) -> tuple[FloatArray, str]:
+    """Values as (n, k) in the unit people read: degrees for angles, the descriptor's unit otherwise."""
+    columns = values.reshape(values.shape[0], -1)
+    return (np.degrees(columns), "deg") if unit == "rad" else (columns, unit)
+
+
+def _labels(spec: FieldSpec) -> list[str]:
+    """One label per entry: the descriptor's, else numbers from 1; none for a single value without a label."""
+    if spec.labels:
+        return list(spec.labels)
+    n = spec.shape[0] if spec.shape else 1
+    return [""] if n == 1 else [str(index + 1) for index in range(n)]

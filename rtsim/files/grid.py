@@ -1,0 +1,115 @@
+"""Text files and the tables of numbers in them: fast for clean rows, tolerant of gaps and odd separators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+
+# Spellings of "no value" besides nan and an empty cell.
+MISSING = frozenset(
+    {"na", "n/a", "null", "none", "-", "--", "1.#qnan", "-1.#qnan", "1.#ind", "-1.#ind", "-nan(ind)"}
+)
+Line = tuple[int, str]  # line number from 1, text without its end
+
+
+def read_lines(path: Path, kind: str) -> list[str]:
+    """Lines of a text file of any line end and of UTF-8 or Latin-1; ConfigError for what is no text file."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
+    except OSError as error:
+        raise ConfigError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    if b"\0" in content[:4096]:
+        raise ConfigError(f"this is a binary file, not a {kind} text file", where=str(path))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("latin-1")
+    if not text.strip():
+        raise ConfigError("the file is empty", where=str(path), remedy=f"export the {kind} file again")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def table_lines(lines: Sequence[str], start: int, n_column: int) -> tuple[list[Line], list[str]]:
+    """Lines from index `start` that hold something, numbered from 1, without a last row cut in mid-write."""
+    rows = [(index + 1, lines[index]) for index in range(start, len(lines)) if lines[index].strip()]
+    # Only a last line without a line end can have been cut: then its last number is not to be trusted.
+    if (
+        len(rows) > 1
+        and rows[-1][0] == len(lines)
+        and _n_cell(rows[-1][1]) < min(n_column, _n_cell(rows[-2][1]))
+    ):
+        return rows[:-1], [f"the last row (line {rows[-1][0]}) was cut off in mid-line: left out"]
+    return rows, []
+
+
+def parse_rows(
+    lines: Sequence[Line], n_column: int, where: str, column_name: Callable[[int], str]
+) -> tuple[NDArray[np.float64], list[str]]:
+    """The numbers (n_row, n_column) in `lines`, and sentences on what was not as announced.
+
+    Cells are separated by tabs (an empty cell is NaN) or, where a row has no tab, by blanks. Rows of doubled
+    tabs, of too many cells and of too few are accepted: surplus is cut, the missing end is NaN.
+    A cell that is neither a number nor a known spelling of a gap is a ConfigError naming line and column.
+    """
+    data = np.empty((len(lines), n_column))
+    n_cut = n_short = widest = 0
+    for index, (number, text) in enumerate(lines):
+        cells = text.rstrip().split("\t") if "\t" in text else text.split()
+        if len(cells) == n_column:
+            try:
+                data[index] = list(map(float, cells))
+                continue
+            except ValueError:
+                pass  # gaps or worse: cell by cell below
+        row = _trim(cells, n_column)
+        if len(row) > n_column:
+            n_cut, widest = n_cut + 1, max(widest, len(row))
+        elif _n_cell(text) < n_column:
+            n_short += 1
+        data[index] = np.nan
+        for column, cell in enumerate(row[:n_column]):
+            if cell:
+                data[index, column] = _number(cell, f"{where}, line {number}", column_name(column))
+    notes = []
+    if n_cut:
+        notes.append(
+            f"rows with more cells than the header names: {n_cut} (up to {widest - n_column} more, left out)"
+        )
+    if n_short:
+        notes.append(f"rows that end early: {n_short} (what they lack was taken as missing)")
+    return data, notes
+
+
+def _n_cell(text: str) -> int:
+    return text.count("\t") + 1 if "\t" in text else len(text.split())
+
+
+def _trim(cells: Sequence[str], n_column: int) -> list[str]:
+    """The cells of a row without the blanks that only stray or doubled tabs explain."""
+    row = [cell.strip() for cell in cells]
+    while row and not row[-1]:
+        row.pop()
+    while len(row) > n_column and not row[0]:
+        row.pop(0)
+    if len(row) > n_column:
+        filled = [cell for cell in row if cell]
+        if len(filled) == n_column:
+            return filled
+    return row
+
+
+def _number(cell: str, where: str, column: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        if cell.lower() in MISSING:
+            return float("nan")
+    remedy = "write decimal points" if "," in cell else "write a number, or leave the cell empty for a gap"
+    raise ConfigError(f"{cell[:40]!r} in column {column} is not a number", where=where, remedy=remedy)

@@ -1,0 +1,57 @@
+"""A raw trial of a file brought to the ground frame: metres, Y up, right-handed."""
+
+from __future__ import annotations
+
+from rtsim.files.axes import guess_up, parse_up, rotate_to_ground, up_by_names
+from rtsim.files.sides import doubt_sides
+from rtsim.files.trial import MarkerTrial, RawTrial, blank_missing
+from rtsim.files.units import metres_per_unit, resolve_units
+
+
+def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) -> MarkerTrial:
+    """Convert a raw trial to metres and Y up; `up` and `units` override the file and the guess.
+
+    Everything that was converted or assumed is told in the notes. Raises ConfigError for an unknown axis or
+    unit, and for a unit that is neither possible nor replaceable without doubt.
+    """
+    positions, notes = blank_missing(raw.positions)
+    if units is not None:
+        scale = metres_per_unit(units, "units")
+        notes.append(f"units: {units}, as asked")
+    else:
+        scale, said = resolve_units(raw.names, positions, raw.units, raw.source)
+        notes += said
+    if scale != 1.0:
+        notes.append(f"lengths were converted to metres (factor {scale:g})")
+        positions *= scale
+
+    if up is not None:
+        axis = parse_up(up, "up")
+        notes.append(f"up axis: {axis}, as asked")
+    elif raw.up:
+        axis = parse_up(raw.up, f"{raw.source}, {raw.up_key}")
+        notes.append(f"up axis: {axis}, as the file says ({raw.up_key})")
+        seen = up_by_names(raw.names, positions)
+        if seen and seen[0] != axis:
+            notes.append(
+                f"check the up axis: the file says {axis}, yet pelvis and trunk markers lie {seen[1]:.2f} m "
+                f"from the foot markers along {seen[0]}; give up= if the person was upright"
+            )
+    else:
+        axis, said_up = guess_up(raw.names, positions)
+        notes.append(said_up)
+    if axis != "+Y":
+        notes.append(f"positions were rotated from {axis} up to Y up")
+    positions = rotate_to_ground(positions, axis)
+    doubt = doubt_sides(raw.names, positions)
+    if doubt:
+        notes.append(doubt)
+    return MarkerTrial(
+        names=raw.names,
+        times=raw.times,
+        positions=positions,
+        rate=raw.rate,
+        source=raw.source,
+        notes=(*raw.notes, *notes),
+        subject=raw.subject,
+    )

@@ -1,0 +1,71 @@
+"""Which markers sit high and which low on a body, judged from their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+PELVIS = re.compile(r"asis|psis|^[lr]?(asi|psi|ias|ips)$|^s[12]$|sacr|iliac|pelvis|hjc|troch|gtr|^[lr]?hip")
+TRUNK = re.compile(
+    r"head|^[lr][fb]hd$|^c7$|^t\d{1,2}$|clav|stern|^strn$|acr|shoulder|^[lr]?sho$|scapula|neck"
+)
+FOOT = re.compile(
+    r"heel|^[lr]?(hee|cal|ank|fcc|fal|tam|fm[125])$|calc|toe|hallux|mt\d|meta\d|\dmeta|foot|ankle|mall?(eol|$)"
+)
+
+MAX_FRAME = 200  # frames looked at: enough for a median, cheap for hour-long files
+
+
+def plain_name(name: str) -> str:
+    """A marker name in lower case without separators: `R.ASIS`, `r_asis` and `RASIS` are the same."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def upper_and_lower(names: Sequence[str]) -> tuple[list[int], list[int], list[int]]:
+    """Indices of the markers on the pelvis, on the trunk or head, and on the feet, judged by their names."""
+    pelvis, trunk, foot = [], [], []
+    for index, name in enumerate(names):
+        plain = plain_name(name)
+        if PELVIS.search(plain):
+            pelvis.append(index)
+        elif TRUNK.search(plain):
+            trunk.append(index)
+        elif FOOT.search(plain):
+            foot.append(index)
+    return pelvis, trunk, foot
+
+
+def foot_to(
+    upper: Sequence[int], foot: Sequence[int], positions: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
+    """Median over the frames of the vector (3,) from the mean foot marker to the mean of the markers `upper`.
+
+    None when no frame shows both. positions : (n, n_marker, 3), any unit; NaN = missing.
+    """
+    if not upper or not foot:
+        return None
+    frames = thin(positions)
+    low, high = _mean(frames[:, list(foot)]), _mean(frames[:, list(upper)])
+    both = np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1)
+    if not both.any():
+        return None
+    vector: NDArray[np.float64] = np.median(high[both] - low[both], axis=0)
+    return vector
+
+
+def thin(positions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """At most MAX_FRAME frames, evenly spread."""
+    step = max(1, -(-positions.shape[0] // MAX_FRAME))
+    return positions[::step]
+
+
+def _mean(group: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over the markers that are seen, (n, 3); NaN where none is."""
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(group).all(axis=2))
+    total = np.where(seen[..., None], group, 0.0).sum(axis=1)
+    count = seen.sum(axis=1)[:, None]
+    result: NDArray[np.float64] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return result

@@ -1,0 +1,42 @@
+"""Marker trials of any supported file in one frame: metres, Y up, NaN for missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+from rtsim.files.c3d import read_c3d
+from rtsim.files.recording import read_recorded_markers
+from rtsim.files.trc import read_trc, write_trc
+from rtsim.files.trial import MarkerTrial
+
+__all__ = ["MARKER_SUFFIXES", "MarkerTrial", "read_markers", "write_trc"]
+
+MARKER_SUFFIXES = (".trc", ".c3d", ".mcap")
+
+
+def read_markers(
+    path: str | Path, up: str | None = None, units: str | None = None, *, virtual: bool = False
+) -> MarkerTrial:
+    """The marker trial of a .trc, .c3d or .mcap (own recording) file in the ground frame.
+
+    up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
+    units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
+    virtual : keep positions that a model computed (joint centres, segment axes) in a C3D file
+
+    Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
+    for files that cannot be read.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".trc":
+        return read_trc(path, up=up, units=units)
+    if suffix == ".c3d":
+        return read_c3d(path, up=up, units=units, virtual=virtual)
+    if suffix == ".mcap":
+        return read_recorded_markers(path, up=up, units=units)
+    raise ConfigError(
+        f"marker files of type {suffix or '(no suffix)'!r} cannot be read",
+        where=str(path),
+        allowed=", ".join(MARKER_SUFFIXES),
+        remedy="export the trial as TRC or C3D",
+    )

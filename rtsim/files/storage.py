@@ -1,0 +1,165 @@
+"""Tables of columns over time: OpenSim storage files (.sto, .mot) and CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.grid import parse_rows, read_lines, table_lines
+from rtsim.files.trial import unique_names
+
+STORAGE_SUFFIXES = (".mot", ".sto")
+MAX_HEADER = 500  # lines within which endheader must come
+# A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
+IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
+N_ROW = re.compile(r"(?:nrows|datarows)\s*[= ]\s*(\d+)", re.IGNORECASE)
+
+
+class Table(NamedTuple):
+    """Named columns of numbers, one row per time.
+
+    columns : k unique labels; the first is "time" [s] in storage files
+    data : (n, k) float64; NaN = missing
+    in_degrees : whether rotations stand in degrees (else radians)
+    name : name of the table inside the file
+    notes : plain sentences on what was not as announced or had to be assumed
+    """
+
+    columns: tuple[str, ...]
+    data: NDArray[np.float64]
+    in_degrees: bool
+    name: str
+    notes: tuple[str, ...] = ()
+
+    def column(self, label: str) -> NDArray[np.float64]:
+        """The column (n,) with this label; ConfigError naming the labels there are."""
+        if label not in self.columns:
+            raise ConfigError(f"no column {label!r}", where=self.name, allowed=", ".join(self.columns))
+        values: NDArray[np.float64] = self.data[:, self.columns.index(label)]
+        return values
+
+
+def read_storage(path: str | Path) -> Table:
+    """The table of a .mot or .sto file, whatever free text its header holds.
+
+    Empty cells and NaN are missing. ConfigError names file, line and remedy of what cannot be read.
+    """
+    path = Path(path)
+    _check_suffix(path)
+    lines = read_lines(path, "storage")
+    end = next((i for i, line in enumerate(lines[:MAX_HEADER]) if line.strip().lower() == "endheader"), None)
+    if end is None:
+        raise ConfigError(
+            "no endheader line: this is not a storage file", where=str(path), remedy="export it again"
+        )
+    header = [line.strip() for line in lines[:end]]
+    start = end + 1
+    while start < len(lines) and not lines[start].strip():
+        start += 1
+    if start == len(lines):
+        raise ConfigError("no column labels after endheader", where=str(path), remedy="export the file again")
+    line = lines[start]
+    labels = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
+    columns, notes = unique_names([label for label in labels if label])
+
+    rows, said = table_lines(lines, start + 1, len(columns))
+    notes += said
+    data, said = parse_rows(rows, len(columns), str(path), lambda column: columns[column])
+    notes += said
+    announced = next((int(match[1]) for text in header if (match := N_ROW.match(text))), None)
+    if announced is not None and announced != len(rows):
+        notes.append(f"the header says {announced} rows, the file has {len(rows)}: those were read")
+    in_degrees, said = _in_degrees(header, path)
+    notes += said
+    return Table(columns, data, in_degrees, _name(header, path), tuple(notes))
+
+
+def write_storage(path: str | Path, table: Table) -> None:
+    """Write a table as .mot or .sto in the form OpenSim reads: twelve significant digits, NaN for missing.
+
+    ConfigError for another suffix, for labels with tabs or line ends, and for an unwritable path.
+    """
+    path = Path(path)
+    _check_suffix(path)
+    _check_shape(path, table)
+    head = [
+        table.name or path.stem,
+        "version=1",
+        f"nRows={table.data.shape[0]}",
+        f"nColumns={table.data.shape[1]}",
+        f"inDegrees={'yes' if table.in_degrees else 'no'}",
+        "endheader",
+        "\t".join(table.columns),
+    ]
+    rows = ["\t".join(_cells(row, "NaN")) for row in table.data.tolist()]
+    _write(path, "\n".join([*head, *rows, ""]))
+
+
+def write_csv(path: str | Path, table: Table) -> None:
+    """Write a table as comma-separated values with one header row; a missing value is an empty cell."""
+    path = Path(path)
+    _check_shape(path, table)
+    try:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(table.columns)
+            writer.writerows(_cells(row, "") for row in table.data.tolist())
+    except OSError as error:
+        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
+
+
+def _cells(row: Sequence[float], missing: str) -> list[str]:
+    return [f"{value:.12g}" if value == value else missing for value in row]
+
+
+def _check_suffix(path: Path) -> None:
+    if path.suffix.lower() not in STORAGE_SUFFIXES:
+        raise ConfigError(
+            f"{path.suffix or '(no suffix)'!r} is no storage file",
+            where=str(path),
+            allowed=", ".join(STORAGE_SUFFIXES),
+        )
+
+
+def _check_shape(path: Path, table: Table) -> None:
+    bad = [label for label in table.columns if not label.strip() or re.search(r"[\t\r\n]", label)]
+    if bad:
+        raise ConfigError(f"{bad[0]!r} cannot be a column label", where=str(path))
+    if table.data.ndim != 2 or table.data.shape[1] != len(table.columns):
+        raise ConfigError(
+            f"{len(table.columns)} labels do not fit data of shape {table.data.shape}", where=str(path)
+        )
+
+
+def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, list[str]]:
+    for text in header:
+        match = IN_DEGREES.match(text)
+        if match:
+            answer = match[1].lower()
+            if answer in ("yes", "true", "1"):
+                return True, []
+            if answer in ("no", "false", "0"):
+                return False, []
+            raise ConfigError(f"inDegrees={match[1]!r} in the header", where=str(path), allowed="yes, no")
+    return False, ["the header does not say inDegrees: rotations were taken as radians"]
+
+
+def _name(header: Sequence[str], path: Path) -> str:
+    """The name of the table: the first header line, unless that is already an entry."""
+    if header and header[0] and "=" not in header[0]:
+        return header[0].removeprefix("name ").strip()
+    return path.stem
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None

@@ -1,0 +1,108 @@
+"""Time columns as files hold them: rounded, irregular, missing - and what was really meant."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+
+MAX_DECIMALS = 6  # files that print more decimals than this are taken at their word
+TOLD = 1e-5  # [s] a change of a time smaller than this is not worth a sentence
+SAME_RATE = 0.01  # relative difference up to which a header rate and a measured rate are the same
+IRREGULAR = 0.05  # relative difference up to which the header rate still describes an irregular column
+
+
+def settle_times(
+    times: NDArray[np.float64], declared_rate: float, where: str
+) -> tuple[NDArray[np.float64], float, list[str]]:
+    """Times (n,) [s], rate [Hz] and sentences from a time column (n,) and the rate of the header (0: none).
+
+    A column that is an even grid within its own rounding becomes that grid. A column that is missing or does
+    not increase is rebuilt from the header's rate; ConfigError naming `where` when there is none.
+    """
+    n = times.shape[0]
+    if not np.isfinite(times).all() or (n > 1 and np.diff(times).min() <= 0.0):
+        return _rebuild(times, declared_rate, where)
+    if n == 1:
+        if declared_rate > 0.0:
+            return times, declared_rate, []
+        raise ConfigError("one frame and no frame rate in the header", where=where, remedy="write DataRate")
+    measured = (n - 1) / float(times[-1] - times[0])
+    tolerance = _rounding(times)
+    for rate in (declared_rate, measured):
+        if rate > 0.0:
+            grid = _grid(times, rate, tolerance)
+            if grid is not None:
+                return _as_grid(times, grid, rate, declared_rate)
+    return _irregular(times, declared_rate)
+
+
+def _rebuild(
+    times: NDArray[np.float64], rate: float, where: str
+) -> tuple[NDArray[np.float64], float, list[str]]:
+    if rate <= 0.0:
+        raise ConfigError(
+            "the times do not increase and the header gives no frame rate",
+            where=where,
+            remedy="write the frame rate (DataRate) or repair the time column",
+        )
+    start = float(times[0]) if np.isfinite(times[0]) else 0.0
+    note = (
+        f"the time column has gaps or does not increase: times were rebuilt from the frame rate {rate:g} Hz"
+    )
+    return start + np.arange(times.shape[0]) / rate, rate, [note]
+
+
+def _rounding(times: NDArray[np.float64]) -> float:
+    """Largest error [s] that the decimals of a column explain: all its times are multiples of 10^-d."""
+    decimals = 0
+    while decimals < MAX_DECIMALS and np.abs(times - np.round(times, decimals)).max() > 1e-9:
+        decimals += 1
+    return 0.55 * 10.0**-decimals
+
+
+def _grid(times: NDArray[np.float64], rate: float, tolerance: float) -> NDArray[np.float64] | None:
+    """The even grid (n,) at `rate` from which the times deviate by no more than their rounding, if any."""
+    if tolerance > 0.5 / rate:
+        tolerance = 1e-9  # rounding as coarse as the frames proves nothing
+    steps = np.arange(times.shape[0]) / rate
+    offset = times - steps
+    for start in (float(times[0]), 0.5 * float(offset.min() + offset.max())):
+        if np.abs(offset - start).max() <= tolerance:
+            return start + steps
+    return None
+
+
+def _as_grid(
+    times: NDArray[np.float64], grid: NDArray[np.float64], rate: float, declared_rate: float
+) -> tuple[NDArray[np.float64], float, list[str]]:
+    notes = []
+    if declared_rate <= 0.0:
+        notes.append(f"the header gives no frame rate: {rate:.6g} Hz was measured from the time column")
+    elif abs(rate - declared_rate) > SAME_RATE * declared_rate:
+        notes.append(
+            f"the header says {declared_rate:g} Hz, the time column runs at {rate:.6g} Hz: that was kept"
+        )
+    change = float(np.abs(times - grid).max())
+    if change > TOLD:
+        notes.append(
+            f"rounded times were replaced by an even grid at {rate:.6g} Hz (by up to {1e3 * change:.2g} ms)"
+        )
+    return grid, rate, notes
+
+
+def _irregular(
+    times: NDArray[np.float64], declared_rate: float
+) -> tuple[NDArray[np.float64], float, list[str]]:
+    steps = np.diff(times)
+    typical = 1.0 / float(np.median(steps))
+    agrees = declared_rate > 0.0 and abs(typical - declared_rate) <= IRREGULAR * declared_rate
+    note = (
+        f"the time column is irregular (steps from {1e3 * steps.min():.4g} to {1e3 * steps.max():.4g} ms): "
+        "it was kept as it is"
+    )
+    if not agrees:
+        said = f"{declared_rate:g} Hz" if declared_rate > 0.0 else "no rate"
+        note += f"; the header says {said}, {typical:.6g} Hz was taken from the median step"
+    return times, declared_rate if agrees else typical, [note]

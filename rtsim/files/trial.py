@@ -1,0 +1,111 @@
+"""The record every reader of marker files hands over, and the raw form it is converted from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class MarkerTrial(NamedTuple):
+    """Marker positions of one recording in the ground frame.
+
+    names : n_marker unique marker names
+    times : (n,) float64 - time of each frame [s], strictly increasing
+    positions : (n, n_marker, 3) float64 - in ground (Y up, right-handed) [m]; NaN = missing
+    rate : nominal frame rate [Hz]
+    source : the file the trial came from
+    notes : plain sentences: everything that was converted, assumed, dropped or repaired
+    subject : measures of the person stored with the trial (name in the file -> SI value)
+    """
+
+    names: tuple[str, ...]
+    times: NDArray[np.float64]
+    positions: NDArray[np.float64]
+    rate: float
+    source: str
+    notes: tuple[str, ...] = ()
+    subject: Mapping[str, float] = {}
+
+
+class RawTrial(NamedTuple):
+    """A marker trial as it stands in its file: its own units and axes.
+
+    names, times, rate, source, notes, subject : as in MarkerTrial
+    positions : (n, n_marker, 3) float64 - in the units and axes of the file; NaN = missing
+    units : unit of length the file declares, "" when it declares none
+    up : up axis the file declares ("+Z", "Y", ...), "" when it declares none
+    up_key : where the file declares it, for the notes
+    """
+
+    names: tuple[str, ...]
+    times: NDArray[np.float64]
+    positions: NDArray[np.float64]
+    rate: float
+    source: str
+    units: str
+    up: str = ""
+    up_key: str = ""
+    notes: tuple[str, ...] = ()
+    subject: Mapping[str, float] = {}
+
+
+def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Names made unique by a suffix (`RTOE`, `RTOE_2`), and one sentence per name that was repeated."""
+    taken = set(names)
+    seen: dict[str, int] = {}
+    result: list[str] = []
+    notes: list[str] = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] == 1:
+            result.append(name)
+            continue
+        copy = seen[name]
+        while f"{name}_{copy}" in taken:
+            copy += 1
+        taken.add(f"{name}_{copy}")
+        result.append(f"{name}_{copy}")
+        notes.append(f"the name {name!r} occurs more than once: a later one was renamed {name}_{copy}")
+    return tuple(result), notes
+
+
+def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+    """A copy in which every unusable marker is NaN in all three coordinates, and sentences about it.
+
+    positions : (n, n_marker, 3), any unit. Missing are: markers at exactly 0, 0, 0 (how some systems write a
+    gap), infinite coordinates, and markers of which only one or two coordinates are known.
+    """
+    result = np.array(positions, dtype=np.float64, order="C")
+    notes = []
+    zero = (result == 0.0).all(axis=2)
+    infinite = np.isinf(result).any(axis=2)
+    result[zero | infinite] = np.nan
+    unknown = np.isnan(result)
+    partial = unknown.any(axis=2) & ~unknown.all(axis=2)
+    result[partial] = np.nan
+    for mask, what in (
+        (zero, "at exactly 0, 0, 0"),
+        (infinite, "with an infinite coordinate"),
+        (partial, "with only one or two coordinates"),
+    ):
+        if mask.any():
+            n_marker = int(mask.any(axis=0).sum())
+            notes.append(
+                f"{count_of(int(mask.sum()), 'marker sample')} {what} taken as missing "
+                f"({count_of(n_marker, 'marker')})"
+            )
+    return result, notes
+
+
+def name_some(names: Sequence[str], limit: int = 8) -> str:
+    """The names in one line, shortened when there are many."""
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def count_of(n: int, noun: str) -> str:
+    """ "1 marker", "2 markers"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,104 @@
+"""Lengths of a file in metres: declared, given, and checked against the size of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.landmarks import foot_to, thin, upper_and_lower
+
+METRES = {
+    "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0,
+    "dm": 0.1,
+    "cm": 0.01, "centimeter": 0.01, "centimeters": 0.01, "centimetre": 0.01, "centimetres": 0.01,
+    "mm": 0.001, "millimeter": 0.001, "millimeters": 0.001, "millimetre": 0.001, "millimetres": 0.001,
+    "in": 0.0254, "inch": 0.0254, "inches": 0.0254,
+    "ft": 0.3048, "feet": 0.3048,
+}  # fmt: skip
+USUAL = ("m", "cm", "mm")  # the units a wrong or missing declaration is resolved to
+FOOT_TO_PELVIS = (0.15, 2.0)  # [m] from a crouching child to a tall adult in mid-leap
+BODY = (0.25, 2.5)  # [m] extent of a marker set on a person, when the names do not tell pelvis from foot
+ANY_SCENE = (0.02, 20.0)  # [m] extent of anything that is tracked; inside it a declared unit is believed
+
+
+def metres_per_unit(text: str, where: str) -> float:
+    """Factor to metres of a unit name in any case; ConfigError naming `where` when it is none of length."""
+    factor = METRES.get(text.strip().strip(".").lower())
+    if factor is None:
+        raise ConfigError(
+            f"{text!r} is not a unit of length",
+            where=where,
+            allowed="m, cm, mm, dm, in, ft",
+            remedy="give units= with the unit the file is really in",
+        )
+    return factor
+
+
+def resolve_units(
+    names: Sequence[str], positions: NDArray[np.float64], declared: str, source: str
+) -> tuple[float, list[str]]:
+    """Factor to metres for positions (n, n_marker, 3) of a file, and sentences on what was assumed.
+
+    A declared unit under which a person would have an impossible size is replaced by the only unit among
+    m, cm, mm that gives a possible one; ConfigError when none or several do.
+    """
+    size, what, possible, believed = _size(names, positions)
+    scale = metres_per_unit(declared, f"{source}, units") if declared.strip() else None
+    if scale is not None and (size is None or believed[0] <= size * scale <= believed[1]):
+        return scale, []
+    fitting = [
+        unit for unit in USUAL if size is not None and possible[0] <= size * METRES[unit] <= possible[1]
+    ]
+    if scale is None:
+        if len(fitting) == 1:
+            return METRES[fitting[0]], [
+                f"the file declares no units: {fitting[0]} was taken, which puts {what} {size:.4g} "
+                f"{fitting[0]} apart; give units= to override"
+            ]
+        raise ConfigError(
+            "the file declares no units of length and the data do not tell them",
+            where=source,
+            remedy="give units= with the unit the file is in (m, cm or mm)",
+        )
+    assert size is not None
+    claim = f"with the declared unit {declared.strip()!r}, {what} would be {size * scale:.4g} m apart"
+    if len(fitting) == 1:
+        return METRES[fitting[0]], [
+            f"{claim}: the positions were read as {fitting[0]}; give units= to override"
+        ]
+    if not fitting and size * scale < believed[0]:
+        return scale, [f"{claim}; the declared unit was kept; give units= if it is wrong"]
+    raise ConfigError(
+        f"{claim}, which no person is",
+        where=source,
+        remedy="give units= with the unit the file is really in (m, cm or mm)",
+    )
+
+
+Band = tuple[float, float]
+
+
+def _size(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[float | None, str, Band, Band]:
+    """A length in file units to judge the unit by, what it measures, its possible and believed band [m]."""
+    pelvis, _, foot = upper_and_lower(names)
+    vector = foot_to(pelvis, foot, positions)
+    if vector is not None:
+        return float(np.linalg.norm(vector)), "pelvis and foot markers", FOOT_TO_PELVIS, FOOT_TO_PELVIS
+    return _extent(positions), "the markers", BODY, ANY_SCENE
+
+
+def _extent(positions: NDArray[np.float64]) -> float | None:
+    """Twice the distance within which three of four markers lie from the middle one, median over the frames.
+
+    Robust against a few ghosts far away. None when no frame shows two markers.
+    """
+    extents = []
+    for frame in thin(positions):
+        seen = frame[np.isfinite(frame).all(axis=1)]
+        if seen.shape[0] >= 2:
+            distance = np.linalg.norm(seen - np.median(seen, axis=0), axis=1)
+            extents.append(2.0 * float(np.percentile(distance, 75)))
+    return float(np.median(extents)) if extents else None

@@ -1,0 +1,183 @@
+"""Multi-body optimisation (Sancisi et al. 2017): the pose that fits all markers and keeps the joints.
+
+One `MultibodyEstimator` follows one skeleton. All its methods are packed at the start, so that they can
+be switched between two frames; methods that share joints keep following the same solution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.frame import Method, Model, Outputs, estimate, new_outputs
+from kernels.health import Health, HealthOptions, new_health
+from kernels.initial_pose import new_fit_work
+from kernels.kkt import CONVERGED, Options, new_work
+from kernels.track import Track, TrackOptions, new_track
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.run_schema import MarkerCheck, Solver
+from rtsim.models.packing import Packed, find_method, pack
+from rtsim.models.subject import Subject
+
+Array = NDArray[np.float64]
+
+
+class Solution(NamedTuple):
+    """What a frame says about itself; the arrays are in `MultibodyEstimator.outputs`."""
+
+    converged: bool
+    iterations: int
+    residual: float  # |(gradient of the Lagrangian, Phi)| [m, m^2]
+    n_open: int  # dofs held near the last pose: nothing determines them
+    n_visible: int
+    n_swap: int
+
+
+class _Setup(NamedTuple):
+    packed: Packed
+    model: Model
+    method: Method
+    work: NamedTuple
+    track: Track
+    first: Track
+    outputs: Outputs
+
+
+class MultibodyEstimator:
+    """Estimates joints from markers, frame by frame.
+
+    Parameters
+    ----------
+    spec, subject : the model and the person
+    method : one of spec.methods
+    methods : further methods that can be switched to
+    solver, check : numbers of the solver and of the marker checks
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        subject: Subject,
+        method: str,
+        methods: tuple[str, ...] = (),
+        solver: Solver | None = None,
+        check: MarkerCheck | None = None,
+    ) -> None:
+        solver, check = solver or Solver(), check or MarkerCheck()
+        self.options = Options(solver.tolerance, solver.max_iterations, solver.max_step)
+        self.track_options = TrackOptions(1e-3 * solver.restart_rms_mm, solver.max_prediction_s)
+        self.health_options = health_options(check)
+        self._fit = new_fit_work()
+        self._setups = {name: set_up(spec, subject, name) for name in dict.fromkeys((method, *methods))}
+        self.health: Health = new_health(len(subject.marker_names))
+        self.method = method
+        self._now = self._setups[method]
+
+    @property
+    def packed(self) -> Packed:
+        """Parameters of the method in use."""
+        return self._now.packed
+
+    @property
+    def outputs(self) -> Outputs:
+        """Results of the last frame, overwritten by the next."""
+        return self._now.outputs
+
+    @property
+    def q(self) -> Array:
+        """(n_q,) - generalized coordinates of the last frame."""
+        return self._now.track.q
+
+    @property
+    def pose(self) -> tuple[Array, Array]:
+        """(n_body, 3), (n_body, 3, 3) - body origins [m] and axes in ground, of the last frame."""
+        pose = self._now.work.pose  # type: ignore[attr-defined]
+        return pose.position, pose.rotation
+
+    @property
+    def targets(self) -> Array:
+        """(n_element,) - radii and lengths asked for in the last frame [m]."""
+        return self._now.method.roles.target
+
+    def estimate(self, measured: Array, dt: float) -> Solution:
+        """Solve one frame; measured : (n_marker, 3) C-contiguous float64 [m], NaN = occluded; dt [s]."""
+        s = self._now
+        status, iterations, residual, n_open, n_visible, n_swap = estimate(
+            s.model, s.method, measured, float(dt), self.options, self.track_options, self.health_options,
+            s.track, s.first, self.health, s.work, self._fit, s.outputs,
+        )  # fmt: skip
+        return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap)
+
+    def switch(self, method: str) -> None:
+        """Use another method from the next frame on; starts from the pose at hand where joints agree."""
+        if method not in self._setups:
+            raise KeyError(method)
+        former, new = self._now, self._setups[method]
+        new.track.started[0] = new.first.started[0] = 0
+        if np.array_equal(former.packed.tree.kind, new.packed.tree.kind):
+            for track in (new.track, new.first):
+                track.q[:] = former.track.q
+                track.speed[:] = former.track.speed
+                track.multiplier[:] = 0.0
+                track.started[0] = former.track.started[0]
+        self.method, self._now = method, new
+
+    def restart(self) -> None:
+        """Forget the pose and the markers' history (a new subject or a new stream)."""
+        for setup in self._setups.values():
+            setup.track.started[0] = setup.first.started[0] = 0
+        fresh = new_health(len(self.health.weight))
+        for old, new in zip(self.health, fresh, strict=True):
+            old[...] = new
+
+    def set_downweighting(self, on: bool) -> None:
+        """Weigh suspicious markers down, or only report them."""
+        self.health_options = self.health_options._replace(downweight=int(on))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Methods that can be switched to."""
+        return tuple(self._setups)
+
+
+def health_options(check: MarkerCheck) -> HealthOptions:
+    """Kernel options of the marker checks."""
+    return HealthOptions(
+        int(check.downweight),
+        1e-3 * check.floor_mm,
+        check.factor,
+        1e-3 * check.unknown_mm,
+        check.n_learn,
+        check.time_constant_s,
+        1e-3 * check.swap_distance_mm,
+    )
+
+
+def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
+    """Pack one method and allocate everything it writes to."""
+    packed = pack(spec, subject, method)
+    how = find_method(spec, method)
+    roles = packed.roles
+    first = pack(spec, subject, how.follows).roles if how.follows else roles
+    jointed = [name for name in packed.angle_names[::3]]
+    flexion = jointed.index(spec.flexion) if spec.flexion in jointed else 0
+    model = Model(
+        packed.tree, packed.markers, packed.elements, packed.joints, packed.q_neutral, packed.neutral_length,
+        packed.polynomial, packed.ligaments, packed.contacts, packed.points, packed.point_body,
+    )  # fmt: skip
+    n_body, n_element = len(packed.body_names), len(packed.element_names)
+    n_q, n_marker = len(packed.q_neutral), len(packed.marker_names)
+    work = new_work(n_body, n_q, packed.n_v, n_marker, n_element, packed.elements.path.shape[1])
+    return _Setup(
+        packed,
+        model,
+        Method(roles, first, int(bool(how.follows)), flexion),
+        work,
+        new_track(n_q, packed.n_v, n_element),
+        new_track(n_q, packed.n_v, n_element),
+        new_outputs(
+            len(packed.joints.proximal), len(packed.ligaments), len(packed.contacts), n_marker, len(packed.points)
+        ),
+    )

@@ -1,0 +1,123 @@
+"""Export: every format other programs read, with labels from the descriptor and units in the names."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.files.export import export
+from rtsim.files.storage import read_storage
+from rtsim.files.trc import read_trc
+from streams.codec import FieldLayout, encode
+from streams.messages import AnyMessage, FieldSpec, Result, Session, new_session_id
+from streams.recorder import Recorder
+
+NAMES = ("RASI", "RHEE")
+FIELDS = (
+    FieldSpec("joint_angles", (2,), "rad", ("hip_flexion", "knee_flexion")),
+    FieldSpec("knee_displacements", (2,), "m", ("lateral", "hip_flexion")),
+    FieldSpec("ligament_lengthening", (2,), "1", ("ACL", "PCL")),
+    FieldSpec("marker_rms", (1,), "m"),
+    FieldSpec("markers_measured", (2, 3), "m", NAMES),
+    FieldSpec("markers_model", (2, 3), "m", NAMES),
+)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Five frames of results, one of them not converged and without angles."""
+    return write_results(tmp_path / "a.mcap", FIELDS)
+
+
+def write_message(recorder: Recorder, message: AnyMessage, t_ns: int) -> None:
+    topic, payload = encode(message)
+    recorder.write(topic, payload, t_ns)
+
+
+def write_results(path: Path, fields: tuple[FieldSpec, ...]) -> Path:
+    session = Session(
+        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=fields, meta={"up": "Y"}
+    )
+    layout = FieldLayout(session)
+    with Recorder(path) as recorder:
+        write_message(recorder, session, 0)
+        for seq in range(5):
+            arrays = {spec.name: np.full(tuple(spec.shape), 0.1 * (seq + 1)) for spec in fields}
+            for name, value in (("markers_measured", 0.0), ("markers_model", 0.001)):
+                if name in arrays:
+                    arrays[name] = np.array([[1.0, 0.9, 0.0], [1.0, 0.1, 0.0]]) + value
+            if seq == 2 and "joint_angles" in arrays:
+                arrays["joint_angles"][:] = np.nan
+            frame = Result(
+                session=session.session, seq=seq, t_capture=seq, time=seq / 100, data=layout.pack(arrays),
+                t_received=1, t_solved=2, t_published=3, status=8 if seq == 2 else 0, iterations=1,
+                residual=0.0,
+            )  # fmt: skip
+            write_message(recorder, frame, seq + 1)
+    return path
+
+
+def test_trc_of_measured_and_model_markers(recording, tmp_path):
+    """Measured markers by default, the model's on request."""
+    export(recording, tmp_path / "a.trc")
+    np.testing.assert_allclose(read_trc(tmp_path / "a.trc").positions[0, 0], [1.0, 0.9, 0.0], atol=1e-8)
+    notes = export(recording, tmp_path / "b.TRC", model_markers=True)
+    trial = read_trc(tmp_path / "b.TRC")
+    assert trial.names == NAMES
+    np.testing.assert_allclose(trial.positions[0, 0], [1.001, 0.901, 0.001], atol=1e-8)
+    assert any("up axis" in note for note in notes)
+
+
+@pytest.mark.parametrize("suffix", [".mot", ".sto"])
+def test_motion_file(recording, tmp_path, suffix):
+    """Angles in degrees, displacements in metres, columns by label; a label twice gets its field's name."""
+    out = tmp_path / f"knee{suffix}"
+    export(recording, out)
+    table = read_storage(out)
+    assert table.columns == (
+        "time",
+        "hip_flexion",
+        "knee_flexion",
+        "lateral",
+        "knee_displacements_hip_flexion",
+    )
+    assert table.in_degrees
+    assert table.name == "knee"
+    np.testing.assert_allclose(table.column("knee_flexion")[[0, 4]], np.degrees([0.1, 0.5]))
+    assert np.isnan(table.column("hip_flexion")).tolist() == [False, False, True, False, False]
+    np.testing.assert_allclose(table.column("lateral"), [0.1, 0.2, 0.3, 0.4, 0.5])
+    np.testing.assert_allclose(table.column("time"), np.arange(5) / 100)
+
+
+def test_csv_names_units(recording, tmp_path):
+    """Every scalar with its unit in the column name, status included, arrays left out."""
+    export(recording, tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == [
+        "time [s]", "status [bits]", "joint_angles.hip_flexion [deg]", "joint_angles.knee_flexion [deg]",
+        "knee_displacements.lateral [m]", "knee_displacements.hip_flexion [m]",
+        "ligament_lengthening.ACL [1]", "ligament_lengthening.PCL [1]", "marker_rms [m]",
+    ]  # fmt: skip
+    assert len(rows) == 6
+    assert rows[3][1:4] == ["8", "", ""]
+    assert float(rows[1][2]) == pytest.approx(np.degrees(0.1))
+
+
+def test_absent_fields(tmp_path):
+    """A recording without angles has no motion file, but still a CSV."""
+    path = write_results(tmp_path / "b.mcap", FIELDS[2:4])
+    with pytest.raises(ConfigError, match="no joint angles"):
+        export(path, tmp_path / "a.mot")
+    export(path, tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text().startswith("time [s],status [bits],ligament_lengthening.ACL [1]")
+
+
+def test_other_suffixes_are_refused(recording, tmp_path):
+    """An unknown format is refused before the recording is read, with the formats there are."""
+    with pytest.raises(ConfigError, match=r"\.trc, \.mot, \.sto, \.csv"):
+        export(recording, tmp_path / "a.xlsx")

@@ -1,0 +1,199 @@
+"""Units and axes: declared, overridden, guessed, and checked against the size of a person."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rtsim.errors import ConfigError
+from rtsim.files.axes import ROTATIONS
+from rtsim.files.ground import to_ground
+from rtsim.files.trial import RawTrial
+
+NAMES = ("C7", "RASI", "LASI", "RKNE", "RANK", "RHEE", "LHEE")
+# A person at (1.5, 0, -0.4) in ground [m], walking along X: rows are markers.
+BODY = np.array(
+    [[0.0, 1.5, 0.0], [0.1, 1.0, 0.1], [0.1, 1.0, -0.1], [0.1, 0.5, 0.1],
+     [0.0, 0.1, 0.1], [-0.1, 0.03, 0.1], [0.3, 0.05, -0.1]]
+)  # fmt: skip
+
+
+def walk(n_frame: int = 20) -> np.ndarray:
+    """Positions (n, 7, 3) in ground [m] of the person moving 1 m along X."""
+    path = np.linspace(0.0, 1.0, n_frame)[:, None, None] * np.array([1.0, 0.0, 0.0])
+    return BODY + np.array([1.5, 0.0, -0.4]) + path
+
+
+def raw(positions: np.ndarray, names: tuple[str, ...] = NAMES, units: str = "m", up: str = "") -> RawTrial:
+    times = np.arange(positions.shape[0]) / 100.0
+    return RawTrial(names, times, positions, 100.0, "file", units, up, "KEY" if up else "")
+
+
+@pytest.mark.parametrize("up", sorted(ROTATIONS))
+def test_every_up_axis_turns_to_y(up):
+    """Declared, given by the caller or guessed from the names, the same person comes out upright."""
+    assert np.linalg.det(ROTATIONS[up]) == pytest.approx(1.0)
+    in_file = walk() @ ROTATIONS[up]
+    for trial in (
+        to_ground(raw(in_file, up=up)),
+        to_ground(raw(in_file), up=up.lower()),
+        to_ground(raw(in_file)),
+    ):
+        np.testing.assert_allclose(trial.positions, walk(), atol=1e-12)
+        assert any(up in note for note in trial.notes)
+
+
+def test_z_up_is_turned_by_minus_90_degrees_about_x():
+    """(x, y, z) of a Z-up file becomes (x, z, -y)."""
+    trial = to_ground(raw(np.array([[[1.0, 2.0, 3.0], [1.5, 2.0, 3.5]]]), ("a", "b"), up="Z"))
+    np.testing.assert_array_equal(trial.positions[0, 0], [1.0, 3.0, -2.0])
+
+
+def test_names_in_many_dialects():
+    """Foot, pelvis and trunk are recognised in the spellings of several laboratories."""
+    for upper, lower in (
+        ("R.ASIS", "R.Heel"),
+        ("r_psis", "r_5meta"),
+        ("Sacrum", "LToe"),
+        ("T10", "RMT1"),
+        ("R_IAS", "R_FCC"),
+    ):
+        positions = np.array([[[0.3, 0.2, 1.0], [0.0, 0.1, 0.1]]] * 3)
+        trial = to_ground(raw(positions, (upper, lower)))
+        assert trial.positions[0, 0, 1] == pytest.approx(1.0), (upper, lower)
+
+
+def test_guess_survives_gaps():
+    """Frames that show only half of the body do not spoil the guess."""
+    in_file = walk() @ ROTATIONS["+Z"]
+    in_file[::2, 4:] = np.nan
+    in_file[1::4, :3] = np.nan
+    in_file[0] = np.nan
+    trial = to_ground(raw(in_file))
+    np.testing.assert_allclose(trial.positions[3], walk()[3])
+    assert any("+Z was taken" in note for note in trial.notes)
+
+
+def test_guess_without_names_uses_the_floor():
+    """Names that tell nothing: the axis with a floor at 0 and the widest spread is up."""
+    names = tuple(f"m{i}" for i in range(7))
+    trial = to_ground(raw(walk() @ ROTATIONS["+Z"], names))
+    np.testing.assert_allclose(trial.positions, walk(), atol=1e-12)
+    assert any("floor" in note for note in trial.notes)
+
+
+def test_guess_without_anything_is_said():
+    """Where nothing tells, Y is taken and the note offers the override."""
+    for positions in (np.full((3, 2, 3), -1.0), np.full((3, 2, 3), np.nan)):
+        trial = to_ground(raw(positions, ("a", "b")))
+        assert any("nothing in the data tells" in note and "up=" in note for note in trial.notes)
+
+
+def test_declared_axis_is_kept_but_doubted():
+    """A file that says Z although the body stands along Y is obeyed, with a note to check."""
+    trial = to_ground(raw(walk(), up="+Z"))
+    np.testing.assert_allclose(trial.positions[..., 1], walk()[..., 2])
+    assert any("check the up axis" in note for note in trial.notes)
+
+
+def test_bad_axis_is_refused():
+    """An axis that does not exist is refused with the allowed ones."""
+    with pytest.raises(ConfigError, match="X, Y, Z"):
+        to_ground(raw(walk()), up="W")
+    with pytest.raises(ConfigError, match="KEY"):
+        to_ground(raw(walk(), up="sideways"))
+
+
+@pytest.mark.parametrize(
+    ("unit", "factor"), [("mm", 1e-3), ("MM", 1e-3), ("cm", 1e-2), ("m", 1.0), ("Meters", 1.0)]
+)
+def test_declared_units(unit, factor):
+    """Units are read in any case and spelling."""
+    trial = to_ground(raw(walk() / factor, units=unit))
+    np.testing.assert_allclose(trial.positions, walk())
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    ("declared", "real", "factor"), [("m", "mm", 1e-3), ("mm", "m", 1.0), ("m", "cm", 1e-2)]
+)
+def test_impossible_units_are_replaced_and_told(declared, real, factor, named):
+    """A person 1800 m or 1.8 mm tall is read in the only unit that makes a person."""
+    names = NAMES if named else tuple(f"m{i}" for i in range(7))
+    trial = to_ground(raw(walk() / factor, names, units=declared))
+    np.testing.assert_allclose(trial.positions, walk())
+    assert any(f"read as {real}" in note and "units=" in note for note in trial.notes)
+
+
+def test_impossible_units_without_a_unique_remedy_are_refused():
+    """When no usual unit makes a person, or two do, the caller has to say."""
+    for factor in (1e-7, 5e-3):
+        with pytest.raises(ConfigError, match="units=") as caught:
+            to_ground(raw(walk() / factor, units="m"))
+        assert "file" in str(caught.value)
+
+
+def test_undeclared_units():
+    """A file without units is read in the only unit that makes a person; too little data is refused."""
+    trial = to_ground(raw(1e3 * walk(), units=""))
+    np.testing.assert_allclose(trial.positions, walk())
+    assert any("declares no units: mm" in note for note in trial.notes)
+    with pytest.raises(ConfigError, match="no units"):
+        to_ground(raw(np.ones((3, 1, 3)), ("a",), units=""))
+
+
+def test_given_units_are_obeyed():
+    """The caller's unit wins over the declared one and over plausibility."""
+    trial = to_ground(raw(walk(), units="mm"), units="cm")
+    np.testing.assert_allclose(trial.positions, 0.01 * walk())
+    with pytest.raises(ConfigError, match="units"):
+        to_ground(raw(walk()), units="furlong")
+
+
+def test_small_scenes_are_left_alone():
+    """Markers on a jaw, 15 mm apart, are neither refused nor blown up."""
+    positions = np.array([[[0.0, 1.0, 2.0], [9.0, 8.0, 12.0]]] * 3)
+    trial = to_ground(raw(positions, ("a", "b"), units="mm"), up="Y")
+    np.testing.assert_allclose(trial.positions, 1e-3 * positions)
+
+
+def test_ghosts_do_not_change_the_units():
+    """One trajectory 50 m away does not make a metre file a millimetre file."""
+    positions = np.concatenate([walk(), np.full((20, 1, 3), 50.0)], axis=1)
+    trial = to_ground(raw(positions, tuple(f"m{i}" for i in range(8))), up="Y")
+    np.testing.assert_allclose(trial.positions[:, :7], walk())
+
+
+@pytest.mark.parametrize(
+    "names", [("RASI", "LASI", "SACR"), ("R.ASIS", "L.ASIS", "R.PSIS"), ("r_IAS", "l_IAS", "S2")]
+)
+def test_exchanged_sides_are_told(names):
+    """Right labels on the left of the pelvis are told, at any heading; true ones are not."""
+    pelvis = np.array([[0.1, 1.0, 0.12], [0.1, 1.0, -0.12], [-0.1, 1.0, 0.02]])
+    for turn in (0.0, 2.0, 4.0):
+        heading = np.array([[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]])
+        positions = np.stack([pelvis @ heading.T, np.full((3, 3), np.nan)])
+        said = [
+            " ".join(to_ground(raw(p, names), up="Y").notes) for p in (positions, positions[:, [1, 0, 2]])
+        ]
+        assert ["check the sides" in text for text in said] == [False, True]
+    assert "check the sides" not in " ".join(to_ground(raw(np.zeros((2, 3, 3)), names), up="Y").notes)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    up=st.sampled_from(sorted(ROTATIONS)), scale=st.sampled_from([1.0, 100.0, 1000.0]), turn=st.floats(0, 6.3)
+)
+def test_conversion_keeps_distances_and_handedness(up, scale, turn):
+    """Whatever axes and units, distances in metres and the sense of rotation survive, at any heading."""
+    heading = np.array([[np.cos(turn), 0, np.sin(turn)], [0, 1, 0], [-np.sin(turn), 0, np.cos(turn)]])
+    person = BODY @ heading.T
+    unit = {1.0: "m", 100.0: "cm", 1000.0: "mm"}[scale]
+    trial = to_ground(raw(scale * person[None] @ ROTATIONS[up], units=unit))
+    a, b, c = person[1] - person[0], person[3] - person[0], person[5] - person[0]
+    got = trial.positions[0]
+    volume = np.linalg.det([got[1] - got[0], got[3] - got[0], got[5] - got[0]])
+    assert volume == pytest.approx(np.linalg.det([a, b, c]), abs=1e-12)
+    np.testing.assert_allclose(got, person, atol=1e-12)

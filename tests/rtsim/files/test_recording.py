@@ -1,0 +1,209 @@
+"""Own recordings: what was on the wire comes back, however the recording ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers import read_markers
+from rtsim.files.recording import read_model_markers, read_results
+from streams.codec import FieldLayout, encode
+from streams.messages import AnyMessage, FieldSpec, Markers, Result, Session, marker_session, new_session_id
+from streams.recorder import Recorder
+
+NAMES = ("RASI", "RKNE", "RHEE")
+N_FRAME = 12
+
+
+def body(n_frame: int = N_FRAME) -> np.ndarray:
+    """Positions (n, 3, 3) in ground [m] with one gap."""
+    positions = np.zeros((n_frame, 3, 3))
+    positions[:, :, 1] = [0.95, 0.5, 0.05]
+    positions[:, :, 0] = 1.0 + 0.01 * np.arange(n_frame)[:, None]
+    positions[4, 1] = np.nan
+    return positions
+
+
+def marker_frame(session: Session, seq: int, time: float, positions: np.ndarray) -> Markers:
+    data = FieldLayout(session).pack({"positions": positions})
+    return Markers(session=session.session, seq=seq, t_capture=1000 + seq * 10**7, time=time, data=data)
+
+
+def result_session() -> Session:
+    fields = (
+        FieldSpec("joint_angles", (2,), "rad", ("hip_flexion", "knee_flexion")),
+        FieldSpec("markers_measured", (3, 3), "m", NAMES),
+        FieldSpec("markers_model", (3, 3), "m", NAMES),
+        FieldSpec("count", (), "1"),
+    )
+    session = new_session_id()
+    meta = {"method": "test", "up": "Y"}
+    return Session(session=session, stream="result", t_start=0, rate=100.0, fields=fields, meta=meta)
+
+
+def result_frame(session: Session, seq: int, status: int = 0) -> Result:
+    positions = body()[seq]
+    arrays = {
+        "joint_angles": np.array([0.1, 0.2]) * seq,
+        "markers_measured": positions,
+        "markers_model": positions + 0.001,
+        "count": np.array(float(seq)),
+    }
+    return Result(
+        session=session.session, seq=seq, t_capture=seq, time=seq / 100,
+        data=FieldLayout(session).pack(arrays), t_received=1, t_solved=2, t_published=3,
+        status=status, iterations=4, residual=0.5,
+    )  # fmt: skip
+
+
+def write_message(recorder: Recorder, message: AnyMessage, t_ns: int) -> None:
+    topic, payload = encode(message)
+    recorder.write(topic, payload, t_ns)
+
+
+def record(path: Path, messages: list) -> Path:
+    with Recorder(path) as recorder:
+        for t_ns, message in enumerate(messages):
+            write_message(recorder, message, t_ns)
+    return path
+
+
+def marker_messages(session: Session, positions: np.ndarray) -> list:
+    return [session, *(marker_frame(session, i, i / 100, positions[i]) for i in range(positions.shape[0]))]
+
+
+def test_marker_stream_comes_back(tmp_path):
+    """Names, times, rate, positions and gaps of the marker stream, descriptor repeated as on the wire."""
+    session = marker_session(NAMES, rate=100.0, t_start=0)
+    messages = marker_messages(session, body())
+    trial = read_markers(record(tmp_path / "a.mcap", [*messages[:5], session, *messages[5:]]))
+    assert trial.names == NAMES
+    assert trial.rate == 100.0
+    np.testing.assert_allclose(trial.times, np.arange(N_FRAME) / 100)
+    np.testing.assert_array_equal(trial.positions, body())
+
+
+def test_units_and_axes_of_the_descriptor(tmp_path):
+    """A stream declared in mm and Z up is converted; the caller may override."""
+    session = marker_session(NAMES, rate=100.0, t_start=0, unit="mm", up="Z")
+    in_file = 1e3 * body()[..., [0, 2, 1]] * [1, -1, 1]
+    path = record(tmp_path / "a.mcap", marker_messages(session, in_file))
+    np.testing.assert_allclose(read_markers(path).positions, body())
+    np.testing.assert_allclose(read_markers(path, up="Y").positions, 1e-3 * in_file)
+
+
+def test_order_repetitions_losses_and_misfits(tmp_path):
+    """Frames are put in order of seq, repeated ones once; lost, foreign and broken ones are counted."""
+    session = marker_session(NAMES, rate=100.0, t_start=0)
+    other = marker_session(("A",), rate=100.0, t_start=0)
+    messages = marker_messages(session, body())
+    head, frames = messages[:1], messages[1:]
+    wrong = Markers(session=session.session, seq=11, t_capture=0, time=0.11, data={"positions": b"\0" * 8})
+    orphan = marker_frame(other, 0, 0.0, np.zeros((1, 3)))
+    mixed = [*head, frames[2], frames[0], frames[1], frames[1], frames[5], frames[3], orphan, wrong]
+    path = tmp_path / "a.mcap"
+    with Recorder(path) as recorder:
+        for t_ns, message in enumerate(mixed):
+            write_message(recorder, message, t_ns)
+        recorder.write(b"markers", b"no msgpack", 99)
+    trial = read_markers(path)
+    np.testing.assert_allclose(trial.times, [0.0, 0.01, 0.02, 0.03, 0.05])
+    notes = " | ".join(trial.notes)
+    assert "not in the recording (gaps in seq): 1" in notes
+    assert "do not fit the descriptor, left out: 1" in notes
+    assert "without a descriptor, left out: 1" in notes
+    assert "could not be decoded, left out: 1" in notes
+
+
+def test_longest_session_wins(tmp_path):
+    """After a restart of the sender, the longer of the two sessions is read, and the note says so."""
+    short, long = (marker_session(NAMES, rate=100.0, t_start=0) for _ in range(2))
+    messages = [*marker_messages(short, body()[:3]), *marker_messages(long, body())]
+    trial = read_markers(record(tmp_path / "a.mcap", messages))
+    assert trial.times.shape == (N_FRAME,)
+    assert any("2 sessions" in note for note in trial.notes)
+
+
+def test_looped_trial_uses_the_clock(tmp_path):
+    """When the trial time starts again, times come from the source's clock and still increase."""
+    session = marker_session(NAMES, rate=100.0, t_start=0)
+    frames = [marker_frame(session, i, (i % 6) / 100, body()[i]) for i in range(N_FRAME)]
+    trial = read_markers(record(tmp_path / "a.mcap", [session, *frames]))
+    np.testing.assert_allclose(trial.times, np.arange(N_FRAME) / 100)
+    assert any("more than once" in note for note in trial.notes)
+
+
+@pytest.mark.parametrize("n_lost", [1, 40, 400])
+def test_cut_recording_is_read_as_far_as_it_goes(tmp_path, n_lost):
+    """A recording whose end is missing gives its whole frames and says that the tail is cut."""
+    session = marker_session(NAMES, rate=100.0, t_start=0)
+    path = tmp_path / "a.mcap"
+    recorder = Recorder(path)
+    for t_ns, message in enumerate(marker_messages(session, body())):
+        write_message(recorder, message, t_ns)
+    content = path.read_bytes()  # as it lies on disk before the recorder was closed
+    recorder.close()
+    path.write_bytes(content[:-n_lost])
+    trial = read_markers(path)
+    assert 8 <= trial.times.shape[0] < N_FRAME
+    np.testing.assert_array_equal(trial.positions, body()[: trial.times.shape[0]])
+    assert any("tail is cut" in note for note in trial.notes)
+
+
+def test_results(tmp_path):
+    """Fields, times and status of the results; the descriptor with method and units."""
+    session = result_session()
+    frames = [result_frame(session, i, status=8 if i == 3 else 0) for i in range(N_FRAME)]
+    results = read_results(record(tmp_path / "a.mcap", [session, *frames]))
+    assert results.session.meta["method"] == "test"
+    assert results.fields["joint_angles"].shape == (N_FRAME, 2)
+    assert results.fields["count"].shape == (N_FRAME,)
+    np.testing.assert_allclose(results.fields["joint_angles"][5], [0.5, 1.0])
+    np.testing.assert_array_equal(results.fields["markers_measured"], body())
+    np.testing.assert_allclose(results.times, np.arange(N_FRAME) / 100)
+    assert results.status.tolist() == [0, 0, 0, 8, *([0] * 8)]
+    assert results.notes == ()
+
+
+def test_markers_of_a_result_recording(tmp_path):
+    """Without a marker stream the measured markers of the results are the trial; the model's are there."""
+    session = result_session()
+    path = record(tmp_path / "a.mcap", [session, *(result_frame(session, i) for i in range(N_FRAME))])
+    np.testing.assert_array_equal(read_markers(path).positions, body())
+    np.testing.assert_allclose(read_model_markers(path).positions, body() + 0.001)
+
+
+def test_rate_of_an_irregular_stream(tmp_path):
+    """A descriptor without a rate: the median step gives it."""
+    session = marker_session(NAMES, rate=0.0, t_start=0)
+    trial = read_markers(record(tmp_path / "a.mcap", marker_messages(session, body())))
+    assert trial.rate == pytest.approx(100.0)
+
+
+def test_what_is_missing_is_named(tmp_path):
+    """No file, no recording, no markers, no results, no model: each is one clear sentence."""
+    with pytest.raises(ConfigError, match="no such file"):
+        read_results(tmp_path / "none.mcap")
+    (tmp_path / "text.mcap").write_text("hello, this is no recording at all")
+    with pytest.raises(ConfigError, match="not a recording"):
+        read_markers(tmp_path / "text.mcap")
+    session = marker_session(NAMES, rate=100.0, t_start=0)
+    path = record(tmp_path / "m.mcap", marker_messages(session, body()))
+    with pytest.raises(ConfigError, match="no results"):
+        read_results(path)
+    with pytest.raises(ConfigError, match="no markers of a model"):
+        read_model_markers(path)
+    with pytest.raises(ConfigError, match="no markers"):
+        read_markers(record(tmp_path / "e.mcap", [session]))
+    unlabelled = Session(
+        session=new_session_id(),
+        stream="markers",
+        t_start=0,
+        rate=1.0,
+        fields=(FieldSpec("positions", (3, 3), "m"),),
+    )
+    with pytest.raises(ConfigError, match="one label per marker"):
+        read_markers(record(tmp_path / "u.mcap", marker_messages(unlabelled, body())))

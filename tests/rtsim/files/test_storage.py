@@ -1,0 +1,156 @@
+"""Storage files: headers with free text, gaps, round trips, CSV."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from rtsim.errors import ConfigError
+from rtsim.files.storage import Table, read_storage, write_csv, write_storage
+
+FREE_TEXT = """Coordinates
+version=1
+nRows=2
+nColumns=3
+{degrees}
+
+Units are S.I. units (second, meters, Newtons, ...)
+If the header above contains a line with 'inDegrees', rotational values are in degrees (yes).
+
+{end}
+time\tknee_angle\tpelvis_tx
+0\t0.5\t1
+0.01\t0.6\t1.1
+"""
+
+
+@pytest.mark.parametrize(
+    ("degrees", "expected"),
+    [("inDegrees=no", False), ("inDegrees=yes", True), ("InDegrees = YES", True), ("indegrees=No", False)],
+)
+@pytest.mark.parametrize("end", ["endheader", "EndHeader", "endheader\t\t"])
+def test_header_with_free_text(write, degrees, expected, end):
+    """Sentences that mention inDegrees are no entry; the entry counts in any case."""
+    table = read_storage(write("a.mot", FREE_TEXT.format(degrees=degrees, end=end)))
+    assert table.in_degrees is expected
+    assert table.columns == ("time", "knee_angle", "pelvis_tx")
+    assert table.name == "Coordinates"
+    assert table.notes == ()
+    np.testing.assert_array_equal(table.data, [[0.0, 0.5, 1.0], [0.01, 0.6, 1.1]])
+    np.testing.assert_array_equal(table.column("knee_angle"), [0.5, 0.6])
+    with pytest.raises(ConfigError, match="knee_angle, pelvis_tx"):
+        table.column("hip")
+
+
+def test_undeclared_degrees_are_told(write):
+    """A file that does not say inDegrees is read as radians, with a note."""
+    table = read_storage(write("a.sto", FREE_TEXT.format(degrees="", end="endheader")))
+    assert table.in_degrees is False
+    assert any("inDegrees" in note for note in table.notes)
+
+
+def test_tabs_after_the_header_and_padded_cells(write):
+    """Header lines padded with tabs (spreadsheets) and cells padded with blanks (printf) are read."""
+    text = (
+        "forces.mot\t\t\nversion=3\t\t\nnRows 2\t\t\nnColumns  3\t\t\ninDegrees=no\t\t\nendheader\t\t\n"
+        "            time\t  ground_force_vx\tground_force_vy  \t\n"
+        "      0.00000000\t      1.0\t      2.0\t\n      0.00050000\t\t  nan\n"
+    )
+    table = read_storage(write("a.mot", text))
+    assert table.columns == ("time", "ground_force_vx", "ground_force_vy")
+    np.testing.assert_array_equal(table.data, [[0.0, 1.0, 2.0], [0.0005, np.nan, np.nan]])
+    assert table.name == "forces.mot"
+
+
+def test_simm_header_and_blank_separators(write):
+    """The older header (datacolumns, datarows) and columns separated by blanks are read."""
+    text = "name walk.mot\ndatacolumns 2\ndatarows 3\nrange 0 1\nendheader\n\ntime q\n0 1\n0.5  2\n1   3\n"
+    table = read_storage(write("a.mot", text))
+    assert table.name == "walk.mot"
+    assert table.data.shape == (3, 2)
+
+
+def test_counts_and_repeated_labels_are_told(write):
+    """Rows are counted in the file, repeated labels are suffixed."""
+    text = "t\nnRows=9\ninDegrees=no\nendheader\ntime\tq\tq\n0\t1\t2\n"
+    table = read_storage(write("a.sto", text))
+    assert table.columns == ("time", "q", "q_2")
+    assert any("9 rows" in note for note in table.notes)
+    assert any("q_2" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("a.mot", "time\tq\n0\t1\n", "endheader"),
+        ("a.mot", "t\nendheader\n", "no column labels"),
+        ("a.mot", "t\ninDegrees=maybe\nendheader\ntime\tq\n0\t1\n", "yes, no"),
+        ("a.mot", "t\ninDegrees=no\nendheader\ntime\tq\n0\tone\n", "line 5"),
+        ("a.txt", "t\nendheader\ntime\tq\n", ".mot, .sto"),
+    ],
+)
+def test_broken_files_are_named(write, name, text, what):
+    """What is no storage file is refused with its path and the line."""
+    path = write(name, text)
+    with pytest.raises(ConfigError) as caught:
+        read_storage(path)
+    assert name in str(caught.value)
+    assert what in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(0, 6), st.integers(2, 5)),
+        elements=st.one_of(st.just(np.nan), st.floats(-1e9, 1e9, allow_subnormal=False)),
+    ),
+    in_degrees=st.booleans(),
+    suffix=st.sampled_from([".mot", ".sto"]),
+)
+def test_round_trip(tmp_path: Path, data, in_degrees, suffix):
+    """What write_storage writes, read_storage returns to twelve digits, gaps and empty tables included."""
+    columns = ("time", *(f"coordinate {k}" for k in range(1, data.shape[1])))
+    path = tmp_path / f"round{suffix}"
+    write_storage(path, Table(columns, data, in_degrees, "results"))
+    back = read_storage(path)
+    assert (back.columns, back.in_degrees, back.name, back.notes) == (columns, in_degrees, "results", ())
+    assert back.data.shape == data.shape
+    np.testing.assert_allclose(back.data, data, rtol=1e-11, atol=0.0)
+
+
+def test_header_is_the_one_opensim_reads(tmp_path):
+    """Entries, their order and the tab-separated label line are what OpenSim expects."""
+    path = tmp_path / "a.mot"
+    write_storage(path, Table(("time", "q"), np.array([[0.0, np.nan]]), True, "walk"))
+    assert path.read_text().splitlines() == [
+        "walk", "version=1", "nRows=1", "nColumns=2", "inDegrees=yes", "endheader", "time\tq", "0\tNaN"
+    ]  # fmt: skip
+
+
+def test_csv(tmp_path):
+    """Labels with commas are quoted, gaps are empty cells."""
+    path = tmp_path / "a.csv"
+    write_csv(path, Table(("time [s]", 'a "b", c'), np.array([[0.1, np.nan], [0.2, -1.5]]), False, ""))
+    with path.open(newline="") as file:
+        assert list(csv.reader(file)) == [["time [s]", 'a "b", c'], ["0.1", ""], ["0.2", "-1.5"]]
+
+
+def test_writers_refuse_nonsense(tmp_path):
+    """Labels with tabs, data that do not fit, other suffixes and unwritable paths are refused."""
+    table = Table(("time", "q"), np.zeros((2, 2)), False, "")
+    with pytest.raises(ConfigError, match="column label"):
+        write_storage(tmp_path / "a.mot", table._replace(columns=("time", "a\tb")))
+    with pytest.raises(ConfigError, match="do not fit"):
+        write_csv(tmp_path / "a.csv", table._replace(columns=("time",)))
+    with pytest.raises(ConfigError, match=r"\.mot, \.sto"):
+        write_storage(tmp_path / "a.dat", table)
+    for writer, name in ((write_storage, "no/a.mot"), (write_csv, "no/a.csv")):
+        with pytest.raises(ConfigError, match="cannot be written"):
+            writer(tmp_path / name, table)

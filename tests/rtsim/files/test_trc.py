@@ -1,0 +1,289 @@
+"""TRC files: every quirk of the field, round trips, and errors that name file, line and remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from rtsim.errors import ConfigError
+from rtsim.files.markers import MarkerTrial, read_markers, write_trc
+from rtsim.files.trc import read_trc
+
+
+def note_with(trial: MarkerTrial, part: str) -> str:
+    """The one note that contains `part`."""
+    found = [note for note in trial.notes if part in note]
+    assert len(found) == 1, trial.notes
+    return found[0]
+
+
+def test_clean_file_is_read_in_metres(trc_text, write):
+    """Names, times, rate and millimetres of a plain file arrive as they are meant."""
+    trial = read_markers(write("a.trc", trc_text()))
+    assert trial.names == ("RASI", "RKNE", "RHEE")
+    assert trial.rate == 100.0
+    np.testing.assert_allclose(trial.times, [0.0, 0.01, 0.02, 0.03])
+    np.testing.assert_allclose(trial.positions[2, 0], [0.021, 0.952, -0.020])
+    assert trial.positions.flags.c_contiguous
+    assert trial.positions.dtype == np.float64
+    assert trial.source.endswith("a.trc")
+    assert trial.subject == {}
+
+
+@pytest.mark.parametrize("blank", ["", "\n", "\t\t\t\n", " \n\n", "\t\t\t\t\t\t\t\t\t\t\t\n"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_blank_line_and_line_ends(trc_text, write, blank, end):
+    """A missing, empty or tab-filled line below the header and all line ends read the same."""
+    trial = read_trc(write("a.trc", trc_text(blank=blank, end=end)))
+    assert trial.positions.shape == (4, 3, 3)
+    assert np.isfinite(trial.positions).all()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        "100\t100\t4\t3\tmm\t100\t1\t4",
+        "100\t\t100\t\t4\t\t3\t\tmm\t\t100\t\t1\t\t4\t",
+        "  100.0 \t  100.0 \t    4 \t     3 \tmm \t  100.0 \t      1 \t    4",
+        "100 100 4 3 mm 100 1 4",
+        "100\t100\t4\t3\tmm",
+        "100\t100\t4\t3\tmillimeters\t100\t1\t4",
+        "1.0e2\t100\t4\t3\tMM\t100\t1\t4",
+    ],
+)
+def test_header_values_with_any_separator(trc_text, write, values):
+    """Rate, units and counts are found behind doubled tabs, blanks and missing trailing values."""
+    trial = read_trc(write("a.trc", trc_text(values=values)))
+    assert trial.rate == 100.0
+    np.testing.assert_allclose(trial.positions[0, 0, 1], 0.95)
+    assert not any("header says" in note for note in trial.notes)
+
+
+def test_missing_values_in_every_spelling(trc_text, write):
+    """Blanks, NaN in any case and padding, and words for nothing are NaN in the whole marker."""
+    cells = ["", " ", "NaN", "nan", "Nan", "NAN", "       NaN", "-nan", "N/A", "1.#QNAN", "--"]
+    rows = [f"{i + 1}\t{i / 100}\t1\t950\t2\t{c}\t{c}\t{c}\t1\t30\t2" for i, c in enumerate(cells)]
+    trial = read_trc(write("a.trc", trc_text(rows=rows, n_frame=len(cells))))
+    assert np.isnan(trial.positions[:, 1]).all()
+    assert np.isfinite(trial.positions[:, [0, 2]]).all()
+    assert "RKNE" in note_with(trial, "without any data")
+
+
+def test_missing_at_the_end_of_the_row(trc_text, write):
+    """Trailing blanks, with or without their tabs, are gaps of the last markers."""
+    rows = [
+        "1\t0.00\t1\t950\t2\t1\t500\t2\t\t\t",
+        "2\t0.01\t1\t950\t2\t1\t500\t2",
+        "3\t0.02\t1\t950\t2\t1\t500\t2\t1\t30\t2",
+        "4\t0.03\t\t\t\t\t\t\t\t\t ",
+    ]
+    trial = read_trc(write("a.trc", trc_text(rows=rows)))
+    assert np.isnan(trial.positions[..., 0]).sum(axis=0).tolist() == [1, 1, 3]
+    assert note_with(trial, "rows that end early: 1")
+
+
+def test_zero_and_partial_and_infinite_markers_are_missing(trc_text, write):
+    """A marker at exactly 0, 0, 0, with a lost coordinate or at infinity is a gap, and the notes say so."""
+    rows = [
+        "1\t0.00\t0\t0\t0\t1\t500\t2\t1\t30\t2",
+        "2\t0.01\t0.000\t950\t0\t1\t\t2\t1\t30\t2",
+        "3\t0.02\t1\t950\t2\t1\t500\t2\tinf\t30\t2",
+        "4\t0.03\t0\t0.0\t-0\t1\t500\t2\t1\t30\t2",
+    ]
+    trial = read_trc(write("a.trc", trc_text(rows=rows)))
+    gaps = np.isnan(trial.positions).all(axis=2)
+    assert gaps.tolist() == [
+        [True, False, False],
+        [False, True, False],
+        [False, False, True],
+        [True, False, False],
+    ]
+    assert note_with(trial, "0, 0, 0").startswith("2 marker samples")
+    assert note_with(trial, "one or two coordinates")
+    assert note_with(trial, "infinite")
+
+
+def test_exponents(trc_text, write):
+    """Numbers with exponents in either case are numbers."""
+    rows = [f"{i + 1}\t{i}.0E-02\t1e0\t9.5E+02\t2\t1\t5.00e+002\t2\t1\t3.0E+01\t2" for i in range(4)]
+    trial = read_trc(write("a.trc", trc_text(rows=rows)))
+    np.testing.assert_allclose(trial.positions[0, :, 1], [0.95, 0.5, 0.03])
+    np.testing.assert_allclose(trial.times[3], 0.03)
+
+
+def test_doubled_tabs_in_names_and_rows(trc_text, write):
+    """Names two tabs apart, a stray tab after Time and rows of doubled tabs still meet their numbers."""
+    name_line = "Frame#\tTime\t\tRASI\t\tRKNE\t\tRHEE"
+    axis_line = "\t\t\tX1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3"
+    plain = "1\t0.00\t1\t950\t2\t1\t500\t2\t1\t30\t2\t"
+    doubled = "2\t\t0.01\t\t1\t\t950\t\t2\t\t1\t\t500\t\t2\t\t1\t\t30\t\t2"
+    leading = "\t3\t0.02\t1\t950\t2\t1\t500\t2\t1\t30\t2"
+    trial = read_trc(
+        write(
+            "a.trc",
+            trc_text(rows=[plain, doubled, leading], n_frame=3, name_line=name_line, axis_line=axis_line),
+        )
+    )
+    assert trial.names == ("RASI", "RKNE", "RHEE")
+    np.testing.assert_allclose(trial.positions[:, :, 1], [[0.95, 0.5, 0.03]] * 3)
+
+
+def test_blanks_instead_of_tabs(trc_text, write):
+    """A file whose tabs an editor turned into blanks is read."""
+    text = trc_text().replace("\t", "   ")
+    trial = read_trc(write("a.trc", text))
+    assert trial.names == ("RASI", "RKNE", "RHEE")
+    assert trial.positions.shape == (4, 3, 3)
+
+
+def test_wrong_counts_are_told(trc_text, write):
+    """Frames and markers are counted in the file; a header that says otherwise is told, not believed."""
+    trial = read_trc(write("a.trc", trc_text(values="100\t100\t99\t7\tmm\t100\t1\t99")))
+    assert trial.positions.shape == (4, 3, 3)
+    assert "99 frames" in note_with(trial, "frames, the file has 4")
+    assert "7 markers" in note_with(trial, "3 are named")
+
+
+def test_trailing_columns_are_left_out(trc_text, write):
+    """Columns beyond the named markers are left out and counted."""
+    rows = [f"{i + 1}\t{i / 100}\t1\t950\t2\t1\t500\t2\t1\t30\t2\t7\t8\t9" for i in range(4)]
+    trial = read_trc(write("a.trc", trc_text(rows=rows)))
+    assert np.isfinite(trial.positions).all()
+    assert "up to 3 more" in note_with(trial, "more cells")
+
+
+def test_markers_without_a_name(trc_text, write):
+    """A column group without a name is kept under a made-up one, so that its neighbours stay in place."""
+    trial = read_trc(write("a.trc", trc_text(name_line="Frame#\tTime\tRASI\t\t\t\t\t\tRHEE\t\t")))
+    assert trial.names == ("RASI", "unnamed_2", "RHEE")
+    np.testing.assert_allclose(trial.positions[0, 2, 1], 0.03)
+
+
+def test_without_coordinate_line(trc_text, write):
+    """The X1 Y1 Z1 line may be absent."""
+    text = trc_text(blank="").replace("\t\tX1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3\n", "")
+    assert read_trc(write("a.trc", text)).positions.shape == (4, 3, 3)
+
+
+def test_repeated_names_are_suffixed(trc_text, write):
+    """Two markers of one name are kept apart by a suffix that takes no other marker's name."""
+    names = ("RTOE", "RTOE", "RTOE_2")
+    trial = read_trc(write("a.trc", trc_text(names=names)))
+    assert trial.names == ("RTOE", "RTOE_3", "RTOE_2")
+    assert "RTOE_3" in note_with(trial, "more than once")
+
+
+def test_frame_numbers_and_times_from_elsewhere(trc_text, write):
+    """A cut trial keeps its own time and needs no frame 1."""
+    rows = [f"{i + 201}\t{2 + i / 100:.2f}\t1\t950\t2\t1\t500\t2\t1\t30\t2" for i in range(4)]
+    trial = read_trc(write("a.trc", trc_text(rows=rows)))
+    np.testing.assert_allclose(trial.times, [2.0, 2.01, 2.02, 2.03])
+
+
+def test_cut_last_line_is_left_out(trc_text, write):
+    """The last row of a file cut in mid-write is not taken for a short row: its last number is a lie."""
+    text = trc_text().rstrip("\n")
+    trial = read_trc(write("a.trc", text[:-20]))
+    assert trial.positions.shape[0] == 3
+    assert note_with(trial, "cut off")
+
+
+def test_latin_names_and_byte_order_mark(trc_text, tmp_path):
+    """UTF-8 with a mark and Latin-1 names are read."""
+    path = tmp_path / "a.trc"
+    path.write_bytes(b"\xef\xbb\xbf" + trc_text(names=("Hüfte", "RKNE", "RHEE")).encode("utf-8"))
+    assert read_trc(path).names[0] == "Hüfte"
+    path.write_bytes(trc_text(names=("Hüfte", "RKNE", "RHEE")).encode("latin-1"))
+    assert read_trc(path).names[0] == "Hüfte"
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("", "", "empty"),
+        ("hello\nworld\n", "", "DataRate"),
+        ("DataRate\tUnits\n100\tmm\n", "line 3", "Frame#"),
+        ("DataRate\tUnits\n100\tmm\nFrame#\tTime\n", "line 3", "no marker names"),
+        ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\n\t\tX1\tY1\tZ1\n", "", "no frames"),
+        ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\n1\t0\t1\toops\t3\n", "line 4", "'oops' in column A Y"),
+        ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\n1\t0\t1,5\t2\t3\n", "line 4", "decimal points"),
+        ("DataRate\tUnits\n100\tparsec\nFrame#\tTime\tA\n1\t0\t1\t2\t3\n", "units", "'parsec'"),
+        ("DataRate\tUnits\n\tmm\nFrame#\tTime\tA\n1\t0\t1\t2\t3\n1\t0\t1\t2\t3\n", "", "frame rate"),
+    ],
+)
+def test_broken_files_are_named(write, text, where, what):
+    """A file that cannot be read is refused with its path, the line where it applies, and what is wrong."""
+    path = write("broken.trc", text)
+    with pytest.raises(ConfigError) as caught:
+        read_trc(path)
+    assert "broken.trc" in str(caught.value)
+    assert where in str(caught.value)
+    assert what in str(caught.value)
+
+
+def test_unreadable_paths(tmp_path):
+    """A missing file, a folder and a binary file are configuration errors."""
+    with pytest.raises(ConfigError, match="no such file"):
+        read_trc(tmp_path / "none.trc")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_trc(tmp_path)
+    (tmp_path / "b.trc").write_bytes(b"\x00\x01" * 100)
+    with pytest.raises(ConfigError, match="binary"):
+        read_trc(tmp_path / "b.trc")
+
+
+def test_unknown_suffix(tmp_path):
+    """Files of another type are refused with the types that are read."""
+    with pytest.raises(ConfigError, match=r"\.trc, \.c3d, \.mcap"):
+        read_markers(tmp_path / "a.bvh")
+
+
+def make_trial(positions: np.ndarray, rate: float = 100.0, start: float = 0.0) -> MarkerTrial:
+    n_frame, n_marker = positions.shape[:2]
+    times = start + np.arange(n_frame) / rate
+    return MarkerTrial(tuple(f"m{i}" for i in range(n_marker)), times, positions, rate, "made")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    positions=hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 5), st.integers(1, 4), st.just(3)),
+        elements=st.floats(-20.0, 20.0),
+    ),
+    missing=st.integers(0, 2**20 - 1),
+    rate=st.sampled_from([50.0, 60.0, 100.0, 119.88012, 150.0, 1000.0]),
+)
+def test_round_trip(tmp_path: Path, positions, missing, rate):
+    """What write_trc writes, read_trc returns within 1e-5 mm, gaps and true origins included."""
+    n_frame, n_marker = positions.shape[:2]
+    gaps = np.array([missing >> k & 1 for k in range(n_frame * n_marker)], dtype=bool).reshape(
+        n_frame, n_marker
+    )
+    positions = positions.copy()
+    positions[gaps] = np.nan
+    path = tmp_path / "round.trc"
+    trial = make_trial(positions, rate, start=0.5)
+    write_trc(path, trial)
+    back = read_trc(path, up="Y", units="mm")
+    assert back.names == trial.names
+    np.testing.assert_allclose(back.rate, rate, rtol=1e-9)
+    np.testing.assert_allclose(back.times, trial.times, atol=1e-7)
+    np.testing.assert_array_equal(np.isnan(back.positions).all(axis=2), gaps)
+    np.testing.assert_allclose(back.positions, positions, atol=1e-8)
+
+
+def test_write_refuses_what_trc_cannot_hold(tmp_path):
+    """Names with tabs, empty trials and folders as targets are refused before anything is written."""
+    trial = make_trial(np.ones((2, 1, 3)))
+    with pytest.raises(ConfigError, match="marker name"):
+        write_trc(tmp_path / "a.trc", trial._replace(names=("a\tb",)))
+    with pytest.raises(ConfigError, match="without frames"):
+        write_trc(tmp_path / "a.trc", make_trial(np.ones((0, 1, 3))))
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_trc(tmp_path, trial)
