@@ -1,0 +1,65 @@
+"""Latency percentiles without storing samples: a histogram with bins of 1 %."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+LOWEST_NS = 100.0
+RATIO = 1.01
+N_BIN = 2100  # up to 100 ns * 1.01^2100 = 120 s
+_SCALE = 1.0 / math.log(RATIO)
+
+
+class LatencyHistogram:
+    """Counts durations [ns]; percentiles are right to 1 %."""
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(N_BIN, np.int64)
+        self.n = 0
+        self.largest_ns = 0
+
+    def add(self, duration_ns: int) -> None:
+        """Count one duration [ns]."""
+        k = int(math.log(duration_ns / LOWEST_NS) * _SCALE) if duration_ns > LOWEST_NS else 0
+        self._counts[k if k < N_BIN else N_BIN - 1] += 1
+        self.n += 1
+        if duration_ns > self.largest_ns:
+            self.largest_ns = duration_ns
+
+    def percentile_us(self, percent: float) -> float:
+        """The duration [us] that `percent` of all stay below; NaN without any."""
+        if self.n == 0:
+            return float("nan")
+        k = int(np.searchsorted(np.cumsum(self._counts), math.ceil(self.n * percent / 100.0)))
+        return min(LOWEST_NS * RATIO ** (k + 0.5), float(self.largest_ns)) * 1e-3
+
+
+class StageTimes:
+    """The stages of the live loop, each with its histogram."""
+
+    STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish")
+
+    def __init__(self) -> None:
+        self.stages = {name: LatencyHistogram() for name in self.STAGES}
+
+    def add(self, t_capture: int, t_received: int, t_solved: int, t_published: int) -> None:
+        """Count one frame's stamps [ns]."""
+        s = self.stages
+        s["receive_to_solve"].add(t_solved - t_received)
+        s["solve_to_publish"].add(t_published - t_solved)
+        s["receive_to_publish"].add(t_published - t_received)
+        # only on one machine do source and estimator share a clock; elsewhere the difference means nothing
+        if 0 <= t_published - t_capture < 10_000_000_000:
+            s["capture_to_publish"].add(t_published - t_capture)
+
+    def gauges(self) -> dict[str, float]:
+        """{stage_us.p50|p99|p99_9|max: value} of the stages that have samples."""
+        gauges = {}
+        for name, histogram in self.stages.items():
+            if histogram.n:
+                for label, percent in (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9)):
+                    gauges[f"{name}_us.{label}"] = histogram.percentile_us(percent)
+                gauges[f"{name}_us.max"] = 1e-3 * histogram.largest_ns
+        return gauges

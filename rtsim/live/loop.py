@@ -1,0 +1,192 @@
+"""The live loop: wait for a frame, solve it, publish it; once a second say how it goes."""
+
+from __future__ import annotations
+
+import gc
+import queue
+from collections import Counter
+
+from rtsim.live.latency import StageTimes
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.subject import Subject
+from rtsim.pipeline.pipeline import FrameResult, Pipeline
+from streams.clock import now_ns
+from streams.messages import Command, Result, Status, Telemetry
+from streams.publisher import Publisher
+from streams.ring import Frame
+from streams.subscriber import Subscriber
+
+TELEMETRY_NS = 1_000_000_000
+WAIT_S = 0.05
+STALE_NS = 250_000_000
+"""Without a frame for this long, and then again each time, a result flagged stale is published."""
+SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+
+
+class LiveLoop:
+    """Turns a marker stream into a result stream until it ends, `stop` is asked for, or the time is up."""
+
+    def __init__(
+        self, estimator: MultibodyEstimator, subject: Subject, publisher: Publisher, meta: dict
+    ) -> None:
+        self.estimator, self.subject, self.publisher, self.meta = estimator, subject, publisher, meta
+        self.times = StageTimes()
+        self.counters: Counter[str] = Counter()
+        self._words: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._pipeline: Pipeline | None = None
+        self._door_counters: Counter[str] = Counter()
+        self._last: tuple[Frame, FrameResult] | None = None
+        self._last_ns = 0
+        self._seq = 0
+        self._period_ns = 0
+        self._stopping = False
+        self._rms_sum, self._rms_n = 0.0, 0
+
+    def run(self, subscriber: Subscriber, duration_s: float = 0.0) -> None:
+        """Serve the stream of `subscriber`; duration_s = 0 means until it ends."""
+        gc.collect()
+        gc.freeze()
+        gc.disable()
+        try:
+            self._serve(subscriber, duration_s)
+        finally:
+            gc.enable()
+            gc.unfreeze()
+            self._report(subscriber, final=True)
+            self.publisher.end("stopped" if self._stopping else "the marker stream is over")
+
+    def command(self, command: Command) -> tuple[bool, str]:
+        """Answer a command (in the control server's thread); the loop obeys before the next frame."""
+        if command.name == "status":
+            return True, self._status_text()
+        if command.name == "set_method":
+            method = str(command.args.get("method", ""))
+            if method not in self.estimator.methods:
+                return False, f"No method {method!r}; this run offers {', '.join(self.estimator.methods)}."
+            answer = f"The method is {method} from the next frame on."
+        elif command.name == "set_downweighting":
+            switch = SWITCHES.get(str(command.args.get("on", "")).lower())
+            if switch is None:
+                return False, "set_downweighting needs the argument on = true or false."
+            answer = f"Down-weighting of suspicious markers is {'on' if switch else 'off'} from the next frame on."
+        else:
+            answer = "Stopping."
+        self._words.put(command)
+        return True, answer
+
+    def _serve(self, subscriber: Subscriber, duration_s: float) -> None:
+        end_ns = now_ns() + int(1e9 * duration_s) if duration_s > 0.0 else None
+        report_ns = now_ns() + TELEMETRY_NS
+        while not (self._stopping or subscriber.ended or (end_ns and now_ns() > end_ns)):
+            frame = subscriber.wait(WAIT_S)
+            self._obey()
+            if frame is not None:
+                self._solve(frame)
+            elif self._last is not None and now_ns() - self._last_ns > STALE_NS:
+                self._publish_stale()
+            self.publisher.service()
+            if now_ns() > report_ns:
+                report_ns = now_ns() + TELEMETRY_NS
+                self._report(subscriber)
+                gc.collect(0)  # young objects only, the rest is frozen: microseconds
+
+    def _solve(self, frame: Frame) -> None:
+        if self._pipeline is None or self._pipeline.session != frame.session.session:
+            self.estimator.restart()
+            self._begin(frame)
+        assert self._pipeline is not None
+        result = self._pipeline.run(frame)
+        status = result.status
+        if self._period_ns and now_ns() - frame.t_received > self._period_ns:
+            status |= Status.LATE
+        t_published = self._publish(frame, result, status)
+        self.times.add(frame.t_capture, frame.t_received, result.t_solved, t_published)
+        self._count(status)
+        self._last, self._last_ns = (frame, result), t_published
+
+    def _begin(self, frame: Frame) -> None:
+        """Announce a result session for the marker session of a frame."""
+        if self._pipeline is not None:
+            self._door_counters.update(self._pipeline.door.counters)
+        meta = {**self.meta, "method": self.estimator.method}
+        self._pipeline = Pipeline(self.estimator, self.subject, frame.session, meta, now_ns())
+        self._period_ns = int(1e9 / frame.session.rate) if frame.session.rate > 0.0 else 0
+        self._seq = 0
+        self.publisher.announce(self._pipeline.fields.session)
+
+    def _publish(self, frame: Frame, result: FrameResult, status: Status) -> int:
+        assert self._pipeline is not None
+        t_published = now_ns()
+        self.publisher.send(
+            Result(
+                session=self._pipeline.fields.session.session,
+                seq=self._seq,
+                time=frame.time,
+                t_capture=frame.t_capture,
+                t_received=frame.t_received,
+                t_solved=result.t_solved,
+                t_published=t_published,
+                status=int(status),
+                iterations=result.iterations,
+                residual=result.residual,
+                data=result.data,
+            )
+        )
+        self._seq += 1
+        return t_published
+
+    def _publish_stale(self) -> None:
+        """Repeat the last result under the flag stale: whoever controls something must know it is old."""
+        assert self._last is not None
+        frame, result = self._last
+        self._publish(frame, result, result.status | Status.STALE)
+        self.counters["stale"] += 1
+        self._last_ns = now_ns()
+
+    def _count(self, status: Status) -> None:
+        self.counters["published"] += 1
+        for bit in (Status.LATE, Status.DEGRADED, Status.NOT_CONVERGED, Status.INVALID_INPUT):
+            if status & bit:
+                self.counters[str(bit.name).lower()] += 1
+        rms = float(self.estimator.outputs.rms[0])
+        if rms == rms:
+            self._rms_sum += rms
+            self._rms_n += 1
+
+    def _obey(self) -> None:
+        """Do what was commanded since the last frame."""
+        while not self._words.empty():
+            command = self._words.get()
+            if command.name == "stop":
+                self._stopping = True
+            elif command.name == "set_downweighting":
+                self.estimator.set_downweighting(SWITCHES[str(command.args["on"]).lower()])
+            elif command.name == "set_method":
+                self.estimator.switch(str(command.args["method"]))
+                if self._last is not None:
+                    self._begin(self._last[0])
+
+    def _report(self, subscriber: Subscriber, final: bool = False) -> None:
+        text = list(self._pipeline.door.sentences) if self._pipeline else []
+        if self._pipeline:
+            self._pipeline.door.sentences.clear()
+        while subscriber.events:
+            text.append(subscriber.events.popleft())
+        counters = Counter({**subscriber.counters, **self.counters, **self._door_counters})
+        if self._pipeline:
+            counters.update(self._pipeline.door.counters)
+        gauges = self.times.gauges()
+        gauges["final"] = float(final)
+        if self._rms_n:
+            gauges["marker_rms_mm"] = 1e3 * self._rms_sum / self._rms_n
+        session = self._pipeline.fields.session.session if self._pipeline else ""
+        self.publisher.send(
+            Telemetry(session=session, t=now_ns(), counters=dict(counters), gauges=gauges, text=text)
+        )
+
+    def _status_text(self) -> str:
+        p50 = self.times.stages["receive_to_publish"].percentile_us(50.0)
+        return (
+            f"Method {self.estimator.method}, {self.counters['published']} frames published, "
+            f"{self.counters['late']} late, {self.counters['degraded']} degraded, receive to publish {p50:.0f} us (p50)."
+        )

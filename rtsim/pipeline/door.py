@@ -1,0 +1,144 @@
+"""The door: from the markers of any stream to the markers of the model, in metres, Y up, right side.
+
+What cannot be meant is named in plain language and counted: markers that are missing or unknown,
+millimetres sent as metres, a wrong up axis. Order, duplicates, clock jumps and infinities are judged
+before, by the subscriber.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.models.subject import Subject
+from streams.messages import Session
+
+Array = NDArray[np.float64]
+
+METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001}
+SAY_EVERY = 500
+"""A lasting fault is told again after this many frames."""
+SCALE_LIMIT = 5.0
+"""A person this many times too large or too small is in the wrong unit."""
+
+
+class Door:
+    """Maps the frames of one marker session onto a subject's markers."""
+
+    def __init__(self, subject: Subject, session: Session) -> None:
+        self.names = subject.marker_names
+        self.counters: Counter[str] = Counter(millimetres_as_metres=0, wrong_up_axis=0, missing_markers=0)
+        self.sentences: list[str] = []
+        self._mirror = subject.side == "left"
+        self._told: dict[str, int] = {}
+        self._n_frame = 0
+        field = next((f for f in session.fields if f.name == "positions"), None)
+        labels = tuple(field.labels) if field else ()
+        self.usable = bool(set(labels) & set(self.names))
+        self._scale = METRES.get(field.unit if field else "m", 0.0)
+        self._z_up = str(session.meta.get("up", "Y")).upper() == "Z"
+        index = {label: i for i, label in enumerate(labels)}
+        self._source = np.array([index[name] for name in self.names if name in index], np.int64)
+        self._target = np.array([i for i, name in enumerate(self.names) if name in index], np.int64)
+        self._out: Array = np.full((len(self.names), 3), np.nan)
+        self._size = body_size(subject)
+        self._first, self._last = end_markers(subject)
+        self._name_faults(session, labels, field.unit if field else "")
+
+    def admit(self, positions: Array) -> tuple[Array, bool]:
+        """Markers of the model (n_marker, 3) [m], and whether they can be a person.
+
+        positions : (n, 3) in the session's unit and axes. The array returned is overwritten by the next call.
+        """
+        self._n_frame += 1
+        out = self._out
+        taken = positions[self._source]
+        taken *= self._scale
+        if self._z_up:
+            out[self._target, 0] = taken[:, 0]
+            out[self._target, 1] = taken[:, 2]
+            out[self._target, 2] = -taken[:, 1]
+        else:
+            out[self._target] = taken
+        plausible = self.usable and self._check_size(out)
+        if self._mirror:
+            out[:, 2] *= -1.0
+        return out, plausible
+
+    def mirror(self, z: Array) -> None:
+        """Turn coordinates across the body back to the measured side, in place."""
+        if self._mirror:
+            z *= -1.0
+
+    def mirror_rotations(self, rotations: Array) -> None:
+        """The same for rotation matrices (n, 3, 3), in place."""
+        if self._mirror:
+            rotations[:, 2, :2] *= -1.0
+            rotations[:, :2, 2] *= -1.0
+
+    def _check_size(self, x: Array) -> bool:
+        top, bottom = x[self._first], x[self._last]
+        top, bottom = top[np.isfinite(top[:, 0])], bottom[np.isfinite(bottom[:, 0])]
+        if len(top) == 0 or len(bottom) == 0:
+            return True  # nothing to judge by
+        line = top.mean(axis=0) - bottom.mean(axis=0)
+        length = float(np.sqrt(line @ line))
+        if length > SCALE_LIMIT * self._size:
+            self._count(
+                "millimetres_as_metres",
+                f"The markers span {length:.0f} m from pelvis to foot: millimetres sent as metres? "
+                'Declare unit "mm" in the session, or send metres.',
+            )
+            return False
+        if length < self._size / SCALE_LIMIT:
+            self._count(
+                "millimetres_as_metres",
+                f"The markers span {1e3 * length:.2f} mm from pelvis to foot: metres declared as millimetres? "
+                'Declare unit "m" in the session, or send millimetres.',
+            )
+            return False
+        if line[1] < 0.5 * length and abs(line[2]) > 0.8 * length:
+            up = "Y" if self._z_up else "Z"
+            self._count(
+                "wrong_up_axis",
+                f"The pelvis is not above the foot: the up axis looks like {up}. "
+                f'Declare up = "{up}" in the session. Joint angles do not depend on it, the picture does.',
+            )
+        return True
+
+    def _name_faults(self, session: Session, labels: tuple[str, ...], unit: str) -> None:
+        missing = [name for name in self.names if name not in labels]
+        unknown = [label for label in labels if label not in self.names]
+        if unit not in METRES:
+            self.usable = False
+            self.sentences.append(f"The session's unit is {unit!r}; allowed are {', '.join(METRES)}.")
+        if missing:
+            self.counters["missing_markers"] = len(missing)
+            also = f"; the stream has {', '.join(unknown[:8])} instead?" if unknown else "."
+            self.sentences.append(
+                f"{len(missing)} of the subject's {len(self.names)} markers are not in the stream's "
+                f"{len(labels)} markers: {', '.join(missing[:8])}{also}"
+            )
+
+    def _count(self, kind: str, sentence: str) -> None:
+        """Count a fault; say it at its first frame and now and then while it lasts."""
+        self.counters[kind] += 1
+        if self._n_frame >= self._told.get(kind, 0):
+            self._told[kind] = self._n_frame + SAY_EVERY
+            self.sentences.append(sentence)
+
+
+def body_size(subject: Subject) -> float:
+    """Length of the leg, the yardstick of the check [m]."""
+    return 1e-3 * sum(s.length_mm for name, s in subject.segments.items() if name != next(iter(subject.segments)))
+
+
+def end_markers(subject: Subject) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Markers of the first and of the last segment."""
+    groups, start = [], 0
+    for segment in subject.segments.values():
+        groups.append(np.arange(start, start + len(segment.markers_mm)))
+        start += len(segment.markers_mm)
+    return groups[0], groups[-1]

@@ -1,0 +1,102 @@
+"""The fields of a result frame: names, units and labels once, arrays on every frame."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.pipeline.door import Door
+from streams.codec import FieldLayout
+from streams.messages import FieldSpec, Session, new_session_id
+
+Array = NDArray[np.float64]
+
+
+class ResultFields:
+    """Collects what a frame publishes, in arrays that are allocated once."""
+
+    def __init__(self, estimator: MultibodyEstimator, meta: dict, rate: float, t_start: int) -> None:
+        self.session = Session(
+            session=new_session_id(),
+            stream="result",
+            t_start=t_start,
+            rate=rate,
+            fields=field_specs(estimator),
+            meta=meta,
+        )
+        self.layout = FieldLayout(self.session)
+        self.arrays = self.layout.allocate()
+        packed = estimator.packed
+        self._signs = packed.angle_signs.ravel()
+        self._displaced = displaced_joint(packed.body_names, packed.joints.distal)
+
+    def fill(self, estimator: MultibodyEstimator, measured: Array, door: Door) -> dict[str, bytes]:
+        """Bytes of every field of the last frame."""
+        a, out, health = self.arrays, estimator.outputs, estimator.health
+        np.multiply(out.angles.reshape(-1), self._signs, out=a["joint_angles"])
+        if self._displaced >= 0:
+            a["knee_displacements"][:] = out.displacements[self._displaced]
+        a["ligament_lengthening"][:] = out.lengthening
+        a["contact_points"][:] = out.contact_points
+        a["markers_measured"][:] = measured
+        a["markers_model"][:] = out.markers
+        a["marker_residuals"][:] = out.residuals
+        a["marker_weights"][:] = health.weight
+        a["marker_gap_age"][:] = health.gap_age
+        a["marker_swap_with"][:] = health.swap_with
+        a["marker_rms"][:] = out.rms
+        a["joint_centres"][:] = out.points
+        position, rotation = estimator.pose
+        a["segment_positions"][:] = position
+        a["segment_rotations"][:] = rotation
+        for name in ("markers_measured", "markers_model", "joint_centres", "segment_positions"):
+            door.mirror(a[name][:, 2])
+        door.mirror_rotations(a["segment_rotations"])
+        return self.layout.pack(a)
+
+
+def displaced_joint(body_names: tuple[str, ...], distal: NDArray[np.int64]) -> int:
+    """Joint whose displacements are reported: the one that carries the shank; -1 where there is none."""
+    names = [body_names[b] for b in distal]
+    return names.index("shank") if "shank" in names else -1
+
+
+def field_specs(estimator: MultibodyEstimator) -> tuple[FieldSpec, ...]:
+    """What a result frame holds (docs/protocol.md lists the meaning of each)."""
+    packed = estimator.packed
+    n_marker, n_body = len(packed.marker_names), len(packed.body_names)
+    ligaments = tuple(packed.element_names[e] for e in packed.ligaments)
+    contacts = tuple(packed.element_names[e].removesuffix("_contact") for e in packed.contacts)
+    centres = centre_names(packed.body_names)
+    per_marker = {"shape": (n_marker,), "labels": packed.marker_names}
+    return (
+        FieldSpec(name="joint_angles", shape=(len(packed.angle_names),), unit="rad", labels=packed.angle_names),
+        FieldSpec(name="knee_displacements", shape=(3,), unit="m", labels=("lateral", "anterior", "proximal")),
+        FieldSpec(name="ligament_lengthening", shape=(len(ligaments),), unit="1", labels=ligaments),
+        FieldSpec(name="contact_points", shape=(len(contacts), 3), unit="m", labels=contacts),
+        FieldSpec(name="markers_measured", shape=(n_marker, 3), unit="m", labels=packed.marker_names),
+        FieldSpec(name="markers_model", shape=(n_marker, 3), unit="m", labels=packed.marker_names),
+        FieldSpec(name="marker_residuals", unit="m", **per_marker),
+        FieldSpec(name="marker_weights", unit="1", **per_marker),
+        FieldSpec(name="marker_gap_age", unit="s", **per_marker),
+        FieldSpec(name="marker_swap_with", unit="1", **per_marker),
+        FieldSpec(name="marker_rms", shape=(1,), unit="m"),
+        FieldSpec(name="joint_centres", shape=(len(centres), 3), unit="m", labels=centres),
+        FieldSpec(name="segment_positions", shape=(n_body, 3), unit="m", labels=packed.body_names),
+        FieldSpec(name="segment_rotations", shape=(n_body, 3, 3), unit="1", labels=packed.body_names),
+    )
+
+
+CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle"}
+
+
+def centre_names(body_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the points of the stick figure: the proximal end of every body and the tip of the last."""
+    return (*(CENTRES.get(name, name) for name in body_names), "toe")
+
+
+def stick(body_names: tuple[str, ...]) -> list[list[str]]:
+    """Pairs of points that a stick figure joins."""
+    names = centre_names(body_names)
+    return [list(pair) for pair in zip(names[:-1], names[1:], strict=True)]

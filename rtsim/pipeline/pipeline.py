@@ -1,0 +1,61 @@
+"""One frame from the door to the wire, in a paragraph."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rtsim.methods.multibody import MultibodyEstimator, Solution
+from rtsim.models.subject import Subject
+from rtsim.pipeline.door import Door
+from rtsim.pipeline.fields import ResultFields, stick
+from streams.clock import now_ns
+from streams.messages import Session, Status
+from streams.ring import Frame
+
+NO_SOLUTION = Solution(converged=False, iterations=0, residual=float("nan"), n_open=0, n_visible=0, n_swap=0)
+
+
+class FrameResult(NamedTuple):
+    """What one frame came to."""
+
+    status: Status
+    iterations: int
+    residual: float
+    t_solved: int
+    data: dict[str, bytes]
+
+
+class Pipeline:
+    """Solves the frames of one marker session for one subject."""
+
+    def __init__(
+        self, estimator: MultibodyEstimator, subject: Subject, session: Session, meta: dict, t_start: int
+    ) -> None:
+        self.estimator = estimator
+        self.door = Door(subject, session)
+        described = {**meta, "stick": stick(estimator.packed.body_names), "subject": subject.name, "side": subject.side}
+        self.fields = ResultFields(estimator, described, session.rate, t_start)
+        self.session = session.session
+        self._time = float("nan")
+
+    def run(self, frame: Frame) -> FrameResult:
+        """Estimate one frame; never raises for bad data, the status says what is wrong with it."""
+        dt = frame.time - self._time
+        self._time = frame.time
+        measured, plausible = self.door.admit(frame.data["positions"])
+        solution = self.estimator.estimate(measured, dt if dt > 0.0 else 0.0) if plausible else NO_SOLUTION
+        t_solved = now_ns()
+        data = self.fields.fill(self.estimator, measured, self.door)
+        return FrameResult(status_of(solution, plausible), solution.iterations, solution.residual, t_solved, data)
+
+
+def status_of(solution: Solution, plausible: bool) -> Status:
+    """Status bits of a frame, before the loop adds those of time."""
+    if not plausible:
+        return Status.INVALID_INPUT
+    status = Status.OK
+    if solution.n_open > 0 or solution.n_visible == 0:
+        status |= Status.DEGRADED
+    if not solution.converged:
+        status |= Status.NOT_CONVERGED
+    return status
