@@ -1,0 +1,1 @@
+"""Bytes and sockets: messages, codec, clock, subscriber, publisher, player, recorder, control, security."""

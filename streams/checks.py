@@ -1,0 +1,158 @@
+"""Checks at the door: order, clock and infinities of arriving frames, and the words for what is wrong."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal
+
+import numpy as np
+
+from streams.codec import FloatArray
+
+RECENT = 64
+"""How many frames back a copy is still told from a latecomer."""
+IMPLAUSIBLE_GAP = 10_000
+"""A jump in seq beyond this is believed only when the next frame confirms it."""
+CLOCK_JUMP_NS = 1_000_000_000
+"""A capture clock that runs this far ahead of receipt at once has jumped [ns]."""
+EVENT_INTERVAL_NS = 1_000_000_000
+"""Each kind of event is said at most once in this time [ns]."""
+
+COUNTERS = (
+    "received",
+    "lost",
+    "duplicate",
+    "out_of_order",
+    "skipped",
+    "oversize",
+    "malformed",
+    "bad_version",
+    "wrong_shape",
+    "non_finite",
+    "clock_jump",
+    "unknown_session",
+)
+
+Verdict = Literal["in_order", "duplicate", "out_of_order"]
+
+
+class OrderCheck:
+    """Judges the seq of each frame of one session."""
+
+    def __init__(self) -> None:
+        self.n_lost = 0
+        self._last = -1
+        self._doubtful = -1
+        self._recent = [-1] * RECENT
+
+    def judge(self, seq: int) -> Verdict:
+        """The verdict on a frame; afterwards `n_lost` says how many frames are missing just before it.
+
+        The first frame of a session may have any seq (a late join is no loss).
+        """
+        self.n_lost = 0
+        if self._last >= 0 and seq <= self._last:
+            return "duplicate" if self._recent[seq % RECENT] == seq else "out_of_order"
+        gap = seq - self._last - 1 if self._last >= 0 else 0
+        if gap > IMPLAUSIBLE_GAP:
+            if seq != self._doubtful + 1:
+                self._doubtful = seq
+                return "out_of_order"
+            gap -= 1  # the frame in doubt was right, and is already counted as out of order
+        self.n_lost = gap
+        self._last = seq
+        self._recent[seq % RECENT] = seq
+        return "in_order"
+
+    def missing_at_end(self, n_sent: int) -> int:
+        """How many frames are missing after the last one, when the sender says it sent `n_sent`."""
+        if self._last < 0:
+            return 0
+        gap = max(0, n_sent - self._last - 1)
+        return gap if gap <= IMPLAUSIBLE_GAP else 0
+
+
+class ClockCheck:
+    """Watches the capture clock of one session for jumps."""
+
+    def __init__(self) -> None:
+        self._t_capture = -1
+        self._offset = 0
+
+    def jumped(self, t_capture: int, t_arrived: int) -> bool:
+        """Whether the capture clock went back, or leapt ahead of the time that passed here.
+
+        A delayed frame can only make the capture clock seem behind, so a stall of the network is not
+        taken for a leap of the clock: the reference is the least delay seen so far.
+        """
+        offset = t_capture - t_arrived
+        first = self._t_capture < 0
+        back = t_capture < self._t_capture
+        ahead = offset - self._offset > CLOCK_JUMP_NS
+        self._t_capture = t_capture
+        if first or back or offset > self._offset:
+            self._offset = offset
+        return not first and (back or ahead)
+
+
+class InfinityCheck:
+    """Replaces infinities by NaN without allocating."""
+
+    def __init__(self, n_value: int) -> None:
+        self._mask = np.zeros(n_value, dtype=np.bool_)
+
+    def clean(self, flat: FloatArray) -> bool:
+        """Replace in place; returns whether there were any."""
+        np.isinf(flat, out=self._mask)
+        if not self._mask.any():
+            return False
+        flat[self._mask] = np.nan
+        return True
+
+
+def count_frames(n: int) -> str:
+    return "1 frame" if n == 1 else f"{n} frames"
+
+
+# What each counter is called when it goes up; {n} is a number of frames, {detail} says where or what.
+SENTENCES = {
+    "lost": "{n} lost on the way here; {detail}.",
+    "duplicate": "{n} came twice, so dropped the copies; {detail}.",
+    "out_of_order": "{n} came out of order and dropped; {detail}.",
+    "skipped": "{n} skipped because the reader was busy; kept the newest.",
+    "oversize": "{n} too large and dropped: {detail}.",
+    "malformed": "{n} unreadable and dropped: {detail}.",
+    "bad_version": "{n} of another protocol version and dropped: {detail}.",
+    "wrong_shape": "{n} with other fields or shapes than the descriptor says, and dropped; {detail}.",
+    "non_finite": "{n} with infinite values, replaced by NaN; {detail}.",
+    "clock_jump": "{n} with a jump in the sender's clock; {detail}.",
+    "unknown_session": "{n} without a known descriptor and dropped; {detail}.",
+}
+
+
+class EventLog:
+    """Says what happened in plain sentences, each kind at most once per second, with the count."""
+
+    def __init__(self, n_kept: int = 256) -> None:
+        self.sentences: deque[str] = deque(maxlen=n_kept)
+        self._pending: dict[str, tuple[int, str]] = {}
+        self._said_ns: dict[str, int] = {}
+
+    def say(self, sentence: str) -> None:
+        """A sentence that cannot come in floods."""
+        self.sentences.append(sentence)
+
+    def note(self, kind: str, n: int, detail: str, t_ns: int) -> None:
+        """`n` more of `kind`; said at once when this kind was silent for a second."""
+        self._pending[kind] = (self._pending.get(kind, (0, ""))[0] + n, detail)
+        self.flush(t_ns)
+
+    def flush(self, t_ns: int) -> None:
+        """Say what is due. Call it now and then, so that the last of a flood is said too."""
+        if not self._pending:
+            return
+        for kind in list(self._pending):
+            if t_ns - self._said_ns.get(kind, -EVENT_INTERVAL_NS) >= EVENT_INTERVAL_NS:
+                n, detail = self._pending.pop(kind)
+                self._said_ns[kind] = t_ns
+                self.sentences.append(SENTENCES[kind].format(n=count_frames(n), detail=detail))

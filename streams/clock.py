@@ -1,0 +1,52 @@
+"""The clock of all stamps, and pacing by absolute deadlines."""
+
+from __future__ import annotations
+
+import time
+
+SPIN_NS = 200_000
+"""How long before a deadline sleeping gives way to spinning; about what a sleep may overshoot [ns]."""
+STALL_NS = 100_000_000
+"""A pacer this late starts afresh from now rather than send a burst to catch up [ns]."""
+
+now_ns = time.monotonic_ns
+
+
+def sleep_until_ns(due_ns: int) -> None:
+    """Return at `due_ns` on the clock of now_ns: sleep until shortly before, then spin."""
+    while (left_ns := due_ns - now_ns()) > SPIN_NS:
+        time.sleep((left_ns - SPIN_NS) * 1e-9)
+    while now_ns() < due_ns:
+        pass
+
+
+class Pacer:
+    """Deadlines at a steady rate [Hz], or at given offsets from the start, that do not drift.
+
+    After a stall of more than STALL_NS the start moves, so that later deadlines keep their spacing.
+    """
+
+    def __init__(self, rate: float = 1.0) -> None:
+        if not 0.0 < rate < float("inf"):
+            raise ValueError(f"the rate is {rate}; give a positive number of Hz")
+        self.rate = rate
+        self.start_ns = now_ns()
+        self.n_resync = 0
+        self._n_tick = 0
+
+    def deadline_ns(self, offset_ns: int) -> int:
+        """The deadline `offset_ns` after the start, after moving the start if there was a stall."""
+        due_ns = self.start_ns + offset_ns
+        late_ns = now_ns() - due_ns
+        if late_ns > STALL_NS:
+            self.start_ns += late_ns
+            self.n_resync += 1
+            return due_ns + late_ns
+        return due_ns
+
+    def wait(self) -> int:
+        """Wait for the next tick; returns how late it came [ns]. The first tick is at the start."""
+        due_ns = self.deadline_ns(round(self._n_tick * 1e9 / self.rate))
+        self._n_tick += 1
+        sleep_until_ns(due_ns)
+        return now_ns() - due_ns

@@ -1,0 +1,234 @@
+"""Messages to bytes and back: the one module that knows the bytes of the wire.
+
+Every decode is bounded in size and validated by the type's schema. Extension types are refused and
+nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from streams.errors import DecodeError, StreamError
+from streams.messages import (
+    SCHEMA_VERSION,
+    AnyMessage,
+    Command,
+    End,
+    FieldSpec,
+    Forces,
+    Markers,
+    Result,
+    Session,
+    Telemetry,
+)
+
+MAX_PAYLOAD = 1 << 20
+"""Largest payload of a message [bytes]."""
+MAX_ARRAY_BYTES = MAX_PAYLOAD - (16 << 10)
+"""Largest sum of the arrays of one frame [bytes]; the rest is room for names and stamps."""
+MAX_DEPTH = 8
+"""Deepest nesting of lists and maps in `meta` and `args`."""
+
+FloatArray = NDArray[np.float64]
+WIRE_FLOAT = np.dtype("<f8")
+
+
+class _Header(msgspec.Struct):
+    """The two keys that decide how the rest is read."""
+
+    v: int
+    type: str
+
+
+def _refuse_extension(code: int, data: memoryview) -> NoReturn:
+    raise ValueError(f"extension type {code} is not allowed")
+
+
+def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(kind, ext_hook=_refuse_extension)
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_HEADER = _decoder(_Header)
+_DECODERS: dict[bytes, msgspec.msgpack.Decoder[Any]] = {
+    b"session": _decoder(Session),
+    b"markers": _decoder(Markers),
+    b"forces": _decoder(Forces),
+    b"result": _decoder(Result),
+    b"telemetry": _decoder(Telemetry),
+    b"command": _decoder(Command),
+    b"end": _decoder(End),
+}
+TOPICS = tuple(_DECODERS)
+
+# What a decoder raises on hostile bytes: wrong syntax or schema, refused extensions and bad UTF-8 are
+# ValueErrors, unhashable map keys TypeErrors, endless nesting a RecursionError.
+_DECODE_FAULTS = (ValueError, TypeError, RecursionError, OverflowError)
+
+
+def encode(message: AnyMessage) -> list[bytes]:
+    """The two parts of a message: [topic, payload].
+
+    Raises StreamError when a value cannot travel, a descriptor is inconsistent, or the payload would be
+    larger than MAX_PAYLOAD.
+    """
+    if isinstance(message, Session):
+        check_session(message)
+    elif isinstance(message, Command):
+        _check_plain(message.args, "args")
+    try:
+        payload = _ENCODER.encode(message)
+    except (TypeError, ValueError, OverflowError, RecursionError) as fault:
+        raise StreamError(f"the {message.type} message holds a value that cannot be sent: {fault}") from fault
+    if len(payload) > MAX_PAYLOAD:
+        raise StreamError(
+            f"the {message.type} message has {len(payload)} bytes, the largest allowed is {MAX_PAYLOAD}; "
+            "send fewer or smaller fields"
+        )
+    return [message.type.encode("ascii"), payload]
+
+
+def decode(parts: Sequence[bytes]) -> AnyMessage:
+    """The message in the two parts [topic, payload].
+
+    Raises DecodeError, whose `reason` is "oversize", "bad_topic", "bad_version", "bad_type" or "malformed".
+    """
+    if len(parts) != 2:
+        raise DecodeError("malformed", f"a message has 2 parts, this one has {len(parts)}")
+    topic, payload = parts
+    if len(payload) > MAX_PAYLOAD:
+        raise DecodeError("oversize", f"the payload has {len(payload)} bytes, allowed are {MAX_PAYLOAD}")
+    decoder = _DECODERS.get(topic)
+    if decoder is None:
+        raise DecodeError("bad_topic", f"the topic {bytes(topic[:32])!r} is not a message type")
+    try:
+        header = _HEADER.decode(payload)
+    except _DECODE_FAULTS as fault:
+        raise DecodeError("malformed", f"the payload is not a map with `v` and `type`: {fault}") from fault
+    if header.v != SCHEMA_VERSION:
+        raise DecodeError(
+            "bad_version", f"the schema version is {header.v}, this side speaks {SCHEMA_VERSION}"
+        )
+    if header.type != topic.decode("ascii"):
+        raise DecodeError("bad_type", f"the topic says {topic.decode()}, the payload {header.type[:32]!r}")
+    try:
+        message: AnyMessage = decoder.decode(payload)
+        _check_decoded(message)
+    except _DECODE_FAULTS as fault:
+        raise DecodeError("malformed", f"bad {topic.decode()} message: {fault}") from fault
+    return message
+
+
+def check_session(session: Session) -> None:
+    """Refuse (StreamError) a descriptor that contradicts itself or describes frames too large to send."""
+    names = [spec.name for spec in session.fields]
+    if len(set(names)) != len(names):
+        raise StreamError("the descriptor names a field twice")
+    for spec in session.fields:
+        if spec.labels and (not spec.shape or len(spec.labels) != spec.shape[0]):
+            raise StreamError(
+                f"field {spec.name!r} has {len(spec.labels)} labels for shape {list(spec.shape)}; "
+                "give one label for each entry of the first axis, or none"
+            )
+    n_byte = 8 * sum(math.prod(spec.shape) for spec in session.fields)
+    if n_byte > MAX_ARRAY_BYTES:
+        raise StreamError(f"a frame would have {n_byte} bytes of arrays, allowed are {MAX_ARRAY_BYTES}")
+    if not math.isfinite(session.rate):
+        raise StreamError(f"the rate is {session.rate}; give Hz, or 0 when the frames are irregular")
+    _check_plain(session.meta, "meta")
+
+
+def _check_decoded(message: AnyMessage) -> None:
+    """The rules that a schema cannot say."""
+    if isinstance(message, Session):
+        check_session(message)
+    elif isinstance(message, Command):
+        _check_plain(message.args, "args")
+    elif isinstance(message, (Markers, Forces, Result)) and not math.isfinite(message.time):
+        raise StreamError(f"`time` is {message.time}")
+
+
+def _check_plain(value: Any, where: str, depth: int = 0) -> None:
+    """Refuse anything but str, float, int, bool, lists and maps with text keys (as dates and bytes)."""
+    if depth > MAX_DEPTH:
+        raise StreamError(f"`{where}` is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            if not isinstance(key, str):
+                raise StreamError(f"`{where}` has a key that is not text")
+            _check_plain(entry, where, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for entry in value:
+            _check_plain(entry, where, depth + 1)
+    elif not isinstance(value, (str, float, int)):
+        raise StreamError(
+            f"`{where}` holds a {type(value).__name__}; allowed are text, numbers, true/false, lists and maps"
+        )
+
+
+class FieldLayout:
+    """Where each field of a session's frames lies, and how it becomes bytes.
+
+    Raises StreamError when the descriptor contradicts itself.
+    """
+
+    def __init__(self, session: Session) -> None:
+        check_session(session)
+        self.specs: dict[str, FieldSpec] = {spec.name: spec for spec in session.fields}
+        self._sizes = [(spec.name, 8 * math.prod(spec.shape)) for spec in session.fields]
+        self.n_value = sum(n_byte for _, n_byte in self._sizes) // 8
+
+    def allocate(self) -> dict[str, FloatArray]:
+        """One array per field, filled with NaN."""
+        return self.views(np.full(self.n_value, np.nan))
+
+    def views(self, flat: FloatArray) -> dict[str, FloatArray]:
+        """The fields as views, one after the other, of one array of `n_value` numbers."""
+        views = {}
+        start = 0
+        for name, spec in self.specs.items():
+            stop = start + math.prod(spec.shape)
+            views[name] = flat[start:stop].reshape(tuple(spec.shape))
+            start = stop
+        return views
+
+    def pack(self, arrays: Mapping[str, ArrayLike]) -> dict[str, bytes]:
+        """The arrays as little-endian float64 bytes in C order.
+
+        Raises StreamError when a field is missing or unknown, or has another shape than the descriptor says.
+        """
+        if arrays.keys() != self.specs.keys():
+            raise StreamError(
+                f"the frame has the fields {sorted(arrays)}, the descriptor {sorted(self.specs)}"
+            )
+        packed = {}
+        for name, spec in self.specs.items():
+            array = np.asarray(arrays[name], dtype=WIRE_FLOAT)
+            if array.shape != spec.shape:
+                raise StreamError(
+                    f"field {name!r} has shape {array.shape}, the descriptor says {tuple(spec.shape)}"
+                )
+            packed[name] = array.tobytes()
+        return packed
+
+    def unpack_into(self, data: Mapping[str, bytes], out: Mapping[str, FloatArray]) -> str | None:
+        """Write a frame's bytes into the arrays `out`; a frame that does not fit leaves `out` untouched.
+
+        Returns None, "missing_field" or "wrong_shape". Fields that the descriptor does not name are ignored.
+        """
+        for name, n_byte in self._sizes:
+            blob = data.get(name)
+            if blob is None:
+                return "missing_field"
+            if len(blob) != n_byte:
+                return "wrong_shape"
+        for name, n_byte in self._sizes:
+            if n_byte:
+                out[name].reshape(-1)[:] = np.frombuffer(data[name], WIRE_FLOAT)
+        return None

@@ -1,0 +1,135 @@
+"""Commands to a running estimator, each answered with success or not and a sentence."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import zmq
+
+from streams.clock import now_ns
+from streams.codec import decode, encode
+from streams.errors import DecodeError, StreamError
+from streams.messages import Command, Telemetry
+from streams.security import Security
+from streams.sockets import BoundSocket, client_socket, connect, receive_rest
+
+COMMAND_NAMES = ("set_method", "set_downweighting", "status", "stop")
+COMMAND_LIMIT = 64 << 10
+"""Largest command [bytes]; a client that sends more is disconnected."""
+IDLE_MS = 100
+"""How often the thread looks whether it shall stop, while nothing arrives [ms]."""
+MAX_PARTS = 8
+
+Handler = Callable[[Command], tuple[bool, str]]
+
+
+class ControlServer:
+    """Receives commands in a thread of its own and answers each.
+
+    Parameters
+    ----------
+    address : where to bind, e.g. "tcp://127.0.0.1:5562"; port 0 takes a free one
+    handler : does the command and returns (done, sentence); called in the server's thread, so it must only
+        leave word for the loop. If it raises, the client is told.
+    security : keys and allow-list; needed for any address that the network can reach
+    names : the commands there are
+
+    Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        handler: Handler,
+        security: Security | None = None,
+        names: Sequence[str] = COMMAND_NAMES,
+    ) -> None:
+        self._bound = BoundSocket(zmq.ROUTER, address, security, COMMAND_LIMIT)
+        self._handler = handler
+        self._names = tuple(names)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"control {self.address}", daemon=True)
+        self._thread.start()
+
+    @property
+    def address(self) -> str:
+        """The endpoint to connect to, with the real port."""
+        return self._bound.address
+
+    def close(self) -> None:
+        """Answer no more commands."""
+        self._stop.set()
+        self._thread.join()
+
+    def __enter__(self) -> ControlServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        socket = self._bound.socket
+        try:
+            while not self._stop.is_set():
+                if not socket.poll(IDLE_MS):
+                    continue
+                parts = [socket.recv()]
+                receive_rest(socket, parts, MAX_PARTS)
+                envelope, body = _split(parts)
+                ok, text = self._answer(body)
+                reply = Telemetry(session="", t=now_ns(), gauges={"ok": float(ok)}, text=[text])
+                socket.send_multipart(envelope + encode(reply))
+        finally:
+            self._bound.close()
+
+    def _answer(self, body: list[bytes]) -> tuple[bool, str]:
+        try:
+            command = decode(body)
+        except DecodeError as fault:
+            return False, f"The command was not understood: {fault}."
+        if not isinstance(command, Command):
+            return False, f"A message of type {command.type} is not a command."
+        if command.name not in self._names:
+            return False, f"There is no command {command.name!r}; there are {', '.join(self._names)}."
+        try:
+            return self._handler(command)
+        except Exception as fault:
+            return False, f"The command {command.name!r} failed: {fault}."
+
+
+def request(
+    address: str,
+    name: str,
+    args: Mapping[str, Any] | None = None,
+    timeout_s: float = 2.0,
+    security: Security | None = None,
+) -> tuple[bool, str]:
+    """Send a command and wait for the answer; returns (done, sentence), also when nobody answers.
+
+    Raises StreamError when the address, a key or an argument cannot be used.
+    """
+    command = encode(Command(name=name, args=dict(args or {})))
+    with zmq.Context() as context, client_socket(context, zmq.REQ, address, security) as socket:
+        connect(socket, address)
+        socket.rcvtimeo = max(0, round(timeout_s * 1000))
+        socket.send_multipart(command)
+        try:
+            reply = decode(socket.recv_multipart())
+        except zmq.Again:
+            return False, f"Nobody answered at {address} within {timeout_s:g} s; is the estimator running?"
+        except DecodeError as fault:
+            raise StreamError(f"the answer from {address} was not understood: {fault}") from fault
+    if not isinstance(reply, Telemetry) or not reply.text:
+        return False, f"{address} answered with something that is not a reply; is it a control address?"
+    return reply.gauges.get("ok") == 1.0, reply.text[0]
+
+
+def _split(parts: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """The envelope (identity and, from REQ clients, an empty part) and the message."""
+    n_envelope = 2 if len(parts) > 1 and parts[1] == b"" else 1
+    return parts[:n_envelope], parts[n_envelope:]

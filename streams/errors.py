@@ -1,0 +1,25 @@
+"""What goes wrong in streams: bad settings raise StreamError, bad bytes raise DecodeError."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+DecodeReason = Literal["oversize", "bad_topic", "bad_version", "bad_type", "malformed"]
+
+
+class StreamError(ValueError):
+    """A bad address, key, file or argument; the text is one sentence fit to be shown to a user."""
+
+
+class DecodeError(StreamError):
+    """A message that cannot be decoded.
+
+    Parameters
+    ----------
+    reason : short code: "oversize", "bad_topic", "bad_version", "bad_type" or "malformed"
+    text : one plain sentence with the details
+    """
+
+    def __init__(self, reason: DecodeReason, text: str) -> None:
+        super().__init__(text)
+        self.reason: DecodeReason = reason

@@ -1,0 +1,137 @@
+"""What becomes of each arriving message: adopted, handed over, or counted and named."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from streams.checks import COUNTERS, ClockCheck, EventLog, InfinityCheck, OrderCheck
+from streams.codec import FieldLayout, decode
+from streams.errors import DecodeError
+from streams.messages import AnyFrame, End, Forces, Markers, Result, Session, StreamName, Telemetry
+from streams.ring import Frame, Ring
+
+_COUNTER_OF_REASON = {
+    "oversize": "oversize",
+    "bad_version": "bad_version",
+    "malformed": "malformed",
+    "bad_topic": "malformed",
+    "bad_type": "malformed",
+}
+
+
+class _Course(NamedTuple):
+    """What belongs to the session being received."""
+
+    session: Session
+    layout: FieldLayout
+    order: OrderCheck
+    clock: ClockCheck
+    infinity: InfinityCheck
+
+
+class Intake:
+    """Judges the messages of one stream and puts good frames into the ring; no sockets here.
+
+    Bad data never raises: each message that is not used goes into one counter and, by and by, one sentence.
+    """
+
+    def __init__(self, stream: StreamName, ring: Ring) -> None:
+        self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
+        self.events = EventLog()
+        self.telemetry: deque[Telemetry] = deque(maxlen=64)
+        self.ended = False
+        self._stream = stream
+        self._ring = ring
+        self._course: _Course | None = None
+        self._session_payload = b""
+
+    def accept(self, parts: Sequence[bytes], t_arrived: int) -> None:
+        """Use or count one message that arrived at `t_arrived` [ns]."""
+        if parts[-1] == self._session_payload:
+            return  # the descriptor is repeated every second
+        try:
+            message = decode(parts)
+        except DecodeError as fault:
+            self._count(_COUNTER_OF_REASON[fault.reason], 1, str(fault), t_arrived)
+            return
+        if isinstance(message, (Markers, Forces, Result)):
+            self._frame(message, t_arrived)
+        elif isinstance(message, Session):
+            self._descriptor(message, parts[-1], t_arrived)
+        elif isinstance(message, End):
+            self._end(message, t_arrived)
+        elif isinstance(message, Telemetry):
+            self.telemetry.append(message)
+
+    def _descriptor(self, session: Session, payload: bytes, t_arrived: int) -> None:
+        if session.stream != self._stream:
+            return
+        former = self._course
+        if former is not None and former.session.session == session.session:
+            if former.session != session:
+                self._count("malformed", 1, "the descriptor changed within its session", t_arrived)
+            return
+        layout = FieldLayout(session)
+        self._course = _Course(session, layout, OrderCheck(), ClockCheck(), InfinityCheck(layout.n_value))
+        self._session_payload = payload
+        self._ring.begin(session, layout)
+        self.ended = False
+        if former is not None:
+            self.events.say(f"A new session {session.session} began; the sender was restarted.")
+
+    def _frame(self, message: AnyFrame, t_arrived: int) -> None:
+        course = self._course
+        if course is None or message.session != course.session.session or message.type != self._stream:
+            self._count("unknown_session", 1, f"the session is {message.session!r}", t_arrived)
+            return
+        where = f"the last was frame {message.seq}"
+        verdict = course.order.judge(message.seq)
+        if verdict != "in_order":
+            self._count(verdict, 1, where, t_arrived)
+            return
+        if course.order.n_lost:
+            self._count(
+                "lost", course.order.n_lost, f"the last gap was before frame {message.seq}", t_arrived
+            )
+        slot = self._ring.slot()
+        if course.layout.unpack_into(message.data, slot.data) is not None:
+            self._count("wrong_shape", 1, where, t_arrived)
+            return
+        if course.infinity.clean(slot.flat):
+            self._count("non_finite", 1, where, t_arrived)
+        if course.clock.jumped(message.t_capture, t_arrived):
+            self._count("clock_jump", 1, where, t_arrived)
+        _stamp(slot, message, t_arrived)
+        self.counters["received"] += 1
+        if self._ring.push():
+            self._count("skipped", 1, where, t_arrived)
+
+    def _end(self, message: End, t_arrived: int) -> None:
+        course = self._course
+        if course is None or message.session != course.session.session or self.ended:
+            return
+        n_lost = course.order.missing_at_end(message.seq)
+        if n_lost:
+            self._count("lost", n_lost, "the last gap was at the end", t_arrived)
+        self.ended = True
+        self.events.say(f"The stream ended after {message.seq} frames: {message.reason[:200]}.")
+        self._ring.nudge()
+
+    def _count(self, kind: str, n: int, detail: str, t_arrived: int) -> None:
+        self.counters[kind] += n
+        self.events.note(kind, n, detail, t_arrived)
+
+
+def _stamp(slot: Frame, message: AnyFrame, t_arrived: int) -> None:
+    slot.seq, slot.time = message.seq, message.time
+    slot.t_capture, slot.t_arrived = message.t_capture, t_arrived
+    slot.t_received = t_arrived
+    if isinstance(message, Result):
+        slot.t_received, slot.t_solved, slot.t_published = (
+            message.t_received,
+            message.t_solved,
+            message.t_published,
+        )
+        slot.status, slot.iterations, slot.residual = message.status, message.iterations, message.residual

@@ -1,0 +1,86 @@
+"""What became of a connection, in plain sentences, and a new attempt where the library makes none."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+
+import zmq
+
+from streams.clock import now_ns
+from streams.errors import StreamError
+from streams.sockets import ZmqSocket, connect
+
+PATIENCE_NS = 1_000_000_000
+"""How long a connection may take before it is worth a sentence, or a new attempt of our own [ns]."""
+
+_STATE_AFTER = {
+    zmq.EVENT_HANDSHAKE_SUCCEEDED: "connected",
+    zmq.EVENT_HANDSHAKE_FAILED_AUTH: "refused",
+    zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "mismatch",
+    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "mismatch",
+}
+_ATTEMPTS = (zmq.EVENT_CONNECT_DELAYED, zmq.EVENT_CONNECT_RETRIED)
+_SENTENCES = {
+    "connecting": "Nobody answers at {} yet; trying on.",
+    "connected": "Connected to {}.",
+    "closed": "The other side closed the connection to {}; trying to connect again.",
+    "refused": "{} refuses this client's key; ask for its public key to be put on the allow-list.",
+    "mismatch": "{} answers but does not let this client in: keys are missing or wrong on one side, or it is "
+    "another program.",
+}
+
+
+class Link:
+    """Connects a client socket and watches its connection, for the thread that receives from it.
+
+    libzmq reconnects by itself when the peer goes away, but not after a protocol fault (as an oversize
+    part) or a refused key. Then this reconnects. Raises StreamError when the address is malformed.
+    """
+
+    def __init__(self, socket: ZmqSocket, address: str) -> None:
+        self._socket, self._address = socket, address
+        events = zmq.EVENT_DISCONNECTED
+        for event in (*_STATE_AFTER, *_ATTEMPTS):
+            events |= event
+        self._monitor = socket.get_monitor_socket(events)  # before connecting, to miss nothing
+        try:
+            connect(socket, address)
+        except StreamError:
+            self._monitor.close(0)
+            raise
+        self._state, self._said = "connecting", ""
+        self._start_ns = now_ns()
+        self._abandoned_ns: int | None = None
+
+    def check(self) -> str | None:
+        """A sentence when something changed since the last call. Call it while nothing arrives."""
+        while self._monitor.poll(0):
+            event: int = struct.unpack("=Hi", self._monitor.recv_multipart()[0])[0]
+            self._follow(event)
+        now = now_ns()
+        if self._abandoned_ns is not None and now - self._abandoned_ns > PATIENCE_NS:
+            self._socket.disconnect(self._address)
+            self._socket.connect(self._address)
+            self._abandoned_ns = now
+        if self._state == self._said or (self._state == "connecting" and now - self._start_ns < PATIENCE_NS):
+            return None
+        uneventful = self._state == "connected" and not self._said
+        self._said = self._state
+        return None if uneventful else _SENTENCES[self._state].format(self._address)
+
+    def close(self) -> None:
+        """Stop watching; call it before the socket is closed."""
+        with suppress(zmq.ZMQError):  # the context may be on its way down already
+            self._socket.disable_monitor()
+        self._monitor.close(0)
+
+    def _follow(self, event: int) -> None:
+        if event in _STATE_AFTER:
+            self._state = _STATE_AFTER[zmq.Event(event)]
+        elif event in _ATTEMPTS:
+            self._abandoned_ns = None
+        else:
+            self._abandoned_ns = now_ns()
+            if self._state == "connected":
+                self._state = "closed"

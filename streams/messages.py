@@ -1,0 +1,167 @@
+"""The message types of the wire, as typed records; docs/protocol.md specifies each key."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from enum import IntFlag
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
+
+SCHEMA_VERSION = 1
+
+StreamName = Literal["markers", "forces", "result"]
+STREAM_NAMES: tuple[StreamName, ...] = ("markers", "forces", "result")
+
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""Sequence numbers, clocks in nanoseconds and other whole numbers that never go below zero."""
+
+
+class Status(IntFlag):
+    """What the estimator says about a result; several bits may be set."""
+
+    OK = 0
+    LATE = 1
+    DEGRADED = 2
+    STALE = 4
+    NOT_CONVERGED = 8
+    INVALID_INPUT = 16
+
+    def names(self) -> str:
+        """The set bits in words, e.g. "late, degraded"; "ok" when none is set."""
+        words = [bit.name.lower() for bit in Status if bit.name and self & bit]
+        unknown = int(self) & ~0b11111
+        if unknown:
+            words.append(f"unknown bits {unknown:#x}")
+        return ", ".join(words) if words else "ok"
+
+
+class FieldSpec(Struct, frozen=True):
+    """One array of every frame: its name, shape, unit, and labels of the entries of the first axis."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=64)]
+    shape: Annotated[Sequence[Count], Meta(max_length=4)]
+    unit: Annotated[str, Meta(max_length=32)]
+    labels: Annotated[Sequence[Annotated[str, Meta(max_length=128)]], Meta(max_length=4096)] = ()
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "shape", tuple(self.shape))
+        force_setattr(self, "labels", tuple(self.labels))
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """The keys every message has: schema version, type, session id (16 hex digits)."""
+
+    v: int = SCHEMA_VERSION
+    type: str
+    session: Annotated[str, Meta(max_length=16)]
+
+
+class Session(Message, frozen=True, kw_only=True):
+    """The descriptor of a stream: everything that does not change from frame to frame.
+
+    t_start is the sender's monotonic clock [ns]; rate is nominal [Hz], 0 when irregular.
+    """
+
+    type: Literal["session"] = "session"
+    session: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+    stream: StreamName
+    t_start: Count
+    rate: Annotated[float, Meta(ge=0.0)]
+    fields: Annotated[Sequence[FieldSpec], Meta(max_length=64)]
+    meta: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "fields", tuple(self.fields))
+
+
+class _Frame(Message, frozen=True, kw_only=True):
+    """What all frames share: seq from 0, t_capture [ns, source's clock], time in the trial [s]."""
+
+    seq: Count
+    t_capture: Count
+    time: float
+    data: dict[str, bytes]
+
+
+class Markers(_Frame, frozen=True, kw_only=True):
+    """One frame of marker positions; NaN = occluded."""
+
+    type: Literal["markers"] = "markers"
+
+
+class Forces(_Frame, frozen=True, kw_only=True):
+    """One frame of measured forces; built as a marker frame."""
+
+    type: Literal["forces"] = "forces"
+
+
+class Result(_Frame, frozen=True, kw_only=True):
+    """One estimated frame; t_received, t_solved, t_published are the estimator's clock [ns]."""
+
+    type: Literal["result"] = "result"
+    t_received: Count
+    t_solved: Count
+    t_published: Count
+    status: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    iterations: Count
+    residual: float
+
+
+class Telemetry(Message, frozen=True, kw_only=True):
+    """What the estimator says about itself once per second; also the reply to a command."""
+
+    type: Literal["telemetry"] = "telemetry"
+    t: Count
+    counters: dict[str, int] = {}
+    gauges: dict[str, float] = {}
+    text: list[str] = []
+
+
+class Command(Message, frozen=True, kw_only=True):
+    """A request to the estimator; `session` may be empty."""
+
+    type: Literal["command"] = "command"
+    session: Annotated[str, Meta(max_length=16)] = ""
+    name: Annotated[str, Meta(max_length=64)]
+    args: dict[str, Any] = {}
+
+
+class End(Message, frozen=True, kw_only=True):
+    """The stream is over after `seq` frames."""
+
+    type: Literal["end"] = "end"
+    seq: Count
+    reason: str
+
+
+AnyMessage = Session | Markers | Forces | Result | Telemetry | Command | End
+AnyFrame = Markers | Forces | Result
+
+
+def new_session_id() -> str:
+    """A fresh random session id: 16 hex digits."""
+    return secrets.token_hex(8)
+
+
+def marker_session(
+    names: Sequence[str],
+    *,
+    rate: float,
+    t_start: int,
+    unit: Literal["m", "mm"] = "m",
+    up: Literal["Y", "Z"] = "Y",
+    meta: dict[str, Any] | None = None,
+) -> Session:
+    """The descriptor of a markers stream with these marker names, under a new session id."""
+    positions = FieldSpec(name="positions", shape=(len(names), 3), unit=unit, labels=tuple(names))
+    return Session(
+        session=new_session_id(),
+        stream="markers",
+        t_start=t_start,
+        rate=rate,
+        fields=(positions,),
+        meta={**(meta or {}), "up": up},
+    )

@@ -1,0 +1,125 @@
+"""Sending a stream: a bound socket that tells every new subscriber what the stream is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import TracebackType
+
+import zmq
+
+from streams.clock import now_ns
+from streams.codec import TOPICS, encode
+from streams.messages import AnyMessage, End, Forces, Markers, Result, Session
+from streams.security import Security
+from streams.sockets import UPSTREAM_LIMIT, BoundSocket
+
+ANNOUNCE_NS = 1_000_000_000
+"""How often the descriptor is repeated [ns]."""
+
+
+class Publisher:
+    """Frames of one stream to any number of subscribers; for use by one thread.
+
+    Sending never waits. For each subscriber up to 1000 messages are queued; if one is slower than that, it
+    alone misses frames (which it sees as gaps in seq).
+
+    Parameters
+    ----------
+    address : where to bind, e.g. "tcp://127.0.0.1:5560"; port 0 takes a free one
+    security : keys and allow-list; needed for any address that the network can reach
+
+    Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
+    """
+
+    def __init__(self, address: str, security: Security | None = None) -> None:
+        self._bound = BoundSocket(zmq.XPUB, address, security, UPSTREAM_LIMIT)
+        self._socket = self._bound.socket
+        # Every subscription and cancellation is reported, also when another subscriber has the same one.
+        self._socket.setsockopt(zmq.XPUB_VERBOSER, 1)
+        self._subscriptions: Counter[bytes] = Counter()
+        self._session: Session | None = None
+        self._session_parts: list[bytes] = []
+        self._announce_due_ns = 0
+        self._n_sent = 0
+        self._closed = False
+
+    @property
+    def address(self) -> str:
+        """The endpoint to connect to, with the real port."""
+        return self._bound.address
+
+    @property
+    def n_subscriber(self) -> int:
+        """How many subscribers get the descriptor and the frames, as of the last `service`."""
+        stream = self._session.stream.encode() if self._session is not None else b"session"
+        return min(self._n_listening(b"session"), self._n_listening(stream))
+
+    def announce(self, session: Session) -> None:
+        """Begin a session: send its descriptor now, every second, and to whoever joins."""
+        self._session_parts = encode(session)
+        self._session = session
+        self._n_sent = 0
+        self._send_session()
+
+    def send(self, message: AnyMessage) -> None:
+        """Send a message now. Raises StreamError when it cannot be encoded."""
+        self._socket.send_multipart(encode(message))
+        if isinstance(message, (Markers, Forces, Result)):
+            self._n_sent += 1
+
+    def service(self) -> None:
+        """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits."""
+        joined = False
+        while self._socket.poll(0):
+            joined |= self._note_subscription(self._socket.recv())
+        if self._session is not None and (joined or now_ns() >= self._announce_due_ns):
+            self._send_session()
+
+    def wait_for_subscriber(self, timeout_s: float) -> bool:
+        """Wait until somebody gets the descriptor and the frames; whether that happened in time."""
+        due_ns = now_ns() + int(timeout_s * 1e9)
+        self.service()
+        while self.n_subscriber == 0:
+            left_ms = (due_ns - now_ns()) // 1_000_000
+            if left_ms <= 0:
+                return False
+            self._socket.poll(min(left_ms, ANNOUNCE_NS // 1_000_000))
+            self.service()
+        return True
+
+    def end(self, reason: str) -> None:
+        """End the session: say how many frames were sent and why it is over. Does nothing without one."""
+        if self._session is not None:
+            self.send(End(session=self._session.session, seq=self._n_sent, reason=reason))
+            self._session = None
+
+    def close(self) -> None:
+        """Close the socket, giving what was sent up to a second to leave."""
+        if not self._closed:
+            self._closed = True
+            self._bound.close()
+
+    def __enter__(self) -> Publisher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _send_session(self) -> None:
+        self._socket.send_multipart(self._session_parts)
+        self._announce_due_ns = now_ns() + ANNOUNCE_NS
+
+    def _note_subscription(self, message: bytes) -> bool:
+        """Count a subscription (first byte 1) or cancellation (0); whether somebody awaits the descriptor."""
+        prefix = message[1:]
+        # Only prefixes of real topics are kept, so that nobody can fill the memory with invented ones.
+        if message[:1] not in (b"\x00", b"\x01") or not any(topic.startswith(prefix) for topic in TOPICS):
+            return False
+        added = message[0] == 1
+        self._subscriptions[prefix] += 1 if added else -1
+        return added and b"session".startswith(prefix)
+
+    def _n_listening(self, topic: bytes) -> int:
+        return sum(n for prefix, n in self._subscriptions.items() if topic.startswith(prefix) and n > 0)

@@ -1,0 +1,140 @@
+"""Frames handed from the receiving thread to the reading one through preallocated slots."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from time import monotonic
+
+import numpy as np
+
+from streams.codec import FieldLayout, FloatArray
+from streams.messages import Session
+
+
+class Frame:
+    """One received frame; a slot of the ring, valid until the reader asks for the next one.
+
+    Attributes
+    ----------
+    session : the descriptor this frame belongs to
+    seq : number of the frame in its session
+    time : time in the trial [s]
+    t_capture : the source's clock at capture [ns]
+    t_arrived : this machine's clock at receipt [ns]
+    t_received : the same for markers and forces; for results, when the estimator received its input [ns]
+    t_solved, t_published : the estimator's clock [ns]; 0 except for results
+    status, iterations, residual : as in the result message; 0, 0, NaN except for results
+    data : field name -> float64 array of the shape in the descriptor
+    """
+
+    __slots__ = (
+        "data",
+        "flat",
+        "iterations",
+        "residual",
+        "seq",
+        "session",
+        "status",
+        "t_arrived",
+        "t_capture",
+        "t_published",
+        "t_received",
+        "t_solved",
+        "time",
+    )
+
+    def __init__(self, session: Session, layout: FieldLayout) -> None:
+        self.session = session
+        self.seq = self.t_capture = self.t_arrived = self.t_received = 0
+        self.t_solved = self.t_published = self.status = self.iterations = 0
+        self.time = 0.0
+        self.residual = float("nan")
+        self.flat: FloatArray = np.full(layout.n_value, np.nan)
+        self.data: dict[str, FloatArray] = layout.views(self.flat)
+
+
+class Ring:
+    """A queue of at most `backlog` frames between one writer and one reader thread.
+
+    Two slots more than the backlog exist, one in the reader's hands and one in the writer's, so that neither
+    waits for the other: the lock is held only to move a slot, never to fill or read one.
+    """
+
+    def __init__(self, backlog: int) -> None:
+        self._backlog = backlog
+        # A plain lock instead of the default re-entrant one: the reader wakes a little sooner.
+        self._change = threading.Condition(threading.Lock())
+        self._unread: deque[Frame] = deque()
+        self._free: list[Frame] = []
+        self._held: Frame | None = None
+        self._writing: Frame | None = None
+        self._newest: Session | None = None
+        self._nudged = self._closed = False
+
+    @property
+    def session(self) -> Session | None:
+        """The descriptor of the frame in the reader's hands; without one, the newest descriptor."""
+        with self._change:
+            return self._held.session if self._held is not None else self._newest
+
+    @property
+    def n_unread(self) -> int:
+        return len(self._unread)
+
+    def begin(self, session: Session, layout: FieldLayout) -> None:
+        """Make slots for a new session. Frames of the former one stay readable."""
+        slots = [Frame(session, layout) for _ in range(self._backlog + 2)]
+        with self._change:
+            self._newest = session
+            self._writing = slots.pop()
+            self._free = slots
+
+    def slot(self) -> Frame:
+        """The writer's slot: to be filled, then pushed, or filled again. Needs a session."""
+        assert self._writing is not None
+        return self._writing
+
+    def push(self) -> bool:
+        """Hand over the writer's slot; returns whether the oldest unread frame had to make room."""
+        with self._change:
+            self._unread.append(self.slot())
+            overflow = len(self._unread) > self._backlog
+            if overflow:
+                self._release(self._unread.popleft())
+            self._writing = self._free.pop()
+            self._change.notify()
+        return overflow
+
+    def pop(self, timeout_s: float) -> Frame | None:
+        """The oldest unread frame, waiting for one up to `timeout_s`; None after that, a nudge or close."""
+        deadline = monotonic() + min(timeout_s, threading.TIMEOUT_MAX)
+        with self._change:
+            if self._held is not None:
+                self._release(self._held)
+                self._held = None
+            while not self._unread:
+                left_s = deadline - monotonic()
+                if self._nudged or self._closed or left_s <= 0.0:
+                    self._nudged = False
+                    return None
+                self._change.wait(left_s)
+            self._held = self._unread.popleft()
+            return self._held
+
+    def nudge(self) -> None:
+        """Let a waiting reader return once it has read everything."""
+        with self._change:
+            self._nudged = True
+            self._change.notify()
+
+    def close(self) -> None:
+        """Let the reader never wait again."""
+        with self._change:
+            self._closed = True
+            self._change.notify()
+
+    def _release(self, frame: Frame) -> None:
+        # A slot of a former session is left to the garbage collector.
+        if frame.session is self._newest:
+            self._free.append(frame)

@@ -1,0 +1,158 @@
+"""Who may listen: loopback by default, CURVE keys and an allow-list of clients for anything else.
+
+A key is a pair of files made by create_keys: NAME.key (public, may be copied) and NAME.key_secret (stays
+on its machine). The server holds its secret file and a folder with the public files of the clients it
+allows; a client holds its own secret file and the server's public file.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import zmq
+import zmq.auth
+
+from streams.errors import StreamError
+
+if TYPE_CHECKING:
+    from zmq.auth.thread import ThreadAuthenticator
+
+ZAP_DOMAIN = "rtsim"
+
+
+@dataclass(frozen=True)
+class Security:
+    """The keys of one side; build it with `for_server` or `for_client`."""
+
+    server_key: Path | None = None
+    allowed_clients: Path | None = None
+    client_key: Path | None = None
+    server_public_key: Path | None = None
+
+    @staticmethod
+    def for_server(server_key: Path | str, allowed_clients: Path | str) -> Security:
+        """For the side that binds: its secret key file and the folder of allowed public key files."""
+        return Security(server_key=Path(server_key), allowed_clients=Path(allowed_clients))
+
+    @staticmethod
+    def for_client(client_key: Path | str, server_public_key: Path | str) -> Security:
+        """For the side that connects: its secret key file and the server's public key file."""
+        return Security(client_key=Path(client_key), server_public_key=Path(server_public_key))
+
+
+def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
+    """Write NAME.key (public) and NAME.key_secret (readable by the owner only); returns both paths.
+
+    Raises StreamError when one of them exists: a lost key cannot be had back.
+    """
+    folder = Path(folder)
+    if not name or Path(name).name != name:
+        raise StreamError(f"{name!r} cannot name a key; give a plain file name")
+    for suffix in (".key", ".key_secret"):
+        if (folder / (name + suffix)).exists():
+            raise StreamError(
+                f"{folder / (name + suffix)} exists already; choose another name or remove it first"
+            )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Created empty and closed to others first, so that the secret is never readable by anyone else.
+    (folder / f"{name}.key_secret").touch(mode=0o600)
+    public, secret = zmq.auth.create_certificates(folder, name)
+    return Path(public), Path(secret)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an endpoint can only be reached from this machine."""
+    if address.startswith(("ipc://", "inproc://")):
+        return True
+    if not address.startswith("tcp://"):
+        return False
+    host = address.removeprefix("tcp://").rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def check_bind(address: str, security: Security | None) -> None:
+    """Refuse (StreamError) to open an endpoint to the network without keys and an allow-list."""
+    if not address.startswith(("tcp://", "ipc://", "inproc://")):
+        raise StreamError(f"{address!r} is not an address; give for example tcp://127.0.0.1:5560")
+    secured = security is not None and security.server_key and security.allowed_clients
+    if not secured and not is_loopback(address):
+        raise StreamError(
+            f"{address} can be reached from the network and has no keys; bind to tcp://127.0.0.1 instead, "
+            "or give a server key and a folder of allowed client keys"
+        )
+
+
+def secure_server(
+    context: zmq.Context[zmq.Socket[bytes]], socket: zmq.Socket[bytes], security: Security
+) -> ThreadAuthenticator:
+    """Make a socket that is about to bind demand keys; returns the running authenticator, to be stopped
+    after the socket is closed. The allow-list is read once, here.
+    """
+    if security.server_key is None or security.allowed_clients is None:
+        raise StreamError(
+            "the side that binds needs its own secret key file and a folder of allowed client keys"
+        )
+    public, secret = _load_pair(security.server_key)
+    _check_allowed(security.allowed_clients)
+
+    # Imported here because it brings asyncio along, which nothing else needs.
+    from zmq.auth.thread import ThreadAuthenticator
+
+    quiet = logging.getLogger("streams.security")
+    quiet.addHandler(logging.NullHandler())
+    authenticator = ThreadAuthenticator(context, log=quiet)
+    authenticator.start()
+    authenticator.configure_curve(domain=ZAP_DOMAIN, location=security.allowed_clients)
+    # With a domain set, a client is refused when no authenticator answers.
+    socket.zap_domain = ZAP_DOMAIN.encode()
+    socket.curve_publickey, socket.curve_secretkey = public, secret
+    socket.curve_server = True
+    return authenticator
+
+
+def secure_client(socket: zmq.Socket[bytes], security: Security) -> None:
+    """Give a socket that is about to connect its own keys and the one server key it trusts."""
+    if security.client_key is None or security.server_public_key is None:
+        raise StreamError(
+            "the side that connects needs its own secret key file and the server's public key file"
+        )
+    socket.curve_publickey, socket.curve_secretkey = _load_pair(security.client_key)
+    socket.curve_serverkey = _load_public(security.server_public_key)
+
+
+def _load_public(path: Path) -> bytes:
+    return _load(path)[0]
+
+
+def _load_pair(path: Path) -> tuple[bytes, bytes]:
+    public, secret = _load(path)
+    if secret is None:
+        raise StreamError(f"{path} holds no secret key; give the file that ends in .key_secret")
+    return public, secret
+
+
+def _load(path: Path) -> tuple[bytes, bytes | None]:
+    try:
+        return zmq.auth.load_certificate(path)
+    except (OSError, ValueError) as fault:
+        raise StreamError(
+            f"{path} cannot be read as a key file ({fault}); make one with create_keys"
+        ) from fault
+
+
+def _check_allowed(folder: Path) -> None:
+    """An unreadable or empty allow-list refuses everybody; say so before the run."""
+    files = sorted(folder.glob("*.key")) if folder.is_dir() else []
+    if not files:
+        raise StreamError(f"{folder} holds no allowed client keys; put the clients' public .key files there")
+    for path in files:
+        _load_public(path)

@@ -1,0 +1,121 @@
+"""Sockets with the options of the protocol, and addresses turned into clear errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import zmq
+
+from streams.errors import StreamError
+from streams.security import Security, check_bind, secure_client, secure_server
+
+if TYPE_CHECKING:
+    from zmq.auth.thread import ThreadAuthenticator
+
+MARKERS_ADDRESS = "tcp://127.0.0.1:5560"
+RESULTS_ADDRESS = "tcp://127.0.0.1:5561"
+CONTROL_ADDRESS = "tcp://127.0.0.1:5562"
+
+HIGH_WATER = 1000
+"""Messages queued for each peer, on each side; what does not fit is dropped and shows as a gap in seq."""
+LINGER_MS = 1000
+"""How long closing waits for the last messages to leave [ms]."""
+HEARTBEAT_MS = 1000
+HEARTBEAT_TIMEOUT_MS = 3000
+"""A peer that answers no heartbeat for this long counts as gone [ms]."""
+HARD_LIMIT = 8 << 20
+"""A larger part closes the connection before it fills memory [bytes]; below, it is counted and dropped."""
+UPSTREAM_LIMIT = 4096
+"""The same for what subscribers send to a publisher: subscriptions, which are short [bytes]."""
+
+ZmqContext = zmq.Context[zmq.Socket[bytes]]
+ZmqSocket = zmq.Socket[bytes]
+
+
+class BoundSocket:
+    """A socket that others connect to, with its context and, when keys are demanded, its authenticator.
+
+    Raises StreamError when the address is not allowed, malformed or in use.
+    """
+
+    def __init__(self, kind: int, address: str, security: Security | None, limit: int) -> None:
+        check_bind(address, security)
+        self.context: ZmqContext = zmq.Context()
+        self.socket: ZmqSocket = self.context.socket(kind)
+        self._authenticator: ThreadAuthenticator | None = None
+        _set_options(self.socket, address, limit)
+        try:
+            if security is not None:
+                self._authenticator = secure_server(self.context, self.socket, security)
+            self.socket.bind(address)
+        except zmq.ZMQError as fault:
+            self.close(linger_ms=0)
+            raise StreamError(_bind_sentence(address, fault)) from fault
+        except StreamError:
+            self.close(linger_ms=0)
+            raise
+        self.address = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).rstrip(b"\0").decode()
+
+    def close(self, linger_ms: int = LINGER_MS) -> None:
+        """Close, waiting up to `linger_ms` for queued messages to leave. The owning thread calls this."""
+        self.socket.close(linger_ms)
+        if self._authenticator is not None:
+            self._authenticator.stop()
+        self.context.term()
+
+
+def client_socket(
+    context: ZmqContext, kind: int, address: str, security: Security | None, topics: Iterable[bytes] = ()
+) -> ZmqSocket:
+    """A socket for `connect`, subscribed to `topics`. Raises StreamError when the keys cannot be used."""
+    socket = context.socket(kind)
+    _set_options(socket, address, HARD_LIMIT)
+    socket.linger = 0  # what a client still has to say is of no use once it leaves
+    try:
+        if security is not None:
+            secure_client(socket, security)
+    except StreamError:
+        socket.close()
+        raise
+    for topic in topics:
+        socket.subscribe(topic)
+    return socket
+
+
+def connect(socket: ZmqSocket, address: str) -> None:
+    """Connect; the other side need not be there yet. A malformed address closes the socket and raises
+    StreamError.
+    """
+    try:
+        socket.connect(address)
+    except zmq.ZMQError as fault:
+        socket.close()
+        raise StreamError(
+            f"{address!r} cannot be connected to ({fault.strerror}); give for example {MARKERS_ADDRESS}"
+        ) from fault
+
+
+def receive_rest(socket: ZmqSocket, parts: list[bytes], n_most: int = 3) -> None:
+    """Append the other parts of a message whose first is in `parts`. Parts beyond `n_most` are dropped, so
+    that endless ones do not pile up; give one more than allowed to tell that there were too many.
+    """
+    while socket.rcvmore:
+        part = socket.recv()
+        if len(parts) < n_most:
+            parts.append(part)
+
+
+def _set_options(socket: ZmqSocket, address: str, limit: int) -> None:
+    socket.linger = LINGER_MS
+    socket.sndhwm = socket.rcvhwm = HIGH_WATER
+    socket.maxmsgsize = limit
+    socket.heartbeat_ivl = HEARTBEAT_MS
+    socket.heartbeat_timeout = HEARTBEAT_TIMEOUT_MS
+    socket.ipv6 = "[" in address
+
+
+def _bind_sentence(address: str, fault: zmq.ZMQError) -> str:
+    if fault.errno == zmq.EADDRINUSE:
+        return f"{address} is in use; stop the program that holds it or choose another port"
+    return f"{address} cannot be bound ({fault.strerror}); give for example {MARKERS_ADDRESS}"

@@ -1,0 +1,151 @@
+"""Receiving a stream: a thread that takes messages off the socket as they come and keeps the newest."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from types import TracebackType
+
+import zmq
+
+from streams.clock import now_ns
+from streams.codec import TOPICS
+from streams.errors import StreamError
+from streams.intake import Intake
+from streams.link import Link
+from streams.messages import STREAM_NAMES, Session, StreamName, Telemetry
+from streams.ring import Frame, Ring
+from streams.security import Security
+from streams.sockets import ZmqContext, client_socket, receive_rest
+
+IDLE_MS = 200
+"""How often the thread looks up while nothing arrives [ms]."""
+
+
+class Subscriber:
+    """The newest frames of one stream, received by a thread of its own.
+
+    Parameters
+    ----------
+    address : where the sender is bound, e.g. "tcp://127.0.0.1:5560"; it need not be there yet
+    topics : the message types wanted, e.g. ("markers",) or ("result", "telemetry"), with exactly one of
+        "markers", "forces", "result"; "session" and "end" are always received
+    backlog : how many unread frames are kept, in order; 1 means strictly the newest
+    security : the keys of this client, when the sender demands them
+
+    Only one thread may call `wait`. Raises StreamError for a bad address, topic, backlog or key.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        topics: Iterable[str | bytes],
+        backlog: int = 8,
+        security: Security | None = None,
+    ) -> None:
+        stream, prefixes = _wanted(topics)
+        if backlog < 1:
+            raise StreamError(f"the backlog is {backlog}; give 1 frame or more")
+        self.address = address
+        self._ring = Ring(backlog)
+        self._intake = Intake(stream, self._ring)
+        self._fault: Exception | None = None
+        self._context: ZmqContext = zmq.Context()
+        self._socket = client_socket(self._context, zmq.SUB, address, security, prefixes)
+        self._link = Link(self._socket, address)
+        self._thread = threading.Thread(target=self._run, name=f"subscriber {address}", daemon=True)
+        self._thread.start()
+
+    @property
+    def session(self) -> Session | None:
+        """The descriptor of the frame that `wait` returned last; if it returned None, the newest
+        descriptor; None before there is any. So frame and descriptor always belong together.
+        """
+        return self._ring.session
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How many frames were received, and how many were lost or refused and why; kept over sessions."""
+        return self._intake.counters
+
+    @property
+    def events(self) -> deque[str]:
+        """Plain sentences about what went wrong, newest last; take them with popleft."""
+        return self._intake.events.sentences
+
+    @property
+    def telemetry(self) -> deque[Telemetry]:
+        """The last telemetry messages, newest last, when that topic is wanted; take them with popleft."""
+        return self._intake.telemetry
+
+    @property
+    def ended(self) -> bool:
+        """Whether the sender has ended the session and every frame of it was read."""
+        return self._intake.ended and self._ring.n_unread == 0
+
+    def wait(self, timeout_s: float) -> Frame | None:
+        """The oldest unread frame, waiting for it up to `timeout_s`; it is valid until the next call.
+
+        Returns None after the timeout, after `close`, and once when the stream ends. Raises StreamError if
+        the receiving thread has failed.
+        """
+        frame = self._ring.pop(timeout_s)
+        if frame is None and self._fault is not None:
+            raise StreamError(f"receiving from {self.address} has failed: {self._fault}") from self._fault
+        return frame
+
+    def close(self) -> None:
+        """Stop receiving. A waiting reader returns at once."""
+        if not self._context.closed:
+            self._context.term()  # wakes the thread out of its recv, and waits until it has closed its socket
+            self._thread.join()
+
+    def __enter__(self) -> Subscriber:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        self._socket.rcvtimeo = IDLE_MS
+        try:
+            while True:
+                self._receive()
+        except zmq.ContextTerminated:
+            pass
+        except Exception as fault:
+            self._fault = fault  # raised again by wait, in the reader's thread
+        finally:
+            self._ring.close()
+            self._link.close()
+            self._socket.close(0)
+
+    def _receive(self) -> None:
+        events = self._intake.events
+        try:
+            parts = [self._socket.recv()]
+        except zmq.Again:
+            sentence = self._link.check()
+            if sentence is not None:
+                events.say(sentence)
+            events.flush(now_ns())
+            return
+        t_arrived = now_ns()
+        receive_rest(self._socket, parts)
+        self._intake.accept(parts, t_arrived)
+        events.flush(t_arrived)
+
+
+def _wanted(topics: Iterable[str | bytes]) -> tuple[StreamName, list[bytes]]:
+    """The stream among the topics, and all prefixes to subscribe to."""
+    wanted = {topic.encode() if isinstance(topic, str) else topic for topic in topics}
+    streams = [name for name in STREAM_NAMES if name.encode() in wanted]
+    strangers = wanted.difference(TOPICS)
+    if strangers or len(streams) != 1:
+        raise StreamError(
+            f"the topics are {sorted(wanted)}; give message types, one of them of {', '.join(STREAM_NAMES)}"
+        )
+    return streams[0], sorted(wanted | {b"session", b"end"})

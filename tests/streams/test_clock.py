@@ -1,0 +1,77 @@
+"""Pacing: deadlines do not drift, and a stall makes no burst."""
+
+import pytest
+
+from streams import clock
+from streams.clock import STALL_NS, Pacer, now_ns, sleep_until_ns
+
+
+class FakeTime:
+    """A clock that moves only by sleeping and, a little, by being looked at."""
+
+    def __init__(self) -> None:
+        self.ns = 1_000_000_000_000
+
+    def now(self) -> int:
+        self.ns += 100
+        return self.ns
+
+    def sleep(self, s: float) -> None:
+        self.ns += round(s * 1e9)
+
+
+@pytest.fixture
+def fake_time(monkeypatch):
+    fake = FakeTime()
+    monkeypatch.setattr(clock, "now_ns", fake.now)
+    monkeypatch.setattr(clock.time, "sleep", fake.sleep)
+    return fake
+
+
+def test_sleep_never_returns_early():
+    """Protects deadlines from being met too soon, with the real clock."""
+    due = now_ns() + 3_000_000
+    sleep_until_ns(due)
+    assert now_ns() >= due
+    sleep_until_ns(due)  # a deadline in the past returns at once
+
+
+def test_ticks_do_not_drift(fake_time):
+    """Protects long runs: tick n comes at start + n / rate, however late the ticks before it were."""
+    pacer = Pacer(300.0)
+    for n in range(2000):
+        late = pacer.wait()
+        assert 0 <= late < 1000
+        assert abs(fake_time.ns - (pacer.start_ns + n * 1e9 / 300.0)) < 1000
+        fake_time.ns += 2_000_000  # the work of the loop
+    assert pacer.n_resync == 0
+
+
+def test_short_delay_is_caught_up(fake_time):
+    """Protects the mean rate: a delay below the stall limit does not move later deadlines."""
+    pacer = Pacer(100.0)
+    pacer.wait()
+    fake_time.ns += 50_000_000
+    for _ in range(6):
+        pacer.wait()
+    assert pacer.n_resync == 0
+    assert fake_time.ns - pacer.start_ns < 61_000_000
+
+
+def test_stall_makes_no_burst(fake_time):
+    """Protects receivers: after a stall the frames keep their spacing instead of coming all at once."""
+    pacer = Pacer(100.0)
+    pacer.wait()
+    fake_time.ns += 10 * STALL_NS
+    pacer.wait()
+    resumed = fake_time.ns
+    pacer.wait()
+    assert pacer.n_resync == 1
+    assert abs(fake_time.ns - resumed - 10_000_000) < 2000
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("inf"), float("nan")])
+def test_impossible_rates_are_refused(rate):
+    """Protects against a loop that never or always ticks."""
+    with pytest.raises(ValueError, match="positive"):
+        Pacer(rate)

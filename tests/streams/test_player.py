@@ -1,0 +1,147 @@
+"""Playing a recording through real sockets."""
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from streams import player
+from streams.errors import StreamError
+from streams.messages import FieldSpec, Session, marker_session, new_session_id
+from streams.player import MarkerFrames, play
+
+GUARD_S = 20.0
+SESSION = marker_session(["LASI", "RASI"], rate=500.0, t_start=0)
+
+
+def recording(n_frame: int, rate: float = 500.0) -> MarkerFrames:
+    positions = np.arange(n_frame * 6, dtype=np.float64).reshape(n_frame, 2, 3)
+    positions[::7, 1] = np.nan
+    return MarkerFrames(2.0 + np.arange(n_frame) / rate, positions)
+
+
+class Playing:
+    """Plays in a thread of its own."""
+
+    def __init__(self, *args, **options) -> None:
+        self.n_sent = -1
+        self.thread = threading.Thread(target=self._run, args=args, kwargs=options)
+        self.thread.start()
+
+    def _run(self, *args, **options) -> None:
+        self.n_sent = play(*args, **options)
+
+    def join(self) -> int:
+        self.thread.join(GUARD_S)
+        return self.n_sent
+
+
+def test_every_frame_arrives_in_order_and_unchanged(publisher, subscribe):
+    """Protects replay: from the first frame to the last, byte for byte, then the end."""
+    frames = recording(100)
+    subscriber = subscribe(publisher.address, backlog=200)
+    playing = Playing(publisher, SESSION, frames)
+    for seq in range(100):
+        frame = subscriber.wait(GUARD_S)
+        assert (frame.seq, frame.time) == (seq, frames.times[seq])
+        np.testing.assert_array_equal(frame.data["positions"], frames.positions[seq])
+    assert playing.join() == 100
+    assert subscriber.wait(GUARD_S) is None
+    assert subscriber.ended
+    assert subscriber.counters["lost"] == 0
+    assert "after 100 frames: the recording is over" in subscriber.events[-1]
+
+
+def test_loops_go_on_in_seq_and_time(publisher, subscribe):
+    """Protects filters in a looped demonstration: seq and time never go back; and stop ends it."""
+    frames = recording(5)
+    stop = threading.Event()
+    subscriber = subscribe(publisher.address, backlog=200)
+    playing = Playing(publisher, SESSION, frames, loop=True, stop=stop)
+    for seq in range(13):
+        frame = subscriber.wait(GUARD_S)
+        assert frame.seq == seq
+        assert frame.time == pytest.approx(2.0 + seq / 500.0)
+        np.testing.assert_array_equal(frame.data["positions"], frames.positions[seq % 5])
+    stop.set()
+    n_sent = playing.join()
+    while subscriber.wait(1.0) is not None:
+        pass
+    assert subscriber.ended
+    assert subscriber.counters["received"] == n_sent
+    assert "playing was stopped" in subscriber.events[-1]
+
+
+def test_frames_are_due_at_their_recorded_times_over_speed(publisher, monkeypatch):
+    """Protects the pace, also of irregular recordings: checked on the deadlines, not on a wall clock."""
+    due: list[int] = []
+
+    def wait(publisher, due_ns: int, stop) -> bool:
+        due.append(due_ns)
+        return True
+
+    monkeypatch.setattr(player, "_wait", wait)
+    frames = MarkerFrames(np.array([5.0, 5.01, 5.04, 5.04]), np.zeros((4, 2, 3)))
+    assert play(publisher, SESSION, frames, speed=2.0, wait_s=0.0) == 4
+    np.testing.assert_allclose(np.array(due) - due[0], [0, 5_000_000, 20_000_000, 20_000_000], atol=1)
+
+
+def test_stop_ends_a_long_pause(publisher):
+    """Protects the user: stopping does not wait for the next frame."""
+    frames = MarkerFrames(np.array([0.0, 3600.0]), np.zeros((2, 2, 3)))
+    stop = threading.Event()
+    playing = Playing(publisher, SESSION, frames, stop=stop, on_frame=lambda seq: stop.set(), wait_s=0.0)
+    assert playing.join() == 1
+
+
+def test_stop_ends_the_wait_for_a_subscriber(publisher):
+    """Protects the user: stopping works before anything was sent."""
+    stop = threading.Event()
+    stop.set()
+    assert Playing(publisher, SESSION, recording(3), stop=stop, wait_s=3600.0).join() == 0
+
+
+def test_an_interrupted_player_says_end(publisher, subscribe):
+    """Protects receivers: the stream ends properly when the player fails."""
+    subscriber = subscribe(publisher.address)
+
+    def fail(seq: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        play(publisher, SESSION, recording(3), on_frame=fail)
+    assert subscriber.wait(GUARD_S).seq == 0
+    assert subscriber.wait(GUARD_S) is None
+    assert subscriber.ended
+
+
+def test_anything_with_times_and_positions_can_be_played(publisher):
+    """Protects callers with records of their own."""
+
+    class Trial(NamedTuple):
+        names: tuple[str, ...]
+        times: np.ndarray
+        positions: np.ndarray
+
+    frames = recording(2)
+    assert play(publisher, SESSION, Trial(("LASI", "RASI"), *frames), wait_s=0.0) == 2
+
+
+def test_what_does_not_fit_is_refused(publisher):
+    """Protects against playing nonsense, before anything is sent."""
+    frames = recording(3)
+    force = FieldSpec("positions", [2, 3], "N")
+    forces = Session(session=new_session_id(), stream="forces", t_start=0, rate=1.0, fields=[force])
+    for session, bad, speed in (
+        (SESSION, frames, 0.0),
+        (SESSION, frames, float("nan")),
+        (SESSION, frames._replace(positions=np.zeros((3, 5, 3))), 1.0),
+        (SESSION, frames._replace(times=frames.times[:2]), 1.0),
+        (SESSION, frames._replace(times=frames.times[::-1]), 1.0),
+        (SESSION, frames._replace(times=np.array([0.0, np.nan, 1.0])), 1.0),
+        (SESSION, MarkerFrames(np.zeros(0), np.zeros((0, 2, 3))), 1.0),
+        (forces, frames, 1.0),
+    ):
+        with pytest.raises(StreamError):
+            play(publisher, session, bad, speed=speed, wait_s=0.0)
