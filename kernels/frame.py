@@ -97,9 +97,7 @@ def estimate(
     )
     if health_options.downweight == 1 and status == CONVERGED:
         for _ in range(N_REWEIGH):
-            if not weigh_worst(
-                model.markers, work.pose, work.marker.model, measured, health_options, health
-            ):
+            if not weigh_worst(model.markers, work.pose, work.marker.model, measured, health_options, health):
                 break
             status, more, residual, n_open = solve_method(
                 model, method, measured, 0.0, options, track_options, track, first, health.weight, work, fit, out

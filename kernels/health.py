@@ -57,7 +57,9 @@ def visibility(measured, dt, health):
     """Weights 1 or 0 of a new frame from NaN, gap ages advanced by dt [s]; returns how many are visible."""
     n_visible = 0
     for m in range(measured.shape[0]):
-        seen = math.isfinite(measured[m, 0]) and math.isfinite(measured[m, 1]) and math.isfinite(measured[m, 2])
+        seen = (
+            math.isfinite(measured[m, 0]) and math.isfinite(measured[m, 1]) and math.isfinite(measured[m, 2])
+        )
         health.weight[m] = 1.0 if seen else 0.0
         health.swap_with[m] = -1
         health.gap_age[m] = 0.0 if seen else health.gap_age[m] + dt

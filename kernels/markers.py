@@ -179,13 +179,21 @@ def column_vectors(tree, pose, work, j, second_order):
     trace = moments[b, SECOND] + moments[b, SECOND + 4] + moments[b, SECOND + 8]
     trace -= sx * cx + sy * cy + sz * cz
     along = sx * a0 + sy * a1 + sz * a2
-    moment[0], moment[1], moment[2] = trace * a0 + cx * along, trace * a1 + cy * along, trace * a2 + cz * along
+    moment[0], moment[1], moment[2] = (
+        trace * a0 + cx * along,
+        trace * a1 + cy * along,
+        trace * a2 + cz * along,
+    )
     for i in range(3):
         moment[i] -= (
             moments[b, SECOND + i] * a0 + moments[b, SECOND + 3 + i] * a1 + moments[b, SECOND + 6 + i] * a2
         )
     # M = sum (x - c) f': K = M axis - tr(M) axis
-    m00, m01, m02 = moments[b, STRESS] - cx * fx, moments[b, STRESS + 1] - cx * fy, moments[b, STRESS + 2] - cx * fz
+    m00, m01, m02 = (
+        moments[b, STRESS] - cx * fx,
+        moments[b, STRESS + 1] - cx * fy,
+        moments[b, STRESS + 2] - cx * fz,
+    )
     m10, m11, m12 = (
         moments[b, STRESS + 3] - cy * fx,
         moments[b, STRESS + 4] - cy * fy,

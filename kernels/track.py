@@ -123,9 +123,7 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
     track.hold[:] = 0.0
     n_open = 0
     if not complete:
-        n_open = find_open_dofs(
-            tree, markers, elements, roles, measured, weight, track.q, work, track.hold
-        )
+        n_open = find_open_dofs(tree, markers, elements, roles, measured, weight, track.q, work, track.hold)
     status, iterations, residual, cost = NOT_CONVERGED, 0, math.inf, math.inf
     if started:
         status, iterations, residual, cost = solve(
@@ -161,9 +159,7 @@ def restart(model, roles, measured, weight, options, track, work, fit, status, i
     tree, markers, elements = model.tree, model.markers, model.elements
     total = iterations
     for start in range(2):
-        n_fitted = initial_pose(
-            tree, markers, measured, weight, track.q_before, work.pose, fit, track.q_try
-        )
+        n_fitted = initial_pose(tree, markers, measured, weight, track.q_before, work.pose, fit, track.q_try)
         if n_fitted == 0:
             break
         if start == 1:

@@ -115,9 +115,7 @@ def joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out):
         quaternion_to_matrix(q[k + 3 : k + 7], joint)
         multiply(parent_frame, joint, child_frame)
         for i in range(3):
-            x[i] += (
-                parent_frame[i, 0] * q[k] + parent_frame[i, 1] * q[k + 1] + parent_frame[i, 2] * q[k + 2]
-            )
+            x[i] += parent_frame[i, 0] * q[k] + parent_frame[i, 1] * q[k + 1] + parent_frame[i, 2] * q[k + 2]
         for d in range(3):
             for i in range(3):
                 pose_out.axis[v + d, i] = parent_frame[i, d]

@@ -68,7 +68,9 @@ class LiveLoop:
             switch = SWITCHES.get(str(command.args.get("on", "")).lower())
             if switch is None:
                 return False, "set_downweighting needs the argument on = true or false."
-            answer = f"Down-weighting of suspicious markers is {'on' if switch else 'off'} from the next frame on."
+            answer = (
+                f"Down-weighting of suspicious markers is {'on' if switch else 'off'} from the next frame on."
+            )
         else:
             answer = "Stopping."
         self._words.put(command)

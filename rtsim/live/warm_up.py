@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels._jit import freeze_compilation
+from kernels.intake import take_in
 from rtsim.methods.multibody import MultibodyEstimator
 
 N_FRAME = 3
@@ -25,6 +26,7 @@ def warm_up(estimator: MultibodyEstimator) -> None:
                 frame[0] = np.nan
             estimator.estimate(frame, 0.01)
         estimator.restart()
+    take_in(frame, np.zeros(len(frame), np.int64), 1.0, 0, 0, 1, 1, np.zeros_like(frame))
     estimator.switch(chosen)
     estimator.restart()
     freeze_compilation()

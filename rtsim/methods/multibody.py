@@ -101,6 +101,11 @@ class MultibodyEstimator:
         """(n_element,) - radii and lengths asked for in the last frame [m]."""
         return self._now.method.roles.target
 
+    @property
+    def flexion_joint(self) -> int:
+        """Joint whose first angle enters eq. 1."""
+        return self._now.method.flexion_joint
+
     def estimate(self, measured: Array, dt: float) -> Solution:
         """Solve one frame; measured : (n_marker, 3) C-contiguous float64 [m], NaN = occluded; dt [s]."""
         s = self._now
@@ -178,6 +183,10 @@ def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
         new_track(n_q, packed.n_v, n_element),
         new_track(n_q, packed.n_v, n_element),
         new_outputs(
-            len(packed.joints.proximal), len(packed.ligaments), len(packed.contacts), n_marker, len(packed.points)
+            len(packed.joints.proximal),
+            len(packed.ligaments),
+            len(packed.contacts),
+            n_marker,
+            len(packed.points),
         ),
     )

@@ -11,9 +11,10 @@ from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elem
 from kernels.joint_angles import JointAxes
 from kernels.markers import Markers
 from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, SLIDER, WELD, Tree
-from rtsim.config.model_schema import Element, MethodSpec, ModelSpec, Place
+from rtsim.config.model_schema import Element, MethodSpec, ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.models.natural import Segment, unit
+from rtsim.models.anatomy import Anatomy
+from rtsim.models.natural import unit
 from rtsim.models.subject import Subject
 
 Array = NDArray[np.float64]
@@ -49,41 +50,6 @@ class Packed:
         return len(self.tree.dof_body)
 
 
-class Anatomy:
-    """Points and axes of a subject's segments, in metres."""
-
-    def __init__(self, spec: ModelSpec, subject: Subject) -> None:
-        missing = [body.name for body in spec.bodies if body.name not in subject.segments]
-        if missing:
-            raise ConfigError(
-                f"the subject has no segment {', '.join(missing)}",
-                where=f"subject {subject.name}",
-                remedy="calibrate again with this model",
-            )
-        self.segments: dict[str, Segment] = {n: s.segment() for n, s in subject.segments.items()}
-        self.bases = {name: segment.basis() for name, segment in self.segments.items()}
-        self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
-
-    def place(self, place: Place, body: str, where: str) -> Array:
-        """(3,) - a place of the model in the frame of its segment [m]."""
-        if place.point:
-            try:
-                x = 1e-3 * np.array(self.landmarks[body][place.point])
-            except KeyError:
-                raise ConfigError(
-                    f"the subject's {body} has no landmark {place.point!r}", where=where, remedy="calibrate again"
-                ) from None
-        elif place.origin == "distal":
-            x = -self.bases[body][:, 1]
-        else:
-            x = np.zeros(3)
-        x = x + 1e-3 * np.array(place.offset_mm)
-        if place.scaled:
-            ratio = 1e3 * self.segments[place.scaled.segment].length / place.scaled.reference_length_mm
-            x = x + 1e-3 * ratio * np.array(place.scaled.offset_mm)
-        return x
-
-
 def pack(spec: ModelSpec, subject: Subject, method: str) -> Packed:
     """Kernel parameters of a model scaled to a subject, solved by one of the model's methods."""
     how = find_method(spec, method)
@@ -102,7 +68,9 @@ def pack(spec: ModelSpec, subject: Subject, method: str) -> Packed:
         joints=pack_joints(spec, anatomy, index),
         q_neutral=neutral_coordinates(tree),
         neutral_length=np.array([neutral_length(element) for element in spec.elements]),
-        polynomial=np.array([pad(element.length_polynomial) for element in spec.elements]).reshape(-1, N_POLYNOMIAL),
+        polynomial=np.array([pad(element.length_polynomial) for element in spec.elements]).reshape(
+            -1, N_POLYNOMIAL
+        ),
         points=points,
         point_body=point_body,
         angle_signs=np.array([body.angles.signs for body in jointed if body.angles]).reshape(-1, 3),
@@ -111,7 +79,9 @@ def pack(spec: ModelSpec, subject: Subject, method: str) -> Packed:
         element_names=tuple(element.name for element in spec.elements),
         angle_names=tuple(name for body in jointed if body.angles for name in body.angles.names),
         ligaments=np.array([e for e, element in enumerate(spec.elements) if element.ligament], np.int64),
-        contacts=np.array([e for e, element in enumerate(spec.elements) if element.name in spec.contacts], np.int64),
+        contacts=np.array(
+            [e for e, element in enumerate(spec.elements) if element.name in spec.contacts], np.int64
+        ),
     )
 
 
@@ -228,7 +198,9 @@ def pack_roles(spec: ModelSpec, how: MethodSpec, subject: Subject) -> Roles:
     names = [element.name for element in spec.elements]
     unknown = sorted((set(how.hard) | set(how.soft)) - set(names))
     if unknown:
-        raise ConfigError(f"unknown element {unknown[0]!r}", where=f"model {spec.name}: methods", allowed=", ".join(names))
+        raise ConfigError(
+            f"unknown element {unknown[0]!r}", where=f"model {spec.name}: methods", allowed=", ".join(names)
+        )
     mode, weight, target = np.full(len(names), OFF, np.int64), np.zeros(len(names)), np.zeros(len(names))
     for e, element in enumerate(spec.elements):
         if element.name in how.hard:
@@ -240,7 +212,9 @@ def pack_roles(spec: ModelSpec, how: MethodSpec, subject: Subject) -> Roles:
         target[e] = 1e-3 * target_of(element, how, subject) / size
         if mode[e] != OFF and not target[e] > 0.0:
             raise ConfigError(
-                "the method needs a target", where=f"elements.{element.name}", remedy="give target_mm or mean_mm"
+                "the method needs a target",
+                where=f"elements.{element.name}",
+                remedy="give target_mm or mean_mm",
             )
     return Roles(mode, weight, target)
 
@@ -261,7 +235,9 @@ def neutral_length(element: Element) -> float:
 
 def pad(coefficients: tuple[float, ...]) -> Array:
     if len(coefficients) > N_POLYNOMIAL:
-        raise ConfigError(f"{len(coefficients)} coefficients", where="length_polynomial", allowed=f"at most {N_POLYNOMIAL}")
+        raise ConfigError(
+            f"{len(coefficients)} coefficients", where="length_polynomial", allowed=f"at most {N_POLYNOMIAL}"
+        )
     return np.pad(np.array(coefficients, dtype=float), (0, N_POLYNOMIAL - len(coefficients)))
 
 
@@ -271,7 +247,12 @@ def pack_joints(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> Joi
     return JointAxes(
         np.array([index[name] for name in parents], np.int64),
         np.array([index[body.name] for body, _ in jointed], np.int64),
-        np.array([anatomy.segments[p].axes(*angles.proximal) for p, (_, angles) in zip(parents, jointed, strict=True)]),
+        np.array(
+            [
+                anatomy.segments[p].axes(*angles.proximal)
+                for p, (_, angles) in zip(parents, jointed, strict=True)
+            ]
+        ),
         np.array([anatomy.segments[body.name].axes(*angles.distal) for body, angles in jointed]),
         np.array([anatomy.place(body.in_parent, body.parent, body.name) for body, _ in jointed]),
         np.array([anatomy.place(body.in_child, body.name, body.name) for body, _ in jointed]),

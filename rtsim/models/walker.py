@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rtsim.config.model_schema import Body, ModelSpec
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.packing import Anatomy
+from rtsim.models.anatomy import Anatomy
 from rtsim.models.subject import Subject
 
 Array = NDArray[np.float64]
@@ -31,10 +31,16 @@ ANGLES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
     "ankle_inversion": (1.0, ((1.0, 2.0),)),
 }
 PELVIS = {"height": (0.0, ((0.0, 0.0), (0.018, 0.004))), "sway": (0.0, ((0.004, 0.02),))}
-PELVIS_TURN = {"tilt": (8.0, ((0.0, 0.0), (1.0, 0.5))), "list": (0.0, ((1.0, 3.5),)), "turn": (0.0, ((4.0, -1.0),))}
+PELVIS_TURN = {
+    "tilt": (8.0, ((0.0, 0.0), (1.0, 0.5))),
+    "list": (0.0, ((1.0, 3.5),)),
+    "turn": (0.0, ((4.0, -1.0),)),
+}
 
 
-def walk(spec: ModelSpec, subject: Subject, duration_s: float = 10.0, rate: float = 100.0, seed: int = 1) -> MarkerTrial:
+def walk(
+    spec: ModelSpec, subject: Subject, duration_s: float = 10.0, rate: float = 100.0, seed: int = 1
+) -> MarkerTrial:
     """Markers of the walker; the same seed gives the same trial.
 
     Parameters
@@ -62,7 +68,12 @@ def walk(spec: ModelSpec, subject: Subject, duration_s: float = 10.0, rate: floa
     positions = np.stack(columns, axis=1)
     positions += rng.normal(scale=NOISE_M, size=positions.shape)
     return MarkerTrial(
-        tuple(names), times, positions, rate, "walker", ("synthetic: walking on a treadmill at 55 strides a minute",)
+        tuple(names),
+        times,
+        positions,
+        rate,
+        "walker",
+        ("synthetic: walking on a treadmill at 55 strides a minute",),
     )
 
 

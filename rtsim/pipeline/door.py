@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.intake import take_in
 from rtsim.models.subject import Subject
 from streams.messages import Session
 
@@ -40,11 +41,11 @@ class Door:
         self._scale = METRES.get(field.unit if field else "m", 0.0)
         self._z_up = str(session.meta.get("up", "Y")).upper() == "Z"
         index = {label: i for i, label in enumerate(labels)}
-        self._source = np.array([index[name] for name in self.names if name in index], np.int64)
-        self._target = np.array([i for i, name in enumerate(self.names) if name in index], np.int64)
+        self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self._out: Array = np.full((len(self.names), 3), np.nan)
         self._size = body_size(subject)
-        self._first, self._last = end_markers(subject)
+        groups = [len(segment.markers_mm) for segment in subject.segments.values()]
+        self._n_first, self._n_last = groups[0], groups[-1]
         self._name_faults(session, labels, field.unit if field else "")
 
     def admit(self, positions: Array) -> tuple[Array, bool]:
@@ -53,19 +54,17 @@ class Door:
         positions : (n, 3) in the session's unit and axes. The array returned is overwritten by the next call.
         """
         self._n_frame += 1
-        out = self._out
-        taken = positions[self._source]
-        taken *= self._scale
-        if self._z_up:
-            out[self._target, 0] = taken[:, 0]
-            out[self._target, 1] = taken[:, 2]
-            out[self._target, 2] = -taken[:, 1]
-        else:
-            out[self._target] = taken
-        plausible = self.usable and self._check_size(out)
-        if self._mirror:
-            out[:, 2] *= -1.0
-        return out, plausible
+        length, rise, sideways = take_in(
+            positions,
+            self._source,
+            self._scale,
+            int(self._z_up),
+            int(self._mirror),
+            self._n_first,
+            self._n_last,
+            self._out,
+        )
+        return self._out, self.usable and self._check_size(length, rise, sideways)
 
     def mirror(self, z: Array) -> None:
         """Turn coordinates across the body back to the measured side, in place."""
@@ -78,13 +77,8 @@ class Door:
             rotations[:, 2, :2] *= -1.0
             rotations[:, :2, 2] *= -1.0
 
-    def _check_size(self, x: Array) -> bool:
-        top, bottom = x[self._first], x[self._last]
-        top, bottom = top[np.isfinite(top[:, 0])], bottom[np.isfinite(bottom[:, 0])]
-        if len(top) == 0 or len(bottom) == 0:
-            return True  # nothing to judge by
-        line = top.mean(axis=0) - bottom.mean(axis=0)
-        length = float(np.sqrt(line @ line))
+    def _check_size(self, length: float, rise: float, sideways: float) -> bool:
+        """Whether the line from foot to pelvis can be a person's; NaN (not visible) says nothing."""
         if length > SCALE_LIMIT * self._size:
             self._count(
                 "millimetres_as_metres",
@@ -99,7 +93,7 @@ class Door:
                 'Declare unit "m" in the session, or send millimetres.',
             )
             return False
-        if line[1] < 0.5 * length and abs(line[2]) > 0.8 * length:
+        if rise < 0.5 * length and abs(sideways) > 0.8 * length:
             up = "Y" if self._z_up else "Z"
             self._count(
                 "wrong_up_axis",
@@ -132,13 +126,6 @@ class Door:
 
 def body_size(subject: Subject) -> float:
     """Length of the leg, the yardstick of the check [m]."""
-    return 1e-3 * sum(s.length_mm for name, s in subject.segments.items() if name != next(iter(subject.segments)))
-
-
-def end_markers(subject: Subject) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Markers of the first and of the last segment."""
-    groups, start = [], 0
-    for segment in subject.segments.values():
-        groups.append(np.arange(start, start + len(segment.markers_mm)))
-        start += len(segment.markers_mm)
-    return groups[0], groups[-1]
+    return 1e-3 * sum(
+        s.length_mm for name, s in subject.segments.items() if name != next(iter(subject.segments))
+    )

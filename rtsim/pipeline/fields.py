@@ -71,8 +71,12 @@ def field_specs(estimator: MultibodyEstimator) -> tuple[FieldSpec, ...]:
     centres = centre_names(packed.body_names)
     per_marker = {"shape": (n_marker,), "labels": packed.marker_names}
     return (
-        FieldSpec(name="joint_angles", shape=(len(packed.angle_names),), unit="rad", labels=packed.angle_names),
-        FieldSpec(name="knee_displacements", shape=(3,), unit="m", labels=("lateral", "anterior", "proximal")),
+        FieldSpec(
+            name="joint_angles", shape=(len(packed.angle_names),), unit="rad", labels=packed.angle_names
+        ),
+        FieldSpec(
+            name="knee_displacements", shape=(3,), unit="m", labels=("lateral", "anterior", "proximal")
+        ),
         FieldSpec(name="ligament_lengthening", shape=(len(ligaments),), unit="1", labels=ligaments),
         FieldSpec(name="contact_points", shape=(len(contacts), 3), unit="m", labels=contacts),
         FieldSpec(name="markers_measured", shape=(n_marker, 3), unit="m", labels=packed.marker_names),

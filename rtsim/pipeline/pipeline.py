@@ -33,7 +33,12 @@ class Pipeline:
     ) -> None:
         self.estimator = estimator
         self.door = Door(subject, session)
-        described = {**meta, "stick": stick(estimator.packed.body_names), "subject": subject.name, "side": subject.side}
+        described = {
+            **meta,
+            "stick": stick(estimator.packed.body_names),
+            "subject": subject.name,
+            "side": subject.side,
+        }
         self.fields = ResultFields(estimator, described, session.rate, t_start)
         self.session = session.session
         self._time = float("nan")
@@ -46,7 +51,9 @@ class Pipeline:
         solution = self.estimator.estimate(measured, dt if dt > 0.0 else 0.0) if plausible else NO_SOLUTION
         t_solved = now_ns()
         data = self.fields.fill(self.estimator, measured, self.door)
-        return FrameResult(status_of(solution, plausible), solution.iterations, solution.residual, t_solved, data)
+        return FrameResult(
+            status_of(solution, plausible), solution.iterations, solution.residual, t_solved, data
+        )
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:

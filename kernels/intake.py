@@ -1,0 +1,43 @@
+"""Received markers into the model's order, unit, axes and side."""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry
+
+
+@entry
+def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
+    """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none.
+
+    positions : (n, 3) - as received, in a unit of `scale` metres
+    source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
+    z_up, mirror : 1 = turn Z up to Y up; 1 = mirror across the body (a left leg becomes a right one)
+    n_first, n_last : number of markers of the first and of the last segment (in model order)
+    Returns (length, rise, sideways) of the line from the last segment's visible markers to the first's,
+    before mirroring [m]; NaN where one has none.
+    """
+    n_marker = source.shape[0]
+    top_x, top_y, top_z, n_top = 0.0, 0.0, 0.0, 0
+    low_x, low_y, low_z, n_low = 0.0, 0.0, 0.0, 0
+    for m in range(n_marker):
+        row = source[m]
+        if row < 0:
+            x_out[m, 0] = x_out[m, 1] = x_out[m, 2] = math.nan
+            continue
+        x, y, z = scale * positions[row, 0], scale * positions[row, 1], scale * positions[row, 2]
+        if z_up == 1:
+            y, z = z, -y
+        if math.isfinite(x) and math.isfinite(y) and math.isfinite(z):
+            if m < n_first:
+                top_x, top_y, top_z, n_top = top_x + x, top_y + y, top_z + z, n_top + 1
+            elif m >= n_marker - n_last:
+                low_x, low_y, low_z, n_low = low_x + x, low_y + y, low_z + z, n_low + 1
+        x_out[m, 0], x_out[m, 1], x_out[m, 2] = x, y, -z if mirror == 1 else z
+    if n_top == 0 or n_low == 0:
+        return math.nan, math.nan, math.nan
+    dx = top_x / n_top - low_x / n_low
+    dy = top_y / n_top - low_y / n_low
+    dz = top_z / n_top - low_z / n_low
+    return math.sqrt(dx * dx + dy * dy + dz * dz), dy, dz

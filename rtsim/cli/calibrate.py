@@ -1,0 +1,53 @@
+"""`rtsim calibrate`: a subject model from a trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rtsim.config.run_schema import Run
+
+
+@click.command("calibrate")
+@click.argument("trial", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Subject file (default: TRIAL.subject.toml).",
+)
+@click.option(
+    "--static",
+    type=click.Path(path_type=Path),
+    help="Static trial for the anatomy; TRIAL then gives gait means.",
+)
+@click.option("--lab", help="Marker map: a .toml file or a shipped name (default: found by the names).")
+@click.option("--side", type=click.Choice(["right", "left"]), default="right", show_default=True)
+@click.option("--model", default="lower_limb", show_default=True)
+@click.option(
+    "--hip", "hip_regression", default="harrington2007", show_default=True, help="Hip centre regression."
+)
+def command(
+    trial: Path,
+    out: Path | None,
+    static: Path | None,
+    lab: str | None,
+    side: str,
+    model: str,
+    hip_regression: str,
+) -> None:
+    """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
+    from rtsim.live.sources import load_model
+    from rtsim.methods.mean_lengths import with_mean_lengths
+    from rtsim.models.calibration import subject_for
+    from rtsim.models.subject import save_subject
+
+    subject = subject_for(trial, static, lab=lab, side=side, hip_regression=hip_regression)
+    subject = with_mean_lengths(load_model(model), subject, trial, Run(name="calibrate"))
+    path = out or trial.with_suffix(".subject.toml")
+    save_subject(path, subject)
+    for note in subject.notes:
+        click.echo(f"{trial}: {note}", err=True)
+    for name, segment in subject.segments.items():
+        click.echo(f"{name:8s} {segment.length_mm:7.1f} mm  {len(segment.markers_mm)} markers", err=True)
+    click.echo(f"wrote {path}", err=True)

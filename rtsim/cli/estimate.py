@@ -1,0 +1,40 @@
+"""`rtsim estimate`: the estimator as a service."""
+
+from __future__ import annotations
+
+import click
+
+from rtsim.cli.options import make_run, run_options
+from rtsim.cli.security import bind_options, bind_security, connect_options, connect_security
+from rtsim.cli.states import say
+from rtsim.errors import ConfigError
+from rtsim.live.sources import is_stream
+
+
+@click.command("estimate")
+@click.option(
+    "--markers", metavar="ADDRESS", help="Marker stream (default: --source, where that is a stream)."
+)
+@click.option("--wait", "wait_s", type=float, default=0.0, help="Wait this long for a first subscriber [s].")
+@run_options
+@bind_options
+@connect_options
+def command(
+    markers: str | None,
+    wait_s: float,
+    key: str | None,
+    clients: str | None,
+    client_key: str | None,
+    server_key: str | None,
+    **options: str,
+) -> None:
+    """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
+    run = make_run(**options)
+    address = markers or (run.source if is_stream(run.source) else "")
+    if not address:
+        raise ConfigError("no marker stream given", where="--markers", allowed="tcp://HOST:PORT")
+    bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
+
+    from rtsim.live.serve import serve
+
+    serve(run, address, say, wait_s, bind, connect)

@@ -1,0 +1,16 @@
+"""`rtsim keys`: CURVE keys for streams that leave the machine."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("keys")
+@click.argument("folder")
+@click.argument("name")
+def command(folder: str, name: str) -> None:
+    """Write FOLDER/NAME.key (public, to be copied) and FOLDER/NAME.key_secret (stays here)."""
+    from streams.security import create_keys
+
+    public, secret = create_keys(folder, name)
+    click.echo(f"public: {public}\nsecret: {secret}")

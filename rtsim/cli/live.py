@@ -1,0 +1,148 @@
+"""`rtsim live`: player, estimator and table, each a process, joined by real sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import click
+
+from rtsim.cli.options import make_run, run_arguments, run_options
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+
+READY_S = 600.0  # the first start compiles
+SILENCE_S = 1.0
+
+
+@click.command("live")
+@run_options
+@click.option("--speed", type=float, default=1.0, show_default=True, help="Times the recorded rate.")
+@click.option("--rate", type=float, help="Sampling rate of the synthetic walker [Hz].")
+@click.option("--loop", is_flag=True, help="Play a file over and over.")
+@click.option("--start", "start_s", type=float, default=0.0, help="First second of a file to play.")
+@click.option("--end", "end_s", type=float, help="Last second of a file to play.")
+@click.option(
+    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Record the results to this .mcap file."
+)
+@click.option("--monitor", is_flag=True, help="Open the monitor window too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and no table.")
+def command(
+    speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None, record: Path | None,
+    monitor: bool, as_json: bool, **options: str,
+) -> None:  # fmt: skip
+    """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
+    from rich.console import Console
+
+    from rtsim.live.children import Child
+    from rtsim.live.sources import is_stream
+
+    run = make_run(**options)
+    console = Console(stderr=as_json, quiet=as_json)
+    if record is not None and record.exists():
+        raise ConfigError(f"{record} exists already", where="--record", remedy="choose another name")
+    playing = ["--speed", str(speed), "--start", str(start_s), *(["--end", str(end_s)] if end_s else [])]
+    playing += ["--loop"] if loop else []
+    playing += ["--rate", str(rate)] if rate else []
+    with contextlib.ExitStack() as stack:
+        with console.status("starting (the very first start compiles the kernels: about a minute)"):
+            address = run.source
+            player = None
+            if not is_stream(run.source):
+                check_source(run.source)
+                player = start(stack, "player", ["replay", run.source, "--address", run.ports.markers.replace("*", "0"),
+                                                 "--states", "--wait", str(READY_S), "--duration", str(run.duration_s),
+                                                 *playing])  # fmt: skip
+                address = player.wait_ready(READY_S)["markers"]
+            estimator = start(stack, "estimator", estimator_arguments(run, address))
+            ready = estimator.wait_ready(READY_S)
+        children: list[Child] = [estimator] + ([player] if player else [])
+        if record is not None:
+            start(stack, "recorder", ["record", ready["results"], str(record)])
+        if monitor:
+            start(stack, "monitor", ["monitor", ready["results"], "--control", ready["control"]])
+        summary = watch(run, ready, children, console)
+    if as_json:
+        click.echo(json.dumps(summary))
+    else:
+        from rtsim.report.table import print_summary
+
+        print_summary(console, summary)
+
+
+def check_source(source: str) -> None:
+    """A wrong source is told before any process starts."""
+    if source != "walker" and not Path(source).exists():
+        raise ConfigError(
+            f"no such source {source!r}",
+            where="--source",
+            allowed="walker, a .trc, .c3d or .mcap file, or tcp://HOST:PORT",
+        )
+
+
+def start(stack: contextlib.ExitStack, name: str, arguments: list[str]):  # type: ignore[no-untyped-def]
+    """Start a child that ends with the stack."""
+    from rtsim.live.children import Child
+
+    child = Child(name, arguments)
+    stack.callback(child.close)
+    return child
+
+
+def estimator_arguments(run: Run, markers: str) -> list[str]:
+    """Command line of the estimator's process."""
+    arguments = ["estimate", *run_arguments(run), "--markers", markers, "--wait", "10"]
+    return [*arguments, "--duration", str(run.duration_s)] if run.duration_s else arguments
+
+
+def watch(run: Run, ready: dict, children: list, console) -> dict:  # type: ignore[no-untyped-def, type-arg]
+    """Follow the results to their end; returns the summary."""
+    from rich.live import Live
+
+    from rtsim.report.table import live_table
+    from rtsim.report.tally import Tally
+    from streams.control import request
+    from streams.subscriber import Subscriber
+
+    tally = Tally()
+    estimator = children[0]
+    with Subscriber(ready["results"], ("result", "telemetry"), backlog=4096) as results:
+        live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        with live or contextlib.nullcontext():
+            try:
+                follow(tally, results, estimator, live, run.source)
+            except KeyboardInterrupt:
+                request(ready["control"], "stop", timeout_s=1.0)
+                follow(tally, results, estimator, None, run.source)
+    estimator.wait(5.0)
+    for child in children:
+        child.check()
+    return tally.summary()
+
+
+def follow(tally, results, estimator, live, source: str) -> None:  # type: ignore[no-untyped-def]
+    """Take in results until their end, redrawing the table four times a second."""
+    import time
+
+    from rtsim.report.table import live_table
+
+    drawn = 0.0
+    last = None
+    while not results.ended:
+        frame = results.wait(0.1)
+        if frame is not None:
+            tally.take_frame(frame)
+            last = frame
+        elif not estimator.running:
+            break
+        if live is not None and last is not None and time.monotonic() - drawn > 0.25:
+            drawn = time.monotonic()
+            tally.look_at(last)
+            live.update(live_table(tally, source))
+        while results.telemetry:
+            tally.take_telemetry(results.telemetry.popleft())
+    if last is not None:
+        tally.look_at(last)
+    while results.telemetry:
+        tally.take_telemetry(results.telemetry.popleft())

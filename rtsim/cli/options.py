@@ -1,0 +1,60 @@
+"""Options that several commands share, and the run they amount to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+import msgspec
+
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+
+RUN_OPTIONS = (
+    click.option("--config", "config", metavar="RUN", help="Run config: a .toml file or a shipped name."),
+    click.option("--source", help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT."),
+    click.option("--subject", help="Subject model: a .toml file or a shipped name."),
+    click.option("--static", help="Static trial to calibrate from, where --subject is not given."),
+    click.option("--lab", help="Marker map: a .toml file or a shipped name (default: found by the names)."),
+    click.option("--side", type=click.Choice(["right", "left"]), help="Leg to solve."),
+    click.option("--model", help="Model: a .toml file or a shipped name."),
+    click.option("--method", help="Method of the model: zero, minimised, prescribed, hinge, ball, free."),
+    click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
+    click.option("--results", help="Address to publish results at."),
+    click.option("--control", help="Address to take commands at."),
+)
+
+
+def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that describe a run."""
+    for option in reversed(RUN_OPTIONS):
+        function = option(function)
+    return function
+
+
+def make_run(config: str | None = None, **options: Any) -> Run:
+    """The run of a config with the options given on the command line on top."""
+    run = load_toml(find_config(config, "runs"), Run) if config else Run(name="live")
+    ports = {k: options.pop(k) for k in ("results", "control") if options.get(k)}
+    given = {k: v for k, v in options.items() if v is not None and k in Run.__struct_fields__}
+    if given.get("duration_s", 0.0) < 0.0:
+        raise ConfigError(
+            f"{given['duration_s']}", where="--duration", allowed="0 (until the end) or more seconds"
+        )
+    run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
+    if run.method not in run.methods:
+        run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
+    return run
+
+
+def run_arguments(run: Run) -> list[str]:
+    """The command line of a run, for a child process."""
+    arguments = []
+    for option in ("source", "subject", "static", "lab", "side", "model", "method"):
+        value = getattr(run, option)
+        if value:
+            arguments += [f"--{option}", str(value)]
+    return [*arguments, "--results", run.ports.results, "--control", run.ports.control]

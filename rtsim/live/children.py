@@ -1,0 +1,102 @@
+"""The processes of a live run: player and estimator, started and watched by the one that shows the table."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+
+from rtsim.errors import RtsimError
+
+
+class ChildFailedError(RtsimError):
+    """A process of the run ended with an error; the text is its own."""
+
+
+class Child:
+    """One `rtsim` process that says its states as JSON lines."""
+
+    def __init__(self, name: str, arguments: list[str]) -> None:
+        self.name = name
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rtsim.cli.main", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+        self._states: queue.SimpleQueue[dict] = queue.SimpleQueue()
+        self._errors: list[str] = []
+        self._readers = [
+            threading.Thread(target=read, daemon=True) for read in (self._read_states, self._read_errors)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def wait_ready(self, timeout_s: float) -> dict:
+        """The state with which the process says that it is ready; ChildFailedError with its own words."""
+        due = time.monotonic() + timeout_s
+        while time.monotonic() < due:
+            try:
+                state = self._states.get(timeout=0.05)
+            except queue.Empty:
+                if not self.running:
+                    break
+                continue
+            if state.get("state") == "ready":
+                return state
+        self.check()
+        raise ChildFailedError(f"the {self.name} was not ready within {timeout_s:.0f} s")
+
+    def check(self) -> None:
+        """Raise ChildFailedError if the process has ended with an error."""
+        if not self.running and self._process.returncode != 0:
+            for reader in self._readers:
+                reader.join(timeout=1.0)
+            words = "\n".join(self._errors[-20:]).removeprefix("rtsim: ")
+            raise ChildFailedError(
+                words or f"the {self.name} ended with exit code {self._process.returncode}"
+            )
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is alive."""
+        return self._process.poll() is None
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end; whether it came in time."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the process, politely first."""
+        if self.running:
+            self._process.terminate()
+            if not self.wait(3.0):
+                self._process.kill()
+                self._process.wait()
+
+    def _read_states(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                state = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if isinstance(state, dict):
+                self._states.put(state)
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        self._errors.extend(line.rstrip("\n") for line in self._process.stderr)

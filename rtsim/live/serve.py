@@ -1,0 +1,60 @@
+"""The estimator as a process: subject, warm-up, sockets, loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.loop import LiveLoop
+from rtsim.live.sources import load_model, resolve_subject
+from rtsim.live.warm_up import warm_up
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.subject import Subject
+from streams.control import ControlServer
+from streams.publisher import Publisher
+from streams.security import Security
+from streams.subscriber import Subscriber
+
+Say = Callable[[dict], None]
+
+
+def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
+    """Estimator and subject of a run, compiled and warm."""
+    spec = load_model(run.model)
+    unknown = [method for method in run.methods if method not in spec.methods]
+    if unknown:
+        raise ConfigError(f"unknown method {unknown[0]!r}", where="--method", allowed=", ".join(spec.methods))
+    subject = resolve_subject(run)
+    estimator = MultibodyEstimator(spec, subject, run.method, run.methods, run.solver, run.markers)
+    warm_up(estimator)
+    return estimator, subject
+
+
+def serve(
+    run: Run,
+    markers: str,
+    say: Say,
+    wait_s: float = 0.0,
+    security: Security | None = None,
+    markers_security: Security | None = None,
+) -> None:
+    """Estimate the marker stream at `markers` until it ends.
+
+    Parameters
+    ----------
+    say : told {"state": "preparing"}, then {"state": "ready", "results": ..., "control": ...}
+    wait_s : wait this long for a first subscriber of the results, so that it misses nothing [s]
+    security, markers_security : keys of this server, and of this client of the marker stream
+    """
+    say({"state": "preparing"})
+    estimator, subject = prepare(run)
+    meta = {"model": run.model, "source": run.source, "up": "Y"}
+    with Publisher(run.ports.results, security) as publisher:
+        loop = LiveLoop(estimator, subject, publisher, meta)
+        with ControlServer(run.ports.control, loop.command, security) as control:
+            say({"state": "ready", "results": publisher.address, "control": control.address})
+            if wait_s > 0.0:
+                publisher.wait_for_subscriber(wait_s)
+            with Subscriber(markers, ("markers",), run.backlog, markers_security) as subscriber:
+                loop.run(subscriber, run.duration_s)

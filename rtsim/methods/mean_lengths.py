@@ -1,0 +1,45 @@
+"""Mean ligament lengths of a subject over a movement, the targets of the method `minimised`.
+
+Sancisi et al. (2017), section 2.2.6: the flexion of the method with isometric ligaments gives the
+experimental length of eq. 1 on every frame; its mean over the frames is kept.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.run_schema import Run
+from rtsim.files.markers import read_markers
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.markers_of import markers_of
+from rtsim.models.subject import Subject
+
+
+def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: Run) -> Subject:
+    """The subject with ligament_mean_mm filled from a trial; unchanged where fewer than half the frames solve."""
+    trial = read_markers(trial_path)
+    estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
+    measured = markers_of(trial, subject)
+    lengths = []
+    for frame, dt in zip(measured, np.diff(trial.times, prepend=trial.times[0]), strict=True):
+        if estimator.estimate(np.ascontiguousarray(frame), float(dt)).converged:
+            lengths.append(experimental_lengths(estimator))
+    if len(lengths) < 0.5 * len(measured):
+        return subject
+    names = estimator.packed.element_names
+    mean = np.mean(lengths, axis=0)
+    table = {names[e]: float(1e3 * mean[e]) for e in estimator.packed.ligaments}
+    return msgspec.structs.replace(subject, ligament_mean_mm=table)
+
+
+def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
+    """(n_element,) - lengths of eq. 1 at the knee flexion of the last frame [m]; NaN for planes."""
+    packed = estimator.packed
+    theta = np.degrees(estimator.outputs.angles[estimator.flexion_joint, 0])
+    powers = theta ** np.arange(1, packed.polynomial.shape[1] + 1)
+    return packed.neutral_length * (1.0 + packed.polynomial @ powers)

@@ -1,0 +1,50 @@
+"""Points of a subject's segments: where the places that a model names lie on one person."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.model_schema import ModelSpec, Place
+from rtsim.errors import ConfigError
+from rtsim.models.natural import Segment
+from rtsim.models.subject import Subject
+
+Array = NDArray[np.float64]
+
+
+class Anatomy:
+    """Points and axes of a subject's segments, in metres."""
+
+    def __init__(self, spec: ModelSpec, subject: Subject) -> None:
+        missing = [body.name for body in spec.bodies if body.name not in subject.segments]
+        if missing:
+            raise ConfigError(
+                f"the subject has no segment {', '.join(missing)}",
+                where=f"subject {subject.name}",
+                remedy="calibrate again with this model",
+            )
+        self.segments: dict[str, Segment] = {n: s.segment() for n, s in subject.segments.items()}
+        self.bases = {name: segment.basis() for name, segment in self.segments.items()}
+        self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
+
+    def place(self, place: Place, body: str, where: str) -> Array:
+        """(3,) - a place of the model in the frame of its segment [m]."""
+        if place.point:
+            try:
+                x = 1e-3 * np.array(self.landmarks[body][place.point])
+            except KeyError:
+                raise ConfigError(
+                    f"the subject's {body} has no landmark {place.point!r}",
+                    where=where,
+                    remedy="calibrate again",
+                ) from None
+        elif place.origin == "distal":
+            x = -self.bases[body][:, 1]
+        else:
+            x = np.zeros(3)
+        x = x + 1e-3 * np.array(place.offset_mm)
+        if place.scaled:
+            ratio = 1e3 * self.segments[place.scaled.segment].length / place.scaled.reference_length_mm
+            x = x + 1e-3 * ratio * np.array(place.scaled.offset_mm)
+        return x
