@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +22,7 @@ from numba.misc.appdirs import AppDirs
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+HASH_LENGTH = 16
 CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT", "RTSIM_WRAP_KERNELS")
 # fastmath=True would delete the isfinite guards; these two flags keep them.
 FAST = {"reassoc", "contract"}
@@ -34,7 +37,7 @@ def source_hash() -> str:
     digest.update(f"{numba.__version__} {sys.version_info[:3]}".encode())
     for flag in CODE_FLAGS:
         digest.update(f"{flag}={os.environ.get(flag, '')}".encode())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()[:HASH_LENGTH]
 
 
 def cache_root() -> Path:
@@ -46,6 +49,20 @@ def cache_root() -> Path:
 def cache_folder() -> Path:
     """Folder of the machine code of these very sources."""
     return cache_root() / _HASH
+
+
+def prune_cache(keep_s: float = 14 * 86400.0) -> int:
+    """Remove caches of other kernel sources that were not touched for `keep_s` [s]; returns how many."""
+    root = cache_root()
+    old = time.time() - keep_s
+    stale = [
+        p
+        for p in root.glob("*")
+        if len(p.name) == HASH_LENGTH and p.name != _HASH and p.stat().st_mtime < old
+    ]
+    for path in stale:
+        shutil.rmtree(path, ignore_errors=True)
+    return len(stale)
 
 
 _HASH = source_hash()

@@ -9,7 +9,8 @@ from kernels._jit import entry
 
 @entry
 def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
-    """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none.
+    """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none
+    or sends exactly 0, 0, 0.
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
@@ -27,6 +28,8 @@ def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
             x_out[m, 0] = x_out[m, 1] = x_out[m, 2] = math.nan
             continue
         x, y, z = scale * positions[row, 0], scale * positions[row, 1], scale * positions[row, 2]
+        if x == 0.0 and y == 0.0 and z == 0.0:
+            x = y = z = math.nan  # how some systems say "not seen"
         if z_up == 1:
             y, z = z, -y
         if math.isfinite(x) and math.isfinite(y) and math.isfinite(z):

@@ -20,6 +20,7 @@ from kernels.tree import FREE, difference, integrate, pose
 OPEN_ROTATION, OPEN_TRANSLATION = 1e-4, 1e-2
 HOLD_ROTATION, HOLD_TRANSLATION = 0.1, 1.0
 HARD_CURVATURE = 1e3
+CLEARLY_BETTER = 0.95  # objective of another assembly against the one at hand
 
 
 class Track(NamedTuple):
@@ -30,6 +31,7 @@ class Track(NamedTuple):
     multiplier: np.ndarray  # (n_element,)
     hold: np.ndarray  # (n_v,) - weights that hold open dofs
     started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
+    doubt: np.ndarray  # (1,) int64 - frames until the solution is compared with new starts
     q_before: np.ndarray  # (n_q,) - scratch
     q_try: np.ndarray  # (n_q,) - scratch
     multiplier_try: np.ndarray  # (n_element,) - scratch
@@ -40,6 +42,7 @@ class TrackOptions(NamedTuple):
 
     restart_rms: float  # a frame with a larger marker RMS is tried from scratch as well [m]
     max_prediction: float  # longest gap that is bridged by the last speed [s]
+    second_opinion: int  # every so many frames the solution is compared with new starts
 
 
 def new_track(n_q: int, n_v: int, n_element: int) -> Track:
@@ -49,6 +52,7 @@ def new_track(n_q: int, n_v: int, n_element: int) -> Track:
         np.zeros(n_v),
         np.zeros(n_element),
         np.zeros(n_v),
+        np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.zeros(n_q),
         np.zeros(n_q),
@@ -131,7 +135,12 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
             track.q, track.multiplier,
         )  # fmt: skip
     limit = 0.5 * n_visible * track_options.restart_rms**2
-    if not started or status != CONVERGED or cost > limit:
+    # A mechanism can be assembled in more than one way, and following keeps a wrong choice: look again
+    # now and then, and as soon as everything is determined anew.
+    track.doubt[0] = 0 if n_open > 0 else track.doubt[0] - 1
+    look_again = n_open == 0 and track.doubt[0] <= 0
+    if not started or look_again or status != CONVERGED or cost > limit:
+        track.doubt[0] = track_options.second_opinion if n_open == 0 else 0
         status, iterations, residual, cost = restart(
             model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost
         )
@@ -173,7 +182,7 @@ def restart(model, roles, measured, weight, options, track, work, fit, status, i
             track.q_try, track.multiplier_try,
         )  # fmt: skip
         total += iterations_try
-        if status_try == CONVERGED and (status != CONVERGED or cost_try < cost):
+        if status_try == CONVERGED and (status != CONVERGED or cost_try < CLEARLY_BETTER * cost):
             status, residual, cost = status_try, residual_try, cost_try
             copy(track.q_try, track.q)
             copy(track.multiplier_try, track.multiplier)

@@ -1,0 +1,1 @@
+"""Timed measurements, apart from the tests: each prints figures with machine and versions."""

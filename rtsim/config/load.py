@@ -21,7 +21,9 @@ def load_toml(path: Path, record: type[Record]) -> Record:
     except FileNotFoundError:
         raise ConfigError("no such file", where=str(path), remedy="check the path") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="give a UTF-8 TOML file") from None
+        raise ConfigError(
+            f"cannot be read ({error})", where=str(path), remedy="give a UTF-8 TOML file"
+        ) from None
     return parse_toml(text, record, str(path))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import queue
+import time
 from collections import Counter
 
 from rtsim.live.latency import StageTimes
@@ -41,11 +42,13 @@ class LiveLoop:
         self._period_ns = 0
         self._stopping = False
         self._rms_sum, self._rms_n = 0.0, 0
+        self._began_ns = self._cpu_ns = 0
 
     def run(self, subscriber: Subscriber, duration_s: float = 0.0) -> None:
         """Serve the stream of `subscriber`; duration_s = 0 means until it ends."""
         gc.collect()
         gc.freeze()
+        self._began_ns, self._cpu_ns = now_ns(), time.process_time_ns()
         gc.disable()
         try:
             self._serve(subscriber, duration_s)
@@ -179,6 +182,8 @@ class LiveLoop:
             counters.update(self._pipeline.door.counters)
         gauges = self.times.gauges()
         gauges["final"] = float(final)
+        wall_ns = now_ns() - self._began_ns
+        gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / max(wall_ns, 1)
         if self._rms_n:
             gauges["marker_rms_mm"] = 1e3 * self._rms_sum / self._rms_n
         session = self._pipeline.fields.session.session if self._pipeline else ""

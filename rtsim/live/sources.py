@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rtsim.models.subject import Subject
 
 WALKER = "walker"
+NATURAL = ".npz"
 
 
 def is_stream(source: str) -> bool:
@@ -48,6 +49,10 @@ def load_trial(source: str, duration_s: float = 0.0, rate: float | None = None) 
             where="--source",
             allowed="walker, a .trc, .c3d or .mcap file, or tcp://HOST:PORT",
         )
+    if path.suffix.lower() == NATURAL:
+        from rtsim.files.natural import read_natural
+
+        return read_natural(path).markers
     return read_markers(path)
 
 
@@ -65,6 +70,11 @@ def resolve_subject(run: Run) -> Subject:
             where="--subject",
             remedy="make one from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
         )
+    if Path(run.source).suffix.lower() == NATURAL and not run.static:
+        from rtsim.files.natural import read_natural
+        from rtsim.models.natural_subject import subject_of_cycle
+
+        return subject_of_cycle(read_natural(run.source))
     from rtsim.models.calibration import subject_for
 
     trial = run.static if is_stream(run.source) else run.source

@@ -67,7 +67,9 @@ class MultibodyEstimator:
     ) -> None:
         solver, check = solver or Solver(), check or MarkerCheck()
         self.options = Options(solver.tolerance, solver.max_iterations, solver.max_step)
-        self.track_options = TrackOptions(1e-3 * solver.restart_rms_mm, solver.max_prediction_s)
+        self.track_options = TrackOptions(
+            1e-3 * solver.restart_rms_mm, solver.max_prediction_s, solver.second_opinion
+        )
         self.health_options = health_options(check)
         self._fit = new_fit_work()
         self._setups = {name: set_up(spec, subject, name) for name in dict.fromkeys((method, *methods))}
@@ -127,6 +129,7 @@ class MultibodyEstimator:
                 track.speed[:] = former.track.speed
                 track.multiplier[:] = 0.0
                 track.started[0] = former.track.started[0]
+                track.doubt[0] = 0  # another method may be assembled differently: look again
         self.method, self._now = method, new
 
     def restart(self) -> None:

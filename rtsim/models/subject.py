@@ -82,7 +82,10 @@ def subject_text(subject: Subject) -> str:
     """The subject as TOML."""
     lines = [
         "# Subject model: segment parameters and marker positions, in millimetres and degrees.",
-        *(f"{key} = {literal(getattr(subject, key))}" for key in ("name", "source", "side", "hip_regression")),
+        *(
+            f"{key} = {literal(getattr(subject, key))}"
+            for key in ("name", "source", "side", "hip_regression")
+        ),
         f"n_frame = {subject.n_frame}",
         f"notes = {literal(list(subject.notes))}",
     ]
@@ -90,7 +93,10 @@ def subject_text(subject: Subject) -> str:
         lines += ["", "[ligament_mean_mm]", *table_lines(subject.ligament_mean_mm)]
     for name, segment in subject.segments.items():
         lines += ["", f"[segments.{literal(name)}]"]
-        lines += [f"{key} = {getattr(segment, key)!r}" for key in ("length_mm", "alpha_deg", "beta_deg", "gamma_deg")]
+        lines += [
+            f"{key} = {getattr(segment, key)!r}"
+            for key in ("length_mm", "alpha_deg", "beta_deg", "gamma_deg")
+        ]
         for table in ("markers_mm", "points_mm"):
             if getattr(segment, table):
                 lines += [f"[segments.{literal(name)}.{table}]", *table_lines(getattr(segment, table))]

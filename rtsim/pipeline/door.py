@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.intake import take_in
+from rtsim.models.marker_names import find_markers
 from rtsim.models.subject import Subject
 from streams.messages import Session
 
@@ -37,16 +38,16 @@ class Door:
         self._n_frame = 0
         field = next((f for f in session.fields if f.name == "positions"), None)
         labels = tuple(field.labels) if field else ()
-        self.usable = bool(set(labels) & set(self.names))
         self._scale = METRES.get(field.unit if field else "m", 0.0)
         self._z_up = str(session.meta.get("up", "Y")).upper() == "Z"
-        index = {label: i for i, label in enumerate(labels)}
+        index = find_markers(self.names, labels)
+        self.usable = bool(index)
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self._out: Array = np.full((len(self.names), 3), np.nan)
         self._size = body_size(subject)
         groups = [len(segment.markers_mm) for segment in subject.segments.values()]
         self._n_first, self._n_last = groups[0], groups[-1]
-        self._name_faults(session, labels, field.unit if field else "")
+        self._name_faults(index, labels, field.unit if field else "")
 
     def admit(self, positions: Array) -> tuple[Array, bool]:
         """Markers of the model (n_marker, 3) [m], and whether they can be a person.
@@ -102,9 +103,9 @@ class Door:
             )
         return True
 
-    def _name_faults(self, session: Session, labels: tuple[str, ...], unit: str) -> None:
-        missing = [name for name in self.names if name not in labels]
-        unknown = [label for label in labels if label not in self.names]
+    def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str) -> None:
+        missing = [name for name in self.names if name not in index]
+        unknown = [label for i, label in enumerate(labels) if i not in index.values()]
         if unit not in METRES:
             self.usable = False
             self.sentences.append(f"The session's unit is {unit!r}; allowed are {', '.join(METRES)}.")

@@ -19,6 +19,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.n_frame = 0
+        self.first_result_ns = 0
         self.statuses: Counter[str] = Counter()
         self.counters: dict[str, int] = {}
         self.gauges: dict[str, float] = {}
@@ -32,6 +33,7 @@ class Tally:
     def take_frame(self, frame: Frame) -> None:
         """Count a result frame."""
         self.n_frame += 1
+        self.first_result_ns = self.first_result_ns or frame.t_arrived
         self.statuses[Status(frame.status).names()] += 1
         self.arrivals.append(frame.t_arrived)
 
@@ -82,6 +84,7 @@ class Tally:
             },
             "statuses": dict(self.statuses),
             "faults": faults,
+            "first_result_ns": self.first_result_ns,
         }
 
 

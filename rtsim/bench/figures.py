@@ -1,0 +1,95 @@
+"""Figures of a bench, with the machine and the versions they were taken with."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
+
+
+class Figure(NamedTuple):
+    """One measured number; limit and better say what it is held against."""
+
+    name: str
+    value: float
+    unit: str
+    limit: float | None = None
+    better: str = ""  # "lower" or "higher"
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the limit is kept; None without a limit."""
+        if self.limit is None:
+            return None
+        return self.value <= self.limit if self.better == "lower" else self.value >= self.limit
+
+
+def machine() -> dict[str, Any]:
+    """The machine in a few words."""
+    return {
+        "cpu": cpu_name(),
+        "n_core": len(os_cpus()),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        **{name: package_version(name) for name in PACKAGES},
+        "date": date.today().isoformat(),
+    }
+
+
+def os_cpus() -> list[int]:
+    """Cores this process may use."""
+    import os
+
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def cpu_name() -> str:
+    """Name of the processor, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def package_version(name: str) -> str:
+    """Version of an installed package."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def report(bench: str, figures: list[Figure], as_json: bool) -> str:
+    """The figures as JSON or as a plain table."""
+    if as_json:
+        rows = [{k: v for k, v in f._asdict().items() if v not in (None, "")} for f in figures]
+        document = {
+            "bench": bench,
+            "version": package_version("rtsim"),
+            "machine": machine(),
+            "figures": rows,
+        }
+        return json.dumps(document, indent=1)
+    lines = [f"{bench}  ({', '.join(f'{k} {v}' for k, v in machine().items())})"]
+    for f in figures:
+        verdict = {True: "holds", False: "MISSED", None: ""}[f.holds]
+        limit = (
+            f"  {'<=' if f.better == 'lower' else '>='} {f.limit:g} {verdict}" if f.limit is not None else ""
+        )
+        lines.append(f"  {f.name:36s} {f.value:12.4g} {f.unit}{limit}")
+    return "\n".join(lines)
+
+
+def say(text: str) -> None:
+    """Progress, beside the figures."""
+    print(text, file=sys.stderr, flush=True)

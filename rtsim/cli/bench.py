@@ -1,0 +1,66 @@
+"""`rtsim bench`: measure on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.group("bench")
+def command() -> None:
+    """Measure on this machine; --json for programs. Timed comparisons live here, never in the tests."""
+
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Figures as JSON.")
+
+
+@command.command("mbo")
+@AS_JSON
+@click.option(
+    "--data", type=click.Path(exists=True, path_type=Path), help="Trial to solve (default: the walker)."
+)
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
+def mbo(as_json: bool, data: Path | None, seconds: float) -> None:
+    """Frames per second, p99, iterations and residual of zero, minimised and prescribed."""
+    from rtsim.bench import figures, mbo
+
+    click.echo(figures.report("mbo", mbo.run(data, seconds), as_json))
+
+
+@command.command("latency")
+@AS_JSON
+@click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")
+@click.option("--seconds", type=float, default=30.0, show_default=True, help="Length of the run.")
+@click.option("--method", default="minimised", show_default=True, help="Method of the model.")
+def latency(as_json: bool, rate: float, seconds: float, method: str) -> None:
+    """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
+    from rtsim.bench import figures, latency
+
+    click.echo(figures.report("latency", latency.run(rate, seconds, method), as_json))
+
+
+@command.command("startup")
+@AS_JSON
+def startup(as_json: bool) -> None:
+    """Seconds from `rtsim live` to its first result, with an empty and with a filled kernel cache."""
+    from rtsim.bench import figures, startup
+
+    click.echo(figures.report("startup", startup.run(), as_json))
+
+
+@command.command("trials")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--method", "methods", multiple=True, help="Methods (default: zero, minimised, prescribed).")
+@click.option(
+    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
+)
+def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Path | None) -> None:
+    """Every trial under FOLDER through `rtsim live` at its recorded rate: RMS, flagged and lost frames."""
+    from rtsim.bench import figures, trials
+
+    measured, table = trials.run(folder, methods or trials.METHODS)
+    if table_path:
+        table_path.write_text(table + "\n", encoding="utf-8")
+    click.echo(figures.report("trials", measured, as_json) if as_json else table)

@@ -1,0 +1,83 @@
+"""Schema of configs/labs/*.toml: how a laboratory names the markers of each leg.
+
+Names are relative to the leg, so that a left leg, mirrored, reads like a right one: `asis` is on the side
+of the leg, `asis_opposite` on the other.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Names = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
+
+
+class Tracking(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Markers that are followed in trials, segment by segment, in any order."""
+
+    pelvis: Names
+    thigh: Names
+    shank: Names
+    foot: Names
+
+    def __post_init__(self) -> None:
+        names = self.names
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(twice)} listed more than once; a marker belongs to one segment")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, segment by segment."""
+        return tuple(name for segment in self.__struct_fields__ for name in getattr(self, segment))
+
+
+class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Markers of one leg by what they stand on; an empty name means that the lab has no such marker."""
+
+    asis: Name
+    asis_opposite: Name
+    epicondyle_lateral: Name
+    malleolus_lateral: Name
+    malleolus_medial: Name
+    calcaneus: Name
+    metatarsal_1: Name
+    metatarsal_5: Name
+    tracking: Tracking
+    psis: str = ""
+    psis_opposite: str = ""
+    # stands in for the middle of the PSIS
+    sacrum: str = ""
+    # without it the knee centre needs thigh_lateral and the width of the knee
+    epicondyle_medial: str = ""
+    # on the outside of the thigh, in the frontal plane of the knee
+    thigh_lateral: str = ""
+    # without it the frontal plane of the shank is that of the malleoli
+    fibula_head: str = ""
+    # only checked to lie where they should
+    tibial_tuberosity: str = ""
+    greater_trochanter: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.sacrum and not (self.psis and self.psis_opposite):
+            raise ValueError("needs psis and psis_opposite, or sacrum")
+        if not self.epicondyle_medial and not self.thigh_lateral:
+            raise ValueError("needs epicondyle_medial, or thigh_lateral to construct the knee centre")
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Role -> marker name, of all roles that are filled."""
+        fields = (field for field in self.__struct_fields__ if field != "tracking")
+        return {field: getattr(self, field) for field in fields if getattr(self, field)}
+
+
+class Lab(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A marker map."""
+
+    name: Name
+    source: str
+    right: LabSide
+    left: LabSide
+    about: str = ""

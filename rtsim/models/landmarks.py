@@ -1,0 +1,141 @@
+"""Anatomical landmarks of one leg, frame by frame, from markers by their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.lab_schema import LabSide
+from rtsim.errors import ConfigError
+from rtsim.files.trial import MarkerTrial, count_of, name_some
+from rtsim.models.hip_centre import hip_centres
+from rtsim.models.knee_centre import knee_centre
+from rtsim.models.marker_names import find_markers
+
+Array = NDArray[np.float64]
+Positions = Mapping[str, Array]  # role -> (n, 3) [m], NaN = missing
+
+ALWAYS = (
+    "asis",
+    "asis_opposite",
+    "epicondyle_lateral",
+    "malleolus_lateral",
+    "malleolus_medial",
+    "calcaneus",
+    "metatarsal_1",
+    "metatarsal_5",
+)
+
+
+class Landmarks(NamedTuple):
+    """Points of a leg that reads like a right one (a left one mirrored), each (n, 3) [m]."""
+
+    asis_middle: Array
+    psis_middle: Array
+    hip: Array
+    hip_opposite: Array
+    epicondyle_lateral: Array
+    epicondyle_medial: Array
+    malleolus_lateral: Array
+    malleolus_medial: Array
+    calcaneus: Array
+    metatarsal_1: Array
+    metatarsal_5: Array
+    fibula_head: Array | None = None
+
+    @property
+    def knee(self) -> Array:
+        """Middle of the epicondyles."""
+        return 0.5 * (self.epicondyle_lateral + self.epicondyle_medial)
+
+    @property
+    def ankle(self) -> Array:
+        """Middle of the malleoli."""
+        return 0.5 * (self.malleolus_lateral + self.malleolus_medial)
+
+    @property
+    def metatarsals(self) -> Array:
+        """Middle of the metatarsal heads."""
+        return 0.5 * (self.metatarsal_1 + self.metatarsal_5)
+
+
+def role_positions(trial: MarkerTrial, table: LabSide) -> dict[str, Array]:
+    """Role -> positions (n, 3) of its marker [m], for the roles that the trial has any data of."""
+    found = find_markers(table.roles.values(), trial.names)
+    positions = {role: trial.positions[:, found[name]] for role, name in table.roles.items() if name in found}
+    return {role: x for role, x in positions.items() if np.isfinite(x).all(axis=1).any()}
+
+
+def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
+    """Roles that the landmarks of this lab are built from, given what there is data of."""
+    roles = [*ALWAYS]
+    if "sacrum" in positions and not {"psis", "psis_opposite"} <= positions.keys():
+        roles.append("sacrum")
+    else:
+        roles += ["psis", "psis_opposite"] if table.psis else ["sacrum"]
+    chord = "epicondyle_medial" not in positions and table.thigh_lateral
+    roles.append("thigh_lateral" if chord else "epicondyle_medial")
+    if "fibula_head" in positions:
+        roles.append("fibula_head")
+    return tuple(roles)
+
+
+def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str) -> NDArray[np.int64]:
+    """Frames that show every marker needed; ConfigError names those that no frame shows, and `remedy`."""
+    needed = needed_roles(table, positions)
+    absent = [f"{role} ({table.roles[role]})" for role in needed if role not in positions]
+    if absent:
+        raise ConfigError(f"no frame shows {name_some(absent, 12)}", where=where, remedy=remedy)
+    seen = {role: np.isfinite(positions[role]).all(axis=1) for role in needed}
+    usable = np.flatnonzero(np.all(list(seen.values()), axis=0))
+    if usable.size == 0:
+        rarest = sorted(needed, key=lambda role: int(seen[role].sum()))[:3]
+        rare = [f"{table.roles[role]} ({count_of(int(seen[role].sum()), 'frame')})" for role in rarest]
+        raise ConfigError(
+            f"no frame shows all anatomical markers at once; seen least: {name_some(rare)}",
+            where=where,
+            remedy=remedy,
+        )
+    return usable
+
+
+def find_landmarks(positions: Positions, knee_offset: float | None, regression: str) -> Landmarks:
+    """Landmarks from the positions of roles on usable frames.
+
+    positions : of a leg that reads like a right one
+    knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one
+    regression : name of the hip regression
+    """
+    asis, asis_opposite = positions["asis"], positions["asis_opposite"]
+    psis_middle = back_of(positions)
+    hip, hip_opposite = hip_centres(asis, asis_opposite, psis_middle, regression)
+    lateral = positions["epicondyle_lateral"]
+    if knee_offset is None:
+        medial = positions["epicondyle_medial"]
+    else:
+        medial = 2.0 * knee_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
+    return Landmarks(
+        asis_middle=0.5 * (asis + asis_opposite),
+        psis_middle=psis_middle,
+        hip=hip,
+        hip_opposite=hip_opposite,
+        epicondyle_lateral=lateral,
+        epicondyle_medial=medial,
+        malleolus_lateral=positions["malleolus_lateral"],
+        malleolus_medial=positions["malleolus_medial"],
+        calcaneus=positions["calcaneus"],
+        metatarsal_1=positions["metatarsal_1"],
+        metatarsal_5=positions["metatarsal_5"],
+        fibula_head=positions.get("fibula_head"),
+    )
+
+
+def back_of(positions: Positions) -> Array:
+    """(n, 3) - middle of the PSIS, or the sacrum that stands in for it [m]."""
+    if {"psis", "psis_opposite"} <= positions.keys():
+        middle: Array = 0.5 * (positions["psis"] + positions["psis_opposite"])
+        return middle
+    return positions["sacrum"]

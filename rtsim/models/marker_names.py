@@ -1,0 +1,42 @@
+"""Find markers by name whatever the case, the separators and the name of the subject in front."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+from rtsim.files.landmarks import plain_name
+
+
+def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
+    """Index in `names` of each wanted marker; those that are not there are left out.
+
+    The exact name comes first, then the name without case, spaces, dots, underscores and hyphens, then the
+    same without a subject's name in front (`Ann:RASI`, or `Ann_RASI` where all names begin so).
+    """
+    tables = [first_of(spelling) for spelling in spellings(names)]
+    found: dict[str, int] = {}
+    for name in wanted:
+        keys = (name, *([plain_name(name)] * (len(tables) - 1)))
+        for key, table in zip(keys, tables, strict=True):
+            if key in table:
+                found[name] = table[key]
+                break
+    return found
+
+
+def spellings(names: Sequence[str]) -> list[list[str]]:
+    """The names as they are, plain, without what stands before a colon, and without a beginning all share."""
+    shared = re.sub(r"[^_.:\- ]*$", "", os.path.commonprefix(list(names))) if len(names) > 1 else ""
+    return [
+        list(names),
+        [plain_name(name) for name in names],
+        [plain_name(name.rsplit(":", 1)[-1]) for name in names],
+        [plain_name(name[len(shared) :]) for name in names],
+    ]
+
+
+def first_of(names: Sequence[str]) -> dict[str, int]:
+    """Name -> its first index."""
+    return {name: index for index, name in reversed(list(enumerate(names)))}

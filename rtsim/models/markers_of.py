@@ -1,0 +1,25 @@
+"""The frames of a trial as an estimator takes them: a subject's markers, in their order, on the right side."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.trial import MarkerTrial
+from rtsim.models.marker_names import find_markers
+from rtsim.models.sides import MIRROR
+from rtsim.models.subject import Subject
+
+
+def markers_of(trial: MarkerTrial, subject: Subject) -> NDArray[np.float64]:
+    """(n, n_marker, 3) C-contiguous - measured markers [m] in the order of subject.marker_names.
+
+    NaN = missing, also markers that the trial does not have. A left leg is mirrored (Z -> -Z).
+    """
+    names = subject.marker_names
+    measured = np.full((len(trial.times), len(names), 3), np.nan)
+    for name, index in find_markers(names, trial.names).items():
+        measured[:, names.index(name)] = trial.positions[:, index]
+    if subject.side == "left":
+        measured *= MIRROR
+    return measured

@@ -1,0 +1,57 @@
+"""Whether data is coming, in words."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+SILENCE = 1.0  # s without a frame after which the sender counts as gone
+
+
+class Connection(NamedTuple):
+    """State of the stream in words, and the name of the Theme colour it is written in."""
+
+    words: str
+    mood: str
+
+
+class Listener:
+    """Remembers when the last frame came.
+
+    Parameters
+    ----------
+    address : endpoint that is listened to, as the user gave it
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._heard: float | None = None
+        self._heard_at_wall = 0.0
+
+    def hear(self, now: float) -> None:
+        """A frame came, at a monotonic time [s]."""
+        self._heard = now
+        self._heard_at_wall = time.time()
+
+    def restart(self) -> None:
+        """Another sender was announced: none of its frames has come yet."""
+        self._heard = None
+
+    def state(self, announced: bool, ended: bool, now: float) -> Connection:
+        """State at a monotonic time [s].
+
+        Parameters
+        ----------
+        announced : a session descriptor has been received
+        ended : the sender has said that the stream is over
+        """
+        if not announced:
+            return Connection(f"waiting for a result stream at {self.address}", "warning")
+        if ended:
+            return Connection("the stream has ended", "text_dim")
+        if self._heard is None:
+            return Connection("announced, waiting for the first frame", "warning")
+        if now - self._heard > SILENCE:
+            clock = time.strftime("%H:%M:%S", time.localtime(self._heard_at_wall))
+            return Connection(f"no data since {clock}", "bad")
+        return Connection("receiving", "good")

@@ -1,0 +1,129 @@
+"""The buttons: the bar at the top, and the figure with its views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from rtsim.monitor.figure import Figure
+from rtsim.monitor.projection import VIEWS
+
+Choice = TypeVar("Choice")
+
+METHODS = ("zero", "minimised", "prescribed")
+DURATIONS = (2, 5, 10, 30, 60)  # s
+DURATION_FIRST = 5  # s
+
+
+class ToolBar(QWidget):
+    """Buttons of the window; what they do is connected by the window."""
+
+    duration_chosen = Signal(float)
+    method_chosen = Signal(str)
+
+    def __init__(self, with_methods: bool) -> None:
+        super().__init__()
+        name = QLabel("rtsim monitor")
+        name.setObjectName("name")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 0, 0)
+        row.setSpacing(5)
+        row.addWidget(name)
+        row.addStretch(1)
+        self.methods: dict[str, QPushButton] = {}
+        if with_methods:
+            row.addWidget(QLabel("Method"))
+            for method in METHODS:
+                button = _button(
+                    method.capitalize(), f"Ask the estimator for the method {method!r}", "", True
+                )
+                button.clicked.connect(_calling(self.method_chosen.emit, method))
+                self.methods[method] = button
+                row.addWidget(button)
+            row.addSpacing(18)
+        row.addWidget(QLabel("Show last"))
+        self.durations: dict[int, QPushButton] = {}
+        for seconds in DURATIONS:
+            button = _button(f"{seconds} s", f"Curves of the last {seconds} s", "", True)
+            button.clicked.connect(_calling(self.duration_chosen.emit, float(seconds)))
+            self.durations[seconds] = button
+            row.addWidget(button)
+        self.durations[DURATION_FIRST].setChecked(True)
+        self._group = _exclusive(self, self.durations.values())
+        row.addSpacing(18)
+        self.pause = _button("Pause", "Hold the display while the estimator runs on (space)", "Space", True)
+        self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
+        self.save = _button("Save PNG", "Save a picture of this window (Ctrl+S)", "Ctrl+S")
+        self.dark = _button("Dark", "Dark colours (D)", "D", True)
+        for button in (self.pause, self.clear, self.save, self.dark):
+            row.addWidget(button)
+
+    def show_method(self, current: str, busy: bool) -> None:
+        """Mark the method that the estimator uses, which need not be the one last asked for."""
+        for method, button in self.methods.items():
+            button.setChecked(method == current)
+            button.setEnabled(not busy)
+
+
+class FigureCard(QFrame):
+    """The figure with buttons for its views."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.figure = Figure()
+        self.figure.turned.connect(self._release_views)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        self.views: dict[str, QPushButton] = {}
+        for i, name in enumerate(VIEWS):
+            button = _button(name, f"{name} view ({i + 1})", str(i + 1), True)
+            button.clicked.connect(_calling(self.figure.look, name))
+            self.views[name] = button
+            row.addWidget(button)
+        self.views["3-D"].setChecked(True)
+        self._group = _exclusive(self, self.views.values())
+        row.addStretch(1)
+        self.frames = _button("Frames", "Axes of the segment frames: x red, y green, z blue (F)", "F", True)
+        self.frames.toggled.connect(self._show_frames)
+        row.addWidget(self.frames)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(6, 6, 6, 4)
+        column.addLayout(row)
+        column.addWidget(self.figure, 1)
+
+    def _release_views(self) -> None:
+        """The figure was turned by hand: none of the named views is shown any more."""
+        self._group.setExclusive(False)
+        for button in self.views.values():
+            button.setChecked(False)
+        self._group.setExclusive(True)
+
+    def _show_frames(self, on: bool) -> None:
+        self.figure.frames_shown = on
+        self.figure.update()
+
+
+def _button(text: str, explanation: str, shortcut: str, checkable: bool = False) -> QPushButton:
+    button = QPushButton(text)
+    button.setToolTip(explanation)
+    button.setCheckable(checkable)
+    if shortcut:
+        button.setShortcut(QKeySequence(shortcut))
+    return button
+
+
+def _exclusive(parent: QWidget, buttons: Iterable[QPushButton]) -> QButtonGroup:
+    group = QButtonGroup(parent)
+    for button in buttons:
+        group.addButton(button)
+    return group
+
+
+def _calling(act: Callable[[Choice], object], choice: Choice) -> Callable[[], object]:
+    """A slot that passes on its own choice, whatever the button says."""
+    return lambda: act(choice)

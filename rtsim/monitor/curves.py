@@ -1,0 +1,155 @@
+"""Scrolling curves: a plot for each panel, with gaps, shaded stretches and live values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from rtsim.monitor.history import Quality, Window, spans, thin
+from rtsim.monitor.layout import Layout, Panel
+from rtsim.monitor.plots import CURVE_WIDTH, PlotCard, Spans
+from rtsim.monitor.scaling import Range, held_range
+from rtsim.monitor.theme import LIGHT, Theme
+
+Array = NDArray[np.float64]
+
+TIME_TITLE = "time before the newest frame (s)"
+NO_VALUE = "–"
+NOTHING_TO_DRAW = "This stream has no joint angles, displacements, ligaments or residuals to draw."
+
+
+class CurvePanel(PlotCard):
+    """One plot with its title, coloured names and newest values above it."""
+
+    def __init__(self, panel: Panel, theme: Theme, time_titled: bool) -> None:
+        super().__init__(panel.axis_title, TIME_TITLE if time_titled else "")
+        self.panel = panel
+        self.n_drawn = 0
+        self._range: Range | None = None
+        self._values: list[float] = [math.nan] * len(panel.names)
+        self.curves = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
+        for curve in self.curves:
+            curve.setSegmentedLineMode("on")  # twice as fast for lines wider than one pixel
+            self.item.addItem(curve, ignoreBounds=True)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Recolour."""
+        self.paint_axes(theme)
+        for i, curve in enumerate(self.curves):
+            curve.setPen(pg.mkPen(theme.curve(i), width=CURVE_WIDTH))
+        self._write_values()
+
+    def set_duration(self, duration: float) -> None:
+        """Length of the time axis [s]."""
+        self.item.setXRange(-duration, 0.0, padding=0.0)
+
+    def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
+        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
+        self.n_drawn += 1
+        own = self._own(values)
+        for curve, row in zip(self.curves, own, strict=True):
+            curve.setData(time, row)
+        new_range = held_range(self._range, own, self.panel.extent_least, self.panel.from_zero)
+        if new_range is not None and new_range != self._range:
+            self._range = new_range
+            self.item.setYRange(*new_range, padding=0.0)
+        self.backdrop.set_bands(bands)
+
+    def show_values(self, newest: Array) -> None:
+        """Write the (n_channel,) newest values of all panels into the header."""
+        self._values = self._own(newest).tolist()
+        self._write_values()
+
+    def _own(self, values: Array) -> Array:
+        return values[self.panel.first : self.panel.first + len(self.curves)]
+
+    def _write_values(self) -> None:
+        values = [f"&nbsp;{padded(value)}" for value in self._values]
+        self.write_header(self.panel.title, self.panel.names, values)
+
+
+class Curves(QWidget):
+    """All panels of a layout, in columns of equal plots."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.panels: list[CurvePanel] = []
+        self.theme = LIGHT
+        self.duration = 5.0
+        self._period = 0.01
+        self._columns: list[QWidget] = []
+        self.placeholder = QLabel()
+        self.placeholder.setObjectName("placeholder")
+        self.placeholder.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(6)
+        self._row.addWidget(self.placeholder)
+
+    def set_layout(self, layout: Layout) -> None:
+        """Replace the plots by those of a layout."""
+        for column in self._columns:
+            self._row.removeWidget(column)
+            column.hide()
+            column.deleteLater()
+        self._columns, self.panels = [], []
+        self._period = 1.0 / layout.rate_assumed
+        for index in sorted({panel.column for panel in layout.panels}):
+            self._add_column([panel for panel in layout.panels if panel.column == index])
+        self.placeholder.setVisible(not self.panels)
+        self.placeholder.setText(NOTHING_TO_DRAW)
+
+    def _add_column(self, panels: list[Panel]) -> None:
+        column = QWidget()
+        rows = QVBoxLayout(column)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(6)
+        for i, panel in enumerate(panels):
+            widget = CurvePanel(panel, self.theme, time_titled=i == len(panels) - 1)
+            widget.set_duration(self.duration)
+            rows.addWidget(widget, 1)
+            self.panels.append(widget)
+        self._columns.append(column)
+        self._row.addWidget(column, 1)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Recolour all plots."""
+        self.theme = theme
+        for panel in self.panels:
+            panel.set_theme(theme)
+
+    def set_duration(self, duration: float) -> None:
+        """Length of the time axes [s]."""
+        self.duration = duration
+        for panel in self.panels:
+            panel.set_duration(duration)
+
+    def draw(self, window: Window) -> None:
+        """Show a window of the history."""
+        newest = float(window.time[-1]) if len(window.time) else 0.0
+        time, values = thin(window)
+        shades = ((Quality.DEGRADED, self.theme.degraded_fill), (Quality.MISSING, self.theme.missing_fill))
+        bands = [
+            ([(a - newest, b - newest) for a, b in spans(window, quality, self._period)], QColor(colour))
+            for quality, colour in shades
+        ]
+        for panel in self.panels:
+            panel.draw(time - newest, values, bands)
+
+    def show_values(self, newest: Array) -> None:
+        """Write the newest values [display units] into the headers."""
+        for panel in self.panels:
+            panel.show_values(newest)
+
+
+def padded(value: float) -> str:
+    """Number with one decimal in a field of constant width, so that the header does not dance."""
+    text = f"{value:z.1f}".replace("-", "−") if math.isfinite(value) else NO_VALUE
+    return text.rjust(5, "\u2007")

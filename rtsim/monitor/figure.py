@@ -1,0 +1,238 @@
+"""The stick figure: segments, measured and model markers and their residuals, painted without OpenGL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QLineF, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from rtsim.monitor.layout import Layout
+from rtsim.monitor.legend import marker_words, paint_key, paint_triad
+from rtsim.monitor.projection import VIEWS, Camera, floor_grid
+from rtsim.monitor.theme import LIGHT, Theme
+
+Array = NDArray[np.float64]
+
+POINTS = ("joint_centres", "markers_measured", "markers_model", "segment_positions")
+# What is drawn or told, and the shape of each entry of the first axis; other shapes are left out.
+FIELDS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(POINTS, (3,)),
+    "segment_rotations": (3, 3),
+    "marker_residuals": (),
+    "marker_weights": (),
+    "marker_gap_age": (),
+}
+PIXEL_MOST = 1e5  # what lies farther off is not drawn: painters may not bear such numbers
+FRAME_LENGTH = 0.09  # m; drawn length of the axes of a segment frame
+GRID_STEP, GRID_REACH = 0.25, 1.5  # m
+DEGREES_PER_PIXEL = 0.4
+ZOOM_PER_NOTCH = 0.9
+STICK_WIDTH = 5.0  # px
+MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS = 2.6, 4.5, 3.5  # px
+REACH = 9.0  # px; how near to a marker the mouse must be to ask for it
+FIT_MARGIN = 1.3  # height of the view over the height of the figure
+
+
+class Figure(QWidget):
+    """View of the newest frame. Drag turns it, the wheel zooms, a double click fits it again."""
+
+    turned = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.camera = Camera()
+        self.theme: Theme = LIGHT
+        self.frames_shown = False
+        self.dimmed = False
+        self.n_painted = 0
+        self._layout: Layout | None = None
+        self._data: dict[str, Array] = {}
+        self._fitted = False
+        self._held_at = QPointF()
+        self.setMinimumSize(260, 220)
+
+    def sizeHint(self) -> QSize:
+        return QSize(420, 480)
+
+    def set_layout(self, layout: Layout) -> None:
+        """Take the parts to draw from a descriptor; the figure is empty until the first frame."""
+        self._layout, self._fitted = layout, False
+        self._data = {
+            name: np.full(layout.shapes[name], np.nan)
+            for name, entry in FIELDS.items()
+            if layout.shapes.get(name, ())[1:] == entry and layout.shapes.get(name)
+        }
+        self.update()
+
+    def set_frame(self, data: Mapping[str, Array]) -> None:
+        """Copy the arrays of a frame of the layout."""
+        for name, array in self._data.items():
+            np.copyto(array, data[name])
+        self._follow()
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Recolour."""
+        self.theme = theme
+        self.update()
+
+    def dim(self, on: bool) -> None:
+        """Show the figure faintly, when it is not of now or not to be trusted."""
+        if on != self.dimmed:
+            self.dimmed = on
+            self.update()
+
+    def look(self, name: str) -> None:
+        """Take one of the named views."""
+        self.camera.look(VIEWS[name])
+        self.update()
+
+    def fit(self) -> None:
+        """Zoom so that the whole figure is in view."""
+        points = self._all_points()
+        if points.size:
+            low, high = min(0.0, float(points[:, 1].min())), float(points[:, 1].max())
+            self.camera.target[1] = 0.5 * (low + high)
+            self.camera.span = FIT_MARGIN * max(high - low, 0.3)
+            self._fitted = True
+            self.update()
+
+    def _all_points(self) -> Array:
+        parts = [self._data[name] for name in POINTS if name in self._data]
+        points = np.concatenate(parts) if parts else np.empty((0, 3))
+        return points[np.isfinite(points).all(axis=1)]
+
+    def _follow(self) -> None:
+        """Keep the pelvis (or the middle of what there is) above the middle of the view."""
+        follow = self._layout.follow if self._layout else None
+        if follow is not None and "segment_positions" in self._data:
+            centre = self._data["segment_positions"][follow]
+        else:
+            points = self._all_points()
+            centre = points.mean(axis=0) if points.size else np.full(3, np.nan)
+        if np.isfinite(centre).all():
+            self.camera.target[0], self.camera.target[2] = centre[0], centre[2]
+            if not self._fitted:
+                self.fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self.n_painted += 1
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), QColor(self.theme.panel))
+        self._paint_floor(painter)
+        if self.dimmed:
+            painter.setOpacity(0.35)
+        self._paint_segments(painter)
+        self._paint_markers(painter)
+        painter.setOpacity(1.0)
+        paint_triad(painter, self.camera.basis(), self.height(), self.theme)
+        paint_key(painter, self.height(), self.theme)
+        painter.end()
+
+    def _pixels(self, points: Array) -> Array:
+        pixels = self.camera.project(points, self.width(), self.height())
+        pixels[np.abs(pixels) > PIXEL_MOST] = np.nan
+        return pixels
+
+    def _paint_floor(self, painter: QPainter) -> None:
+        grid = self._pixels(floor_grid(self.camera.target, GRID_REACH, GRID_STEP))
+        painter.setPen(QPen(QColor(self.theme.grid), 1.0))
+        painter.drawLines(_lines(grid[0::2], grid[1::2]))
+
+    def _paint_segments(self, painter: QPainter) -> None:
+        centres = self._data.get("joint_centres")
+        if centres is not None:
+            self._paint_sticks(painter, centres * np.array([1.0, 0.0, 1.0]), self.theme.shadow)
+            self._paint_sticks(painter, centres, self.theme.stick)
+            painter.setPen(QPen(QColor(self.theme.stick), 1.6))
+            painter.setBrush(QColor(self.theme.panel))
+            _dots(painter, self._pixels(centres), JOINT_RADIUS)
+        origins, rotations = self._data.get("segment_positions"), self._data.get("segment_rotations")
+        if not self.frames_shown or origins is None or rotations is None:
+            return
+        if len(origins) == len(rotations):
+            start = self._pixels(origins)
+            for axis, colour in enumerate((self.theme.axis_x, self.theme.axis_y, self.theme.axis_z)):
+                painter.setPen(QPen(QColor(colour), 2.0))
+                painter.drawLines(_lines(start, self._pixels(origins + FRAME_LENGTH * rotations[:, :, axis])))
+
+    def _paint_sticks(self, painter: QPainter, centres: Array, colour: str) -> None:
+        pairs = self._layout.stick if self._layout else np.empty((0, 2), dtype=np.intp)
+        pixels = self._pixels(centres)
+        cap = Qt.PenCapStyle.RoundCap
+        painter.setPen(QPen(QColor(colour), STICK_WIDTH, Qt.PenStyle.SolidLine, cap))
+        painter.drawLines(_lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
+
+    def _paint_markers(self, painter: QPainter) -> None:
+        measured, model = self._data.get("markers_measured"), self._data.get("markers_model")
+        seen = self._pixels(measured) if measured is not None else np.empty((0, 3))
+        solved = self._pixels(model) if model is not None else np.empty((0, 3))
+        if seen.shape == solved.shape:
+            painter.setPen(QPen(QColor(self.theme.residual), 1.6))
+            painter.drawLines(_lines(seen, solved))
+            hidden = ~np.isfinite(seen).all(axis=1)
+            painter.setPen(QPen(QColor(self.theme.occluded), 1.6))
+            for sign in (1.0, -1.0):
+                reach = CROSS_RADIUS * np.array([1.0, sign, 0.0])
+                painter.drawLines(_lines(solved[hidden] - reach, solved[hidden] + reach))
+            solved = solved[~hidden]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self.theme.model))
+        _dots(painter, solved, MARKER_RADIUS)
+        painter.setPen(QPen(QColor(self.theme.measured), 1.2))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        _dots(painter, seen, MARKER_RADIUS + 1.6)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            QToolTip.showText(event.globalPos(), self.marker_text(event.pos().x(), event.pos().y()), self)
+            return True
+        return super().event(event)
+
+    def marker_text(self, x: float, y: float) -> str:
+        """What is known about the marker at a pixel, empty when there is none."""
+        where = "markers_model" if "markers_model" in self._data else "markers_measured"
+        if self._layout is None or where not in self._data:
+            return ""
+        pixels = self._pixels(self._data[where])
+        distances = np.hypot(pixels[:, 0] - x, pixels[:, 1] - y)
+        if not (distances < REACH).any():
+            return ""
+        nearest = int(np.nanargmin(distances))
+        return marker_words(self._layout.labels[where][nearest], self._data, nearest)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._held_at = event.position()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            moved = event.position() - self._held_at
+            self._held_at = event.position()
+            self.camera.orbit(-DEGREES_PER_PIXEL * moved.x(), DEGREES_PER_PIXEL * moved.y())
+            self.turned.emit()
+            self.update()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.fit()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self.camera.zoom(ZOOM_PER_NOTCH ** (event.angleDelta().y() / 120.0))
+        self.update()
+
+
+def _lines(start: Array, end: Array) -> list[QLineF]:
+    """Lines between two (n, 3) lists of pixels, without those that have an unknown end."""
+    known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
+    ends = np.column_stack([start[known, :2], end[known, :2]]).tolist()
+    return [QLineF(*line) for line in ends]
+
+
+def _dots(painter: QPainter, pixels: Array, radius: float) -> None:
+    for x, y, near in pixels.tolist():
+        if near == near:  # not NaN
+            painter.drawEllipse(QPointF(x, y), radius, radius)

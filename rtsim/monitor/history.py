@@ -1,0 +1,158 @@
+"""The last seconds of every curve, in ring buffers of a fixed size."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+N_POINT_DRAWN = 1200  # two or three per pixel of a plot: more points cost time and show nothing
+GAP_PERIODS = 3.5  # a silence of this many nominal periods breaks the curve ...
+GAP_SECONDS = 0.05  # ... unless it is shorter than this (a jittery source is no gap)
+LONGEST_STEP = 600.0  # s; a longer step of the capture clock is a jump of that clock, not time that passed
+
+
+class Quality(IntEnum):
+    """What a sample of the history is worth."""
+
+    GOOD = 0
+    DEGRADED = 1
+    MISSING = 2
+
+
+class Window(NamedTuple):
+    """Views of the newest samples, oldest first; valid until the next push.
+
+    time : (n,) stream time [s];  values : (n_channel, n), NaN where missing;
+    quality : (n,) uint8;  first : how many samples were pushed before the first of these.
+    """
+
+    time: Array
+    values: Array
+    quality: NDArray[np.uint8]
+    first: int
+
+
+class History:
+    """A ring that stores each sample twice, one capacity apart, so that any window is one slice.
+
+    Parameters
+    ----------
+    n_channel : values per sample
+    n_capacity : samples kept
+    """
+
+    def __init__(self, n_channel: int, n_capacity: int) -> None:
+        self.n_capacity = n_capacity
+        self.n_pushed = 0
+        self._n_held = 0
+        self._time = np.zeros(2 * n_capacity)
+        self._values = np.full((n_channel, 2 * n_capacity), np.nan)
+        self._quality = np.zeros(2 * n_capacity, dtype=np.uint8)
+
+    def __len__(self) -> int:
+        return self._n_held
+
+    def push(self, time: float, values: Array | float, quality: Quality = Quality.GOOD) -> None:
+        """Store one sample: time [s] (not before the last one), (n_channel,) values or one for all."""
+        slot = self.n_pushed % self.n_capacity
+        for k in (slot, slot + self.n_capacity):
+            self._time[k] = time
+            self._values[:, k] = values
+            self._quality[k] = quality
+        self.n_pushed += 1
+        self._n_held = min(self._n_held + 1, self.n_capacity)
+
+    def clear(self) -> None:
+        """Forget every sample."""
+        self._n_held = 0
+
+    def latest(self, n: int) -> Window:
+        """The newest `n` samples, or all that are held when there are fewer."""
+        n = min(n, self._n_held)
+        stop = (self.n_pushed - 1) % self.n_capacity + self.n_capacity + 1
+        part = slice(stop - n, stop)
+        return Window(self._time[part], self._values[:, part], self._quality[part], self.n_pushed - n)
+
+    def window(self, duration: float) -> Window:
+        """The samples of the last `duration` seconds before the newest one."""
+        held = self.latest(self._n_held)
+        if not len(held.time):
+            return held
+        return self.latest(len(held.time) - int(np.searchsorted(held.time, held.time[-1] - duration)))
+
+
+class Timeline:
+    """Stream time that only ever advances, from sequence numbers and capture times.
+
+    Parameters
+    ----------
+    period : nominal time between two frames [s]
+    regular : a longer silence is a gap; otherwise only the sequence numbers tell
+    """
+
+    def __init__(self, period: float, regular: bool = True) -> None:
+        self.period, self.regular = period, regular
+        self.time = 0.0
+        self._last: tuple[int, int] | None = None
+        self._broken = False
+
+    def interrupt(self) -> None:
+        """Another sender follows: its numbers and clock have nothing to do with those before."""
+        self._broken = self._last is not None
+        self._last = None
+
+    def advance(self, seq: int, t_capture: int) -> bool:
+        """Take in the next frame (capture time in ns); True when frames are missing before it."""
+        if self._last is None:
+            self._last = (seq, t_capture)
+            broken, self._broken = self._broken, False
+            self.time += GAP_PERIODS * self.period if broken else 0.0
+            return broken
+        n_step = max(1, seq - self._last[0])
+        elapsed = 1e-9 * (t_capture - self._last[1])
+        self._last = (seq, t_capture)
+        if not 0.0 < elapsed < LONGEST_STEP:
+            elapsed = min(n_step * self.period, LONGEST_STEP)
+        self.time += elapsed
+        silent = self.regular and elapsed > max(GAP_PERIODS * self.period, GAP_SECONDS)
+        return n_step > 1 or silent
+
+
+def thin(window: Window, n_point_max: int = N_POINT_DRAWN) -> tuple[Array, Array]:
+    """Times (m,) and values (n_channel, m) to draw, with m about `n_point_max` at most.
+
+    Blocks of samples become their minimum and maximum: peaks stay visible, and a gap in a block stays
+    a gap. The blocks are aligned to the sample count, so a scrolling curve does not flicker.
+    """
+    n = len(window.time)
+    if n <= n_point_max:
+        return window.time, window.values
+    stride = 2 ** int(np.ceil(np.log2(2.0 * n / n_point_max)))
+    start = -window.first % stride
+    n_block = (n - start) // stride
+    part = slice(start, start + n_block * stride)
+    blocks = window.values[:, part].reshape(len(window.values), n_block, stride)
+    values = np.empty((len(blocks), 2 * n_block))
+    low, high = blocks.min(axis=2), blocks.max(axis=2)
+    falls = blocks[:, :, 0] > blocks[:, :, -1]  # then the maximum comes first, or the curve would saw
+    values[:, 0::2] = np.where(falls, high, low)
+    values[:, 1::2] = np.where(falls, low, high)
+    return window.time[part][:: stride // 2], values
+
+
+def spans(window: Window, quality: Quality, period: float) -> list[tuple[float, float]]:
+    """Intervals [s] in which the samples have this quality; each sample stands for one period [s]."""
+    hit = window.quality == quality
+    if not hit.any():
+        return []
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], hit, [False])).astype(np.int8)))
+    half = 0.5 * period
+    return [
+        (float(window.time[a]) - half, float(window.time[b - 1]) + half)
+        for a, b in zip(edges[0::2], edges[1::2], strict=True)
+    ]

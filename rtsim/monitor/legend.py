@@ -1,0 +1,65 @@
+"""What explains the figure: the directions of the ground axes, its signs, and words about a marker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from rtsim.monitor.theme import Theme
+
+Array = NDArray[np.float64]
+
+TRIAD_CORNER, TRIAD_LENGTH, TRIAD_LABEL = 34.0, 20.0, 28.0  # px
+SHORTEST_AXIS = 0.15  # of the length; a shorter axis points at the viewer
+KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
+
+
+def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> None:
+    """Directions of the ground axes for a (3, 3) view basis, in the lower left corner."""
+    corner = np.array([TRIAD_CORNER, height - TRIAD_CORNER])
+    colours = (theme.axis_x, theme.axis_y, theme.axis_z)
+    for name, colour, axis in zip("XYZ", colours, basis.T, strict=True):
+        direction = axis[:2] * np.array([1.0, -1.0])
+        if np.hypot(*direction) < SHORTEST_AXIS:
+            continue
+        tip, label = corner + TRIAD_LENGTH * direction, corner + TRIAD_LABEL * direction
+        painter.setPen(QPen(QColor(colour), 2.0))
+        painter.drawLine(QPointF(*corner), QPointF(*tip))
+        painter.drawText(QRectF(label[0] - 8, label[1] - 8, 16, 16), Qt.AlignmentFlag.AlignCenter, name)
+
+
+def paint_key(painter: QPainter, height: int, theme: Theme) -> None:
+    """What the signs mean, along the lower edge."""
+    x, y = KEY_LEFT, height - KEY_BOTTOM
+    for text in ("measured", "model", "occluded"):
+        painter.setPen(QPen(QColor(getattr(theme, text)), 1.4))
+        painter.setBrush(QColor(theme.model) if text == "model" else Qt.BrushStyle.NoBrush)
+        if text == "occluded":
+            for sign in (1.0, -1.0):
+                reach = QPointF(SIGN_RADIUS, sign * SIGN_RADIUS)
+                painter.drawLine(QPointF(x, y) - reach, QPointF(x, y) + reach)
+        else:
+            painter.drawEllipse(QPointF(x, y), SIGN_RADIUS, SIGN_RADIUS)
+        painter.setPen(QColor(theme.text_dim))
+        painter.drawText(QPointF(x + 8, y + 4), text)
+        x += 22.0 + painter.fontMetrics().horizontalAdvance(text)
+
+
+def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:
+    """One sentence about a marker, from the fields that there are (m, s) in mm and s."""
+    words = [name]
+    residual, weight, age = (
+        float(data[field][index]) if index < len(data.get(field, ())) else None
+        for field in ("marker_residuals", "marker_weights", "marker_gap_age")
+    )
+    if residual is not None and np.isfinite(residual):
+        words.append(f"{1000.0 * residual:.1f} mm from the model")
+    elif residual is not None:
+        words.append("occluded" + (f" for {age:.2f} s" if age else ""))
+    if weight is not None and np.isfinite(weight):
+        words.append(f"weight {weight:.2g}")
+    return ", ".join(words)

@@ -1,0 +1,121 @@
+"""The camera of the stick figure: ground positions (Y up) to pixels, orthographic or with perspective."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+SPAN_LIMITS = (0.05, 30.0)  # m of scene over the height of the view: from one joint to a whole hall
+ASPECT = 1.25  # a view narrower than height / ASPECT zooms out instead of cutting the figure off
+EYE_DISTANCE = 3.5  # distance of the eye in spans: a mild perspective, without wide-angle distortion
+NEAREST = 0.1  # share of the eye distance at which points are held, so that none passes behind the eye
+
+
+class View(NamedTuple):
+    """A named direction of view. Azimuth 0 looks along -Z (the subject walks to the right); degrees."""
+
+    azimuth: float
+    elevation: float
+    perspective: bool
+
+
+VIEWS: dict[str, View] = {
+    "Sagittal": View(0.0, 0.0, False),
+    "Frontal": View(90.0, 0.0, False),
+    "Transverse": View(0.0, 90.0, False),
+    "3-D": View(35.0, 14.0, True),
+}
+
+
+class Camera:
+    """An eye that orbits a target point.
+
+    Attributes
+    ----------
+    target : (3,) point of the ground frame in the middle of the view [m]
+    azimuth, elevation : direction of the eye as seen from the target [deg]
+    span : height of the scene that fits into the view [m]
+    perspective : whether near things look larger
+    """
+
+    def __init__(self) -> None:
+        self.target: Array = np.array([0.0, 0.5, 0.0])
+        self.span = 1.6
+        self.azimuth, self.elevation, self.perspective = VIEWS["3-D"]
+
+    def look(self, view: View) -> None:
+        """Take a named direction; target and zoom stay."""
+        self.azimuth, self.elevation, self.perspective = view
+
+    def orbit(self, d_azimuth: float, d_elevation: float) -> None:
+        """Turn the eye around the target by two angles [deg]; it never passes over the pole."""
+        self.azimuth = (self.azimuth + d_azimuth + 180.0) % 360.0 - 180.0
+        self.elevation = min(90.0, max(-90.0, self.elevation + d_elevation))
+
+    def zoom(self, factor: float) -> None:
+        """Show `factor` times as much of the scene."""
+        self.span = min(SPAN_LIMITS[1], max(SPAN_LIMITS[0], self.span * factor))
+
+    def basis(self) -> Array:
+        """(3, 3) rotation from ground to view; rows: right and up on the screen, towards the viewer."""
+        azimuth, elevation = math.radians(self.azimuth), math.radians(self.elevation)
+        ca, sa, ce, se = math.cos(azimuth), math.sin(azimuth), math.cos(elevation), math.sin(elevation)
+        return np.array([[ca, 0.0, -sa], [-sa * se, ce, -ca * se], [sa * ce, se, ca * ce]])
+
+    def pixels_per_metre(self, width: float, height: float) -> float:
+        """Scale at the target for a view of this size [px/m]."""
+        return min(height, ASPECT * width) / self.span
+
+    def project(self, points: Array, width: float, height: float) -> Array:
+        """Pixels of ground positions.
+
+        Parameters
+        ----------
+        points : (n, 3) positions in the ground frame [m]; NaN stays NaN
+        width, height : size of the view [px]; pixel (0, 0) is its top left corner
+
+        Returns
+        -------
+        (n, 3) columns: x, y [px] and nearness to the viewer, measured from the target [m]
+        """
+        seen = (points - self.target) @ self.basis().T
+        scale: float | Array = self.pixels_per_metre(width, height)
+        if self.perspective:
+            distance = EYE_DISTANCE * self.span
+            scale = scale * distance / np.maximum(distance - seen[:, 2], NEAREST * distance)
+        pixels = np.empty_like(seen)
+        pixels[:, 0] = 0.5 * width + scale * seen[:, 0]
+        pixels[:, 1] = 0.5 * height - scale * seen[:, 1]
+        pixels[:, 2] = seen[:, 2]
+        return pixels
+
+
+def floor_grid(centre: Array, half_width: float, step: float) -> Array:
+    """Lines of a square grid on the floor (y = 0) that is fixed to the ground, not to the camera.
+
+    Parameters
+    ----------
+    centre : (3,) position above which the grid is centred [m]; it snaps to whole steps
+    half_width : half the side of the square [m]
+    step : distance of the lines [m]
+
+    Returns
+    -------
+    (2 n, 3) end points, two per line [m]
+    """
+    n_side = round(half_width / step)
+    offsets = step * np.arange(-n_side, n_side + 1)
+    reach = n_side * step
+    x0, z0 = step * np.round(centre[0] / step), step * np.round(centre[2] / step)
+    n_line = len(offsets)
+    lines = np.zeros((2 * n_line, 2, 3))
+    lines[:n_line, :, 0] = (x0 + offsets)[:, None]
+    lines[:n_line, :, 2] = z0 + reach * np.array([-1.0, 1.0])
+    lines[n_line:, :, 2] = (z0 + offsets)[:, None]
+    lines[n_line:, :, 0] = x0 + reach * np.array([-1.0, 1.0])
+    return lines.reshape(-1, 3)

@@ -1,0 +1,115 @@
+"""Colours of the window: a light theme that prints well, and a dark one for dim laboratories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours by what they are for, as #rrggbb or #aarrggbb."""
+
+    name: str
+    window: str
+    panel: str
+    border: str
+    text: str
+    text_dim: str
+    grid: str
+    accent: str
+    stick: str
+    shadow: str
+    measured: str
+    model: str
+    residual: str
+    occluded: str
+    axis_x: str
+    axis_y: str
+    axis_z: str
+    good: str
+    warning: str
+    bad: str
+    degraded_fill: str
+    missing_fill: str
+    curves: tuple[str, ...]
+
+    def curve(self, index: int) -> str:
+        """Colour of the curve with this index; they repeat when there are many."""
+        return self.curves[index % len(self.curves)]
+
+
+# Curve colours after Okabe and Ito (2008), told apart with every kind of colour vision.
+LIGHT = Theme(
+    name="light",
+    window="#f4f5f7",
+    panel="#ffffff",
+    border="#d5dae1",
+    text="#1d2733",
+    text_dim="#66717f",
+    grid="#d9dee5",
+    accent="#1f5fa8",
+    stick="#3d4a5c",
+    shadow="#e3e7ec",
+    measured="#7d8896",
+    model="#0072b2",
+    residual="#d55e00",
+    occluded="#9aa3ae",
+    axis_x="#c4392f",
+    axis_y="#2f8a3c",
+    axis_z="#2a5fc0",
+    good="#1e7b3a",
+    warning="#9a6200",
+    bad="#b3261e",
+    degraded_fill="#38e69f00",
+    missing_fill="#30808a96",
+    curves=("#0072b2", "#d55e00", "#009e73", "#aa4499", "#8a6d00", "#332288"),
+)
+DARK = Theme(
+    name="dark",
+    window="#14181d",
+    panel="#1b2128",
+    border="#323b46",
+    text="#e3e8ee",
+    text_dim="#94a0ae",
+    grid="#333d48",
+    accent="#5ea3e6",
+    stick="#c3ccd8",
+    shadow="#2a323c",
+    measured="#8f9bab",
+    model="#56b4e9",
+    residual="#ff8a3c",
+    occluded="#75808d",
+    axis_x="#ef6b62",
+    axis_y="#62c370",
+    axis_z="#6f9df2",
+    good="#63c47c",
+    warning="#e0a93e",
+    bad="#f2736b",
+    degraded_fill="#30e69f00",
+    missing_fill="#38a0abb8",
+    curves=("#56b4e9", "#ff8a3c", "#2fc79a", "#e08fd0", "#e6d255", "#a79bf0"),
+)
+
+
+def style_sheet(theme: Theme) -> str:
+    """Qt style sheet of the window; the plots and the figure take their colours from the theme itself."""
+    return f"""
+    QMainWindow, QWidget#page, QSplitter {{ background: {theme.window}; }}
+    QWidget {{ color: {theme.text}; font-size: 12px; }}
+    QFrame#card {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 6px; }}
+    QFrame#rule {{ background: {theme.border}; border: none; }}
+    QLabel {{ background: transparent; }}
+    QLabel#caption {{ color: {theme.text_dim}; font-size: 10px; }}
+    QLabel#header {{ font-size: 11px; }}
+    QLabel#placeholder {{ color: {theme.text_dim}; font-size: 14px; }}
+    QLabel#value {{ font-size: 13px; font-weight: 600; }}
+    QLabel#name {{ font-size: 14px; font-weight: 600; }}
+    QLabel#message {{ color: {theme.text_dim}; }}
+    QPushButton {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 4px;
+        padding: 4px 9px; }}
+    QPushButton:hover {{ border-color: {theme.accent}; }}
+    QPushButton:checked {{ background: {theme.accent}; border-color: {theme.accent}; color: {theme.panel}; }}
+    QPushButton:disabled {{ color: {theme.text_dim}; }}
+    QToolTip {{ background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.border}; }}
+    QSplitter::handle {{ background: transparent; }}
+    """

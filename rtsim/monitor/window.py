@@ -1,0 +1,235 @@
+"""The window: figure on the left, curves on the right, status below, and a timer that redraws them."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow, QSplitter, QVBoxLayout, QWidget
+
+from rtsim.monitor.commands import Commander
+from rtsim.monitor.contact import ContactPlot
+from rtsim.monitor.controls import FigureCard, ToolBar
+from rtsim.monitor.curves import Curves
+from rtsim.monitor.feed import Change, Feed
+from rtsim.monitor.history import Quality
+from rtsim.monitor.status import StatusStrip
+from rtsim.monitor.theme import DARK, LIGHT, Theme, style_sheet
+from streams.security import Security
+
+REDRAW_MS = 33  # 30 Hz
+N_TURN_PER_CURVE = 2  # curves move 15 times per second at most: still smooth, at half the cost
+SECONDS_PER_TURN = 10.0  # s; of longer windows a pixel stands for more time, so they move less often
+N_TURN_PER_TEXT = 6  # texts change five times per second, so that they can be read
+SIZE = (1280, 800)
+
+
+class MonitorWindow(QMainWindow):
+    """Draws what the feed holds; nothing while it is hidden or minimised.
+
+    Parameters
+    ----------
+    feed : the state of the result stream
+    commander : sends commands to the estimator, None when its control address is not known
+    """
+
+    def __init__(self, feed: Feed, commander: Commander | None = None) -> None:
+        super().__init__()
+        self.feed, self.commander = feed, commander
+        self.setWindowTitle("rtsim monitor")
+        self.resize(*SIZE)
+        self.bar = ToolBar(with_methods=commander is not None)
+        self.figure_card = FigureCard()
+        self.contact, self.curves, self.status = ContactPlot(), Curves(), StatusStrip()
+        self.theme: Theme = LIGHT
+        self._n_turn = 0
+        self._method = self._asked = ""
+        self._changed = True
+        self._arrange()
+        self._connect()
+        self.set_theme(LIGHT)
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self.turn)
+        self._timer.start(REDRAW_MS)
+
+    def _arrange(self) -> None:
+        left = QSplitter(Qt.Orientation.Vertical)
+        left.addWidget(self.figure_card)
+        left.addWidget(self.contact)
+        left.setSizes([460, 200])
+        middle = QSplitter(Qt.Orientation.Horizontal)
+        middle.addWidget(left)
+        middle.addWidget(self.curves)
+        middle.setSizes([430, 830])
+        middle.setStretchFactor(1, 1)
+        page = QWidget()
+        page.setObjectName("page")
+        column = QVBoxLayout(page)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(6)
+        column.addWidget(self.bar)
+        column.addWidget(middle, 1)
+        column.addWidget(self.status)
+        self.setCentralWidget(page)
+
+    def _connect(self) -> None:
+        bar = self.bar
+        bar.duration_chosen.connect(self._set_duration)
+        bar.pause.toggled.connect(self._set_paused)
+        bar.dark.toggled.connect(lambda on: self.set_theme(DARK if on else LIGHT))
+        bar.clear.clicked.connect(self._clear)
+        bar.save.clicked.connect(self._ask_and_save)
+        bar.method_chosen.connect(self._set_method)
+        if self.commander:
+            self.commander.answered.connect(self._show_answer)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Recolour everything."""
+        self.theme = theme
+        self.setStyleSheet(style_sheet(theme))
+        self.figure_card.figure.set_theme(theme)
+        self.contact.set_theme(theme)
+        self.curves.set_theme(theme)
+        self.status.set_theme(theme)
+        self._changed = True
+
+    def turn(self) -> None:
+        """Take what has come; draw it if anybody can see it."""
+        change, n_kept = self.feed.take()
+        if change is Change.FIELDS:
+            self._build()
+        if change is not Change.NOTHING and self.feed.layout:
+            self._method = self.feed.layout.meta.get("method", "")
+        self._changed |= n_kept > 0
+        if not self.isVisible() or self.isMinimized():
+            return
+        self._n_turn += 1
+        if self._changed:
+            self._draw_figure()
+            if self._n_turn % max(N_TURN_PER_CURVE, round(self.curves.duration / SECONDS_PER_TURN)) == 0:
+                self._draw_curves()
+        if self._n_turn % N_TURN_PER_TEXT == 0:
+            self._write()
+
+    def redraw(self) -> None:
+        """Bring everything up to date at once."""
+        self._draw_figure()
+        self._draw_curves()
+        self._write()
+
+    def save_png(self, path: str | Path) -> bool:
+        """Save a picture of the window as it is now; whether that worked."""
+        self.redraw()
+        saved = self.grab().save(str(path), "PNG")
+        self._say(f"Saved {path}." if saved else f"Could not write a PNG to {path}.")
+        return saved
+
+    def _build(self) -> None:
+        if self.feed.layout:
+            for part in (self.figure_card.figure, self.contact, self.curves):
+                part.set_layout(self.feed.layout)
+
+    def _draw_figure(self) -> None:
+        if self.feed.layout:
+            self.figure_card.figure.set_frame(self.feed.pose)
+            self._dim_figure()
+
+    def _dim_figure(self) -> None:
+        """A pose that is bad, or was the last before the sender fell silent, is drawn faintly."""
+        silent = self.feed.connection().mood != "good" and not self.feed.paused
+        self.figure_card.figure.dim(silent or self.feed.pose_quality is Quality.MISSING)
+
+    def _draw_curves(self) -> None:
+        self._changed = False
+        window = self.feed.history.window(self.curves.duration)
+        self.curves.draw(window)
+        self.contact.draw(window)
+
+    def _write(self) -> None:
+        feed = self.feed
+        self.status.show_state(feed, self._method)
+        self._dim_figure()
+        if feed.layout is None:
+            words = feed.connection().words
+            self.curves.placeholder.setText(words[:1].upper() + words[1:])
+        newest = feed.history.latest(1).values
+        if newest.shape[1]:
+            self.curves.show_values(newest[:, 0])
+        if feed.events:
+            self.status.show_events(feed.events)
+        if self.commander:
+            self.bar.show_method(self._method, self.commander.busy)
+
+    def _set_duration(self, seconds: float) -> None:
+        self.curves.set_duration(seconds)
+        self._changed = True
+
+    def _set_paused(self, on: bool) -> None:
+        self.feed.paused = on
+
+    def _clear(self) -> None:
+        self.feed.clear()
+        self.redraw()
+
+    def _set_method(self, method: str) -> None:
+        if self.commander and self.commander.send("set_method", {"method": method}):
+            self._asked = method
+            self._say(f"Asked the estimator for the method {method!r}.")
+        self._write()
+
+    def _show_answer(self, ok: bool, text: str) -> None:
+        self._method = self._asked if ok else self._method
+        self._say(text if ok else f"Not done: {text}")
+
+    def _say(self, text: str) -> None:
+        self.feed.events.append(text)
+        self._write()
+
+    def _ask_and_save(self) -> None:
+        name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S.png")
+        path, _ = QFileDialog.getSaveFileName(self, "Save a picture of the window", name, "PNG (*.png)")
+        if path:
+            self.save_png(path)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._timer.stop()
+        event.accept()
+
+
+def make_application() -> QApplication:
+    """The Qt application of this process, which looks the same on every system."""
+    application = QApplication.instance()
+    if not isinstance(application, QApplication):
+        application = QApplication(["rtsim monitor"])
+    application.setApplicationName("rtsim monitor")
+    application.setStyle("Fusion")
+    pg.setConfigOptions(antialias=True)
+    return application
+
+
+def open_window(
+    feed: Feed,
+    control: str | None,
+    security: Security | None,
+    screenshot: str | Path | None,
+    duration_s: float | None,
+) -> bool:
+    """Show the window until it is closed, interrupted or `duration_s` is over; whether all was saved."""
+    application = make_application()
+    commander = Commander(control, security) if control else None
+    window = MonitorWindow(feed, commander)
+    if duration_s is not None:
+        QTimer.singleShot(round(1000 * duration_s), window, application.quit)
+    interrupted = signal.signal(signal.SIGINT, lambda *_: application.quit())
+    try:
+        window.show()
+        application.exec()
+        return screenshot is None or window.save_png(screenshot)
+    finally:
+        signal.signal(signal.SIGINT, interrupted)
+        window.close()

@@ -1,0 +1,186 @@
+"""From frames to what is drawn."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rtsim.monitor.feed import Change, Feed
+from rtsim.monitor.history import Quality
+from streams.messages import FieldSpec, Session, Status, Telemetry
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def feed_on(source: Any, clock: Callable[[], float] | None = None) -> Feed:
+    return Feed(source, "tcp://127.0.0.1:5561", clock or Clock())
+
+
+def hip(feed: Feed) -> list[float]:
+    return feed.history.window(60.0).values[0].tolist()
+
+
+def test_frames_become_curves_and_a_pose(source: Any) -> None:
+    """Protects the way of a frame: its values in the history, its arrays as the newest pose."""
+    feed = feed_on(source)
+    frames = [source.add(seq) for seq in range(5)]
+    assert feed.take() == (Change.FIELDS, 5)
+    np.testing.assert_allclose(hip(feed), [np.degrees(f.data["joint_angles"][0]) for f in frames])
+    np.testing.assert_array_equal(feed.pose["markers_model"], frames[-1].data["markers_model"])
+    assert feed.take() == (Change.NOTHING, 0)
+
+
+def test_pose_is_a_copy(source: Any) -> None:
+    """Protects the figure: the subscriber may use the frame's memory again."""
+    feed = feed_on(source)
+    frame = source.add(0)
+    feed.take()
+    frame.data["markers_model"].fill(7.0)
+    assert not (feed.pose["markers_model"] == 7.0).any()
+
+
+def test_lost_frames_leave_a_gap(source: Any) -> None:
+    """Protects honesty: between the frames around a loss there is no line, and the stretch is marked."""
+    feed = feed_on(source)
+    for seq in (0, 1, 5, 6):
+        source.add(seq)
+    feed.take()
+    window = feed.history.window(60.0)
+    assert np.isnan(window.values[0]).tolist() == [False, False, True, True, False, False]
+    assert window.quality.tolist() == [0, 0, Quality.MISSING, Quality.MISSING, 0, 0]
+    np.testing.assert_allclose(window.time, [0.0, 0.01, 0.015, 0.045, 0.05, 0.06])
+
+
+@pytest.mark.parametrize("status", [Status.STALE, Status.INVALID_INPUT])
+def test_worthless_frames_are_gaps(source: Any, status: Status) -> None:
+    """Protects against old values: a stale or invalid frame is shown as missing."""
+    feed = feed_on(source)
+    source.add(0)
+    source.add(1, int(status))
+    feed.take()
+    assert np.isnan(feed.history.latest(1).values).all()
+    assert feed.pose_quality is Quality.MISSING
+
+
+@pytest.mark.parametrize("status", [Status.DEGRADED, Status.NOT_CONVERGED])
+def test_doubtful_frames_are_drawn_and_marked(source: Any, status: Status) -> None:
+    """Protects degraded frames: their values are shown, with the mark."""
+    feed = feed_on(source)
+    source.add(0, int(status))
+    feed.take()
+    newest = feed.history.latest(1)
+    assert np.isfinite(newest.values).all()
+    assert newest.quality.tolist() == [Quality.DEGRADED]
+
+
+def test_restart_with_the_same_fields_goes_on_after_a_gap(
+    source: Any, session_of: Callable[..., Session]
+) -> None:
+    """Protects the curves over a restart or a change of method: they stay, and a gap shows it."""
+    feed = feed_on(source)
+    source.add(40)
+    feed.take()
+    source.session = session_of(meta={"method": "zero"})
+    source.add(0)
+    source.add(1)
+    assert feed.take() == (Change.DETAILS, 2)
+    assert np.isnan(hip(feed)).tolist() == [False, True, True, False, False]
+    assert feed.layout is not None
+    assert feed.layout.meta["method"] == "zero"
+
+
+def test_restart_with_other_fields_begins_anew(source: Any, session_of: Callable[..., Session]) -> None:
+    """Protects against frames drawn in the wrong layout, also when both sessions wait in one turn."""
+    feed = feed_on(source)
+    old, new = source.session, session_of((FieldSpec(name="marker_rms", shape=(1,), unit="m"),))
+    source.add(0, session=old)
+    source.add(0, session=new)
+    source.session = new
+    assert feed.take() == (Change.FIELDS, 2)
+    assert feed.history.window(60.0).values.tolist() == [[pytest.approx(8.7)]]
+    assert set(feed.pose) == {"marker_rms"}
+
+
+def test_paused_feed_counts_but_keeps_nothing(source: Any) -> None:
+    """Protects the held display: nothing moves, the counts go on, and the pause shows as a gap."""
+    feed = feed_on(source)
+    source.add(0)
+    feed.take()
+    feed.paused = True
+    for seq in range(1, 10):
+        source.add(seq)
+    assert feed.take() == (Change.NOTHING, 0)
+    assert (feed.meter.n_frame, len(feed.history)) == (10, 1)
+    feed.paused = False
+    source.add(10)
+    feed.take()
+    assert np.isnan(hip(feed)).tolist() == [False, True, True, False]
+
+
+def test_clearing_sets_curves_and_counts_to_zero(source: Any) -> None:
+    """Protects the Clear button: losses before it are not counted any more, later ones are."""
+    feed = feed_on(source)
+    source.add(0)
+    source.counters["lost"] = 7
+    feed.take()
+    feed.clear()
+    assert (len(feed.history), feed.meter.n_frame, feed.counters()["lost"]) == (0, 0, 0)
+    source.counters["lost"] = 9
+    assert feed.counters()["lost"] == 2
+
+
+def test_sentences_of_both_sides_are_kept(source: Any) -> None:
+    """Protects the event line: the estimator's and the subscriber's sentences, newest last."""
+    feed = feed_on(source)
+    source.telemetry.append(Telemetry(session="", t=0, counters={"late": 2}, text=["A marker is back."]))
+    source.events.append("3 frames lost.")
+    feed.take()
+    assert list(feed.events) == ["A marker is back.", "3 frames lost."]
+    assert feed.telemetry is not None
+    assert feed.telemetry.counters == {"late": 2}
+
+
+def test_flood_is_taken_in_turns(source: Any) -> None:
+    """Protects the window under a flood: one turn takes a bounded number of frames."""
+    feed = feed_on(source)
+    for seq in range(1000):
+        source.add(seq)
+    assert 0 < feed.take()[1] < 1000
+
+
+def test_connection_in_words(source: Any) -> None:
+    """Protects the words of each state, from waiting to the end of the stream."""
+    clock = Clock()
+    session, source.session = source.session, None
+    feed = feed_on(source, clock)
+    feed.take()
+    assert feed.connection().words == "waiting for a result stream at tcp://127.0.0.1:5561"
+    source.session = session
+    feed.take()
+    assert feed.connection().words == "announced, waiting for the first frame"
+    source.add(0)
+    feed.take()
+    assert feed.connection().words == "receiving"
+    clock.now += 1.5
+    assert re.fullmatch(r"no data since \d\d:\d\d:\d\d", feed.connection().words)
+    source.ended = True
+    assert feed.connection().words == "the stream has ended"
+
+
+def test_failed_receiver_is_said_and_not_raised(source: Any) -> None:
+    """Protects the open window: when receiving fails, what was drawn stays and the reason is shown."""
+    feed = feed_on(source)
+    source.add(0)
+    feed.take()
+    source.fault = "receiving has failed"
+    assert feed.take() == (Change.NOTHING, 0)
+    assert feed.connection() == ("receiving has failed", "bad")
+    assert len(feed.history) == 1

@@ -1,0 +1,111 @@
+"""What is shown follows from the descriptor alone."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rtsim.monitor.layout import layout_of
+from streams.messages import FieldSpec, Session
+
+SessionOf = Callable[..., Session]
+
+
+def angles(*labels: str) -> FieldSpec:
+    return FieldSpec(name="joint_angles", shape=(len(labels),), unit="rad", labels=labels)
+
+
+def test_joint_angles_are_grouped_by_joint(session_of: SessionOf) -> None:
+    """Protects the panels: one per joint in the order of the descriptor, with units on the axis."""
+    layout = layout_of(session_of())
+    titles = [panel.title for panel in layout.panels]
+    assert titles == ["Hip", "Knee", "Ankle", "Knee displacement", "Ligaments", "Marker residual"]
+    assert layout.panels[0].names == ("flexion", "adduction")
+    assert [panel.axis_title for panel in layout.panels[2:]] == [
+        "angle (°)",
+        "displacement (mm)",
+        "lengthening (%)",
+        "RMS (mm)",
+    ]
+
+
+def test_values_are_converted_where_they_are_shown(session_of: SessionOf) -> None:
+    """Protects the numbers on the screen: degrees, millimetres and per cent of what came in SI units."""
+    fields = (
+        angles("hip_flexion"),
+        FieldSpec(name="knee_displacements", shape=(1,), unit="m"),
+        FieldSpec(name="ligament_lengthening", shape=(1,), unit="1"),
+        FieldSpec(name="contact_points", shape=(1, 3), unit="m", labels=("medial",)),
+    )
+    layout = layout_of(session_of(fields))
+    values = np.empty(layout.n_channel)
+    data = {
+        "joint_angles": np.array([np.pi]),
+        "knee_displacements": np.array([0.002]),
+        "ligament_lengthening": np.array([0.03]),
+        "contact_points": np.array([[0.004, 9.0, 0.005]]),
+    }
+    layout.read(data, values)
+    np.testing.assert_allclose(values, [180.0, 2.0, 3.0, 4.0, 5.0])
+    assert layout.contact is not None
+    assert layout.contact.first == 3
+
+
+def test_units_of_the_descriptor_are_believed(session_of: SessionOf) -> None:
+    """Protects streams in other units: degrees are not converted a second time."""
+    layout = layout_of(session_of((FieldSpec(name="joint_angles", shape=(1,), unit="deg", labels=("a",)),)))
+    values = np.empty(1)
+    layout.read({"joint_angles": np.array([30.0])}, values)
+    assert values.tolist() == [30.0]
+    assert layout.panels[0].axis_title == "angle (deg)"
+
+
+@pytest.mark.parametrize("fields", [(), (FieldSpec(name="muscle_forces", shape=(3,), unit="N"),)])
+def test_absent_and_unknown_fields_are_no_error(session_of: SessionOf, fields: tuple[FieldSpec, ...]) -> None:
+    """Protects the window from streams of other estimators: what is not there is not shown."""
+    layout = layout_of(session_of(fields))
+    assert layout.panels == ()
+    assert layout.contact is None
+    assert layout.follow is None
+
+
+def test_odd_shapes_are_left_out(session_of: SessionOf) -> None:
+    """Protects the window from a field of a known name but another shape."""
+    fields = (
+        FieldSpec(name="joint_angles", shape=(2, 2), unit="rad"),
+        FieldSpec(name="marker_rms", shape=(), unit="m"),
+        FieldSpec(name="knee_displacements", shape=(0,), unit="m"),
+        FieldSpec(name="contact_points", shape=(2, 2), unit="m"),
+    )
+    layout = layout_of(session_of(fields))
+    assert layout.n_channel == 0
+
+
+def test_labels_that_are_missing_become_numbers(session_of: SessionOf) -> None:
+    """Protects legends of streams without labels."""
+    fields = (FieldSpec(name="knee_displacements", shape=(3,), unit="m"),)
+    assert layout_of(session_of(fields)).panels[0].names == ("1", "2", "3")
+
+
+def test_stick_pairs_name_joint_centres(session_of: SessionOf) -> None:
+    """Protects the figure: pairs of the descriptor are followed, nonsense among them is dropped."""
+    centres = (FieldSpec(name="joint_centres", shape=(3, 3), unit="m", labels=("hip", "knee", "ankle")),)
+    given = layout_of(session_of(centres, meta={"stick": [["hip", "ankle"], ["hip", "wing"], "knee", [1]]}))
+    assert given.stick.tolist() == [[0, 2]]
+    default = layout_of(session_of(centres, meta={"up": "Y"}))
+    assert default.stick.tolist() == [[0, 1], [1, 2]]
+
+
+def test_nearly_empty_column_is_avoided(session_of: SessionOf) -> None:
+    """Protects the looks: a lone residual plot does not fill half the window."""
+    rms = FieldSpec(name="marker_rms", shape=(1,), unit="m")
+    few = layout_of(session_of((angles("hip_a", "knee_a", "ankle_a"), rms)))
+    assert {panel.column for panel in few.panels} == {0}
+    assert {panel.column for panel in layout_of(session_of()).panels} == {0, 1}
+
+
+def test_irregular_stream_has_no_rate(session_of: SessionOf) -> None:
+    """Protects the rate display: 0 Hz in the descriptor means irregular, and buffers still have a size."""
+    layout = layout_of(session_of(rate=0.0))
+    assert np.isnan(layout.rate)
+    assert layout.rate_assumed > 0.0
