@@ -104,6 +104,19 @@ def _compile(function: Function, wrap: bool) -> Function:
     return compiled
 
 
+def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The machine code of an entry for arguments of these types, compiled now, called without dispatch.
+
+    Numba's dispatcher looks at the type of every array of every call, 15 us for a hundred arrays; this
+    leaves it out. The caller vouches that later arguments have the same types and layouts.
+    """
+    if not hasattr(kernel, "overloads"):  # the compiler is off
+        return kernel
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    found = kernel.overloads.get(signature)
+    return found.entry_point if found is not None else kernel.compile(signature)
+
+
 def freeze_compilation() -> None:
     """Forbid further compilation: an argument of a new type becomes a TypeError instead of a stall."""
     for compiled in _COMPILED:

@@ -58,7 +58,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     lab: str = ""
     duration_s: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0
     # frames that may wait for the solver before the oldest is dropped; 1 = strictly the newest
-    backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 8
+    backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64
     solver: Solver = Solver()
     markers: MarkerCheck = MarkerCheck()
     ports: Ports = Ports()

@@ -46,15 +46,10 @@ class LiveLoop:
 
     def run(self, subscriber: Subscriber, duration_s: float = 0.0) -> None:
         """Serve the stream of `subscriber`; duration_s = 0 means until it ends."""
-        gc.collect()
-        gc.freeze()
         self._began_ns, self._cpu_ns = now_ns(), time.process_time_ns()
-        gc.disable()
         try:
             self._serve(subscriber, duration_s)
         finally:
-            gc.enable()
-            gc.unfreeze()
             self._report(subscriber, final=True)
             self.publisher.end("stopped" if self._stopping else "the marker stream is over")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.live.collection import no_collection
 from rtsim.live.loop import LiveLoop
 from rtsim.live.sources import load_model, resolve_subject
 from rtsim.live.warm_up import warm_up
@@ -56,5 +57,8 @@ def serve(
             say({"state": "ready", "results": publisher.address, "control": control.address})
             if wait_s > 0.0:
                 publisher.wait_for_subscriber(wait_s)
-            with Subscriber(markers, ("markers",), run.backlog, markers_security) as subscriber:
+            with (
+                no_collection(),
+                Subscriber(markers, ("markers",), run.backlog, markers_security) as subscriber,
+            ):
                 loop.run(subscriber, run.duration_s)

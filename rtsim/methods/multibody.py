@@ -6,11 +6,13 @@ be switched between two frames; methods that share joints keep following the sam
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels._jit import bind
 from kernels.frame import Method, Model, Outputs, estimate, new_outputs
 from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
@@ -43,6 +45,8 @@ class _Setup(NamedTuple):
     track: Track
     first: Track
     outputs: Outputs
+    shape: tuple[int, int]  # of a measured frame
+    run: Callable[..., tuple]
 
 
 class MultibodyEstimator:
@@ -75,6 +79,7 @@ class MultibodyEstimator:
         self._setups = {name: set_up(spec, subject, name) for name in dict.fromkeys((method, *methods))}
         self.health: Health = new_health(len(subject.marker_names))
         self.method = method
+        self._setups = {name: self._bound(setup) for name, setup in self._setups.items()}
         self._now = self._setups[method]
 
     @property
@@ -111,7 +116,9 @@ class MultibodyEstimator:
     def estimate(self, measured: Array, dt: float) -> Solution:
         """Solve one frame; measured : (n_marker, 3) C-contiguous float64 [m], NaN = occluded; dt [s]."""
         s = self._now
-        status, iterations, residual, n_open, n_visible, n_swap = estimate(
+        if measured.dtype != np.float64 or measured.shape != s.shape or not measured.flags.c_contiguous:
+            raise TypeError(f"measured must be C-contiguous float64 of shape {s.shape}")
+        status, iterations, residual, n_open, n_visible, n_swap = s.run(
             s.model, s.method, measured, float(dt), self.options, self.track_options, self.health_options,
             s.track, s.first, self.health, s.work, self._fit, s.outputs,
         )  # fmt: skip
@@ -131,6 +138,14 @@ class MultibodyEstimator:
                 track.started[0] = former.track.started[0]
                 track.doubt[0] = 0  # another method may be assembled differently: look again
         self.method, self._now = method, new
+
+    def _bound(self, s: _Setup) -> _Setup:
+        """The setup with the machine code for its arguments."""
+        arguments = (
+            s.model, s.method, np.zeros(s.shape), 0.0, self.options, self.track_options, self.health_options,
+            s.track, s.first, self.health, s.work, self._fit, s.outputs,
+        )  # fmt: skip
+        return s._replace(run=bind(estimate, arguments))
 
     def restart(self) -> None:
         """Forget the pose and the markers' history (a new subject or a new stream)."""
@@ -192,4 +207,6 @@ def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
             n_marker,
             len(packed.points),
         ),
+        (n_marker, 3),
+        estimate,
     )

@@ -20,27 +20,35 @@ from rtsim.models import plausible
 from rtsim.models.hip_centre import find_regression
 from rtsim.models.knee_centre import knee_offset
 from rtsim.models.labs import find_lab, load_lab, side_of
-from rtsim.models.landmarks import Landmarks, find_landmarks, role_positions, usable_frames
+from rtsim.models.landmarks import find_landmarks, role_positions, usable_frames
 from rtsim.models.marker_names import find_markers
-from rtsim.models.natural import local_points, segment_parameters
+from rtsim.models.natural import segment_parameters
 from rtsim.models.segment_axes import natural_coordinates
+from rtsim.models.segment_records import SEGMENTS, local_markers, segment_records
 from rtsim.models.sides import MIRROR, check_same_side, find_side
-from rtsim.models.subject import Subject, SubjectSegment, subject_segment
+from rtsim.models.subject import Subject, SubjectSegment
 
 Array = NDArray[np.float64]
 
 MAX_FRAME = 400
-MAX_DEVIATION = 0.2  # of a segment's length from its median, beyond which a frame is left out [1]
+
+
+class Request(NamedTuple):
+    """How a leg is to be calibrated."""
+
+    table: LabSide
+    label_side: str  # as the markers are labelled
+    regression: str
+    knee_width_mm: float | None
 
 
 class Anatomy(NamedTuple):
-    """What the frames of a calibration say: landmarks, natural coordinates and all markers, on n frames."""
+    """What the frames of a calibration say, on n frames; mirrored where the leg is a left one."""
 
-    landmarks: Landmarks
     Q: dict[str, Array]  # segment -> (n, 4, 3)
-    positions: Array  # (n, n_marker, 3) [m], mirrored where the leg is a left one
+    positions: Array  # (n, n_marker, 3) - of all markers [m]
     side: str
-    notes: list[str]
+    notes: tuple[str, ...]
 
 
 def subject_for(
@@ -86,7 +94,7 @@ def calibrate(
     side : right or left, as the markers are labelled. The subject's side is the one they really stand on
     static : trial with all anatomical markers on
     hip_regression : harrington2007 or bell1990
-    knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width stored with the file
+    knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width in the file
     name : of the subject; that of the file if not given
 
     Markers keep the names of the trial. ConfigError names markers that are missing, sides that contradict
@@ -94,12 +102,16 @@ def calibrate(
     """
     find_regression(hip_regression)
     lab = lab or find_lab(trial.names, side)
-    table = side_of(lab, side)
-    source = static or trial
-    anatomy = measure(source, table, side, hip_regression, knee_width_mm, static is None)
+    request = Request(side_of(lab, side), side, hip_regression, knee_width_mm)
+    if static is None:
+        source, remedy = trial, f"give a static trial in which they are on{near_statics(trial)}"
+    else:
+        source = static._replace(subject={**trial.subject, **static.subject})
+        remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
+    anatomy = measure(source, request, remedy)
     if static is not None:
-        check_same_side(role_positions(trial, table), side, anatomy.side, file_name(trial))
-    segments, notes = build_segments(trial, source, table, anatomy)
+        check_same_side(role_positions(trial, request.table), side, anatomy.side, file_name(trial))
+    segments, notes = build_segments(trial, source, request.table, anatomy)
     n_frame = len(anatomy.positions)
     return Subject(
         name=name or Path(source.source).stem,
@@ -112,99 +124,69 @@ def calibrate(
     )
 
 
-def measure(
-    source: MarkerTrial, table: LabSide, side: str, regression: str, knee_width_mm: float | None, moving: bool
-) -> Anatomy:
-    """Landmarks and natural coordinates of the leg on the frames that are usable and agree with the rest."""
+def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
+    """Natural coordinates of the leg on the frames that are usable and agree with the others."""
     where = file_name(source)
-    known = role_positions(source, table)
-    frames = thin(usable_frames(table, known, where, remedy_for(source, moving)))
-    at_frames = {role: x[frames] for role, x in known.items()}
-    found = find_side(at_frames, side, where)
+    known = role_positions(source, request.table)
+    frames = thin(usable_frames(request.table, known, where, remedy))
+    known = {role: x[frames] for role, x in known.items()}
+    found = find_side(known, request.label_side, where)
     mirror = MIRROR if found.side == "left" else np.ones(3)
-    at_frames = {role: mirror * x for role, x in at_frames.items()}
-    notes = list(found.notes)
-    offset = None
-    if "epicondyle_medial" not in at_frames:
-        offset = knee_offset(source.subject, side, knee_width_mm, where)
+    known = {role: mirror * x for role, x in known.items()}
+    notes, offset = list(found.notes), None
+    if "epicondyle_medial" not in known:
+        offset = knee_offset(source.subject, request.label_side, request.knee_width_mm, where)
+        notes.append(f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker")
+    if "fibula_head" not in known:
         notes.append(
-            f"no medial epicondyle: knee centre constructed {1e3 * offset:.1f} mm from the lateral marker"
+            "no fibula head: the malleoli give the shank its frontal plane, so the twist of the tibia shows "
+            "as external rotation of the knee"
         )
-    landmarks = find_landmarks(at_frames, offset, regression)
+    landmarks = find_landmarks(known, offset, request.regression)
     Q = natural_coordinates(landmarks)
     plausible.check_axes(Q, where)
-    notes += plausible.check_widths(landmarks, at_frames, where)
-    notes += plausible.check_landmarks(landmarks, Q["shank"], at_frames)
-    good = agreeing(Q)
-    if not good.all():
-        notes.append(
-            f"{count_of(int((~good).sum()), 'frame')} left out: a segment was {100 * MAX_DEVIATION:.0f} % longer or "
-            "shorter than usual there"
-        )
-    if not good.any():
-        raise ConfigError(
-            "no frame has the usual length of all segments", where=where, remedy="check the labels"
-        )
+    good, said = plausible.agreeing_frames(Q, landmarks, where)
+    notes += said
+    notes += plausible.check_widths(landmarks, where)
+    notes += plausible.check_landmarks(landmarks, Q["shank"], known)
     positions = mirror * source.positions[frames[good]]
-    return Anatomy(landmarks, {name: q[good] for name, q in Q.items()}, positions, found.side, notes)
+    return Anatomy({name: q[good] for name, q in Q.items()}, positions, found.side, tuple(notes))
 
 
 def build_segments(
     trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: Anatomy
 ) -> tuple[dict[str, SubjectSegment], list[str]]:
-    """Records of the segments with the markers tracked in the trial, and notes."""
-    parameters = {name: segment_parameters(q) for name, q in anatomy.Q.items()}
+    """Records of the segments with the markers that are tracked in the trial, and notes."""
+    parameters = {name: segment_parameters(anatomy.Q[name]) for name in SEGMENTS}
     plausible.check_lengths(parameters, file_name(source))
-    markers: dict[str, dict[str, Array]] = {}
-    notes: list[str] = []
-    for name, segment in parameters.items():
-        tracked, unplaced = tracked_markers(trial, source, getattr(table.tracking, name))
-        local = local_points(anatomy.Q[name], segment, anatomy.positions[:, list(tracked.values())])
-        placed = {label: x for label, x in zip(tracked, local, strict=True) if np.isfinite(x).all()}
-        unplaced += [label for label in tracked if label not in placed]
+    wanted = {name: tracked_markers(trial, getattr(table.tracking, name)) for name in SEGMENTS}
+    in_source = find_markers([marker for group in wanted.values() for marker in group], source.names)
+    tracks = {
+        name: {label: anatomy.positions[:, in_source[m]] for m, label in group.items() if m in in_source}
+        for name, group in wanted.items()
+    }
+    markers = local_markers(anatomy.Q, parameters, tracks)
+    for name, placed in markers.items():
         if not placed:
             raise ConfigError(
-                f"no marker of the {name} is in both files",
-                where=file_name(trial),
+                f"no tracked marker of the {name} is there",
+                where=file_name(trial) if trial is source else f"{file_name(trial)} and {file_name(source)}",
                 allowed=name_some(getattr(table.tracking, name)),
                 remedy="check the lab's marker map",
             )
-        if unplaced:
-            notes.append(f"not tracked, since no calibration frame shows them: {name_some(unplaced)}")
-        markers[name] = placed
-    hip = local_points(anatomy.Q["pelvis"], parameters["pelvis"], anatomy.Q["thigh"][:, 1:2])[0]
-    points = {"pelvis": {"hip_centre": hip}}
+    unplaced = [label for name in SEGMENTS for label in wanted[name].values() if label not in markers[name]]
+    notes = [f"not tracked, since no calibration frame shows them: {name_some(unplaced)}"] if unplaced else []
     notes += plausible.check_spread(markers)
-    segments = {n: subject_segment(s, markers[n], points.get(n, {})) for n, s in parameters.items()}
-    return segments, notes
+    if trial is not source:
+        notes += plausible.check_distances(markers, trial)
+    return segment_records(anatomy.Q, parameters, markers), notes
 
 
-def tracked_markers(
-    trial: MarkerTrial, source: MarkerTrial, wanted: tuple[str, ...]
-) -> tuple[dict[str, int], list[str]]:
-    """Markers of the trial that have data, by the trial's names, with their index in the calibration trial;
-    and those that the calibration trial does not have."""
-    in_trial = find_markers(wanted, trial.names)
-    in_source = find_markers(wanted, source.names)
-    with_data = np.isfinite(trial.positions).all(axis=2).any(axis=0)
-    tracked, unplaced = {}, []
-    for name, index in in_trial.items():
-        if not with_data[index]:
-            continue
-        label = trial.names[index]
-        if name in in_source:
-            tracked[label] = in_source[name]
-        else:
-            unplaced.append(label)
-    return tracked, unplaced
-
-
-def agreeing(Q: dict[str, Array]) -> NDArray[np.bool_]:
-    """(n,) - frames on which every segment has about its median length: swapped labels do not."""
-    lengths = np.stack([np.linalg.norm(q[:, 1] - q[:, 2], axis=1) for q in Q.values()], axis=1)
-    ratio = lengths / np.median(lengths, axis=0)
-    good: NDArray[np.bool_] = (np.abs(ratio - 1.0) < MAX_DEVIATION).all(axis=1)
-    return good
+def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Marker of the map -> its name in the trial, for those the trial has data of (or no frames at all)."""
+    found = find_markers(wanted, trial.names)
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
+    return {n: trial.names[m] for n, m in found.items() if len(trial.times) == 0 or seen[:, m].any()}
 
 
 def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -212,21 +194,17 @@ def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:
     return frames[np.linspace(0, len(frames) - 1, min(len(frames), MAX_FRAME)).astype(np.int64)]
 
 
-def remedy_for(source: MarkerTrial, moving: bool) -> str:
-    """What to do about anatomical markers that are missing."""
-    if not moving:
-        return "use a static trial in which they are on, or name stand-ins in a marker map of your own"
-    path = Path(source.source)
-    near = (
-        sorted(p.name for p in path.parent.glob("*") if is_static(p) and p != path) if path.is_file() else []
-    )
-    hint = f" (next to it: {name_some(near, 3)})" if near else ""
-    return f"give a static trial in which they are on{hint}"
-
-
-def is_static(path: Path) -> bool:
-    """Whether a file looks like a static trial by its name."""
-    return "static" in path.stem.lower() and path.suffix.lower() in MARKER_SUFFIXES
+def near_statics(trial: MarkerTrial) -> str:
+    """A hint at static trials next to the trial's file, by their names."""
+    path = Path(trial.source)
+    if not path.is_file():
+        return ""
+    near = [
+        p.name
+        for p in sorted(path.parent.iterdir())
+        if "static" in p.stem.lower() and p.suffix.lower() in MARKER_SUFFIXES and p != path
+    ]
+    return f" (next to it: {name_some(near, 3)})" if near else ""
 
 
 def file_name(trial: MarkerTrial) -> str:

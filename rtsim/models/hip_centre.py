@@ -56,8 +56,8 @@ def hip_centres(
 ) -> tuple[Array, Array]:
     """Right and left hip centre (n, 3) [m] of a pelvis in right-handed axes.
 
-    asis_right, asis_left, psis_middle : (n, 3) [m]. The pelvis axes have their origin between the ASIS, Z from
-    the left to the right ASIS, X forwards in the plane of the ASIS and the middle of the PSIS, Y upwards.
+    asis_right, asis_left, psis_middle : (n, 3) [m]. The pelvis axes have their origin between the ASIS, Z
+    from the left to the right ASIS, X forwards in the plane of the ASIS and psis_middle, Y upwards.
     """
     origin = 0.5 * (asis_right + asis_left)
     across, ahead = asis_right - asis_left, origin - psis_middle

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 def knee_centre(hip: Array, epicondyle: Array, thigh: Array, offset: float) -> Array:
-    """(n, 3) - knee centre [m], on the far side of the line from epicondyle to hip as seen from the thigh marker.
+    """(n, 3) - knee centre [m], beyond the line from epicondyle to hip as seen from the thigh marker.
 
     hip, epicondyle, thigh : (n, 3) [m]; offset : distance of the knee centre from the lateral marker [m].
     NaN where the hip is not farther away than the offset.

@@ -33,7 +33,8 @@ ALWAYS = (
 class Landmarks(NamedTuple):
     """Points of a leg that reads like a right one (a left one mirrored), each (n, 3) [m]."""
 
-    asis_middle: Array
+    asis: Array
+    asis_opposite: Array
     psis_middle: Array
     hip: Array
     hip_opposite: Array
@@ -45,6 +46,11 @@ class Landmarks(NamedTuple):
     metatarsal_1: Array
     metatarsal_5: Array
     fibula_head: Array | None = None
+
+    @property
+    def asis_middle(self) -> Array:
+        """Middle of both ASIS."""
+        return 0.5 * (self.asis + self.asis_opposite)
 
     @property
     def knee(self) -> Array:
@@ -118,7 +124,8 @@ def find_landmarks(positions: Positions, knee_offset: float | None, regression: 
     else:
         medial = 2.0 * knee_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
     return Landmarks(
-        asis_middle=0.5 * (asis + asis_opposite),
+        asis=asis,
+        asis_opposite=asis_opposite,
         psis_middle=psis_middle,
         hip=hip,
         hip_opposite=hip_opposite,

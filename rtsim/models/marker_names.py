@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 
@@ -28,13 +27,20 @@ def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
 
 def spellings(names: Sequence[str]) -> list[list[str]]:
     """The names as they are, plain, without what stands before a colon, and without a beginning all share."""
-    shared = re.sub(r"[^_.:\- ]*$", "", os.path.commonprefix(list(names))) if len(names) > 1 else ""
+    shared = re.sub(r"[^_.:\- ]*$", "", shared_beginning(names)) if len(names) > 1 else ""
     return [
         list(names),
         [plain_name(name) for name in names],
         [plain_name(name.rsplit(":", 1)[-1]) for name in names],
         [plain_name(name[len(shared) :]) for name in names],
     ]
+
+
+def shared_beginning(names: Sequence[str]) -> str:
+    """What all names begin with: what the first and the last in the alphabet share."""
+    first, last = min(names), max(names)
+    n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[:n]
 
 
 def first_of(names: Sequence[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The frames of a trial as an estimator takes them: a subject's markers, in their order, on the right side."""
+"""The frames of a trial as an estimator takes them: a subject's markers, in order, of a right leg."""
 
 from __future__ import annotations
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.landmarks import thin
+from rtsim.files.trial import MarkerTrial, count_of
 from rtsim.models.landmarks import Landmarks, Positions
 from rtsim.models.natural import Segment
 
@@ -15,10 +18,13 @@ Array = NDArray[np.float64]
 
 # from small children to very tall adults, markers included [m]
 LENGTHS = {"pelvis": (0.03, 0.3), "thigh": (0.1, 0.7), "shank": (0.1, 0.7), "foot": (0.03, 0.3)}
-WIDTHS = {"knee": (0.02, 0.25), "ankle": (0.02, 0.2), "pelvis": (0.05, 0.5)}
-USUAL_WIDTHS = {"knee": (0.05, 0.16), "ankle": (0.04, 0.12), "pelvis": (0.1, 0.35)}
+WIDTHS = {"pelvis": (0.05, 0.5), "knee": (0.02, 0.25), "ankle": (0.02, 0.2), "forefoot": (0.01, 0.2)}
+USUAL_WIDTHS = {"pelvis": (0.1, 0.35), "knee": (0.05, 0.16), "ankle": (0.04, 0.12), "forefoot": (0.03, 0.13)}
 MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other
 MIN_SPREAD = 0.01  # distance of a segment's markers from their best line, root mean square [m]
+MAX_DEVIATION = 0.2  # of a length from its median, beyond which a frame is left out [1]
+MAX_SHIFT = 0.03  # of the distance of two markers between static and trial, soft tissue included [m]
+REMEDY = "check the unit of the file, the labels and the lab's marker map"
 
 
 def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
@@ -30,7 +36,7 @@ def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
                 f"the {name} came out {segment.length:.3f} m long",
                 where=where,
                 allowed=f"{low:g} to {high:g} m",
-                remedy="check the unit of the file, the labels and the lab's marker map",
+                remedy=REMEDY,
             )
 
 
@@ -40,7 +46,7 @@ def check_axes(Q: Mapping[str, Array], where: str) -> None:
         u, r_p, r_d, w = np.moveaxis(q, 1, 0)
         v = r_p - r_d
         volume = float(np.median(np.sum(np.cross(u, v) * w, axis=1) / np.linalg.norm(v, axis=1)))
-        if volume < MIN_VOLUME:
+        if not volume >= MIN_VOLUME:
             raise ConfigError(
                 f"the axes of the {name} are mirrored or almost in one plane (volume {volume:.2f})",
                 where=where,
@@ -49,23 +55,29 @@ def check_axes(Q: Mapping[str, Array], where: str) -> None:
             )
 
 
-def check_widths(x: Landmarks, positions: Positions, where: str) -> list[str]:
-    """Sentences on odd distances across knee, ankle and pelvis; ConfigError for impossible ones."""
-    across = {
-        "knee": x.epicondyle_lateral - x.epicondyle_medial,
-        "ankle": x.malleolus_lateral - x.malleolus_medial,
-        "pelvis": positions["asis"] - positions["asis_opposite"],
+def widths(x: Landmarks) -> dict[str, Array]:
+    """Distances (n,) across the leg [m]."""
+    pairs = {
+        "pelvis": (x.asis, x.asis_opposite),
+        "knee": (x.epicondyle_lateral, x.epicondyle_medial),
+        "ankle": (x.malleolus_lateral, x.malleolus_medial),
+        "forefoot": (x.metatarsal_1, x.metatarsal_5),
     }
+    return {name: np.linalg.norm(a - b, axis=1) for name, (a, b) in pairs.items()}
+
+
+def check_widths(x: Landmarks, where: str) -> list[str]:
+    """Sentences on odd distances across the leg; ConfigError for impossible ones."""
     notes = []
-    for name, gap in across.items():
-        width = float(np.median(np.linalg.norm(gap, axis=1)))
+    for name, across in widths(x).items():
+        width = float(np.median(across))
         low, high = WIDTHS[name]
         if not low <= width <= high:
             raise ConfigError(
                 f"the markers are {1e3 * width:.0f} mm apart across the {name}",
                 where=where,
                 allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
-                remedy="check the unit of the file, the labels and the lab's marker map",
+                remedy=REMEDY,
             )
         low, high = USUAL_WIDTHS[name]
         if not low <= width <= high:
@@ -74,6 +86,27 @@ def check_widths(x: Landmarks, positions: Positions, where: str) -> list[str]:
                 f"{1e3 * low:.0f} to {1e3 * high:.0f} mm"
             )
     return notes
+
+
+def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[NDArray[np.bool_], list[str]]:
+    """Frames on which every length and width is about its median, (n,), and a sentence on the others.
+
+    Exchanged labels and ghost markers change them far more than soft tissue does.
+    """
+    lengths = {name: np.linalg.norm(q[:, 1] - q[:, 2], axis=1) for name, q in Q.items()}
+    lengths |= {f"width of the {name}": width for name, width in widths(x).items()}
+    off = {name: np.abs(d / np.median(d) - 1.0) > MAX_DEVIATION for name, d in lengths.items()}
+    good: NDArray[np.bool_] = ~np.any(list(off.values()), axis=0)
+    if not good.any():
+        raise ConfigError("no two frames show a leg of the same size", where=where, remedy=REMEDY)
+    if good.all():
+        return good, []
+    n_off = {name: int(mask.sum()) for name, mask in off.items() if mask.any()}
+    named = ", ".join(f"{name} on {count_of(n, 'frame')}" for name, n in n_off.items())
+    return good, [
+        f"{int((~good).sum())} of {count_of(len(good), 'frame')} left out, where a length is more than "
+        f"{100 * MAX_DEVIATION:.0f} % off its median ({named}): labels may be exchanged there"
+    ]
 
 
 def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[str]:
@@ -99,6 +132,27 @@ def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
         if len(x) < 3 or spread[1] < MIN_SPREAD * np.sqrt(len(x)):
             count = {1: "one marker", 2: "two markers"}.get(len(x), f"{len(x)} markers almost on a line")
             notes.append(
-                f"the {segment} has {count} ({', '.join(points)}): its rotation is known through the joints only"
+                f"the {segment} has {count} ({', '.join(points)}): only the joints tell its rotation"
             )
+    return notes
+
+
+def check_distances(markers: Mapping[str, Mapping[str, Array]], trial: MarkerTrial) -> list[str]:
+    """Sentences on markers of a segment that are at another distance in the trial than in the static trial.
+
+    markers : segment -> name in the trial -> coordinates in the segment (3,) [m]
+    """
+    notes = []
+    for segment, points in markers.items():
+        track = {name: thin(trial.positions)[:, trial.names.index(name)] for name in points}
+        for a, b in combinations(points, 2):
+            apart = np.linalg.norm(track[a] - track[b], axis=1)
+            apart = apart[np.isfinite(apart)]
+            shift = float(np.median(apart) - np.linalg.norm(points[a] - points[b])) if apart.size else 0.0
+            if abs(shift) > MAX_SHIFT:
+                notes.append(
+                    f"check the {segment}: {a} and {b} are {1e3 * abs(shift):.0f} mm "
+                    f"{'farther apart' if shift > 0.0 else 'closer'} in the trial than in the static trial "
+                    "(another person, exchanged labels, or a marker put on anew?)"
+                )
     return notes

@@ -62,21 +62,22 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
     return Side(
         actual,
         (
-            f"the markers labelled {labelled} stand on the {actual} of the body: either the labels are exchanged "
-            f"or the axes of the file are left-handed; the leg labelled {labelled} was taken, as a {actual} leg",
+            f"the markers labelled {labelled} stand on the {actual} of the body: either the labels are "
+            "exchanged or the axes of the file are left-handed; the leg labelled "
+            f"{labelled} was taken, as a {actual} leg",
         ),
     )
 
 
 def check_same_side(positions: Positions, labelled: str, side: str, where: str) -> None:
-    """ConfigError when the pelvis of a trial (Y up) clearly contradicts the side found in the static trial."""
+    """ConfigError when the pelvis of a trial (Y up) contradicts the side found in the static trial."""
     if not shows_pelvis(positions):
         return
     pelvis = pelvis_handedness(positions, UP)
     if abs(pelvis) > 0.5 and (pelvis > 0.0) != (side == "right"):
         raise ConfigError(
-            f"the markers labelled {labelled} stand on the {OTHER[side]} of the body, but on its {side} in the "
-            "static trial",
+            f"the markers labelled {labelled} stand on the {OTHER[side]} of the body, but on its {side} in "
+            "the static trial",
             where=where,
             remedy="exchange right and left in one of the two files",
         )
@@ -95,7 +96,7 @@ def pelvis_handedness(positions: Positions, upwards: Array) -> float:
 
 
 def handedness(forwards: Array, upwards: Array, sideways: Array) -> float:
-    """Median over the frames of the cosine between forwards x upwards and sideways; NaN frames are left out."""
+    """Median cosine between forwards x upwards and sideways over the frames that show them."""
     right = np.cross(forwards, upwards)
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = np.sum(unit(right) * unit(sideways), axis=-1)

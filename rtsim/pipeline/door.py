@@ -12,6 +12,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels._jit import bind
 from kernels.intake import take_in
 from rtsim.models.marker_names import find_markers
 from rtsim.models.subject import Subject
@@ -47,6 +48,8 @@ class Door:
         self._size = body_size(subject)
         groups = [len(segment.markers_mm) for segment in subject.segments.values()]
         self._n_first, self._n_last = groups[0], groups[-1]
+        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, 0, 0, self._out)
+        self._take_in = bind(take_in, example)
         self._name_faults(index, labels, field.unit if field else "")
 
     def admit(self, positions: Array) -> tuple[Array, bool]:
@@ -55,7 +58,7 @@ class Door:
         positions : (n, 3) in the session's unit and axes. The array returned is overwritten by the next call.
         """
         self._n_frame += 1
-        length, rise, sideways = take_in(
+        length, rise, sideways = self._take_in(
             positions,
             self._source,
             self._scale,

@@ -26,7 +26,8 @@ class ResultFields:
             meta=meta,
         )
         self.layout = FieldLayout(self.session)
-        self.arrays = self.layout.allocate()
+        self._flat = np.full(self.layout.n_value, np.nan)
+        self.arrays = self.layout.views(self._flat)
         packed = estimator.packed
         self._signs = packed.angle_signs.ravel()
         self._displaced = displaced_joint(packed.body_names, packed.joints.distal)
@@ -53,7 +54,7 @@ class ResultFields:
         for name in ("markers_measured", "markers_model", "joint_centres", "segment_positions"):
             door.mirror(a[name][:, 2])
         door.mirror_rotations(a["segment_rotations"])
-        return self.layout.pack(a)
+        return self.layout.pack_flat(self._flat)
 
 
 def displaced_joint(body_names: tuple[str, ...], distal: NDArray[np.int64]) -> int:

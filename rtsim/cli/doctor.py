@@ -1,0 +1,31 @@
+"""`rtsim doctor`: what is wrong with this installation, or with a stream, in plain words."""
+
+from __future__ import annotations
+
+import click
+
+from rtsim.cli.security import connect_options, connect_security
+from rtsim.errors import ConfigError
+
+
+@click.command("doctor")
+@click.argument("address", required=False)
+@click.option("--subject", help="Subject model to compare a marker stream with.")
+@click.option("--seconds", type=float, default=3.0, show_default=True, help="How long to listen to ADDRESS.")
+@connect_options
+def command(
+    address: str | None, subject: str | None, seconds: float, client_key: str | None, server_key: str | None
+) -> None:
+    """Check the installation; with ADDRESS (tcp://HOST:PORT), listen to that stream and judge it."""
+    from rtsim.report.doctor import examine_installation, examine_stream
+
+    if address:
+        findings = examine_stream(address, subject, seconds, connect_security(client_key, server_key))
+    else:
+        findings = examine_installation()
+    for finding in findings:
+        mark = click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")
+        click.echo(f"{mark} {finding.text}")
+    n_bad = sum(not finding.good for finding in findings)
+    if n_bad:
+        raise ConfigError(f"{n_bad} of {len(findings)} checks failed", where="doctor", remedy="see the lines above")

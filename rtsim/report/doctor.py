@@ -1,0 +1,175 @@
+"""The doctor's examinations: each finding is one sentence, good or bad, a bad one with its remedy."""
+
+from __future__ import annotations
+
+import importlib
+import platform
+import sys
+import tempfile
+import time
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.config.paths import configs_root, find_config
+from rtsim.errors import RtsimError
+from streams.clock import now_ns
+from streams.errors import StreamError
+from streams.messages import Session, marker_session
+from streams.player import MarkerFrames, play
+from streams.publisher import Publisher
+from streams.security import Security
+from streams.subscriber import Subscriber
+
+NEEDED = ("numba", "numpy", "scipy", "pyzmq", "msgpack", "msgspec", "mcap", "ezc3d", "rich", "click")
+OPTIONAL = (("pyqtgraph", "pyqtgraph"), ("PySide6", "PySide6-Essentials"))
+SILENCE_REMEDY = "start the sender, check host and port, and check that a firewall lets them through"
+
+
+class Finding(NamedTuple):
+    """One finding of the doctor."""
+
+    good: bool
+    text: str
+
+
+def examine_installation() -> list[Finding]:
+    """Python, packages, configs, kernels, a stream on loopback, the monitor's libraries."""
+    findings = [python_version()]
+    findings += [package(name) for name in NEEDED]
+    findings += [shipped_configs(), kernel_cache(), loopback()]
+    return findings + [monitor_library(module, name) for module, name in OPTIONAL]
+
+
+def python_version() -> Finding:
+    good = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    text = f"Python {platform.python_version()} on {platform.system()}"
+    return Finding(good, text if good else f"{text}: rtsim needs 3.11 to 3.13; make the environment with one of them")
+
+
+def package(name: str) -> Finding:
+    try:
+        return Finding(True, f"{name} {version(name)}")
+    except PackageNotFoundError:
+        return Finding(False, f"{name} is not installed; run: pip install {name}")
+
+
+def shipped_configs() -> Finding:
+    try:
+        n_config = len(list(configs_root().glob("*/*.toml")))
+    except RtsimError as error:
+        return Finding(False, str(error))
+    return Finding(n_config > 0, f"{n_config} shipped configs in {configs_root()}")
+
+
+def kernel_cache() -> Finding:
+    from kernels._jit import cache_folder
+
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        return Finding(
+            False,
+            f"the kernel cache {folder} cannot be written ({error.strerror}): every start compiles for a minute; "
+            "set NUMBA_CACHE_DIR to a folder of yours",
+        )
+    n_kernel = len(list(folder.rglob("*.nbi")))
+    state = f"{n_kernel} kernels compiled" if n_kernel else "nothing compiled yet: run `rtsim warmup` once"
+    return Finding(True, f"kernel cache {folder}: {state}")
+
+
+def loopback() -> Finding:
+    """Ten frames through real sockets."""
+    frames = MarkerFrames(np.arange(10) * 0.01, np.zeros((10, 1, 3)))
+    try:
+        with (
+            Publisher("tcp://127.0.0.1:0") as publisher,
+            Subscriber(publisher.address, ("markers",), backlog=16) as subscriber,
+        ):
+            play(publisher, marker_session(("probe",), rate=100.0, t_start=now_ns()), frames)
+            n_frame = 0
+            while n_frame < 10 and subscriber.wait(1.0) is not None:
+                n_frame += 1
+    except StreamError as error:
+        return Finding(False, f"no stream on loopback: {error}")
+    good = n_frame == 10
+    return Finding(good, f"{n_frame} of 10 frames arrived over loopback" + ("" if good else "; check the firewall"))
+
+
+def monitor_library(module: str, name: str) -> Finding:
+    try:
+        importlib.import_module("PySide6.QtWidgets" if module == "PySide6" else module)
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError)
+        remedy = "pip install 'rtsim[monitor]'" if missing else "install the system packages named in the README"
+        return Finding(True, f"{name} cannot be used ({error}); only the monitor window needs it: {remedy}")
+    return Finding(True, f"{name} {version(name)} (monitor window)")
+
+
+def examine_stream(address: str, subject: str | None, seconds: float, security: Security | None) -> list[Finding]:
+    """Listen to a marker or result stream and judge what arrives."""
+    for stream in ("markers", "result"):
+        with Subscriber(address, (stream,), backlog=1024, security=security) as subscriber:
+            due = time.monotonic() + seconds
+            stamps: list[tuple[int, int]] = []
+            n_missing = n_value = 0
+            while time.monotonic() < due and not subscriber.ended:
+                frame = subscriber.wait(0.1)
+                if frame is not None:
+                    stamps.append((frame.t_arrived, frame.seq))
+                    first = next(iter(frame.data.values()))
+                    n_missing, n_value = n_missing + int(np.isnan(first).sum()), n_value + first.size
+            session = subscriber.session
+            if session is None:
+                continue
+            findings = [Finding(True, describe(session))]
+            findings += judge_arrivals(session, stamps)
+            findings += [Finding(False, sentence) for sentence in subscriber.events]
+            if stream == "markers":
+                findings += judge_markers(session, subject, n_missing, n_value)
+            return findings
+    return [Finding(False, f"nothing arrived from {address} in {2 * seconds:g} s: {SILENCE_REMEDY}")]
+
+
+def describe(session: Session) -> str:
+    """The descriptor in a sentence."""
+    fields = ", ".join(f"{f.name} {list(f.shape)} [{f.unit}]" for f in session.fields[:4])
+    more = f" and {len(session.fields) - 4} more" if len(session.fields) > 4 else ""
+    return f"{session.stream} stream {session.session} at {session.rate:g} Hz: {fields}{more}"
+
+
+def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Finding]:
+    """Rate and regularity of the frames."""
+    if len(stamps) < 2:
+        return [Finding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")]
+    arrived = np.array([t for t, _ in stamps])
+    gaps = np.diff(arrived) * 1e-6
+    rate = 1e3 / float(np.mean(gaps))
+    findings = [Finding(True, f"{len(stamps)} frames, {rate:.1f} Hz, gaps up to {gaps.max():.1f} ms")]
+    if session.rate > 0.0 and not 0.8 < rate / session.rate < 1.25:
+        findings.append(
+            Finding(False, f"the descriptor says {session.rate:g} Hz, frames arrive at {rate:.1f} Hz; correct the descriptor")
+        )
+    return findings
+
+
+def judge_markers(session: Session, subject: str | None, n_missing: int, n_value: int) -> list[Finding]:
+    """Occlusion, and whether the markers are those of the subject."""
+    findings = []
+    if n_value:
+        share = 100.0 * n_missing / n_value
+        findings.append(Finding(share < 50.0, f"{share:.1f} % of the marker coordinates are occluded"))
+    if subject:
+        from rtsim.models.subject import load_subject
+        from rtsim.pipeline.door import Door
+
+        door = Door(load_subject(find_config(subject, "subjects")), session)
+        if door.sentences:
+            findings += [Finding(False, sentence) for sentence in door.sentences]
+        else:
+            findings.append(Finding(True, f"all {len(door.names)} markers of the subject are in the stream"))
+    return findings
