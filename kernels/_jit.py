@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import config as numba_config
 from numba.misc.appdirs import AppDirs
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -66,6 +65,9 @@ def prune_cache(keep_s: float = 14 * 86400.0) -> int:
 
 
 _HASH = source_hash()
+# Untyped on purpose: settings and options of Numba that its type stubs do not list.
+_numba_config: Any = numba.config
+_numba_njit: Any = numba.njit
 _COMPILED: list[Any] = []
 
 
@@ -85,11 +87,11 @@ def entry(function: Function) -> Function:
 
 
 def _compile(function: Function, wrap: bool) -> Function:
-    former = numba_config.CACHE_DIR
+    former = _numba_config.CACHE_DIR
     # Set only while Numba looks for the cache folder, so that other users of Numba keep theirs.
-    numba_config.CACHE_DIR = str(cache_folder())
+    _numba_config.CACHE_DIR = str(cache_folder())
     try:
-        compiled = numba.njit(
+        compiled = _numba_njit(
             cache=True,
             nogil=True,
             fastmath=FAST,
@@ -99,7 +101,7 @@ def _compile(function: Function, wrap: bool) -> Function:
             no_cpython_wrapper=not wrap,
         )(function)
     finally:
-        numba_config.CACHE_DIR = former
+        _numba_config.CACHE_DIR = former
     _COMPILED.append(compiled)
     return compiled
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import entry, njit
-from kernels.copying import copy
 from kernels.constraints import Elements, Roles, element_values
+from kernels.copying import copy
 from kernels.health import expect, find_swaps, learn, visibility, weigh_worst
 from kernels.joint_angles import JointAxes, joint_angles
 from kernels.kkt import CONVERGED
@@ -100,7 +100,8 @@ def estimate(
             if not weigh_worst(model.markers, work.pose, work.marker.model, measured, health_options, health):
                 break
             status, more, residual, n_open = solve_method(
-                model, method, measured, 0.0, options, track_options, track, first, health.weight, work, fit, out
+                model, method, measured, 0.0, options, track_options, track, first, health.weight, work, fit,
+                out,
             )  # fmt: skip
             iterations += more
     report(model, method, measured, track, health, work, out)
@@ -113,7 +114,7 @@ def estimate(
 def solve_method(
     model, method, measured, dt, options, track_options, track, first, weight, work, fit, out
 ):  # fmt: skip
-    """Solve a frame by the method, after the method it follows; returns (status, iterations, residual, n_open)."""
+    """Solve a frame by the method, after the one it follows: (status, iterations, residual, n_open)."""
     more = 0
     if method.follows == 1:
         status, more, residual, _, n_open = follow(

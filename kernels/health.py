@@ -151,7 +151,7 @@ def weigh_worst(markers, pose, model, measured, options, health):
 
 @njit
 def learn(markers, pose, model, measured, dt, options, health):
-    """Update mean residuals and deviations after a solved frame; suspicious markers teach ten times slower."""
+    """Update mean residuals and deviations after a solved frame, ten times slower for suspicious markers."""
     for m in range(measured.shape[0]):
         if health.gap_age[m] > 0.0 or health.swap_with[m] >= 0:
             continue

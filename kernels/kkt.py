@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
-from kernels.copying import copy
 from kernels.constraints import (
     HARD,
     SOFT,
@@ -30,6 +29,7 @@ from kernels.constraints import (
     element_values,
     new_element_work,
 )
+from kernels.copying import copy
 from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.markers import MarkerWork, marker_gradient, marker_hessian, marker_moments, new_marker_work
 from kernels.tree import Pose, difference, integrate, new_pose, pose

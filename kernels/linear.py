@@ -12,7 +12,7 @@ from kernels._jit import njit
 
 @njit
 def cholesky(A, n, pivot_floor):
-    """Replace the lower triangle of A : (n, n) by L with A = L L'; returns False at a pivot <= pivot_floor."""
+    """Replace the lower triangle of A : (n, n) by L, A = L L'; returns False at a pivot <= pivot_floor."""
     for j in range(n):
         s = A[j, j]
         for k in range(j):

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
-from kernels.copying import copy
 from kernels.constraints import HARD, element_rows, element_values
+from kernels.copying import copy
 from kernels.initial_pose import initial_pose
 from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, solve
 from kernels.markers import marker_hessian, marker_moments
@@ -69,7 +69,7 @@ def predict(tree, dt, options, track, q_out):
 
 @njit
 def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, hold_out):
-    """hold_out : (n_v,) - a weight for every dof that markers and hard elements leave open; returns their number.
+    """hold_out : (n_v,) - a weight for every dof that markers and hard elements leave open; returns how many.
 
     The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
     """
@@ -109,8 +109,8 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
 def follow(model, roles, measured, weight, dt, options, track_options, track, work, fit):
     """Solve one frame from the last one, or from scratch where that fails.
 
-    Returns (status, iterations, residual, objective, n_open): status of kernels.kkt, n_open = dofs held near the
-    last pose because nothing determines them. track.q and work hold the solution.
+    Returns (status, iterations, residual, objective, n_open): status of kernels.kkt, n_open = dofs held near
+    the last pose because nothing determines them. track.q and work hold the solution.
     """
     tree, markers, elements = model.tree, model.markers, model.elements
     complete, n_visible = True, 0

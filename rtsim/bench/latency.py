@@ -12,6 +12,7 @@ from streams.messages import Status
 from streams.subscriber import Subscriber
 
 READY_S = 600.0
+ANY_PORT = "tcp://127.0.0.1:0"
 P50_US, CPU_PERCENT = 500.0, 15.0
 PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9), ("max", 100.0))
 
@@ -50,13 +51,10 @@ def measure(rate: float, seconds: float, method: str) -> tuple[np.ndarray, int, 
     rows: list[tuple[int, int, int, int]] = []
     late = 0
     with contextlib.ExitStack() as stack:
-        player = Child("player", ["replay", "walker", "--address", "tcp://127.0.0.1:0", "--states", "--rate", str(rate),
-                                  "--duration", str(seconds), "--wait", str(READY_S)])  # fmt: skip
+        player = Child("player", player_arguments(rate, seconds))
         stack.callback(player.close)
         markers = player.wait_ready(READY_S)
-        estimator = Child("estimator", ["estimate", "--source", "walker", "--markers", markers["markers"], "--method",
-                                        method, "--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0",
-                                        "--wait", "30"])  # fmt: skip
+        estimator = Child("estimator", estimator_arguments(markers["markers"], method))
         stack.callback(estimator.close)
         ready = estimator.wait_ready(READY_S)
         say(f"latency: {rate:g} Hz for {seconds:g} s")
@@ -72,3 +70,15 @@ def measure(rate: float, seconds: float, method: str) -> tuple[np.ndarray, int, 
         estimator.wait(5.0)
         estimator.check()
     return np.array(rows, np.int64), late, account.counters, account.gauges, int(markers["n_frame"])
+
+
+def player_arguments(rate: float, seconds: float) -> list[str]:
+    """Command line of the player."""
+    how = ["--rate", str(rate), "--duration", str(seconds), "--wait", str(READY_S)]
+    return ["replay", "walker", "--address", ANY_PORT, "--states", *how]
+
+
+def estimator_arguments(markers: str, method: str) -> list[str]:
+    """Command line of the estimator."""
+    where = ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT]
+    return ["estimate", "--source", "walker", "--method", method, "--wait", "30", *where]

@@ -44,7 +44,7 @@ def trials(folder: Path) -> list[Path]:
 
 
 def static_of(path: Path) -> Path | None:
-    """The static trial that goes with a trial: the one of its folder that shares the longest start of its name."""
+    """The static trial of a trial: the one beside it that shares the longest start of its name."""
     beside = [p for p in path.parent.iterdir() if STATIC in p.stem.lower() and p.suffix.lower() in SUFFIXES]
     if not beside or path in beside:
         return None

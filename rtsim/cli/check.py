@@ -41,7 +41,8 @@ def check_config(path: Path) -> str:
     if kind == "model":
         spec = load_toml(path, ModelSpec)
         check_model(spec)
-        return f"model {spec.name}: {len(spec.bodies)} bodies, {len(spec.elements)} elements, methods {', '.join(spec.methods)}"
+        size = f"{len(spec.bodies)} bodies, {len(spec.elements)} elements"
+        return f"model {spec.name}: {size}, methods {', '.join(spec.methods)}"
     if kind == "subject":
         subject = load_subject(path)
         return (

@@ -28,4 +28,6 @@ def command(
         click.echo(f"{mark} {finding.text}")
     n_bad = sum(not finding.good for finding in findings)
     if n_bad:
-        raise ConfigError(f"{n_bad} of {len(findings)} checks failed", where="doctor", remedy="see the lines above")
+        raise ConfigError(
+            f"{n_bad} of {len(findings)} checks failed", where="doctor", remedy="see the lines above"
+        )

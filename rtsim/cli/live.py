@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +14,15 @@ from rtsim.cli.options import make_run, run_arguments, run_options
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+
+    from rtsim.live.children import Child
+    from rtsim.report.tally import Tally
+    from streams.subscriber import Subscriber
+
 READY_S = 600.0  # the first start compiles
-SILENCE_S = 1.0
 
 
 @click.command("live")
@@ -35,14 +44,22 @@ def command(
     """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
     from rich.console import Console
 
-    from rtsim.live.children import Child
     from rtsim.live.sources import is_stream
 
     run = make_run(**options)
     console = Console(stderr=as_json, quiet=as_json)
     if record is not None and record.exists():
         raise ConfigError(f"{record} exists already", where="--record", remedy="choose another name")
-    playing = ["--speed", str(speed), "--start", str(start_s), *(["--end", str(end_s)] if end_s else [])]
+    playing = [
+        "--states",
+        "--wait",
+        str(READY_S),
+        "--speed",
+        str(speed),
+        "--start",
+        str(start_s),
+        *(["--end", str(end_s)] if end_s else []),
+    ]
     playing += ["--loop"] if loop else []
     playing += ["--rate", str(rate)] if rate else []
     with contextlib.ExitStack() as stack:
@@ -51,9 +68,8 @@ def command(
             player = None
             if not is_stream(run.source):
                 check_source(run.source)
-                player = start(stack, "player", ["replay", run.source, "--address", run.ports.markers.replace("*", "0"),
-                                                 "--states", "--wait", str(READY_S), "--duration", str(run.duration_s),
-                                                 *playing])  # fmt: skip
+                where = ["--address", run.ports.markers, "--duration", str(run.duration_s)]
+                player = start(stack, "player", ["replay", run.source, *where, *playing])
                 address = player.wait_ready(READY_S)["markers"]
             estimator = start(stack, "estimator", estimator_arguments(run, address))
             ready = estimator.wait_ready(READY_S)
@@ -81,7 +97,7 @@ def check_source(source: str) -> None:
         )
 
 
-def start(stack: contextlib.ExitStack, name: str, arguments: list[str]):  # type: ignore[no-untyped-def]
+def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child:
     """Start a child that ends with the stack."""
     from rtsim.live.children import Child
 
@@ -96,11 +112,10 @@ def estimator_arguments(run: Run, markers: str) -> list[str]:
     return [*arguments, "--duration", str(run.duration_s)] if run.duration_s else arguments
 
 
-def watch(run: Run, ready: dict, children: list, console) -> dict:  # type: ignore[no-untyped-def, type-arg]
+def watch(run: Run, ready: dict, children: list[Child], console: Console) -> dict:
     """Follow the results to their end; returns the summary."""
     from rich.live import Live
 
-    from rtsim.report.table import live_table
     from rtsim.report.tally import Tally
     from streams.control import request
     from streams.subscriber import Subscriber
@@ -121,10 +136,8 @@ def watch(run: Run, ready: dict, children: list, console) -> dict:  # type: igno
     return tally.summary()
 
 
-def follow(tally, results, estimator, live, source: str) -> None:  # type: ignore[no-untyped-def]
+def follow(tally: Tally, results: Subscriber, estimator: Child, live: Live | None, source: str) -> None:
     """Take in results until their end, redrawing the table four times a second."""
-    import time
-
     from rtsim.report.table import live_table
 
     drawn = 0.0

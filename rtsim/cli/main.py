@@ -43,7 +43,7 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def resolve_command(self, ctx: click.Context, args: list[str]):  # type: ignore[no-untyped-def]
+    def resolve_command(self, ctx: click.Context, args: list[str]):
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
             raise click.UsageError(f"there is no command {name!r}; there are {', '.join(COMMANDS)}", ctx)

@@ -30,8 +30,8 @@ from rtsim.live.sources import load_trial
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
 @bind_options
 def command(
-    source: str, address: str, speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None,
-    duration_s: float, wait_s: float, states: bool, key: str | None, clients: str | None,
+    source: str, address: str, speed: float, rate: float | None, loop: bool, start_s: float,
+    end_s: float | None, duration_s: float, wait_s: float, states: bool, key: str | None, clients: str | None,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, .trc, .c3d, .mcap) as a live marker stream at its recorded rate."""
     from streams.clock import now_ns

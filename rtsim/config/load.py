@@ -50,5 +50,6 @@ def plain(message: str) -> str:
 
 def allowed_keys(message: str, record: type[msgspec.Struct]) -> str:
     if "unknown field" in message:
-        return f"remove it or spell it as one of the known keys (top level: {', '.join(record.__struct_fields__)})"
+        known = ", ".join(record.__struct_fields__)
+        return f"remove it or spell it as one of the known keys (top level: {known})"
     return "correct the value"

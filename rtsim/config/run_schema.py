@@ -37,9 +37,9 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Addresses; port * lets the system choose one."""
+    """Addresses; port 0 lets the system choose one."""
 
-    markers: str = "tcp://127.0.0.1:*"
+    markers: str = "tcp://127.0.0.1:0"
     results: str = "tcp://127.0.0.1:5561"
     control: str = "tcp://127.0.0.1:5562"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import queue
 import time
 from collections import Counter
@@ -41,7 +42,7 @@ class LiveLoop:
         self._seq = 0
         self._period_ns = 0
         self._stopping = False
-        self._rms_sum, self._rms_n = 0.0, 0
+        self._square_sum, self._rms_n = 0.0, 0
         self._began_ns = self._cpu_ns = 0
 
     def run(self, subscriber: Subscriber, duration_s: float = 0.0) -> None:
@@ -150,7 +151,7 @@ class LiveLoop:
                 self.counters[str(bit.name).lower()] += 1
         rms = float(self.estimator.outputs.rms[0])
         if rms == rms:
-            self._rms_sum += rms
+            self._square_sum += rms * rms
             self._rms_n += 1
 
     def _obey(self) -> None:
@@ -180,7 +181,7 @@ class LiveLoop:
         wall_ns = now_ns() - self._began_ns
         gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / max(wall_ns, 1)
         if self._rms_n:
-            gauges["marker_rms_mm"] = 1e3 * self._rms_sum / self._rms_n
+            gauges["marker_rms_mm"] = 1e3 * math.sqrt(self._square_sum / self._rms_n)
         session = self._pipeline.fields.session.session if self._pipeline else ""
         self.publisher.send(
             Telemetry(session=session, t=now_ns(), counters=dict(counters), gauges=gauges, text=text)
@@ -190,5 +191,6 @@ class LiveLoop:
         p50 = self.times.stages["receive_to_publish"].percentile_us(50.0)
         return (
             f"Method {self.estimator.method}, {self.counters['published']} frames published, "
-            f"{self.counters['late']} late, {self.counters['degraded']} degraded, receive to publish {p50:.0f} us (p50)."
+            f"{self.counters['late']} late, {self.counters['degraded']} degraded, "
+            f"receive to publish {p50:.0f} us (p50)."
         )

@@ -21,7 +21,7 @@ from rtsim.models.subject import Subject
 
 
 def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: Run) -> Subject:
-    """The subject with ligament_mean_mm filled from a trial; unchanged where fewer than half the frames solve."""
+    """The subject with ligament_mean_mm from a trial; unchanged where fewer than half the frames solve."""
     trial = read_markers(trial_path)
     estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
     measured = markers_of(trial, subject)

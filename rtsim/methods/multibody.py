@@ -184,8 +184,8 @@ def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
     how = find_method(spec, method)
     roles = packed.roles
     first = pack(spec, subject, how.follows).roles if how.follows else roles
-    jointed = [name for name in packed.angle_names[::3]]
-    flexion = jointed.index(spec.flexion) if spec.flexion in jointed else 0
+    first_angles = packed.angle_names[::3]
+    flexion = first_angles.index(spec.flexion) if spec.flexion in first_angles else 0
     model = Model(
         packed.tree, packed.markers, packed.elements, packed.joints, packed.q_neutral, packed.neutral_length,
         packed.polynomial, packed.ligaments, packed.contacts, packed.points, packed.point_body,

@@ -14,15 +14,19 @@ def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
     The exact name comes first, then the name without case, spaces, dots, underscores and hyphens, then the
     same without a subject's name in front (`Ann:RASI`, or `Ann_RASI` where all names begin so).
     """
-    tables = [first_of(spelling) for spelling in spellings(names)]
+    exact, *tables = (first_of(spelling) for spelling in spellings(names))
     found: dict[str, int] = {}
     for name in wanted:
-        keys = (name, *([plain_name(name)] * (len(tables) - 1)))
-        for key, table in zip(keys, tables, strict=True):
-            if key in table:
-                found[name] = table[key]
-                break
+        keys = (plain_name(name), plain_name(without_subject(name)))
+        hits = [table[key] for key in keys for table in tables if key in table]
+        if name in exact or hits:
+            found[name] = exact[name] if name in exact else hits[0]
     return found
+
+
+def without_subject(name: str) -> str:
+    """The name behind the last colon."""
+    return name.rsplit(":", 1)[-1]
 
 
 def spellings(names: Sequence[str]) -> list[list[str]]:
@@ -31,7 +35,7 @@ def spellings(names: Sequence[str]) -> list[list[str]]:
     return [
         list(names),
         [plain_name(name) for name in names],
-        [plain_name(name.rsplit(":", 1)[-1]) for name in names],
+        [plain_name(without_subject(name)) for name in names],
         [plain_name(name[len(shared) :]) for name in names],
     ]
 

@@ -60,7 +60,7 @@ def unit(x: Array) -> Array:
 
 def segment_parameters(Q: Array) -> Segment:
     """Mean parameters of Q : (n_frame, 4, 3) = u, rP, rD, w [m] (eq. 12); frames with NaN are left out."""
-    u, r_p, r_d, w = np.moveaxis(Q[np.isfinite(Q).all(axis=(1, 2))], 1, 0)
+    u, r_p, r_d, w = np.moveaxis(Q[known_frames(Q)], 1, 0)
     v = r_p - r_d
     length = np.linalg.norm(v, axis=1)
     return Segment(
@@ -69,6 +69,11 @@ def segment_parameters(Q: Array) -> Segment:
         float(np.arccos(np.sum(u * w, 1)).mean()),
         float(np.arccos(np.sum(u * v, 1) / length).mean()),
     )
+
+
+def known_frames(x: Array) -> NDArray[np.bool_]:
+    """(n_frame,) - frames of x : (n_frame, ., .) without NaN."""
+    return np.asarray(np.isfinite(x).all(axis=(1, 2)))
 
 
 def local_points(Q: Array, segment: Segment, points: Array) -> Array:
@@ -80,7 +85,7 @@ def local_points(Q: Array, segment: Segment, points: Array) -> Array:
     u, r_p, r_d, w = np.moveaxis(Q, 1, 0)
     bases = np.stack([u, r_p - r_d, w], axis=2)
     gap = points - r_p[:, None, :]
-    known = np.isfinite(bases).all(axis=(1, 2))
+    known = known_frames(bases)
     n = np.full(gap.shape, np.nan)
     n[known] = np.einsum("fij,fpj->fpi", np.linalg.inv(bases[known]), gap[known])
     seen = np.isfinite(n).all(axis=2)

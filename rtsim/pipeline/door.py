@@ -93,7 +93,7 @@ class Door:
         if length < self._size / SCALE_LIMIT:
             self._count(
                 "millimetres_as_metres",
-                f"The markers span {1e3 * length:.2f} mm from pelvis to foot: metres declared as millimetres? "
+                f"The markers span {1e3 * length:.2f} mm from pelvis to foot: metres declared as mm? "
                 'Declare unit "m" in the session, or send millimetres.',
             )
             return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,7 +72,6 @@ def field_specs(estimator: MultibodyEstimator) -> tuple[FieldSpec, ...]:
     ligaments = tuple(packed.element_names[e] for e in packed.ligaments)
     contacts = tuple(packed.element_names[e].removesuffix("_contact") for e in packed.contacts)
     centres = centre_names(packed.body_names)
-    per_marker = {"shape": (n_marker,), "labels": packed.marker_names}
     return (
         FieldSpec(
             name="joint_angles", shape=(len(packed.angle_names),), unit="rad", labels=packed.angle_names
@@ -82,10 +83,10 @@ def field_specs(estimator: MultibodyEstimator) -> tuple[FieldSpec, ...]:
         FieldSpec(name="contact_points", shape=(len(contacts), 3), unit="m", labels=contacts),
         FieldSpec(name="markers_measured", shape=(n_marker, 3), unit="m", labels=packed.marker_names),
         FieldSpec(name="markers_model", shape=(n_marker, 3), unit="m", labels=packed.marker_names),
-        FieldSpec(name="marker_residuals", unit="m", **per_marker),
-        FieldSpec(name="marker_weights", unit="1", **per_marker),
-        FieldSpec(name="marker_gap_age", unit="s", **per_marker),
-        FieldSpec(name="marker_swap_with", unit="1", **per_marker),
+        *(
+            FieldSpec(name=f"marker_{what}", shape=(n_marker,), unit=unit, labels=packed.marker_names)
+            for what, unit in (("residuals", "m"), ("weights", "1"), ("gap_age", "s"), ("swap_with", "1"))
+        ),
         FieldSpec(name="marker_rms", shape=(1,), unit="m"),
         FieldSpec(name="joint_centres", shape=(len(centres), 3), unit="m", labels=centres),
         FieldSpec(name="segment_positions", shape=(n_body, 3), unit="m", labels=packed.body_names),
@@ -104,4 +105,4 @@ def centre_names(body_names: tuple[str, ...]) -> tuple[str, ...]:
 def stick(body_names: tuple[str, ...]) -> list[list[str]]:
     """Pairs of points that a stick figure joins."""
     names = centre_names(body_names)
-    return [list(pair) for pair in zip(names[:-1], names[1:], strict=True)]
+    return [list(pair) for pair in itertools.pairwise(names)]

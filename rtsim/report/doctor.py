@@ -22,7 +22,7 @@ from streams.publisher import Publisher
 from streams.security import Security
 from streams.subscriber import Subscriber
 
-NEEDED = ("numba", "numpy", "scipy", "pyzmq", "msgpack", "msgspec", "mcap", "ezc3d", "rich", "click")
+NEEDED = ("numba", "numpy", "pyzmq", "msgspec", "mcap", "ezc3d", "rich", "click")
 OPTIONAL = (("pyqtgraph", "pyqtgraph"), ("PySide6", "PySide6-Essentials"))
 SILENCE_REMEDY = "start the sender, check host and port, and check that a firewall lets them through"
 
@@ -45,7 +45,9 @@ def examine_installation() -> list[Finding]:
 def python_version() -> Finding:
     good = (3, 11) <= sys.version_info[:2] <= (3, 13)
     text = f"Python {platform.python_version()} on {platform.system()}"
-    return Finding(good, text if good else f"{text}: rtsim needs 3.11 to 3.13; make the environment with one of them")
+    return Finding(
+        good, text if good else f"{text}: rtsim needs 3.11 to 3.13; make the environment with one of them"
+    )
 
 
 def package(name: str) -> Finding:
@@ -74,8 +76,8 @@ def kernel_cache() -> Finding:
     except OSError as error:
         return Finding(
             False,
-            f"the kernel cache {folder} cannot be written ({error.strerror}): every start compiles for a minute; "
-            "set NUMBA_CACHE_DIR to a folder of yours",
+            f"the kernel cache {folder} cannot be written ({error.strerror}): every start compiles "
+            "for a minute; set NUMBA_CACHE_DIR to a folder of yours",
         )
     n_kernel = len(list(folder.rglob("*.nbi")))
     state = f"{n_kernel} kernels compiled" if n_kernel else "nothing compiled yet: run `rtsim warmup` once"
@@ -97,7 +99,9 @@ def loopback() -> Finding:
     except StreamError as error:
         return Finding(False, f"no stream on loopback: {error}")
     good = n_frame == 10
-    return Finding(good, f"{n_frame} of 10 frames arrived over loopback" + ("" if good else "; check the firewall"))
+    return Finding(
+        good, f"{n_frame} of 10 frames arrived over loopback" + ("" if good else "; check the firewall")
+    )
 
 
 def monitor_library(module: str, name: str) -> Finding:
@@ -105,12 +109,16 @@ def monitor_library(module: str, name: str) -> Finding:
         importlib.import_module("PySide6.QtWidgets" if module == "PySide6" else module)
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError)
-        remedy = "pip install 'rtsim[monitor]'" if missing else "install the system packages named in the README"
+        remedy = (
+            "pip install 'rtsim[monitor]'" if missing else "install the system packages named in the README"
+        )
         return Finding(True, f"{name} cannot be used ({error}); only the monitor window needs it: {remedy}")
     return Finding(True, f"{name} {version(name)} (monitor window)")
 
 
-def examine_stream(address: str, subject: str | None, seconds: float, security: Security | None) -> list[Finding]:
+def examine_stream(
+    address: str, subject: str | None, seconds: float, security: Security | None
+) -> list[Finding]:
     """Listen to a marker or result stream and judge what arrives."""
     for stream in ("markers", "result"):
         with Subscriber(address, (stream,), backlog=1024, security=security) as subscriber:
@@ -152,7 +160,10 @@ def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Find
     findings = [Finding(True, f"{len(stamps)} frames, {rate:.1f} Hz, gaps up to {gaps.max():.1f} ms")]
     if session.rate > 0.0 and not 0.8 < rate / session.rate < 1.25:
         findings.append(
-            Finding(False, f"the descriptor says {session.rate:g} Hz, frames arrive at {rate:.1f} Hz; correct the descriptor")
+            Finding(
+                False,
+                f"the descriptor says {session.rate:g} Hz, frames come at {rate:.1f} Hz; correct one",
+            )
         )
     return findings
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from streams.messages import Status, Telemetry
 from streams.ring import Frame
@@ -88,12 +90,11 @@ class Tally:
         }
 
 
-def doubtful_markers(names: tuple[str, ...] | object, data: dict) -> list[str]:
+def doubtful_markers(names: Sequence[str], data: Mapping[str, NDArray[np.float64]]) -> list[str]:
     """A few words on every marker that is not simply there."""
     weights, ages, partners = (data.get(f"marker_{k}") for k in ("weights", "gap_age", "swap_with"))
     if weights is None or ages is None or partners is None:
         return []
-    names = tuple(names)  # type: ignore[arg-type]
     words = []
     for name, weight, age, partner in zip(names, weights, ages, partners, strict=True):
         if partner >= 0:
