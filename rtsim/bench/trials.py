@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,9 +25,11 @@ class TrialResult(NamedTuple):
     fault: str
 
 
-def run(folder: Path, methods: tuple[str, ...] = METHODS) -> tuple[list[Figure], str]:
-    """Figures and a Markdown table of all trials under `folder`."""
-    results = [live(path, folder, method) for path in trials(folder) for method in methods]
+def run(
+    folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*"
+) -> tuple[list[Figure], str]:
+    """Figures and a Markdown table of the trials under `folder` whose path matches the pattern `only`."""
+    results = [live(path, folder, method) for path in trials(folder, only) for method in methods]
     figures = []
     for r in results:
         if not r.fault:
@@ -38,9 +41,10 @@ def run(folder: Path, methods: tuple[str, ...] = METHODS) -> tuple[list[Figure],
     return figures, table(results, methods)
 
 
-def trials(folder: Path) -> list[Path]:
-    """Marker files below a folder."""
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+def trials(folder: Path, only: str) -> list[Path]:
+    """Marker files below a folder that match a pattern."""
+    files = (path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES)
+    return sorted(path for path in files if fnmatch(path.relative_to(folder).as_posix(), only))
 
 
 def static_of(path: Path) -> Path | None:

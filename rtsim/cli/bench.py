@@ -56,11 +56,12 @@ def startup(as_json: bool) -> None:
 @click.option(
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
 )
-def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Path | None) -> None:
+@click.option("--only", default="*", show_default=True, help="Pattern of the trials' paths below FOLDER.")
+def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Path | None, only: str) -> None:
     """Every trial under FOLDER through `rtsim live` at its recorded rate: RMS, flagged and lost frames."""
     from rtsim.bench import figures, trials
 
-    measured, table = trials.run(folder, methods or trials.METHODS)
+    measured, table = trials.run(folder, methods or trials.METHODS, only)
     if table_path:
         table_path.write_text(table + "\n", encoding="utf-8")
     click.echo(figures.report("trials", measured, as_json) if as_json else table)

@@ -73,7 +73,7 @@ def segment_parameters(Q: Array) -> Segment:
 
 def known_frames(x: Array) -> NDArray[np.bool_]:
     """(n_frame,) - frames of x : (n_frame, ., .) without NaN."""
-    return np.asarray(np.isfinite(x).all(axis=(1, 2)))
+    return np.all(np.isfinite(x), axis=(1, 2))
 
 
 def local_points(Q: Array, segment: Segment, points: Array) -> Array:
@@ -88,7 +88,7 @@ def local_points(Q: Array, segment: Segment, points: Array) -> Array:
     known = known_frames(bases)
     n = np.full(gap.shape, np.nan)
     n[known] = np.einsum("fij,fpj->fpi", np.linalg.inv(bases[known]), gap[known])
-    seen = np.isfinite(n).all(axis=2)
+    seen = np.all(np.isfinite(n), axis=2)
     total = np.where(seen[:, :, None], n, 0.0).sum(axis=0)
     with np.errstate(invalid="ignore"):
         mean = total / seen.sum(axis=0)[:, None]
