@@ -25,9 +25,7 @@ class TrialResult(NamedTuple):
     fault: str
 
 
-def run(
-    folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*"
-) -> tuple[list[Figure], str]:
+def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tuple[list[Figure], str]:
     """Figures and a Markdown table of the trials under `folder` whose path matches the pattern `only`."""
     results = [live(path, folder, method) for path in trials(folder, only) for method in methods]
     figures = []

@@ -19,17 +19,24 @@ from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.markers_of import markers_of
 from rtsim.models.subject import Subject
 
+MOVES = np.radians(20.0)
+"""Range of knee flexion from which a trial is a movement."""
+
 
 def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: Run) -> Subject:
-    """The subject with ligament_mean_mm from a trial; unchanged where fewer than half the frames solve."""
+    """The subject with ligament_mean_mm from a movement.
+
+    Unchanged where the knee hardly moves (a static trial), or where fewer than half the frames solve.
+    """
     trial = read_markers(trial_path)
     estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
     measured = markers_of(trial, subject)
-    lengths = []
+    lengths, flexion = [], []
     for frame, dt in zip(measured, np.diff(trial.times, prepend=trial.times[0]), strict=True):
         if estimator.estimate(np.ascontiguousarray(frame), float(dt)).converged:
             lengths.append(experimental_lengths(estimator))
-    if len(lengths) < 0.5 * len(measured):
+            flexion.append(float(estimator.outputs.angles[estimator.flexion_joint, 0]))
+    if len(lengths) < 0.5 * len(measured) or np.ptp(flexion) < MOVES:
         return subject
     names = estimator.packed.element_names
     mean = np.mean(lengths, axis=0)
