@@ -79,7 +79,7 @@ class Intake:
         self._ring.begin(session, layout)
         self.ended = False
         if former is not None:
-            self.events.say(f"A new session {session.session} began; the sender was restarted.")
+            self.events.say(f"A new session {session.session} began.")
 
     def _frame(self, message: AnyFrame, t_arrived: int) -> None:
         course = self._course

@@ -58,7 +58,7 @@ def measure(rate: float, seconds: float, method: str) -> tuple[np.ndarray, int, 
         stack.callback(estimator.close)
         ready = estimator.wait_ready(READY_S)
         say(f"latency: {rate:g} Hz for {seconds:g} s")
-        with Subscriber(ready["results"], ("result", "telemetry"), backlog=4096) as results:
+        with Subscriber(ready["results"], ("result", "telemetry"), backlog=512) as results:
             while not results.ended:
                 frame = results.wait(0.2)
                 if frame is not None:

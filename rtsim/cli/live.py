@@ -122,7 +122,7 @@ def watch(run: Run, ready: dict, children: list[Child], console: Console) -> dic
 
     tally = Tally()
     estimator = children[0]
-    with Subscriber(ready["results"], ("result", "telemetry"), backlog=4096) as results:
+    with Subscriber(ready["results"], ("result", "telemetry"), backlog=512) as results:
         live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
         with live or contextlib.nullcontext():
             try:

@@ -17,11 +17,12 @@ class Anatomy:
     """Points and axes of a subject's segments, in metres."""
 
     def __init__(self, spec: ModelSpec, subject: Subject) -> None:
-        missing = [body.name for body in spec.bodies if body.name not in subject.segments]
-        if missing:
+        bodies = [body.name for body in spec.bodies]
+        if list(subject.segments) != bodies:  # markers are counted segment by segment
             raise ConfigError(
-                f"the subject has no segment {', '.join(missing)}",
+                f"the segments are {', '.join(subject.segments)}",
                 where=f"subject {subject.name}",
+                allowed=f"those of the model in its order: {', '.join(bodies)}",
                 remedy="calibrate again with this model",
             )
         self.segments: dict[str, Segment] = {n: s.segment() for n, s in subject.segments.items()}

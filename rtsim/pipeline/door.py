@@ -8,6 +8,7 @@ before, by the subscriber.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,8 @@ class Door:
         self._told: dict[str, int] = {}
         self._n_frame = 0
         field = next((f for f in session.fields if f.name == "positions"), None)
-        labels = tuple(field.labels) if field else ()
+        shaped = field is not None and len(field.shape) == 2 and field.shape[1] == 3
+        labels = tuple(field.labels) if field is not None and shaped else ()
         self._scale = METRES.get(field.unit if field else "m", 0.0)
         self._z_up = str(session.meta.get("up", "Y")).upper() == "Z"
         index = find_markers(self.names, labels)
@@ -50,14 +52,20 @@ class Door:
         self._n_first, self._n_last = groups[0], groups[-1]
         example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, 0, 0, self._out)
         self._take_in = bind(take_in, example)
-        self._name_faults(index, labels, field.unit if field else "")
+        if not shaped:
+            self.sentences.append("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
+        self._name_faults(index, labels, field.unit if field else "m")
 
-    def admit(self, positions: Array) -> tuple[Array, bool]:
+    def admit(self, data: Mapping[str, Array]) -> tuple[Array, bool]:
         """Markers of the model (n_marker, 3) [m], and whether they can be a person.
 
-        positions : (n, 3) in the session's unit and axes. The array returned is overwritten by the next call.
+        data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
+        usable. The array returned is overwritten by the next call.
         """
         self._n_frame += 1
+        if not self.usable:  # the kernel trusts the shape
+            return self._out, False
+        positions = data["positions"]
         length, rise, sideways = self._take_in(
             positions,
             self._source,
@@ -68,7 +76,7 @@ class Door:
             self._n_last,
             self._out,
         )
-        return self._out, self.usable and self._check_size(length, rise, sideways)
+        return self._out, self._check_size(length, rise, sideways)
 
     def mirror(self, z: Array) -> None:
         """Turn coordinates across the body back to the measured side, in place."""

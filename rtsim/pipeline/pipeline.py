@@ -47,7 +47,7 @@ class Pipeline:
         """Estimate one frame; never raises for bad data, the status says what is wrong with it."""
         dt = frame.time - self._time
         self._time = frame.time
-        measured, plausible = self.door.admit(frame.data["positions"])
+        measured, plausible = self.door.admit(frame.data)
         solution = self.estimator.estimate(measured, dt if dt > 0.0 else 0.0) if plausible else NO_SOLUTION
         t_solved = now_ns()
         data = self.fields.fill(self.estimator, measured, self.door)

@@ -1,0 +1,192 @@
+"""A made-up leg on the shipped model, and markers of states that satisfy its constraints exactly."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from kernels.kkt import CONVERGED, Options, Work, new_work, solve
+from kernels.markers import model_markers
+from kernels.tree import pose
+from rtsim.config.load import load_toml
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import MarkerCheck
+from rtsim.methods.multibody import MultibodyEstimator, Solution
+from rtsim.models.packing import Packed, pack
+from rtsim.models.subject import Subject, SubjectSegment
+
+Array = NDArray[np.floating]
+
+DT = 0.01
+N_FRAME = 30
+METHODS = ("zero", "minimised", "prescribed", "hinge", "ball", "free")
+SEGMENTS = ("pelvis", "thigh", "shank", "foot")
+# Marker health is learnt in 8 frames instead of 25, so that short trials do.
+QUICK = MarkerCheck(n_learn=8)
+
+SUBJECT = Subject(
+    name="made up",
+    source="invented for the tests: oblique axes in every segment, four or five scattered markers each",
+    segments={
+        "pelvis": SubjectSegment(
+            118.0, 90.0, 90.0, 140.0,
+            {"P1": (150.0, 5.0, 118.0), "P2": (158.0, -4.0, -121.0), "P3": (4.0, 6.0, 48.0), "P4": (-6.0, 0.0, -52.0)},
+            {"hip_centre": (94.0, -73.0, 84.0)},
+        ),
+        "thigh": SubjectSegment(
+            415.0, 91.5, 90.0, 90.0,
+            {
+                "T1": (-12.0, -35.0, 82.0), "T2": (61.0, -180.0, 28.0), "T3": (-18.0, -262.0, 64.0),
+                "T4": (3.0, -412.0, 52.0), "T5": (-4.0, -418.0, -49.0),
+            },
+        ),
+        "shank": SubjectSegment(
+            409.0, 97.0, 82.0, 90.0,
+            {
+                "S1": (-8.0, -40.0, 50.0), "S2": (40.0, -57.0, -16.0), "S3": (35.0, -190.0, 6.0),
+                "S4": (8.0, -415.0, 40.0), "S5": (-7.0, -404.0, -37.0),
+            },
+        ),
+        "foot": SubjectSegment(
+            134.0, 77.0, 107.0, 154.0,
+            {"F1": (-58.0, -54.0, 2.0), "F2": (133.0, -50.0, -39.0), "F3": (108.0, -60.0, 40.0), "F4": (60.0, -10.0, 5.0)},
+        ),
+    },
+)  # fmt: skip
+NAMES = SUBJECT.marker_names
+
+
+@cache
+def lower_limb() -> ModelSpec:
+    """Return the shipped model."""
+    return load_toml(find_config("lower_limb", "models"), ModelSpec)
+
+
+@cache
+def packed(method: str) -> Packed:
+    """Return the made-up leg packed for a method; not to be written to."""
+    return pack(lower_limb(), SUBJECT, method)
+
+
+def work_of(leg: Packed) -> Work:
+    """Return working space for a packed leg."""
+    n_path = leg.elements.path.shape[1]
+    return new_work(
+        len(leg.body_names),
+        len(leg.q_neutral),
+        leg.n_v,
+        len(leg.marker_names),
+        len(leg.element_names),
+        n_path,
+    )
+
+
+def rough_coordinates(phase: float) -> Array:
+    """Return coordinates (26,) near a leg in swing at a phase [rad]: knee flexion about 10-60 degrees."""
+    swing = np.cos(phase)
+    pelvis = Rotation.from_euler("YXZ", [6.0 * swing, 3.0, 8.0], degrees=True)
+    hip = Rotation.from_euler("ZXY", [20.0 + 15.0 * np.sin(phase), -4.0, 5.0 * swing], degrees=True)
+    knee = Rotation.from_euler("ZXY", [-35.0 + 25.0 * swing, 1.0, 3.0], degrees=True)
+    ankle = Rotation.from_euler("ZXY", [5.0 - 8.0 * swing, 2.0, 0.0], degrees=True)
+    turns = [np.roll(turn.as_quat(), 1) for turn in (pelvis, hip, knee, ankle)]
+    return np.concatenate([[0.12 * phase, 0.95, 0.1], turns[0], turns[1], np.zeros(3), turns[2], turns[3]])
+
+
+def markers_at(leg: Packed, q: Array) -> Array:
+    """Return the model markers (n_marker, 3) m at coordinates q."""
+    work = work_of(leg)
+    pose(leg.tree, q, work.pose)
+    model_markers(leg.markers, work.pose, work.marker.model)
+    return work.marker.model
+
+
+class Trial(NamedTuple):
+    """A stretch of swing at 1/DT Hz: coordinates (n_frame, n_q), their exact markers (n_frame, n_marker, 3) m."""
+
+    q: Array
+    markers: Array
+
+
+@cache
+def exact_trial(n_frame: int = N_FRAME) -> Trial:
+    """Return states that satisfy every constraint of `zero`, each solved once from markers off by millimetres."""
+    leg = packed("zero")
+    work, hold = work_of(leg), np.zeros(leg.n_v)
+    off = np.random.default_rng(40).normal(0.0, 0.004, (len(NAMES), 3))
+    states, markers = [], []
+    for frame in range(n_frame):
+        q, multiplier = rough_coordinates(1.0 + 0.06 * frame), np.zeros(len(leg.element_names))
+        measured = markers_at(leg, q) + off
+        status, *_ = solve(
+            leg.tree, leg.markers, leg.elements, leg.roles, measured, np.ones(len(NAMES)), hold, q.copy(),
+            Options(1e-11, 60, 0.5), work, q, multiplier,
+        )  # fmt: skip
+        assert status == CONVERGED
+        states.append(q)
+        markers.append(markers_at(leg, q))
+    return Trial(np.array(states), np.array(markers))
+
+
+@cache
+def soft_tissue_trial(n_frame: int = N_FRAME) -> Array:
+    """Return the exact markers, each moved by a few millimetres that change slowly, (n_frame, n_marker, 3) m."""
+    exact = exact_trial(n_frame).markers
+    shift = np.random.default_rng(41).normal(0.0, 0.003, (2, *exact.shape[1:]))
+    phase = 0.06 * np.arange(n_frame)[:, np.newaxis, np.newaxis]
+    return exact + shift[0] * np.cos(phase) + shift[1] * np.sin(phase)
+
+
+class Frame(NamedTuple):
+    """What an estimator said about one frame."""
+
+    solution: Solution
+    angles: Array  # (n_joint, 3) degrees
+    q: Array
+    markers: Array
+    residuals: Array
+    weight: Array
+    swap_with: NDArray[np.int64]
+
+
+def estimator(method: str, methods: tuple[str, ...] = (), check: MarkerCheck = QUICK) -> MultibodyEstimator:
+    """Return an estimator of the made-up leg."""
+    return MultibodyEstimator(lower_limb(), SUBJECT, method, methods, check=check)
+
+
+def follow_frame(running: MultibodyEstimator, measured: Array, dt: float = DT) -> Frame:
+    """Estimate one frame and keep a copy of what it said."""
+    solution = running.estimate(np.ascontiguousarray(measured), dt)
+    out, health = running.outputs, running.health
+    return Frame(
+        solution,
+        np.degrees(out.angles),
+        running.q.copy(),
+        out.markers.copy(),
+        out.residuals.copy(),
+        health.weight.copy(),
+        health.swap_with.copy(),
+    )
+
+
+def follow(running: MultibodyEstimator, measured: Array) -> list[Frame]:
+    """Estimate frames DT apart; the first has no time before it."""
+    return [follow_frame(running, frame, DT if k else 0.0) for k, frame in enumerate(measured)]
+
+
+@cache
+def uninterrupted(method: str) -> tuple[Frame, ...]:
+    """Return the frames of the whole soft-tissue trial, without any fault."""
+    return tuple(follow(estimator(method), soft_tissue_trial()))
+
+
+def indices(*names: str) -> list[int]:
+    """Return the rows of markers by name, or by a segment's name."""
+    chosen: list[str] = []
+    for name in names:
+        chosen += list(SUBJECT.segments[name].markers_mm) if name in SUBJECT.segments else [name]
+    return [NAMES.index(name) for name in chosen]

@@ -1,0 +1,95 @@
+"""Random constrained problems with a known feasible state, and calls of the solver on them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels import kkt as kernel
+from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Roles
+from kernels.kkt import Options, Work, new_work
+from kernels.tree import BALL, FREE, HINGE, SLIDER
+from tests.naive import constraints, kkt, markers, random_models
+from tests.naive.kkt import Problem
+from tests.naive.tree import state
+
+Array = NDArray[np.floating]
+
+KINDS = (FREE, BALL, FREE, HINGE, SLIDER)
+PARENTS = (-1, 0, 1, 0, 3)
+ELEMENTS = (DISTANCE, SPHERE_ON_PLANE, DISTANCE, SPHERE_ON_PLANE, DISTANCE, DISTANCE)
+BODIES = ((1, 2), (2, 1), (2, 4), (4, 1), (-1, 2), (3, 1))
+MODES = (HARD, HARD, SOFT, SOFT, HARD, OFF)
+
+
+class Found(NamedTuple):
+    """What the solver said, and the state it left."""
+
+    status: int
+    iterations: int
+    residual: float
+    cost: float
+    q: Array
+    multiplier: Array
+
+
+def random_problem(seed: int, noise: float = 0.02) -> tuple[Problem, Array]:
+    """Return a problem and a state of no cost but for the markers' noise [m]: two branches tied together."""
+    rng = np.random.default_rng([seed, 50])
+    tree = random_models.tree_of(rng, KINDS, PARENTS)
+    q = random_models.random_coordinates(rng, tree)
+    elements = random_models.elements_between(rng, tree, ELEMENTS, BODIES)
+    at = state(tree, q)
+    target = np.array([constraints.value(at, elements, e, 0.0) for e in range(len(ELEMENTS))])
+    target[elements.kind == DISTANCE] = np.sqrt(target[elements.kind == DISTANCE])
+    roles = Roles(np.array(MODES, np.int64), np.where(np.array(MODES) == SOFT, 5.0, 0.0), target)
+    placed = random_models.random_markers(rng, tree)._replace(
+        body=np.repeat(np.arange(5), 4).astype(np.int64)
+    )
+    placed = placed._replace(position=rng.uniform(-0.3, 0.3, (20, 3)))
+    measured = markers.model_markers(tree, placed, q) + rng.normal(0.0, noise, (20, 3))
+    n_v = len(tree.dof_body)
+    weight = rng.uniform(0.5, 2.0, 20)
+    return Problem(tree, placed, elements, roles, measured, weight, np.zeros(n_v), q.copy()), q
+
+
+def work_for(problem: Problem) -> Work:
+    """Return working space of the right size."""
+    tree = problem.tree
+    return new_work(
+        len(tree.parent),
+        len(problem.q_hold),
+        len(tree.dof_body),
+        len(problem.weight),
+        len(problem.elements.kind),
+        problem.elements.path.shape[1],
+    )
+
+
+def solved(problem: Problem, q: Array, options: Options = Options(1e-12, 60, 0.5)) -> Found:  # noqa: B008
+    """Solve from q with zero multipliers; q itself is kept."""
+    q, multiplier = q.copy(), np.zeros(len(problem.elements.kind))
+    said = kernel.solve(*problem, options, work_for(problem), q, multiplier)
+    return Found(*said, q, multiplier)
+
+
+def kernel_step(
+    problem: Problem, q: Array, multiplier: Array, second_order: float
+) -> tuple[bool, Array, Array]:
+    """Return whether the matrix was definite, the step (n_v,) and the new multipliers (n_hard,)."""
+    work, roles = work_for(problem), problem.roles
+    kernel.objective(*problem, q, work)
+    n_hard, _ = kernel.optimality(problem.tree, problem.elements, roles, problem.hold, multiplier, work)
+    definite = kernel.build_hessian(
+        problem.tree, problem.elements, roles, problem.hold, multiplier, n_hard, second_order, work
+    )
+    kernel.newton_step(n_hard, work)
+    return definite, work.delta, work.mu[:n_hard]
+
+
+def twin_residual(problem: Problem, found: Found) -> float:
+    """Return the optimality residual by the twin."""
+    at = kkt.terms(problem, found.q)
+    return kkt.optimality(at, found.multiplier[: len(at.phi)])

@@ -1,0 +1,86 @@
+"""The walker's frames and one estimator with all methods, started anew for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels._jit import allow_compilation
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.files.trial import MarkerTrial
+from rtsim.live.sources import load_model
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.subject import Subject, load_subject
+from rtsim.models.walker import walk
+from rtsim.pipeline.pipeline import Pipeline
+from streams.codec import FieldLayout
+from streams.messages import Session, marker_session
+from streams.ring import Frame
+
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="session")
+def spec() -> ModelSpec:
+    return load_model("lower_limb")
+
+
+@pytest.fixture(scope="session")
+def subject() -> Subject:
+    return load_subject(find_config("walker", "subjects"))
+
+
+@pytest.fixture(scope="session")
+def trial(spec: ModelSpec, subject: Subject) -> MarkerTrial:
+    """One second of walking at 100 Hz."""
+    return walk(spec, subject, 1.0)
+
+
+@pytest.fixture(scope="session")
+def one_estimator(spec: ModelSpec, subject: Subject) -> MultibodyEstimator:
+    allow_compilation()  # another test may have forbidden it
+    return MultibodyEstimator(spec, subject, "minimised", tuple(spec.methods))
+
+
+@pytest.fixture
+def estimator(one_estimator: MultibodyEstimator) -> MultibodyEstimator:
+    """By the method minimised; knows nothing yet."""
+    one_estimator.switch("minimised")
+    one_estimator.set_downweighting(True)
+    one_estimator.restart()
+    return one_estimator
+
+
+@pytest.fixture
+def session(trial: MarkerTrial) -> Session:
+    """A marker session in metres, Y up, with the subject's markers in their order."""
+    return marker_session(trial.names, rate=trial.rate, t_start=0)
+
+
+@pytest.fixture
+def make_frame() -> Callable[..., Frame]:
+    """A frame as the subscriber hands it over."""
+
+    def make(session: Session, positions: Array, index: int = 0) -> Frame:
+        frame = Frame(session, FieldLayout(session))
+        frame.seq, frame.time = index, index / 100.0
+        for array in frame.data.values():
+            array[...] = positions
+        return frame
+
+    return make
+
+
+@pytest.fixture
+def make_pipeline(estimator: MultibodyEstimator, subject: Subject, session: Session) -> Callable[..., Pipeline]:
+    """A pipeline for a session; the estimator starts anew."""
+
+    def make(of: Session | None = None, person: Subject | None = None) -> Pipeline:
+        estimator.restart()
+        return Pipeline(estimator, person or subject, of or session, {"model": "lower_limb"}, 0)
+
+    return make
