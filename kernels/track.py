@@ -169,9 +169,9 @@ def restart(model, roles, measured, weight, options, track, work, fit, status, i
     total = iterations
     for start in range(2):
         n_fitted = initial_pose(tree, markers, measured, weight, track.q_before, work.pose, fit, track.q_try)
-        if n_fitted == 0:
-            break
         if start == 1:
+            if n_fitted == 0:
+                break  # no body could be fitted: the first start was the neutral one already
             for b in range(tree.parent.shape[0]):
                 if tree.kind[b] == FREE and tree.parent[b] >= 0:
                     k = tree.q_start[b]

@@ -217,16 +217,6 @@ class FieldLayout:
             packed[name] = array.tobytes()
         return packed
 
-    def pack_flat(self, flat: FloatArray) -> dict[str, bytes]:
-        """The same for fields that are `views` of one array of `n_value` numbers: one copy, no checks."""
-        blob = flat.astype(WIRE_FLOAT, copy=False).tobytes()
-        packed = {}
-        start = 0
-        for name, n_byte in self._sizes:
-            packed[name] = blob[start : start + n_byte]
-            start += n_byte
-        return packed
-
     def unpack_into(self, data: Mapping[str, bytes], out: Mapping[str, FloatArray]) -> str | None:
         """Write a frame's bytes into the arrays `out`; a frame that does not fit leaves `out` untouched.
 

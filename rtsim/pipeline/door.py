@@ -35,7 +35,7 @@ class Door:
         self.names = subject.marker_names
         self.counters: Counter[str] = Counter(millimetres_as_metres=0, wrong_up_axis=0, missing_markers=0)
         self.sentences: list[str] = []
-        self._mirror = subject.side == "left"
+        self.mirrors = subject.side == "left"
         self._told: dict[str, int] = {}
         self._n_frame = 0
         field = next((f for f in session.fields if f.name == "positions"), None)
@@ -46,11 +46,11 @@ class Door:
         index = find_markers(self.names, labels)
         self.usable = bool(index)
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
-        self._out: Array = np.full((len(self.names), 3), np.nan)
+        self.measured: Array = np.full((len(self.names), 3), np.nan)
         self._size = body_size(subject)
         groups = [len(segment.markers_mm) for segment in subject.segments.values()]
         self._n_first, self._n_last = groups[0], groups[-1]
-        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, 0, 0, self._out)
+        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, 0, 0, self.measured)
         self._take_in = bind(take_in, example)
         if not shaped:
             self.sentences.append("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
@@ -64,30 +64,27 @@ class Door:
         """
         self._n_frame += 1
         if not self.usable:  # the kernel trusts the shape
-            return self._out, False
+            return self.measured, False
         positions = data["positions"]
         length, rise, sideways = self._take_in(
             positions,
             self._source,
             self._scale,
             int(self._z_up),
-            int(self._mirror),
+            int(self.mirrors),
             self._n_first,
             self._n_last,
-            self._out,
+            self.measured,
         )
-        return self._out, self._check_size(length, rise, sideways)
+        return self.measured, self._check_size(length, rise, sideways)
 
-    def mirror(self, z: Array) -> None:
-        """Turn coordinates across the body back to the measured side, in place."""
-        if self._mirror:
-            z *= -1.0
-
-    def mirror_rotations(self, rotations: Array) -> None:
-        """The same for rotation matrices (n, 3, 3), in place."""
-        if self._mirror:
-            rotations[:, 2, :2] *= -1.0
-            rotations[:, :2, 2] *= -1.0
+    def mirror(self, x: Array) -> None:
+        """Turn points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
+        if x.ndim == 2:
+            x[:, 2] *= -1.0
+        else:
+            x[:, 2, :2] *= -1.0
+            x[:, :2, 2] *= -1.0
 
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
         """Whether the line from foot to pelvis can be a person's; NaN (not visible) says nothing."""

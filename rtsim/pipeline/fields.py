@@ -16,9 +16,17 @@ Array = NDArray[np.float64]
 
 
 class ResultFields:
-    """Collects what a frame publishes, in arrays that are allocated once."""
+    """Collects what a frame publishes: mostly the estimator's own output arrays, without a copy between.
 
-    def __init__(self, estimator: MultibodyEstimator, meta: dict, rate: float, t_start: int) -> None:
+    Attributes
+    ----------
+    session : descriptor of the result stream
+    arrays : field -> its values in the last frame that was filled
+    """
+
+    def __init__(
+        self, estimator: MultibodyEstimator, door: Door, meta: dict, rate: float, t_start: int
+    ) -> None:
         self.session = Session(
             session=new_session_id(),
             stream="result",
@@ -28,35 +36,51 @@ class ResultFields:
             meta=meta,
         )
         self.layout = FieldLayout(self.session)
-        self._flat = np.full(self.layout.n_value, np.nan)
-        self.arrays = self.layout.views(self._flat)
-        packed = estimator.packed
-        self._signs = packed.angle_signs.ravel()
-        self._displaced = displaced_joint(packed.body_names, packed.joints.distal)
+        self._door = door
+        self._signs = estimator.packed.angle_signs.ravel()
+        self._angles = np.zeros(self._signs.shape)
+        self._swaps = np.zeros(estimator.health.swap_with.shape)
+        self.arrays = self._sources(estimator, door)
+        self._across = {name: self.arrays[name] for name in ACROSS} if door.mirrors else {}
+        self.arrays.update({name: array.copy() for name, array in self._across.items()})
 
-    def fill(self, estimator: MultibodyEstimator, measured: Array, door: Door) -> dict[str, bytes]:
+    def fill(self, estimator: MultibodyEstimator) -> dict[str, bytes]:
         """Bytes of every field of the last frame."""
-        a, out, health = self.arrays, estimator.outputs, estimator.health
-        np.multiply(out.angles.reshape(-1), self._signs, out=a["joint_angles"])
-        if self._displaced >= 0:
-            a["knee_displacements"][:] = out.displacements[self._displaced]
-        a["ligament_lengthening"][:] = out.lengthening
-        a["contact_points"][:] = out.contact_points
-        a["markers_measured"][:] = measured
-        a["markers_model"][:] = out.markers
-        a["marker_residuals"][:] = out.residuals
-        a["marker_weights"][:] = health.weight
-        a["marker_gap_age"][:] = health.gap_age
-        a["marker_swap_with"][:] = health.swap_with
-        a["marker_rms"][:] = out.rms
-        a["joint_centres"][:] = out.points
+        np.multiply(estimator.outputs.angles.reshape(-1), self._signs, out=self._angles)
+        self._swaps[:] = estimator.health.swap_with
+        for name, array in self._across.items():
+            self.arrays[name][:] = array
+            self._door.mirror(self.arrays[name])
+        return {name: array.tobytes() for name, array in self.arrays.items()}
+
+    def _sources(self, estimator: MultibodyEstimator, door: Door) -> dict[str, Array]:
+        """Field -> the array that holds it after every frame, in the order of the descriptor."""
+        packed, out, health = estimator.packed, estimator.outputs, estimator.health
         position, rotation = estimator.pose
-        a["segment_positions"][:] = position
-        a["segment_rotations"][:] = rotation
-        for name in ("markers_measured", "markers_model", "joint_centres", "segment_positions"):
-            door.mirror(a[name][:, 2])
-        door.mirror_rotations(a["segment_rotations"])
-        return self.layout.pack_flat(self._flat)
+        joint = displaced_joint(packed.body_names, packed.joints.distal)
+        sources = {
+            "joint_angles": self._angles,
+            "knee_displacements": out.displacements[joint] if joint >= 0 else np.full(3, np.nan),
+            "ligament_lengthening": out.lengthening,
+            "contact_points": out.contact_points,
+            "markers_measured": door.measured,
+            "markers_model": out.markers,
+            "marker_residuals": out.residuals,
+            "marker_weights": health.weight,
+            "marker_gap_age": health.gap_age,
+            "marker_swap_with": self._swaps,
+            "marker_rms": out.rms,
+            "joint_centres": out.points,
+            "segment_positions": position,
+            "segment_rotations": rotation,
+        }
+        for name, array in sources.items():
+            assert array.shape == tuple(self.layout.specs[name].shape), name
+        return sources
+
+
+ACROSS = ("markers_measured", "markers_model", "joint_centres", "segment_positions", "segment_rotations")
+"""Fields in ground axes, which a left leg's mirroring touches."""
 
 
 def displaced_joint(body_names: tuple[str, ...], distal: NDArray[np.int64]) -> int:

@@ -39,7 +39,7 @@ class Pipeline:
             "subject": subject.name,
             "side": subject.side,
         }
-        self.fields = ResultFields(estimator, described, session.rate, t_start)
+        self.fields = ResultFields(estimator, self.door, described, session.rate, t_start)
         self.session = session.session
         self._time = float("nan")
 
@@ -50,7 +50,7 @@ class Pipeline:
         measured, plausible = self.door.admit(frame.data)
         solution = self.estimator.estimate(measured, dt if dt > 0.0 else 0.0) if plausible else NO_SOLUTION
         t_solved = now_ns()
-        data = self.fields.fill(self.estimator, measured, self.door)
+        data = self.fields.fill(self.estimator)
         return FrameResult(
             status_of(solution, plausible), solution.iterations, solution.residual, t_solved, data
         )

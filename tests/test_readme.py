@@ -1,0 +1,64 @@
+"""The README does what it says."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rtsim.live.children import Child
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def client_code() -> str:
+    found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+    assert found is not None
+    return found.group(1)
+
+
+def test_client_is_forty_lines() -> None:
+    """Protects the promise that a client is small and needs none of our packages."""
+    code = client_code()
+    assert len(code.splitlines()) <= 40
+    assert not re.search(r"import (rtsim|streams|kernels)|from (rtsim|streams|kernels)", code)
+
+
+@pytest.mark.process
+def test_client_talks_to_the_estimator(tmp_path: Path) -> None:
+    """Protects the README's client: it sends markers to a real estimator and prints its results."""
+    markers = f"tcp://127.0.0.1:{free_port()}"
+    arguments = ["--source", markers, "--subject", "walker"]
+    ports = ["--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]
+    estimator = Child("estimator", ["estimate", *arguments, *ports])
+    try:
+        results = estimator.wait_ready(300.0)["results"]
+        code = client_code().replace("tcp://127.0.0.1:5560", markers).replace("tcp://127.0.0.1:5561", results)
+        client = tmp_path / "client.py"
+        client.write_text(code, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, str(client)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert "knee_flexion" in done.stdout
+        assert len(done.stdout.splitlines()) > 50
+    finally:
+        estimator.close()
+
+
+def test_commands_are_in_the_readme() -> None:
+    """Protects the list of commands against a command that nobody is told of."""
+    from rtsim.cli.main import COMMANDS
+
+    text = README.read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"`{name}`" not in text] == []
