@@ -10,11 +10,11 @@ import numpy as np
 from kernels._jit import entry, njit
 from kernels.constraints import Elements, Roles, element_values
 from kernels.copying import copy
-from kernels.health import expect, find_swaps, learn, visibility, weigh_worst
+from kernels.health import expect, find_strays, find_swaps, is_seen, learn, visibility, weigh_worst
 from kernels.joint_angles import JointAxes, joint_angles
 from kernels.kkt import CONVERGED
 from kernels.markers import Markers, model_markers
-from kernels.track import follow, predict
+from kernels.track import conclude, follow, predict, remember, rewind
 from kernels.tree import Tree, point_in_ground, pose
 
 N_REWEIGH = 4
@@ -86,12 +86,16 @@ def estimate(
     """
     n_visible = visibility(measured, dt, health)
     n_swap = 0
-    if track.started[0] == 1:
+    followed = track.started[0] == 1
+    remember(track)
+    remember(first)
+    if track.trusted[0] == 1 and 0.0 < dt <= track_options.max_prediction:
         predict(model.tree, dt, track_options, track, track.q_try)
         pose(model.tree, track.q_try, work.pose)
         model_markers(model.markers, work.pose, work.marker.model)
         expect(model.markers, work.pose, work.marker.model, health)
         n_swap = find_swaps(measured, health_options, health)
+        find_strays(measured, dt, health_options, health)
     status, iterations, residual, n_open = solve_method(
         model, method, measured, dt, options, track_options, track, first, health.weight, work, fit, out
     )
@@ -99,11 +103,18 @@ def estimate(
         for _ in range(N_REWEIGH):
             if not weigh_worst(model.markers, work.pose, work.marker.model, measured, health_options, health):
                 break
+            if followed:
+                rewind(track)
+                rewind(first)
             status, more, residual, n_open = solve_method(
-                model, method, measured, 0.0, options, track_options, track, first, health.weight, work, fit,
+                model, method, measured, dt, options, track_options, track, first, health.weight, work, fit,
                 out,
             )  # fmt: skip
             iterations += more
+    solved = status == CONVERGED and n_open == 0
+    conclude(model.tree, dt, followed, solved, track)
+    if method.follows == 1:
+        conclude(model.tree, dt, followed, solved, first)
     report(model, method, measured, track, health, work, out)
     if status == CONVERGED:
         learn(model.markers, work.pose, work.marker.model, measured, dt, health_options, health)
@@ -161,7 +172,7 @@ def report(model, method, measured, track, health, work, out):
         for i in range(3):
             out.markers[m, i] = work.marker.model[m, i]
             square += (measured[m, i] - work.marker.model[m, i]) ** 2
-        if health.gap_age[m] > 0.0 or not math.isfinite(square):
+        if not is_seen(measured, m):
             out.residuals[m] = math.nan
         else:
             out.residuals[m] = math.sqrt(square)

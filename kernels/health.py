@@ -14,6 +14,12 @@ import numpy as np
 
 from kernels._jit import njit
 
+LEARN_STEP = 0.001
+"""Largest step towards a suspicious marker's place in one frame [m]."""
+MEDIAN_NEEDS = 5
+"""Visible markers from which their median says something."""
+MEDIAN_FACTOR = 3.0
+
 
 class Health(NamedTuple):
     """What is remembered of each marker."""
@@ -25,6 +31,7 @@ class Health(NamedTuple):
     n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in
     swap_with: np.ndarray  # (n_marker,) int64 - marker it may be swapped with, -1 = none
     expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground [m]
+    surprise: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
 
 
 class HealthOptions(NamedTuple):
@@ -37,6 +44,7 @@ class HealthOptions(NamedTuple):
     n_learn: int  # frames to learn a marker
     time_constant: float  # of mean and deviation [s]
     swap_distance: float  # closest two markers that are checked for a swap [m]
+    stray_speed: float  # unforeseen motion that is never suspicious [m/s]
 
 
 def new_health(n_marker: int) -> Health:
@@ -49,7 +57,14 @@ def new_health(n_marker: int) -> Health:
         np.zeros(n_marker, np.int64),
         np.full(n_marker, -1, np.int64),
         np.zeros((n_marker, 3)),
+        np.zeros(n_marker),
     )
+
+
+@njit
+def is_seen(measured, m):
+    """Whether marker m of a frame is there."""
+    return math.isfinite(measured[m, 0]) and math.isfinite(measured[m, 1]) and math.isfinite(measured[m, 2])
 
 
 @njit
@@ -57,9 +72,7 @@ def visibility(measured, dt, health):
     """Weights 1 or 0 of a new frame from NaN, gap ages advanced by dt [s]; returns how many are visible."""
     n_visible = 0
     for m in range(measured.shape[0]):
-        seen = (
-            math.isfinite(measured[m, 0]) and math.isfinite(measured[m, 1]) and math.isfinite(measured[m, 2])
-        )
+        seen = is_seen(measured, m)
         health.weight[m] = 1.0 if seen else 0.0
         health.swap_with[m] = -1
         health.gap_age[m] = 0.0 if seen else health.gap_age[m] + dt
@@ -111,6 +124,50 @@ def find_swaps(measured, options, health):
 
 
 @njit
+def find_strays(measured, dt, options, health):
+    """Markers far from where they are expected while most others are not: weight 0. Returns how many.
+
+    The limit grows with the frame's median surprise, so that a subject who jumps is not taken apart.
+    """
+    n_visible = 0
+    for m in range(measured.shape[0]):
+        if health.weight[m] > 0.0:
+            health.surprise[n_visible] = surprise_of(m, measured, health)
+            n_visible += 1
+    if n_visible < MEDIAN_NEEDS:
+        return 0
+    limit = options.floor + options.stray_speed * dt + MEDIAN_FACTOR * median(health.surprise, n_visible)
+    n_stray = 0
+    for m in range(measured.shape[0]):
+        if health.weight[m] > 0.0 and not surprise_of(m, measured, health) <= limit:
+            n_stray += 1
+            if options.downweight == 1:
+                health.weight[m] = 0.0
+    return n_stray
+
+
+@njit
+def surprise_of(m, measured, health):
+    """Distance of marker m from where it is expected [m]."""
+    total = 0.0
+    for i in range(3):
+        total += (measured[m, i] - health.expected[m, i]) ** 2
+    return math.sqrt(total)
+
+
+@njit
+def median(x, n):
+    """Lower median of x[:n], which is sorted in place (insertion: n is small)."""
+    for i in range(1, n):
+        value, k = x[i], i
+        while k > 0 and x[k - 1] > value:
+            x[k] = x[k - 1]
+            k -= 1
+        x[k] = value
+    return x[(n - 1) // 2]
+
+
+@njit
 def threshold(m, options, health):
     """Deviation [m] beyond which marker m is suspicious."""
     if health.n_seen[m] < options.n_learn:
@@ -151,20 +208,26 @@ def weigh_worst(markers, pose, model, measured, options, health):
 
 @njit
 def learn(markers, pose, model, measured, dt, options, health):
-    """Update mean residuals and deviations after a solved frame, ten times slower for suspicious markers."""
+    """Update mean residuals and deviations after a solved frame, far slower for suspicious markers."""
     for m in range(measured.shape[0]):
-        if health.gap_age[m] > 0.0 or health.swap_with[m] >= 0:
+        if not is_seen(measured, m) or health.swap_with[m] >= 0:
             continue
         d = deviation(m, markers, pose, model, measured, health)
-        health.n_seen[m] += 1
-        rate = max(1.0 / health.n_seen[m], min(1.0, dt / options.time_constant))
-        if health.weight[m] < 1.0:
-            rate *= 0.1
+        if not math.isfinite(d):
+            continue
+        suspicious = health.weight[m] < 1.0
+        rate = min(1.0, dt / options.time_constant)
+        if suspicious:
+            # a marker that was moved for good is believed in the end, a millimetre a frame at most
+            rate = min(0.1 * rate, LEARN_STEP / d)
+        else:
+            health.n_seen[m] += 1
+            rate = max(1.0 / health.n_seen[m], rate)
         b = markers.body[m]
         for i in range(3):
             r = 0.0
             for k in range(3):
                 r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
             health.mean[m, i] += rate * (r - health.mean[m, i])
-        if health.n_seen[m] > 1:
+        if health.n_seen[m] > 1 and not suspicious:
             health.deviation[m] += rate * (d - health.deviation[m])

@@ -18,6 +18,9 @@ from kernels._jit import njit
 from kernels.rotation import multiply
 from kernels.tree import point_in_ground
 
+SINGULAR = 1e-20
+"""cos^2 of the second angle below which the first and the third turn about one axis."""
+
 
 class JointAxes(NamedTuple):
     """Anatomical axes and reference points of n_joint joints."""
@@ -34,8 +37,8 @@ class JointAxes(NamedTuple):
 def joint_angles(joints, pose, work, angles_out, displacements_out):
     """angles_out : (n_joint, 3) [rad], displacements_out : (n_joint, 3) along e1, e2, e3 [m].
 
-    work : (3, 3, 3). At the singularity |R21| = 1 the first and third angle are one: the sum is kept
-    in the first.
+    work : (3, 3, 3). At the singularity |R21| = 1 the first and third angle turn about one axis: the first
+    takes it all.
     """
     P, D, E = work[0], work[1], work[2]
     for j in range(joints.proximal.shape[0]):
@@ -50,6 +53,11 @@ def joint_angles(joints, pose, work, angles_out, displacements_out):
         angles_out[j, 0] = math.atan2(-r01, r11)
         angles_out[j, 1] = math.asin(min(1.0, max(-1.0, r21)))
         angles_out[j, 2] = math.atan2(-r20, r22)
+        if r01 * r01 + r11 * r11 < SINGULAR:
+            r00 = P[0, 0] * D[0, 0] + P[1, 0] * D[1, 0] + P[2, 0] * D[2, 0]
+            r10 = P[0, 1] * D[0, 0] + P[1, 1] * D[1, 0] + P[2, 1] * D[2, 0]
+            angles_out[j, 0] = math.atan2(r10, r00)
+            angles_out[j, 2] = 0.0
         point_in_ground(pose, p, joints.point_proximal[j], E[0])
         point_in_ground(pose, d, joints.point_distal[j], E[1])
         for i in range(3):

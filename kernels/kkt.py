@@ -67,6 +67,7 @@ class Work(NamedTuple):
     hold_gap: np.ndarray  # (n,)
     q_trial: np.ndarray  # (n_q,)
     scale: np.ndarray  # (m,) - rho of each hard row
+    cost_start: np.ndarray  # (1,) - objective where the last solve began
 
 
 def new_work(n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int) -> Work:
@@ -88,6 +89,7 @@ def new_work(n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_p
         np.zeros(n),
         np.zeros(n_q),
         np.zeros(m),
+        np.zeros(1),
     )
 
 
@@ -104,6 +106,7 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
     for k in range(multiplier.shape[0]):
         warm = warm or multiplier[k] != 0.0
     cost = objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q, work)
+    work.cost_start[0] = cost
     n_hard, residual = optimality(tree, elements, roles, hold, multiplier, work)
     for iteration in range(options.max_iterations):
         if residual <= options.tolerance:

@@ -12,7 +12,7 @@ from kernels.constraints import HARD, element_rows, element_values
 from kernels.copying import copy
 from kernels.initial_pose import initial_pose
 from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, solve
-from kernels.markers import marker_hessian, marker_moments
+from kernels.markers import marker_hessian, marker_moments, model_markers
 from kernels.tree import FREE, difference, integrate, pose
 
 # Curvature of the marker cost per unit weight below which a dof counts as open: one marker on a lever of
@@ -32,6 +32,9 @@ class Track(NamedTuple):
     hold: np.ndarray  # (n_v,) - weights that hold open dofs
     started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
     doubt: np.ndarray  # (1,) int64 - frames until the solution is compared with new starts
+    trusted: np.ndarray  # (1,) int64 - 1 when the last frame was solved and left nothing open
+    q_begin: np.ndarray  # (n_q,) - before the frame at hand
+    multiplier_begin: np.ndarray  # (n_element,)
     q_before: np.ndarray  # (n_q,) - scratch
     q_try: np.ndarray  # (n_q,) - scratch
     multiplier_try: np.ndarray  # (n_element,) - scratch
@@ -54,6 +57,9 @@ def new_track(n_q: int, n_v: int, n_element: int) -> Track:
         np.zeros(n_v),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
+        np.zeros(1, np.int64),
+        np.zeros(n_q),
+        np.zeros(n_element),
         np.zeros(n_q),
         np.zeros(n_q),
         np.zeros(n_element),
@@ -106,6 +112,34 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
 
 
 @njit
+def remember(track):
+    """Keep the state before a frame, so that it can be solved again."""
+    copy(track.q, track.q_begin)
+    copy(track.multiplier, track.multiplier_begin)
+
+
+@njit
+def rewind(track):
+    """Back to the state before the frame."""
+    copy(track.q_begin, track.q)
+    copy(track.multiplier_begin, track.multiplier)
+
+
+@njit
+def conclude(tree, dt, followed, solved, track):
+    """After the frame's last solution: speed for the next prediction, and whether to trust it.
+
+    followed : the frame was solved from a frame before; solved : it converged and left nothing open
+    """
+    track.trusted[0] = int(solved)
+    track.speed[:] = 0.0
+    if followed and solved and dt > 0.0:
+        difference(tree, track.q_begin, track.q, track.speed)
+        for d in range(track.speed.shape[0]):
+            track.speed[d] /= dt
+
+
+@njit
 def follow(model, roles, measured, weight, dt, options, track_options, track, work, fit):
     """Solve one frame from the last one, or from scratch where that fails.
 
@@ -135,24 +169,22 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
             track.q, track.multiplier,
         )  # fmt: skip
     limit = 0.5 * n_visible * track_options.restart_rms**2
-    # A mechanism can be assembled in more than one way, and following keeps a wrong choice: look again
-    # now and then, and as soon as everything is determined anew.
+    # A mechanism can be assembled in more than one way, and following keeps a wrong choice: look again now
+    # and then, after a jump, and as soon as everything is determined anew.
+    jumped = started and work.cost_start[0] > limit
     track.doubt[0] = 0 if n_open > 0 else track.doubt[0] - 1
-    look_again = n_open == 0 and track.doubt[0] <= 0
+    look_again = n_open == 0 and (track.doubt[0] <= 0 or jumped)
     if not started or look_again or status != CONVERGED or cost > limit:
-        track.doubt[0] = track_options.second_opinion if n_open == 0 else 0
         status, iterations, residual, cost = restart(
             model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost
         )
+        ruined = status != CONVERGED or cost > limit
+        track.doubt[0] = 0 if n_open > 0 or ruined else track_options.second_opinion
+        pose(tree, track.q, work.pose)
+        model_markers(markers, work.pose, work.marker.model)
     if status == NON_FINITE:
         copy(track.q_before, track.q)
         track.multiplier[:] = 0.0
-    if started and status == CONVERGED and n_open == 0 and dt > 0.0:
-        difference(tree, track.q_before, track.q, track.speed)
-        for d in range(track.speed.shape[0]):
-            track.speed[d] /= dt
-    elif dt > 0.0 or status != CONVERGED:
-        track.speed[:] = 0.0
     if status == CONVERGED:
         track.started[0] = 1
     return status, iterations, residual, cost, n_open

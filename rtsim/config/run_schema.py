@@ -8,7 +8,9 @@ import msgspec
 
 from rtsim.config.model_schema import Positive
 
-PositiveInt = Annotated[int, msgspec.Meta(ge=1)]
+PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+# a week, and an end that every clock can hold
+Duration = Annotated[float, msgspec.Meta(ge=0.0, le=604_800.0)]
 
 
 class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -21,7 +23,7 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     restart_rms_mm: Positive = 50.0
     # frames between two looks for a better assembly of the joints
     second_opinion: PositiveInt = 200
-    max_prediction_s: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.05
+    max_prediction_s: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
 
 
 class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -34,6 +36,8 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     n_learn: PositiveInt = 25
     time_constant_s: Positive = 0.5
     swap_distance_mm: Positive = 20.0
+    # unforeseen motion between two frames that is never suspicious [m/s]
+    stray_speed: Positive = 5.0
 
 
 class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -56,7 +60,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     subject: str = ""
     static: str = ""
     lab: str = ""
-    duration_s: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0
+    duration_s: Duration = 0.0
     # frames that may wait for the solver before the oldest is dropped; 1 = strictly the newest
     backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64
     solver: Solver = Solver()

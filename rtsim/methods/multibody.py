@@ -129,13 +129,14 @@ class MultibodyEstimator:
         if method not in self._setups:
             raise KeyError(method)
         former, new = self._now, self._setups[method]
-        new.track.started[0] = new.first.started[0] = 0
+        forget(new)
         if np.array_equal(former.packed.tree.kind, new.packed.tree.kind):
             for track in (new.track, new.first):
                 track.q[:] = former.track.q
                 track.speed[:] = former.track.speed
                 track.multiplier[:] = 0.0
                 track.started[0] = former.track.started[0]
+                track.trusted[0] = former.track.trusted[0]
                 track.doubt[0] = 0  # another method may be assembled differently: look again
         self.method, self._now = method, new
 
@@ -150,7 +151,7 @@ class MultibodyEstimator:
     def restart(self) -> None:
         """Forget the pose and the markers' history (a new subject or a new stream)."""
         for setup in self._setups.values():
-            setup.track.started[0] = setup.first.started[0] = 0
+            forget(setup)
         fresh = new_health(len(self.health.weight))
         for old, new in zip(self.health, fresh, strict=True):
             old[...] = new
@@ -165,6 +166,13 @@ class MultibodyEstimator:
         return tuple(self._setups)
 
 
+def forget(setup: _Setup) -> None:
+    """Let the next frame be a first one."""
+    for track in (setup.track, setup.first):
+        track.started[0] = track.trusted[0] = track.doubt[0] = 0
+        track.speed[:] = 0.0
+
+
 def health_options(check: MarkerCheck) -> HealthOptions:
     """Kernel options of the marker checks."""
     return HealthOptions(
@@ -175,6 +183,7 @@ def health_options(check: MarkerCheck) -> HealthOptions:
         check.n_learn,
         check.time_constant_s,
         1e-3 * check.swap_distance_mm,
+        check.stray_speed,
     )
 
 

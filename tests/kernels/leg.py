@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from rtsim.config.run_schema import MarkerCheck
 from rtsim.methods.multibody import MultibodyEstimator, Solution
 from rtsim.models.packing import Packed, pack
 from rtsim.models.subject import Subject, SubjectSegment
+from tests.naive.tree import difference
 
 Array = NDArray[np.floating]
 
@@ -179,9 +181,9 @@ def follow(running: MultibodyEstimator, measured: Array) -> list[Frame]:
 
 
 @cache
-def uninterrupted(method: str) -> tuple[Frame, ...]:
-    """Return the frames of the whole soft-tissue trial, without any fault."""
-    return tuple(follow(estimator(method), soft_tissue_trial()))
+def uninterrupted(method: str, soft: bool = False) -> tuple[Frame, ...]:
+    """Return the frames of the whole trial, of exact markers or moved by soft tissue, without any fault."""
+    return tuple(follow(estimator(method), soft_tissue_trial() if soft else exact_trial().markers))
 
 
 def indices(*names: str) -> list[int]:
@@ -190,3 +192,25 @@ def indices(*names: str) -> list[int]:
     for name in names:
         chosen += list(SUBJECT.segments[name].markers_mm) if name in SUBJECT.segments else [name]
     return [NAMES.index(name) for name in chosen]
+
+
+@cache
+def _settled(method: str, n_frame: int, soft: bool) -> MultibodyEstimator:
+    running = estimator(method)
+    follow(running, (soft_tissue_trial() if soft else exact_trial().markers)[:n_frame])
+    return running
+
+
+def settled(method: str, n_frame: int = 12, soft: bool = False) -> MultibodyEstimator:
+    """Return an estimator of its own that has followed the first frames of the trial without any fault."""
+    return copy.deepcopy(_settled(method, n_frame, soft))
+
+
+def angle_gap(frame: Frame, expected: Frame) -> float:
+    """Return the largest difference of a joint angle [deg]."""
+    return float(np.abs(frame.angles - expected.angles).max())
+
+
+def state_gap(running: MultibodyEstimator, frame: Frame, expected: Frame) -> float:
+    """Return the largest tangent entry between two frames [rad, m]."""
+    return float(np.abs(difference(running.packed.tree, frame.q, expected.q)).max())
