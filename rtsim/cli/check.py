@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import click
@@ -68,14 +67,7 @@ def check_model(spec: object) -> None:
 
 def kind_of(path: Path) -> str:
     """model, subject, lab or run, by the tables in the file."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"cannot be read ({error})", where=str(path), remedy="give a UTF-8 TOML file"
-        ) from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"not valid TOML: {error}", where=str(path), remedy="mend the line named") from None
+    from rtsim.config.load import read_toml
+
+    data = read_toml(path)
     return next((kind for key, kind in KINDS.items() if isinstance(data.get(key), dict)), "run")

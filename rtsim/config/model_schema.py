@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.model_names import check_names
+
 Vector = Annotated[tuple[float, ...], msgspec.Meta(min_length=3, max_length=3)]
 Positive = Annotated[float, msgspec.Meta(gt=0.0)]
 NonNegative = Annotated[float, msgspec.Meta(ge=0.0)]
@@ -90,3 +92,6 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     contacts: tuple[str, ...] = ()
     flexion: str = ""
     displacement: str = ""
+
+    def __post_init__(self) -> None:
+        check_names(self)

@@ -11,6 +11,8 @@ from rtsim.models.natural import Segment
 from rtsim.models.subject import Subject
 
 Array = NDArray[np.float64]
+FLAT = 0.01
+"""Volume of three unit directions below which they count as lying in a plane [1]."""
 
 
 class Anatomy:
@@ -27,6 +29,14 @@ class Anatomy:
             )
         self.segments: dict[str, Segment] = {n: s.segment() for n, s in subject.segments.items()}
         self.bases = {name: segment.basis() for name, segment in self.segments.items()}
+        for name, basis in self.bases.items():
+            # the volume of u, v / |v|, w: 0 in a plane, NaN or 0 where no three directions have these angles
+            if not abs(np.linalg.det(basis)) > FLAT * self.segments[name].length:
+                raise ConfigError(
+                    "alpha_deg, beta_deg and gamma_deg cannot be the angles between three directions",
+                    where=f"subject {subject.name}: segments.{name}",
+                    remedy="calibrate again",
+                )
         self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
 
     def place(self, place: Place, body: str, where: str) -> Array:

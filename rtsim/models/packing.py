@@ -147,6 +147,14 @@ def pack_markers(spec: ModelSpec, subject: Subject) -> tuple[Markers, tuple[str,
     ]
     if not rows:
         raise ConfigError("no markers", where=f"subject {subject.name}", remedy="calibrate again")
+    names = [name for name, *_ in rows]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError(
+            f"{', '.join(twice)} on more than one segment",
+            where=f"subject {subject.name}",
+            remedy="calibrate again",
+        )
     body_of = np.array([b for _, b, _ in rows], np.int64)
     return Markers(body_of, 1e-3 * np.array([x for *_, x in rows])), tuple(name for name, *_ in rows)
 
@@ -158,16 +166,11 @@ def pack_elements(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int], tree
     paths: list[list[tuple[int, float]]] = []
     for e, element in enumerate(spec.elements):
         where = f"elements.{element.name}"
-        for place in (element.a, element.b):
-            if place.segment not in index:
-                raise ConfigError(f"unknown segment {place.segment!r}", where=where, allowed=", ".join(index))
         kind[e] = ELEMENT_KINDS[element.kind]
         body_a[e], body_b[e] = index[element.a.segment], index[element.b.segment]
         point_a[e] = anatomy.place(element.a, element.a.segment, where)
         point_b[e] = anatomy.place(element.b, element.b.segment, where)
-        if element.kind == "sphere_on_plane":
-            if element.normal is None:
-                raise ConfigError("a plane needs its normal", where=where, remedy="add normal = [x, y, z]")
+        if element.normal:
             normal[e] = unit(np.array(element.normal))
         paths.append(path_between(tree, int(body_a[e]), int(body_b[e])))
     width = max((len(path) for path in paths), default=0) or 1
@@ -196,11 +199,6 @@ def dofs_towards_ground(tree: Tree, body: int) -> set[int]:
 
 def pack_roles(spec: ModelSpec, how: MethodSpec, subject: Subject) -> Roles:
     names = [element.name for element in spec.elements]
-    unknown = sorted((set(how.hard) | set(how.soft)) - set(names))
-    if unknown:
-        raise ConfigError(
-            f"unknown element {unknown[0]!r}", where=f"model {spec.name}: methods", allowed=", ".join(names)
-        )
     mode, weight, target = np.full(len(names), OFF, np.int64), np.zeros(len(names)), np.zeros(len(names))
     for e, element in enumerate(spec.elements):
         if element.name in how.hard:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import Positive, Vector
+from rtsim.errors import ConfigError
 from rtsim.models.natural import Segment
 
 
@@ -55,7 +56,7 @@ def subject_segment(
     """Record of a segment; markers and points in metres in its frame."""
     alpha, beta, gamma = np.degrees([segment.alpha, segment.beta, segment.gamma])
     return SubjectSegment(
-        1e3 * segment.length,
+        float(1e3 * segment.length),
         float(alpha),
         float(beta),
         float(gamma),
@@ -74,12 +75,20 @@ def load_subject(path: Path) -> Subject:
 
 
 def save_subject(path: Path, subject: Subject) -> None:
-    """Write a subject file (TOML, full precision)."""
-    path.write_text(subject_text(subject), encoding="utf-8")
+    """Write a subject file (TOML, full precision); ConfigError where it cannot be written."""
+    try:
+        path.write_text(subject_text(subject), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
 
 
 def subject_text(subject: Subject) -> str:
-    """The subject as TOML."""
+    """The subject as TOML; ConfigError for a point that is not finite."""
+    for name, segment in subject.segments.items():
+        points = {**segment.markers_mm, **segment.points_mm}
+        lost = next((point for point, x in points.items() if not np.isfinite(x).all()), None)
+        if lost is not None:
+            raise ConfigError(f"{lost} has no position", where=f"subject {subject.name}: segments.{name}")
     lines = [
         "# Subject model: segment parameters and marker positions, in millimetres and degrees.",
         *(
@@ -94,7 +103,7 @@ def subject_text(subject: Subject) -> str:
     for name, segment in subject.segments.items():
         lines += ["", f"[segments.{literal(name)}]"]
         lines += [
-            f"{key} = {getattr(segment, key)!r}"
+            f"{key} = {literal(getattr(segment, key))}"
             for key in ("length_mm", "alpha_deg", "beta_deg", "gamma_deg")
         ]
         for table in ("markers_mm", "points_mm"):
@@ -108,5 +117,5 @@ def table_lines(table: dict) -> list[str]:
 
 
 def literal(value: object) -> str:
-    """A TOML value: JSON's strings and arrays are TOML's too."""
-    return msgspec.json.encode(value).decode()
+    """A TOML value: JSON's strings and arrays are TOML's too, but for the delete character."""
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")

@@ -20,7 +20,7 @@ FOLDERS = {"models": "model", "labs": "lab", "subjects": "subject", "runs": "run
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_shipped_config_is_right(path):
-    """Protects what is shipped: `rtsim check` passes, the kind is that of its folder, the name that of its file."""
+    """Protects what is shipped: `rtsim check` passes, its kind is the folder's, its name the file's."""
     assert kind_of(path) == FOLDERS[path.parent.name]
     assert check_config(path)
     assert tomllib.loads(path.read_text(encoding="utf-8"))["name"] == path.stem

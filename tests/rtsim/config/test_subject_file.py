@@ -6,14 +6,21 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtsim.config.load import parse_toml
+from rtsim.config.load import check_record, parse_toml
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.natural import Segment
-from rtsim.models.subject import Subject, SubjectSegment, load_subject, save_subject, subject_segment, subject_text
+from rtsim.models.subject import (
+    Subject,
+    SubjectSegment,
+    load_subject,
+    save_subject,
+    subject_segment,
+    subject_text,
+)
 
 names = st.text(st.characters(codec="utf-8"), max_size=12)
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -32,7 +39,7 @@ subjects = st.builds(
     Subject,
     name=names,
     source=names,
-    segments=st.dictionaries(names, segments, max_size=3),
+    segments=st.dictionaries(names, segments, min_size=1, max_size=3),
     side=st.sampled_from(["right", "left"]),
     hip_regression=names,
     n_frame=st.integers(0, 2**63 - 1),
@@ -41,10 +48,15 @@ subjects = st.builds(
 )
 
 
+def read(text: str) -> Subject:
+    return check_record(parse_toml(text, "subject.toml"), Subject, "subject.toml")
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(subject=subjects)
 def test_a_subject_survives_its_file(subject):
     """Protects calibrations: any name, any finite number, to the last bit."""
-    assert parse_toml(subject_text(subject), Subject, "subject.toml") == subject
+    assert read(subject_text(subject)) == subject
 
 
 def test_the_shipped_subject_survives_its_file(tmp_path):
@@ -57,9 +69,11 @@ def test_the_shipped_subject_survives_its_file(tmp_path):
 def test_a_subject_in_numbers_of_numpy_survives():
     """Protects calibration results, which come as NumPy numbers in SI."""
     markers = {"RTH1": np.array([0.0577, -0.1911, 0.0327])}
-    record = subject_segment(Segment(np.float64(0.42), np.float64(1.5), np.float64(1.6), np.float64(1.57)), markers, {})
+    record = subject_segment(
+        Segment(np.float64(0.42), np.float64(1.5), np.float64(1.6), np.float64(1.57)), markers, {}
+    )
     subject = Subject(name="s", source="t", segments={"thigh": record})
-    again = parse_toml(subject_text(subject), Subject, "subject.toml")
+    again = read(subject_text(subject))
     assert again == subject
     assert again.segments["thigh"].markers_mm["RTH1"] == pytest.approx((57.7, -191.1, 32.7))
     assert again.segments["thigh"].segment().alpha == pytest.approx(1.5)

@@ -76,7 +76,9 @@ def make_frame() -> Callable[..., Frame]:
 
 
 @pytest.fixture
-def make_pipeline(estimator: MultibodyEstimator, subject: Subject, session: Session) -> Callable[..., Pipeline]:
+def make_pipeline(
+    estimator: MultibodyEstimator, subject: Subject, session: Session
+) -> Callable[..., Pipeline]:
     """A pipeline for a session; the estimator starts anew."""
 
     def make(of: Session | None = None, person: Subject | None = None) -> Pipeline:

@@ -6,20 +6,217 @@ import msgspec
 import numpy as np
 import pytest
 
+from rtsim.errors import ConfigError
+from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.pipeline.door import SAY_EVERY, Door, body_size
-from streams.messages import FieldSpec, Session, Status, marker_session, new_session_id
+from streams.messages import FieldSpec, Session, Status, new_session_id
 
 
-def positions_session(names, unit="m", **meta) -> Session:
-    return marker_session(names, rate=100.0, t_start=0, unit=unit, meta=None)  if not meta else Session(
-        session=new_session_id(),
-        stream="markers",
-        t_start=0,
-        rate=100.0,
-        fields=(FieldSpec("positions", (len(names), 3), unit, tuple(names)),),
-        meta=meta,
+def declare(names: tuple[str, ...], unit: str = "m", **meta: object) -> Session:
+    """A marker session whose descriptor says what it is told, right or wrong."""
+    field = FieldSpec("positions", (len(names), 3), unit, names)
+    return Session(
+        session=new_session_id(), stream="markers", t_start=0, rate=100.0, fields=(field,), meta=meta
     )
 
 
 def faults(door: Door) -> dict[str, int]:
     return {name: n for name, n in door.counters.items() if n}
+
+
+def test_a_sound_session_passes_in_silence(subject, trial):
+    """Protects against false alarms."""
+    door = Door(subject, declare(trial.names, up="Y"))
+    for positions in trial.positions:
+        measured, plausible = door.admit({"positions": np.ascontiguousarray(positions)})
+        assert plausible
+        np.testing.assert_array_equal(measured, positions)
+    assert faults(door) == {}
+    assert door.sentences == []
+
+
+@pytest.mark.parametrize(("unit", "size"), [("m", 1.0), ("cm", 100.0), ("mm", 1000.0)])
+@pytest.mark.parametrize("up", ["Y", "Z", "z"])
+def test_declared_units_and_axes_are_converted(subject, trial, unit, size, up):
+    """Protects laboratories that declare what they send: metres, Y up, inside, and not a word."""
+    x, y, z = np.moveaxis(size * trial.positions[0], -1, 0)
+    sent = np.stack([x, y, z], -1) if up == "Y" else np.stack([x, -z, y], -1)
+    door = Door(subject, declare(trial.names, unit, up=up))
+    measured, plausible = door.admit({"positions": np.ascontiguousarray(sent)})
+    assert plausible
+    np.testing.assert_allclose(measured, trial.positions[0], rtol=1e-12)
+    assert door.sentences == []
+
+
+def test_any_order_and_more_markers_than_the_subject_has(subject, trial):
+    """Protects against streams in another order, with markers of the other leg between."""
+    rng = np.random.default_rng(5)
+    names = [*trial.names, *(f"extra{i}" for i in range(4))]
+    order = rng.permutation(len(names))
+    positions = np.vstack([trial.positions[0], rng.normal(size=(4, 3))])
+    door = Door(subject, declare(tuple(names[i] for i in order)))
+    measured, plausible = door.admit({"positions": np.ascontiguousarray(positions[order])})
+    assert plausible
+    np.testing.assert_array_equal(measured, trial.positions[0])
+    assert door.sentences == []
+
+
+def test_names_are_found_whatever_their_spelling(subject, trial):
+    """Protects streams with the subject's name in front of every marker, or in other letters."""
+    for names in (tuple(f"Ann:{name}" for name in trial.names), tuple(name.lower() for name in trial.names)):
+        door = Door(subject, declare(names))
+        measured, _ = door.admit({"positions": trial.positions[0].copy()})
+        np.testing.assert_array_equal(measured, trial.positions[0])
+        assert door.sentences == []
+
+
+def test_millimetres_sent_as_metres(subject, trial, make_pipeline, make_frame):
+    """Protects against the commonest mistake: flagged, counted on every frame, told once with the remedy."""
+    session = declare(trial.names)
+    pipeline = make_pipeline(session)
+    for index, positions in enumerate(1000.0 * trial.positions[:5]):
+        assert pipeline.run(make_frame(session, positions, index)).status == Status.INVALID_INPUT
+    assert faults(pipeline.door) == {"millimetres_as_metres": 5}
+    (sentence,) = pipeline.door.sentences
+    assert "millimetres sent as metres?" in sentence
+    assert 'Declare unit "mm"' in sentence
+
+
+def test_metres_declared_as_millimetres(subject, trial, make_pipeline, make_frame):
+    """Protects against the mistake the other way round."""
+    session = declare(trial.names, "mm")
+    pipeline = make_pipeline(session)
+    assert pipeline.run(make_frame(session, trial.positions[0])).status == Status.INVALID_INPUT
+    (sentence,) = pipeline.door.sentences
+    assert 'Declare unit "m"' in sentence
+
+
+def test_a_fault_that_ends_is_forgotten_by_the_next_frame(trial, make_pipeline, make_frame):
+    """Protects the stream after a single absurd frame: only that frame is flagged."""
+    session = declare(trial.names)
+    pipeline = make_pipeline(session)
+    statuses = [
+        pipeline.run(make_frame(session, factor * trial.positions[i], i)).status
+        for i, factor in enumerate([1.0, 1000.0, 1.0])
+    ]
+    assert statuses == [Status.OK, Status.INVALID_INPUT, Status.OK]
+
+
+@pytest.mark.parametrize(("declared", "really"), [("Y", "Z"), ("Z", "Y")])
+def test_a_wrong_up_axis_is_told_but_solved(trial, make_pipeline, make_frame, declared, really):
+    """Protects users from a picture that lies on its side; the joint angles do not depend on it."""
+    x, y, z = np.moveaxis(trial.positions[0], -1, 0)
+    sent = np.stack([x, -z, y], -1) if really == "Z" else trial.positions[0]
+    session = declare(trial.names, up=declared)
+    pipeline = make_pipeline(session)
+    assert pipeline.run(make_frame(session, sent)).status == Status.OK
+    lying = pipeline.fields.arrays["joint_angles"].copy()
+    assert faults(pipeline.door) == {"wrong_up_axis": 1}
+    (sentence,) = pipeline.door.sentences
+    assert f'Declare up = "{really}"' in sentence
+    right = declare(trial.names, up="Y")
+    upright = make_pipeline(right)
+    upright.run(make_frame(right, trial.positions[0]))
+    np.testing.assert_allclose(lying, upright.fields.arrays["joint_angles"], atol=1e-9)
+
+
+def test_missing_markers_are_named_and_the_rest_is_solved(subject, trial, make_pipeline, make_frame):
+    """Protects a session without two of the markers: told which, with those that came instead."""
+    names = tuple(f"{name}X" if name in ("RTH1", "RSH1") else name for name in trial.names)
+    session = declare(names)
+    pipeline = make_pipeline(session)
+    assert Status.INVALID_INPUT not in pipeline.run(make_frame(session, trial.positions[0])).status
+    assert faults(pipeline.door) == {"missing_markers": 2}
+    (sentence,) = pipeline.door.sentences
+    assert "2 of the subject's 17 markers" in sentence
+    assert "RTH1, RSH1" in sentence
+    assert "RTH1X, RSH1X instead?" in sentence
+    measured = pipeline.fields.arrays["markers_measured"]
+    gaps = [trial.names[m] for m in np.flatnonzero(np.isnan(measured).any(axis=1))]
+    assert gaps == ["RTH1", "RSH1"]
+
+
+NAMES = ("A", "B")
+UNUSABLE = {
+    "strangers only": (FieldSpec("positions", (2, 3), "m", NAMES),),
+    "no labels": (FieldSpec("positions", (17, 3), "m"),),
+    "no markers": (FieldSpec("positions", (0, 3), "m"),),
+    "another field": (FieldSpec("points", (2, 3), "m", NAMES),),
+    "no field": (),
+    "no axis": (FieldSpec("positions", (), "m"),),
+    "one axis": (FieldSpec("positions", (17,), "m", tuple(f"M{i}" for i in range(17))),),
+    "two coordinates": (FieldSpec("positions", (2, 2), "m", ("RASI", "LASI")),),
+    "four coordinates": (FieldSpec("positions", (2, 4), "m", ("RASI", "LASI")),),
+    "three axes": (FieldSpec("positions", (2, 3, 2), "m", ("RASI", "LASI")),),
+    "furlongs": (FieldSpec("positions", (2, 3), "furlong", ("RASI", "LASI")),),
+    "no unit": (FieldSpec("positions", (2, 3), "", ("RASI", "LASI")),),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_a_session_that_cannot_be_used_is_flagged_and_told(kind, make_pipeline, make_frame):
+    """Protects the process from descriptors of any shape: every frame is flagged, nothing fails."""
+    session = Session(
+        session=new_session_id(),
+        stream="markers",
+        t_start=0,
+        rate=100.0,
+        fields=UNUSABLE[kind],
+        meta={"up": 3},
+    )
+    pipeline = make_pipeline(session)
+    for index in range(3):
+        assert pipeline.run(make_frame(session, 1.0, index)).status == Status.INVALID_INPUT
+    assert pipeline.door.sentences
+    assert np.isnan(pipeline.fields.arrays["markers_measured"]).all()
+
+
+def test_an_unknown_unit_is_told_with_those_allowed(subject, trial):
+    """Protects the sender: the sentence says what to declare."""
+    door = Door(subject, declare(trial.names, "furlong"))
+    assert door.admit({"positions": trial.positions[0].copy()})[1] is False
+    assert any("furlong" in said and "m, cm, mm" in said for said in door.sentences)
+
+
+def test_a_lasting_fault_is_told_now_and_then(subject, trial):
+    """Protects the log from a sentence per frame, and late readers from silence."""
+    door = Door(subject, declare(trial.names))
+    wrong = np.ascontiguousarray(1000.0 * trial.positions[0])
+    for _ in range(SAY_EVERY + 1):
+        door.admit({"positions": wrong})
+    assert len(door.sentences) == 2
+    assert door.counters["millimetres_as_metres"] == SAY_EVERY + 1
+
+
+def test_a_pelvis_or_foot_out_of_sight_says_nothing_about_the_unit(subject, trial):
+    """Protects partly occluded frames from being refused."""
+    door = Door(subject, declare(trial.names))
+    hidden = trial.positions[0].copy()
+    hidden[:4] = np.nan
+    assert door.admit({"positions": hidden})[1]
+    assert door.admit({"positions": np.full_like(hidden, np.nan)})[1]
+    assert door.sentences == []
+
+
+def test_markers_at_the_origin_are_not_seen(subject, trial):
+    """Protects against systems that write 0, 0, 0 for a gap."""
+    door = Door(subject, declare(trial.names))
+    gap = trial.positions[0].copy()
+    gap[3] = 0.0
+    measured, plausible = door.admit({"positions": gap})
+    assert plausible
+    assert np.isnan(measured[3]).all()
+
+
+def test_the_yardstick_is_the_leg(subject):
+    """Protects the size check: thigh, shank and foot, without the pelvis."""
+    assert body_size(subject) == pytest.approx(0.4201 + 0.4253 + 0.1360)
+
+
+def test_a_subject_in_another_order_than_the_model_is_refused(spec, subject):
+    """Protects against marker positions that would silently belong to other markers."""
+    turned = dict(reversed(subject.segments.items()))
+    more = {"toes": subject.segments["foot"], **subject.segments}
+    for segments in (turned, more):
+        with pytest.raises(ConfigError, match="pelvis, thigh, shank, foot"):
+            MultibodyEstimator(spec, msgspec.structs.replace(subject, segments=segments), "zero")

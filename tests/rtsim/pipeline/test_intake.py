@@ -1,4 +1,4 @@
-"""The kernel at the door against its slow twin, and what the door makes of sessions."""
+"""The kernel at the door against its slow twin."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ N_FIRST, N_LAST = 2, 3
 def naive_take_in(
     positions: Array, source: NDArray[np.int64], scale: float, z_up: bool, mirror: bool
 ) -> tuple[Array, float, float, float]:
-    """Reorder, scale, turn by a rotation matrix, mirror; then the line between the middles of both ends."""
+    """Reorder, scale, turn, mirror; then the line between the middles of both ends."""
     received = np.array([positions[row] if row >= 0 else np.full(3, np.nan) for row in source]) * scale
     received[(received == 0.0).all(axis=1)] = np.nan
     if z_up:
-        received = received @ np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]).T
+        x, y, z = received.T
+        received = np.stack([x, z, -y], axis=1)
     seen = np.isfinite(received).all(axis=1)
     top = received[:N_FIRST][seen[:N_FIRST]]
     low = received[-N_LAST:][seen[-N_LAST:]]

@@ -1,0 +1,67 @@
+"""What a schema says about a file, in the words of the file: the key, and what is allowed there."""
+
+from __future__ import annotations
+
+import re
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+PATH = re.compile(r" - at `(?:key in )?\$(.*)`$")
+STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
+
+
+def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[str, str | None, str]:
+    """What is wrong, what is allowed (None where that says it) and the remedy, by a schema's message."""
+    found = PATH.search(message)
+    what = message[: found.start()] if found else message
+    key, kind = locate(found.group(1) if found else "", data, record)
+    what = what.replace("Object", "the table" if key else "the file").replace("`object`", "`table`")
+    what = what.replace("missing required", "lacks the required")
+    if key:
+        what = f"key {key}: {what}"
+    if "unknown field" in what and is_record(kind):
+        return what, ", ".join(kind.__struct_fields__), "remove it or correct its spelling"
+    if get_origin(kind) is Literal:
+        return what, ", ".join(map(str, get_args(kind))), "correct the value"
+    return what, None, "add it" if "lacks" in what else "correct the value"
+
+
+def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
+    """The key at the end of a schema's path, where [...] stands for any key of a table, and its type."""
+    key = ""
+    for name, index in STEP.findall(path):
+        if index == "...":
+            kind = get_args(kind)[1]
+            name = next((k for k, value in data.items() if not fits(value, kind)), "")
+        elif index:
+            kind, data, key = get_args(kind)[0], data[int(index)], f"{key}[{index}]"
+        else:
+            kind = get_type_hints(kind, include_extras=True)[name]
+        if name:
+            data, key = data.get(name), f"{key}.{name}" if key else name
+        kind = plain_type(kind)
+    return key, kind
+
+
+def plain_type(kind: Any) -> Any:
+    """The type without its limits and without None."""
+    if get_origin(kind) is Annotated:
+        return plain_type(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return plain_type(next(choice for choice in get_args(kind) if choice is not type(None)))
+    return kind
+
+
+def fits(value: object, kind: Any) -> bool:
+    """Whether a value is of a type."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

@@ -1,0 +1,73 @@
+"""Received markers into the model's order, unit, axes and side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels.intake import take_in
+
+Array = NDArray[np.floating]
+
+# As received: five markers in millimetres, Z up, in another order and with one that the model lacks.
+SOURCE = np.array([3, 1, -1, 0, 4], np.int64)
+
+
+def received() -> Array:
+    """Return positions (5, 3) as received."""
+    return np.random.default_rng(100).uniform(-900.0, 900.0, (5, 3))
+
+
+def taken(positions: Array, z_up: int = 0, mirror: int = 0) -> tuple[tuple[float, float, float], Array]:
+    """Return the line between last and first segment, and the markers (5, 3) m."""
+    x = np.full((5, 3), 7.0)
+    return take_in(positions, SOURCE, 1e-3, z_up, mirror, 2, 2, x), x
+
+
+def test_order_and_unit() -> None:
+    """Protects the assignment of rows to markers; a marker that is not in the stream is NaN."""
+    positions = received()
+    _, x = taken(positions)
+    np.testing.assert_allclose(x[[0, 1, 3, 4]], 1e-3 * positions[[3, 1, 0, 4]], rtol=1e-15)
+    assert np.isnan(x[2]).all()
+
+
+@pytest.mark.parametrize("mirror", [0, 1])
+@pytest.mark.parametrize("z_up", [0, 1])
+def test_axes_and_side(z_up: int, mirror: int) -> None:
+    """Protects the turn from Z up to Y up, which keeps hands, and the mirror, which changes them."""
+    positions = received()
+    turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]) if z_up else np.eye(3)
+    side = np.diag([1.0, 1.0, -1.0]) if mirror else np.eye(3)
+    assert np.linalg.det(turn) == pytest.approx(1.0)
+    _, x = taken(positions, z_up, mirror)
+    np.testing.assert_allclose(x[[0, 1, 3, 4]], 1e-3 * positions[[3, 1, 0, 4]] @ (side @ turn).T, rtol=1e-14)
+
+
+def test_exact_zeros_are_not_seen() -> None:
+    """Protects from systems that send 0, 0, 0 for a hidden marker; a single zero is a coordinate."""
+    positions = received()
+    positions[3], positions[1, 0] = 0.0, 0.0
+    _, x = taken(positions)
+    assert np.isnan(x[0]).all()
+    assert x[1, 0] == 0.0
+    np.testing.assert_allclose(x[1], 1e-3 * positions[1])
+
+
+@pytest.mark.parametrize("mirror", [0, 1])
+def test_line_from_last_to_first_segment(mirror: int) -> None:
+    """Protects the numbers that tell a wrong unit or axis: between the means of visible markers, unmirrored."""
+    positions = received()
+    positions[1] = np.nan
+    (length, rise, sideways), _ = taken(positions, 0, mirror)
+    line = 1e-3 * (positions[3] - positions[[0, 4]].mean(axis=0))
+    np.testing.assert_allclose([length, rise, sideways], [np.linalg.norm(line), line[1], line[2]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("hidden", [(3, 1), (0, 4)])
+def test_line_without_an_end_is_nan(hidden: tuple[int, ...]) -> None:
+    """Protects frames in which one of the two segments is not visible at all."""
+    positions = received()
+    positions[list(hidden)] = np.nan
+    assert np.isnan(taken(positions)[0]).all()

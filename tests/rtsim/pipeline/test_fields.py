@@ -1,0 +1,206 @@
+"""The fields of a result: what the descriptor says is what the frames hold."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+import pytest
+
+from rtsim.models.walker import true_angles
+from rtsim.pipeline.fields import stick
+from streams.codec import FieldLayout, decode, encode
+from streams.messages import FieldSpec, Session, Status, marker_session
+
+MIRROR = np.array([1.0, 1.0, -1.0])
+
+
+def solve(pipeline, make_frame, session, positions, n_frame=1):
+    """Run some frames; the arrays and the bytes of the last."""
+    result = None
+    for index in range(n_frame):
+        result = pipeline.run(make_frame(session, positions[index], index))
+        assert result.status == Status.OK
+    return {name: array.copy() for name, array in pipeline.fields.arrays.items()}, result.data
+
+
+def test_the_descriptor_is_consistent(make_pipeline):
+    """Protects every reader: units and labels fit the shapes, and the descriptor survives the wire."""
+    described = make_pipeline().fields.session
+    for spec in described.fields:
+        assert spec.unit in ("rad", "m", "s", "1")
+        assert not spec.labels or len(spec.labels) == spec.shape[0]
+        assert len(set(spec.labels)) == len(spec.labels)
+    assert decode(encode(described)) == described
+
+
+def test_the_descriptor_says_what_the_protocol_promises(make_pipeline, trial):
+    """Protects the document: names, shapes, units and labels as docs/protocol.md lists them."""
+    fields = {spec.name: spec for spec in make_pipeline().fields.session.fields}
+    n = len(trial.names)
+    per_marker = {
+        "marker_residuals": "m",
+        "marker_weights": "1",
+        "marker_gap_age": "s",
+        "marker_swap_with": "1",
+    }
+    for name, unit in per_marker.items():
+        assert fields[name] == FieldSpec(name, (n,), unit, trial.names)
+    for name in ("markers_measured", "markers_model"):
+        assert fields[name] == FieldSpec(name, (n, 3), "m", trial.names)
+    assert fields["knee_displacements"].labels == ("lateral", "anterior", "proximal")
+    assert fields["ligament_lengthening"] == FieldSpec(
+        "ligament_lengthening", (4,), "1", ("ACL", "PCL", "MCL", "LCL")
+    )
+    assert fields["contact_points"] == FieldSpec("contact_points", (2, 3), "m", ("medial", "lateral"))
+    assert fields["joint_angles"].unit == "rad"
+    assert fields["joint_angles"].labels[:4] == (
+        "hip_flexion",
+        "hip_adduction",
+        "hip_internal_rotation",
+        "knee_flexion",
+    )
+    assert fields["joint_centres"].labels == ("lumbar", "hip", "knee", "ankle", "toe")
+    assert fields["segment_positions"].labels == ("pelvis", "thigh", "shank", "foot")
+    assert fields["segment_rotations"].shape == (4, 3, 3)
+    assert fields["marker_rms"].shape == (1,)
+
+
+def test_meta_describes_the_run(make_pipeline):
+    """Protects the monitor, which draws by `stick` and shows subject and side."""
+    pipeline = make_pipeline()
+    meta = pipeline.fields.session.meta
+    centres = next(f.labels for f in pipeline.fields.session.fields if f.name == "joint_centres")
+    assert (meta["model"], meta["subject"], meta["side"]) == ("lower_limb", "walker", "right")
+    assert meta["stick"] == stick(("pelvis", "thigh", "shank", "foot"))
+    assert all(point in centres for pair in meta["stick"] for point in pair)
+
+
+def test_every_method_has_the_same_descriptor(make_pipeline, estimator, spec):
+    """Protects a switch in mid-run: readers find the same fields whatever the method."""
+    described = []
+    for method in spec.methods:
+        estimator.switch(method)
+        described.append(make_pipeline().fields.session.fields)
+    assert all(fields == described[0] for fields in described)
+
+
+def test_bytes_are_the_arrays(make_pipeline, make_frame, session, trial):
+    """Protects the way to the wire and back: FieldLayout reads what was filled in."""
+    pipeline = make_pipeline()
+    arrays, data = solve(pipeline, make_frame, session, trial.positions)
+    layout = FieldLayout(decode(encode(pipeline.fields.session)))
+    read = layout.allocate()
+    assert layout.unpack_into(data, read) is None
+    assert set(read) == set(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(read[name], array)
+
+
+def test_frames_do_not_share_memory(make_pipeline, make_frame, session, trial):
+    """Protects a frame in the sender's queue from being overwritten by the next."""
+    pipeline = make_pipeline()
+    first = pipeline.run(make_frame(session, trial.positions[0], 0)).data
+    copied = dict(first)
+    pipeline.run(make_frame(session, trial.positions[50], 1))
+    assert first == copied
+    assert first["joint_angles"] != pipeline.fields.layout.pack(pipeline.fields.arrays)["joint_angles"]
+
+
+def test_values_are_the_estimators(make_pipeline, make_frame, session, trial, estimator):
+    """Protects each field from another one's values, and residuals from another definition."""
+    arrays, _ = solve(make_pipeline(), make_frame, session, trial.positions, 5)
+    out = estimator.outputs
+    np.testing.assert_array_equal(arrays["markers_measured"], trial.positions[4])
+    np.testing.assert_array_equal(arrays["markers_model"], out.markers)
+    gaps = np.linalg.norm(arrays["markers_measured"] - arrays["markers_model"], axis=1)
+    np.testing.assert_allclose(arrays["marker_residuals"], gaps, rtol=1e-12)
+    assert arrays["marker_rms"][0] == pytest.approx(math.sqrt(np.mean(gaps**2)), rel=1e-12)
+    assert (arrays["marker_weights"] == 1.0).all()
+    assert (arrays["marker_gap_age"] == 0.0).all()
+    assert (arrays["marker_swap_with"] == -1.0).all()
+    np.testing.assert_array_equal(arrays["ligament_lengthening"], out.lengthening)
+    np.testing.assert_array_equal(arrays["contact_points"], out.contact_points)
+
+
+def test_angles_have_the_signs_of_the_clinic(make_pipeline, make_frame, session, trial, subject):
+    """Protects the reader: the walker's flexions come out with their sign and to a few degrees."""
+    pipeline = make_pipeline()
+    labels = next(f.labels for f in pipeline.fields.session.fields if f.name == "joint_angles")
+    estimated = []
+    for index in range(0, 100, 5):
+        pipeline.run(make_frame(session, trial.positions[index], index))
+        estimated.append(pipeline.fields.arrays["joint_angles"].copy())
+    angles = dict(zip(labels, np.array(estimated).T, strict=True))
+    truth = true_angles(trial.times[::5])
+    for name in ("hip_flexion", "knee_flexion", "ankle_dorsiflexion"):
+        off = np.degrees(angles[name] - truth[name])
+        assert np.corrcoef(angles[name], truth[name])[0, 1] > 0.98, name
+        assert np.abs(off).max() < 10.0, name
+
+
+def test_segments_and_joint_centres_belong_together(make_pipeline, make_frame, session, trial, subject):
+    """Protects the stick figure: joint centres are the segment origins, and the toe the end of the foot."""
+    arrays, _ = solve(make_pipeline(), make_frame, session, trial.positions)
+    np.testing.assert_allclose(arrays["joint_centres"][:4], arrays["segment_positions"], atol=1e-15)
+    foot = np.linalg.norm(arrays["joint_centres"][4] - arrays["joint_centres"][3])
+    assert foot == pytest.approx(1e-3 * subject.segments["foot"].length_mm, rel=1e-9)
+    for rotation in arrays["segment_rotations"]:
+        np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-12)
+        assert np.linalg.det(rotation) == pytest.approx(1.0)
+    thigh = subject.segments["thigh"]
+    local = 1e-3 * np.array([thigh.markers_mm[name] for name in thigh.markers_mm])
+    placed = local @ arrays["segment_rotations"][1].T + arrays["segment_positions"][1]
+    np.testing.assert_allclose(placed, arrays["markers_model"][4:9], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["zero", "minimised", "prescribed", "hinge"])
+def test_a_left_leg_is_a_mirrored_right_one(
+    make_pipeline, make_frame, session, trial, subject, estimator, method
+):
+    """Protects left legs: mirrored input gives the very same angles and mirrored positions."""
+    estimator.switch(method)
+    right, _ = solve(make_pipeline(), make_frame, session, trial.positions, 4)
+    left_subject = msgspec.structs.replace(subject, side="left")
+    mirrored = make_pipeline(person=left_subject)
+    left, _ = solve(mirrored, make_frame, session, trial.positions * MIRROR, 4)
+    assert mirrored.fields.session.meta["side"] == "left"
+    across = ("markers_measured", "markers_model", "joint_centres", "segment_positions")
+    for name in right.keys() - {*across, "segment_rotations"}:
+        np.testing.assert_array_equal(left[name], right[name], err_msg=name)
+    for name in across:
+        np.testing.assert_array_equal(left[name], right[name] * MIRROR, err_msg=name)
+    S = np.diag(MIRROR)
+    np.testing.assert_array_equal(left["segment_rotations"], S @ right["segment_rotations"] @ S)
+    for rotation in left["segment_rotations"]:
+        assert np.linalg.det(rotation) == pytest.approx(1.0)
+
+
+def test_a_left_leg_in_other_axes_and_units(make_pipeline, make_frame, session, trial, subject):
+    """Protects the order of steps at the door: unit, axes, then the side."""
+    right, _ = solve(make_pipeline(), make_frame, session, trial.positions)
+    x, y, z = np.moveaxis(1000.0 * trial.positions * MIRROR, -1, 0)
+    sent = np.stack([x, -z, y], axis=-1)
+    declared = marker_session(trial.names, rate=100.0, t_start=0, unit="mm", up="Z")
+    left, _ = solve(
+        make_pipeline(declared, msgspec.structs.replace(subject, side="left")), make_frame, declared, sent
+    )
+    np.testing.assert_allclose(left["joint_angles"], right["joint_angles"], atol=1e-9)
+    np.testing.assert_allclose(left["markers_measured"], trial.positions[0] * MIRROR, rtol=1e-12)
+
+
+def test_a_model_without_contacts_and_ligaments_has_empty_fields(spec, subject, session, trial, make_frame):
+    """Protects other models: no contact, no ligament, no knee, and still a frame that can be sent."""
+    from rtsim.config.model_schema import MethodSpec
+    from rtsim.methods.multibody import MultibodyEstimator
+    from rtsim.pipeline.pipeline import Pipeline
+
+    bare = msgspec.structs.replace(
+        spec, elements=(), contacts=(), flexion="", displacement="", methods={"free": MethodSpec()}
+    )
+    pipeline = Pipeline(MultibodyEstimator(bare, subject, "free"), subject, session, {}, 0)
+    result = pipeline.run(make_frame(session, trial.positions[0]))
+    assert result.status == Status.OK
+    assert result.data["ligament_lengthening"] == b""
+    assert isinstance(decode(encode(pipeline.fields.session)), Session)

@@ -1,0 +1,263 @@
+"""Packing: model, subject and method become kernel parameters, or a sentence about what does not fit."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels.constraints import HARD, OFF, SOFT, SPHERE_ON_PLANE
+from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, Tree
+from rtsim.cli.check import check_config
+from rtsim.config.model_schema import MethodSpec, ModelSpec
+from rtsim.config.paths import configs_root
+from rtsim.errors import ConfigError
+from rtsim.models.anatomy import Anatomy
+from rtsim.models.packing import neutral_coordinates, pack, path_between
+from rtsim.models.subject import Subject
+from tests.naive import constraints as naive
+from tests.naive import tree as naive_tree
+from tests.naive.random_models import random_tree
+
+Array = NDArray[np.float64]
+MODEL = (configs_root() / "models" / "lower_limb.toml").read_text(encoding="utf-8")
+METHODS = ("zero", "minimised", "prescribed", "hinge", "ball", "free")
+
+
+def change_segment(subject: Subject, name: str, **change: object) -> Subject:
+    """The subject with one segment changed."""
+    segment = msgspec.structs.replace(subject.segments[name], **change)
+    return msgspec.structs.replace(subject, segments={**subject.segments, name: segment})
+
+
+def distance(tree: Tree, q: NDArray[np.floating], a: tuple[int, Array], b: tuple[int, Array]) -> float:
+    """Distance of two points, each of a body [m]."""
+    at = naive_tree.state(tree, q)
+    return float(np.linalg.norm(at.point(*a) - at.point(*b)))
+
+
+# what is written wrong in the shipped model, and the words that must be said
+MISTAKES = {
+    "hard element": ('hard = ["TiCaL", "CaFiL"]\njoints', 'hard = ["TiCoL"]\njoints', ("TiCoL", "TiCaL")),
+    "soft element": ("soft = { ACL = 1e3,", "soft = { AKL = 1e3,", ("AKL", "ACL")),
+    "segment of an element": (
+        'a = { segment = "thigh", origin = "distal", offset_mm = [-6.7712',
+        'a = { segment = "tigh", origin = "distal", offset_mm = [-6.7712',
+        ("ACL", "tigh", "thigh"),
+    ),
+    "segment of a scale": ('0.275, 9.531], scaled = { offset_mm = [-5.1, -20.6, -0.3], segment = "shank"',
+                           '0.275, 9.531], scaled = { offset_mm = [-5.1, -20.6, -0.3], segment = "shnk"',
+                           ("shnk", "shank")),
+    "landmark": ('point = "hip_centre"', 'point = "hip_center"', ("hip_center", "pelvis", "thigh")),
+    "parent": ('parent = "thigh"', 'parent = "tigh"', ("shank", "tigh")),
+    "parent that comes later": ('parent = "pelvis"', 'parent = "foot"', ("thigh", "foot")),
+    "its own parent": ('parent = "thigh"', 'parent = "shank"', ("shank",)),
+    "body twice": ('name = "foot"', 'name = "shank"', ("shank",)),
+    "element twice": ('name = "PCL"', 'name = "ACL"', ("ACL",)),
+    "joint of no body": ('joints = { shank = "hinge" }', 'joints = { knee = "hinge" }', ("knee", "shank")),
+    "method to follow": ('follows = "zero"', 'follows = "zerro"', ("zerro", "zero")),
+    "contact": ('contacts = ["medial_contact"', 'contacts = ["medial"', ("contacts", "medial_contact")),
+    "flexion": ('flexion = "knee_flexion"', 'flexion = "knee_bending"', ("knee_bending", "knee_flexion")),
+    "displacement": ('displacement = "shank"', 'displacement = "tibia"', ("tibia", "shank")),
+    "target": ("target_mm = 40.53\nmean_mm = 40.62\n", "", ("ACL", "target_mm")),
+    "target of nothing": ("target_mm = 129.70\nmean_mm = 129.80", "target_mm = 0.0", ("MCL",)),
+    "normal": ("normal = [0.0675, 0.9896, -0.1273]\n", "", ("medial_contact", "normal")),
+    "no normal": ("normal = [0.0675, 0.9896, -0.1273]", "normal = [0.0, 0.0, 0.0]", ("medial", "normal")),
+    "one direction twice": ('angles = { proximal = ["w", "u"], distal = ["v", "w"]',
+                            'angles = { proximal = ["w", "w"], distal = ["v", "w"]', ("thigh",)),
+    "too many coefficients": ("1.3559e-14]", "1.3559e-14, 1e-16]", ("8", "7")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_a_model_that_contradicts_itself_is_refused(tmp_path, kind):
+    """Protects the author of a model: every name that is none is told by `rtsim check` in a sentence."""
+    right, wrong, words = MISTAKES[kind]
+    assert right in MODEL
+    path = tmp_path / "mine.toml"
+    path.write_text(MODEL.replace(right, wrong), encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        check_config(path)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert all(word in said for word in words), said
+
+
+def test_an_unknown_method_is_told_with_those_there_are(spec, subject):
+    """Protects the user of --method."""
+    with pytest.raises(
+        ConfigError, match=r"unknown method 'best'.*zero, minimised, prescribed, hinge, ball, free"
+    ):
+        pack(spec, subject, "best")
+
+
+def test_a_subject_that_does_not_fit_is_refused(spec, subject):
+    """Protects against subjects of another model: missing segment, missing landmark, no markers."""
+    lame = {name: segment for name, segment in subject.segments.items() if name != "foot"}
+    bare = {
+        name: msgspec.structs.replace(segment, markers_mm={}) for name, segment in subject.segments.items()
+    }
+    for person, words in (
+        (msgspec.structs.replace(subject, segments=lame), "foot"),
+        (
+            change_segment(subject, "pelvis", points_mm={}),
+            "the subject's pelvis has no landmark 'hip_centre'",
+        ),
+        (msgspec.structs.replace(subject, segments=bare), "no markers"),
+    ):
+        with pytest.raises(ConfigError, match=words) as caught:
+            pack(spec, person, "zero")
+        assert "calibrate again" in str(caught.value)
+
+
+def test_a_marker_on_two_segments_is_refused(spec, subject):
+    """Protects against one measured marker counted twice."""
+    foot = subject.segments["foot"].markers_mm
+    person = change_segment(subject, "foot", markers_mm={**foot, "RASI": (0.0, 0.0, 0.0)})
+    with pytest.raises(ConfigError, match="RASI"):
+        pack(spec, person, "zero")
+
+
+@pytest.mark.parametrize("angles", [(90.0, 90.0, 180.0), (90.0, 10.0, 10.0)], ids=["flat", "impossible"])
+def test_a_segment_that_cannot_be_is_refused(spec, subject, angles):
+    """Protects against angles between three directions that no three directions have."""
+    alpha, beta, gamma = angles
+    person = change_segment(subject, "shank", alpha_deg=alpha, beta_deg=beta, gamma_deg=gamma)
+    with pytest.raises(ConfigError, match="shank"):
+        pack(spec, person, "zero")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_paths_are_their_twin(seed):
+    """Protects the sparsity of every constraint: the dofs between two bodies, in order, with their side."""
+    tree = random_tree(np.random.default_rng(seed), 7)
+    for a in range(7):
+        for b in range(7):
+            assert path_between(tree, a, b) == naive.path_between(tree, a, b)
+
+
+def test_paths_are_the_dofs_that_move_the_bodies_apart(spec, subject):
+    """Protects paths against the motion itself: nudge each dof, see whether two points part."""
+    tree = pack(spec, subject, "zero").tree
+    rng = np.random.default_rng(1)
+    q = naive_tree.integrate(tree, neutral_coordinates(tree), rng.normal(scale=0.3, size=len(tree.dof_body)))
+    for a, b in ((1, 2), (2, 3), (0, 3), (3, 1), (2, 2)):
+        x, y = rng.normal(size=(2, 3))
+        moving = set()
+        rest = distance(tree, q, (a, x), (b, y))
+        for dof in range(len(tree.dof_body)):
+            nudge = np.zeros(len(tree.dof_body))
+            nudge[dof] = 1e-4
+            if abs(distance(tree, naive_tree.integrate(tree, q, nudge), (a, x), (b, y)) - rest) > 1e-9:
+                moving.add(dof)
+        assert {dof for dof, _ in path_between(tree, a, b)} == moving
+
+
+def test_normals_are_unit_and_the_plane_stays(spec, subject):
+    """Protects the contact planes: normals become unit, (a - b) . n = R holds as printed."""
+    packed = pack(spec, subject, "zero")
+    assert (packed.elements.kind == SPHERE_ON_PLANE).sum() == 2
+    for e, element in enumerate(spec.elements):
+        if element.kind != "sphere_on_plane":
+            continue
+        printed = np.array(element.normal)
+        n = packed.elements.normal_b[e]
+        assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-15)
+        np.testing.assert_allclose(np.cross(n, printed), 0.0, atol=1e-15)
+        gap = packed.roles.target[e] * n  # some a - b on the plane of unit normal
+        assert gap @ printed == pytest.approx(1e-3 * element.target_mm, rel=1e-14)
+
+
+@pytest.mark.parametrize("length", [396.4, 425.3, 300.0])
+def test_ankle_offsets_grow_with_the_shank(spec, subject, length):
+    """Protects the scaling of the ankle: constant part plus the part that grows with the shank's length."""
+    person = change_segment(subject, "shank", length_mm=length)
+    packed = pack(spec, person, "zero")
+    constant, growing = np.array([1.553, 0.275, 9.531]), np.array([-5.1, -20.6, -0.3])
+    sphere = 1e-3 * (constant + growing * length / 396.4)
+    np.testing.assert_allclose(packed.tree.position_in_child[3], sphere, rtol=1e-12)
+    distal = -Anatomy(spec, person).bases["shank"][:, 1]
+    np.testing.assert_allclose(packed.tree.position_in_parent[3], distal + sphere, rtol=1e-12)
+    assert np.linalg.norm(distal) == pytest.approx(1e-3 * length)
+    e = packed.element_names.index("TiCaL")
+    end = 1e-3 * (np.array([1.653, -17.121, -15.714]) + growing * length / 396.4)
+    np.testing.assert_allclose(packed.elements.point_b[e], end, rtol=1e-12)
+
+
+def test_knee_places_are_the_printed_ones(spec, subject):
+    """Protects table 1: offsets from the proximal or distal end, in metres, unscaled."""
+    packed = pack(spec, subject, "zero")
+    e = packed.element_names.index("MCL")
+    distal = -Anatomy(spec, subject).bases["thigh"][:, 1]
+    np.testing.assert_allclose(
+        packed.elements.point_a[e] - distal, [2.7608e-3, 5.7798e-3, -47.6279e-3], rtol=1e-12
+    )
+    np.testing.assert_allclose(packed.elements.point_b[e], [2.1345e-3, -117.0682e-3, -5.7872e-3], rtol=1e-12)
+    length = np.linalg.norm([2.7608 - 2.1345, 5.7798 + 117.0682, -47.6279 + 5.7872])
+    assert packed.neutral_length[e] == pytest.approx(1e-3 * length)
+
+
+def test_methods_choose_hard_soft_and_off(spec, subject):
+    """Protects table 3: which elements hold exactly, which are weighed and how, which are out."""
+    packed = pack(spec, subject, "minimised")
+    roles = dict(
+        zip(packed.element_names, zip(packed.roles.mode, packed.roles.weight, strict=True), strict=True)
+    )
+    assert roles == {
+        "medial_contact": (HARD, 0.0), "lateral_contact": (HARD, 0.0),
+        "TiCaL": (HARD, 0.0), "CaFiL": (HARD, 0.0),
+        "ACL": (SOFT, 1e3), "PCL": (SOFT, 1e4), "MCL": (SOFT, 1e2), "LCL": (SOFT, 1.0),
+    }  # fmt: skip
+    zero = pack(spec, subject, "zero")
+    assert zero.roles.mode[zero.element_names.index("LCL")] == OFF
+    for method, kind in (("zero", FREE), ("hinge", HINGE), ("ball", BALL), ("free", FREE)):
+        assert pack(spec, subject, method).tree.kind[2] == kind
+
+
+def test_targets_are_the_methods(spec, subject):
+    """Protects lengths: fixed for `zero`, the model's means for `minimised`, the subject's where known."""
+    fixed, mean = pack(spec, subject, "zero"), pack(spec, subject, "minimised")
+    person = msgspec.structs.replace(subject, ligament_mean_mm={"ACL": 41.5})
+    own = pack(spec, person, "minimised")
+    acl, pcl = (fixed.element_names.index(name) for name in ("ACL", "PCL"))
+    assert fixed.roles.target[acl] == pytest.approx(40.53e-3)
+    assert mean.roles.target[acl] == pytest.approx(40.62e-3)
+    assert own.roles.target[acl] == pytest.approx(41.5e-3)
+    assert own.roles.target[pcl] == pytest.approx(43.12e-3)
+    assert pack(spec, person, "zero").roles.target[acl] == pytest.approx(40.53e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_shapes_fit_each_other(spec, subject, method):
+    """Protects the kernels, which check nothing: every array has the length that the others say."""
+    packed = pack(spec, subject, method)
+    n_v, n_q = packed.n_v, len(packed.q_neutral)
+    tree, elements = packed.tree, packed.elements
+    assert len(tree.dof_parent) == len(tree.dof_rotates) == n_v
+    assert n_q == sum(N_Q[kind] for kind in tree.kind)
+    assert n_v == sum(N_V[kind] for kind in tree.kind)
+    assert (tree.dof_parent < np.arange(n_v)).all()
+    assert (tree.parent < np.arange(4)).all()
+    n_element = len(spec.elements)
+    assert elements.path.shape == elements.side.shape
+    assert (elements.n_path <= elements.path.shape[1]).all()
+    assert ((elements.path >= 0) & (elements.path < n_v)).all()
+    assert packed.polynomial.shape == (n_element, 7)
+    assert packed.angle_signs.shape == (len(packed.angle_names) // 3, 3)
+    assert len(packed.marker_names) == len(packed.markers.body) == 17
+    assert packed.marker_names == subject.marker_names
+    for array in (*tree, *packed.markers, *elements, *packed.roles, *packed.joints, packed.points):
+        assert array.flags.c_contiguous
+        assert np.isfinite(array).all()
+
+
+def test_a_branching_model_is_packed(spec, subject):
+    """Protects models with two legs: the path between them runs through both, with opposite sides."""
+    pelvis, thigh = spec.bodies[:2]
+    other = msgspec.structs.replace(thigh, name="thigh_2", angles=None)
+    model = ModelSpec(name="two", source="t", bodies=(pelvis, thigh, other), methods={"free": MethodSpec()})
+    left = msgspec.structs.replace(subject.segments["thigh"], markers_mm={"LKNE": (0.0, -400.0, 0.0)})
+    segments = {"pelvis": subject.segments["pelvis"], "thigh": subject.segments["thigh"], "thigh_2": left}
+    tree = pack(model, msgspec.structs.replace(subject, segments=segments), "free").tree
+    assert path_between(tree, 1, 2) == [(6, 1.0), (7, 1.0), (8, 1.0), (9, -1.0), (10, -1.0), (11, -1.0)]

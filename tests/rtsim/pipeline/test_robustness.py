@@ -1,0 +1,103 @@
+"""Whatever the markers are, a frame becomes a result with a status; nothing raises, bad is flagged."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from streams.codec import FieldLayout, decode, encode
+from streams.messages import Result, Status
+
+N_MARKER = 17
+# in the frame of a walker: where a person is, somewhere in the laboratory, absurd, and none
+anything = st.one_of(
+    st.floats(-3.0, 3.0),
+    st.floats(-1e4, 1e4),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from([math.nan, 0.0, -0.0, 5e-324, 1e-160, 1e154, -1e155, 1e300, 1.7e308]),
+)
+MAY_BE_NAN = {"markers_measured", "marker_residuals", "marker_rms"}  # by definition, where nothing is seen
+UNRESTRICTED = settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """A few frames: which frame of the walker, which markers are damaged, and what stands in their place."""
+    return [
+        (
+            draw(st.integers(0, 99)),
+            draw(arrays(np.bool_, N_MARKER, elements=st.booleans())),
+            draw(arrays(np.float64, (N_MARKER, 3), elements=anything, fill=st.just(math.nan))),
+        )
+        for _ in range(draw(st.integers(1, 4)))
+    ]
+
+
+def check(pipeline, result) -> None:
+    """A status, finite values where it says so, and a message that can be sent and read."""
+    assert 0 <= int(result.status) < 32
+    assert result.iterations >= 0
+    values = pipeline.fields.arrays
+    bad = {name for name, array in values.items() if not np.isfinite(array).all()}
+    if result.status == Status.OK:
+        assert bad <= MAY_BE_NAN
+        assert math.isfinite(result.residual)
+    assert not bad & {
+        "joint_angles",
+        "segment_positions",
+        "segment_rotations",
+        "joint_centres",
+        "markers_model",
+    }
+    for rotation in values["segment_rotations"]:
+        np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-9)
+    message = Result(
+        session=pipeline.fields.session.session, seq=0, time=0.0, t_capture=0, t_received=0,
+        t_solved=result.t_solved, t_published=result.t_solved, status=int(result.status),
+        iterations=result.iterations, residual=result.residual, data=result.data,
+    )  # fmt: skip
+    read = decode(encode(message))
+    assert FieldLayout(pipeline.fields.session).unpack_into(read.data, values) is None
+
+
+@pytest.mark.parametrize("method", ["minimised", "prescribed"])
+@UNRESTRICTED
+@given(frames=damaged())
+def test_damaged_frames_never_raise(make_pipeline, make_frame, session, trial, estimator, method, frames):
+    """Protects the loop: huge values, gaps of every pattern and zeros, then it recovers on a good frame."""
+    estimator.switch(method)
+    pipeline = make_pipeline()
+    for step, (index, mask, garbage) in enumerate(frames):
+        positions = np.where(mask[:, None], garbage, trial.positions[index])
+        check(pipeline, pipeline.run(make_frame(session, positions, step)))
+    estimates = [pipeline.run(make_frame(session, trial.positions[0], 10 + k)) for k in range(2)]
+    assert estimates[-1].status == Status.OK
+    assert pipeline.fields.arrays["marker_rms"][0] < 0.05
+
+
+@UNRESTRICTED
+@given(positions=arrays(np.float64, (N_MARKER, 3), elements=anything))
+def test_pure_noise_never_raises(make_pipeline, make_frame, session, positions):
+    """Protects the first frame, which starts from nothing."""
+    pipeline = make_pipeline()
+    check(pipeline, pipeline.run(make_frame(session, positions, 0)))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e9, 1e200, math.nan], ids=str)
+def test_constant_frames_never_raise(make_pipeline, make_frame, session, value):
+    """Protects against dead sources, which send one number for ever; always flagged, as nobody is a point."""
+    pipeline = make_pipeline()
+    for index in range(3):
+        result = pipeline.run(make_frame(session, value, index))
+        check(pipeline, result)
+        assert result.status != Status.OK
