@@ -29,7 +29,7 @@ def run(data: Path | None = None, seconds: float = 10.0) -> list[Figure]:
     # the paper's problem: every marker weighs 1, whatever its residual
     check = MarkerCheck(downweight=False)
     estimator = MultibodyEstimator(spec, subject, METHODS[0], METHODS, check=check)
-    warm_up(estimator)
+    warm_up(estimator, subject)
     gc.collect()
     gc.disable()
     try:

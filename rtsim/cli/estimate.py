@@ -16,12 +16,14 @@ from rtsim.live.sources import is_stream
     "--markers", metavar="ADDRESS", help="Marker stream (default: --source, where that is a stream)."
 )
 @click.option("--wait", "wait_s", type=float, default=0.0, help="Wait this long for a first subscriber [s].")
+@click.option("--subscribers", type=int, default=1, help="Wait for this many, not only for one.")
 @run_options
 @bind_options
 @connect_options
 def command(
     markers: str | None,
     wait_s: float,
+    subscribers: int,
     key: str | None,
     clients: str | None,
     client_key: str | None,
@@ -37,4 +39,4 @@ def command(
 
     from rtsim.live.serve import serve
 
-    serve(run, address, say, wait_s, bind, connect)
+    serve(run, address, say, wait_s, subscribers, bind, connect)

@@ -71,7 +71,7 @@ def command(
                 where = ["--address", run.ports.markers, "--duration", str(run.duration_s)]
                 player = start(stack, "player", ["replay", run.source, *where, *playing])
                 address = player.wait_ready(READY_S)["markers"]
-            estimator = start(stack, "estimator", estimator_arguments(run, address))
+            estimator = start(stack, "estimator", estimator_arguments(run, address, 2 if record else 1))
             ready = estimator.wait_ready(READY_S)
         children: list[Child] = [estimator] + ([player] if player else [])
         if record is not None:
@@ -106,9 +106,18 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child
     return child
 
 
-def estimator_arguments(run: Run, markers: str) -> list[str]:
+def estimator_arguments(run: Run, markers: str, n_subscriber: int) -> list[str]:
     """Command line of the estimator's process."""
-    arguments = ["estimate", *run_arguments(run), "--markers", markers, "--wait", "10"]
+    arguments = [
+        "estimate",
+        *run_arguments(run),
+        "--markers",
+        markers,
+        "--wait",
+        "10",
+        "--subscribers",
+        str(n_subscriber),
+    ]
     return [*arguments, "--duration", str(run.duration_s)] if run.duration_s else arguments
 
 

@@ -41,7 +41,8 @@ class LiveLoop:
         self._last_ns = 0
         self._seq = 0
         self._period_ns = 0
-        self._stopping = False
+        self._reason = ""  # why the run is to end, once it is
+        self._sentences: list[str] = []
         self._square_sum, self._rms_n = 0.0, 0
         self._began_ns = self._cpu_ns = 0
 
@@ -52,7 +53,7 @@ class LiveLoop:
             self._serve(subscriber, duration_s)
         finally:
             self._report(subscriber, final=True)
-            self.publisher.end("stopped" if self._stopping else "the marker stream is over")
+            self.publisher.end(self._reason or "the marker stream is over")
 
     def command(self, command: Command) -> tuple[bool, str]:
         """Answer a command (in the control server's thread); the loop obeys before the next frame."""
@@ -78,7 +79,7 @@ class LiveLoop:
     def _serve(self, subscriber: Subscriber, duration_s: float) -> None:
         end_ns = now_ns() + int(1e9 * duration_s) if duration_s > 0.0 else None
         report_ns = now_ns() + TELEMETRY_NS
-        while not (self._stopping or subscriber.ended or (end_ns and now_ns() > end_ns)):
+        while not (self._reason or subscriber.ended):
             frame = subscriber.wait(WAIT_S)
             self._obey()
             if frame is not None:
@@ -90,6 +91,8 @@ class LiveLoop:
                 report_ns = now_ns() + TELEMETRY_NS
                 self._report(subscriber)
                 gc.collect(0)  # young objects only, the rest is frozen: microseconds
+            if end_ns and now_ns() > end_ns:
+                self._reason = "the time is up"
 
     def _solve(self, frame: Frame) -> None:
         if self._pipeline is None or self._pipeline.session != frame.session.session:
@@ -107,10 +110,14 @@ class LiveLoop:
 
     def _begin(self, frame: Frame) -> None:
         """Announce a result session for the marker session of a frame."""
-        if self._pipeline is not None:
-            self._door_counters.update(self._pipeline.door.counters)
+        former, door = self._pipeline, None
+        if former is not None and former.session == frame.session.session:
+            door = former.door  # another method on the same markers
+        elif former is not None:
+            self._door_counters.update(former.door.counters)
+            self._sentences += former.door.sentences
         meta = {**self.meta, "method": self.estimator.method}
-        self._pipeline = Pipeline(self.estimator, self.subject, frame.session, meta, now_ns())
+        self._pipeline = Pipeline(self.estimator, self.subject, frame.session, meta, now_ns(), door)
         self._period_ns = int(1e9 / frame.session.rate) if frame.session.rate > 0.0 else 0
         self._seq = 0
         self.publisher.announce(self._pipeline.fields.session)
@@ -150,7 +157,7 @@ class LiveLoop:
             if status & bit:
                 self.counters[str(bit.name).lower()] += 1
         rms = float(self.estimator.outputs.rms[0])
-        if rms == rms:
+        if rms == rms and not status & Status.INVALID_INPUT:
             self._square_sum += rms * rms
             self._rms_n += 1
 
@@ -159,7 +166,7 @@ class LiveLoop:
         while not self._words.empty():
             command = self._words.get()
             if command.name == "stop":
-                self._stopping = True
+                self._reason = "stopped"
             elif command.name == "set_downweighting":
                 self.estimator.set_downweighting(SWITCHES[str(command.args["on"]).lower()])
             elif command.name == "set_method":
@@ -168,8 +175,9 @@ class LiveLoop:
                     self._begin(self._last[0])
 
     def _report(self, subscriber: Subscriber, final: bool = False) -> None:
-        text = list(self._pipeline.door.sentences) if self._pipeline else []
+        text, self._sentences = self._sentences, []
         if self._pipeline:
+            text += self._pipeline.door.sentences
             self._pipeline.door.sentences.clear()
         while subscriber.events:
             text.append(subscriber.events.popleft())

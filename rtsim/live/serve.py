@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from rtsim.config.run_schema import Run
@@ -12,12 +13,14 @@ from rtsim.live.sources import load_model, resolve_subject
 from rtsim.live.warm_up import warm_up
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.subject import Subject
+from streams.clock import now_ns
 from streams.control import ControlServer
 from streams.publisher import Publisher
 from streams.security import Security
 from streams.subscriber import Subscriber
 
 Say = Callable[[dict], None]
+POLL_S = 0.02
 
 
 def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
@@ -28,7 +31,7 @@ def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
         raise ConfigError(f"unknown method {unknown[0]!r}", where="--method", allowed=", ".join(spec.methods))
     subject = resolve_subject(run)
     estimator = MultibodyEstimator(spec, subject, run.method, run.methods, run.solver, run.markers)
-    warm_up(estimator)
+    warm_up(estimator, subject)
     return estimator, subject
 
 
@@ -37,6 +40,7 @@ def serve(
     markers: str,
     say: Say,
     wait_s: float = 0.0,
+    n_subscriber: int = 1,
     security: Security | None = None,
     markers_security: Security | None = None,
 ) -> None:
@@ -45,7 +49,7 @@ def serve(
     Parameters
     ----------
     say : told {"state": "preparing"}, then {"state": "ready", "results": ..., "control": ...}
-    wait_s : wait this long for a first subscriber of the results, so that it misses nothing [s]
+    wait_s, n_subscriber : wait so long for so many subscribers of the results, that they miss nothing [s]
     security, markers_security : keys of this server, and of this client of the marker stream
     """
     say({"state": "preparing"})
@@ -55,10 +59,18 @@ def serve(
         loop = LiveLoop(estimator, subject, publisher, meta)
         with ControlServer(run.ports.control, loop.command, security) as control:
             say({"state": "ready", "results": publisher.address, "control": control.address})
-            if wait_s > 0.0:
-                publisher.wait_for_subscriber(wait_s)
+            await_subscribers(publisher, n_subscriber, wait_s)
             with (
                 no_collection(),
                 Subscriber(markers, ("markers",), run.backlog, markers_security) as subscriber,
             ):
                 loop.run(subscriber, run.duration_s)
+
+
+def await_subscribers(publisher: Publisher, n_subscriber: int, wait_s: float) -> None:
+    """Wait until so many listen to the results, at most wait_s [s]."""
+    due = now_ns() + int(1e9 * wait_s)
+    while publisher.n_subscriber < n_subscriber and now_ns() < due:
+        publisher.wait_for_subscriber(POLL_S)
+        time.sleep(POLL_S)
+        publisher.service()

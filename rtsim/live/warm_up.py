@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from kernels._jit import freeze_compilation
-from kernels.intake import take_in
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.subject import Subject
+from rtsim.pipeline.pipeline import Pipeline
+from streams.codec import FieldLayout, encode
+from streams.messages import Result, marker_session
+from streams.ring import Frame
 
-N_FRAME = 3
+N_FRAME = 5
 
 
-def warm_up(estimator: MultibodyEstimator) -> None:
-    """Run every method on a few made-up frames, forget them, and forbid further compilation.
+def warm_up(estimator: MultibodyEstimator, subject: Subject) -> None:
+    """Send a few made-up frames through every method and down to bytes, forget them, and forbid further
+    compilation.
 
     The frames are the subject's own markers in the neutral pose, with one of them occluded at the end.
     """
@@ -20,13 +25,40 @@ def warm_up(estimator: MultibodyEstimator) -> None:
     for method in estimator.methods:
         estimator.switch(method)
         estimator.estimate(np.full((len(estimator.packed.marker_names), 3), np.nan), 0.0)
-        frame = np.ascontiguousarray(estimator.outputs.markers.copy())
+        markers = estimator.outputs.markers.copy()
+        estimator.restart()
         for k in range(N_FRAME):
             if k == N_FRAME - 1:
-                frame[0] = np.nan
-            estimator.estimate(frame, 0.01)
-        estimator.restart()
-    take_in(frame, np.zeros(len(frame), np.int64), 1.0, 0, 0, 1, 1, np.zeros_like(frame))
+                markers[0] = np.nan
+            estimator.estimate(markers, 0.01)
     estimator.switch(chosen)
     estimator.restart()
+    through_pipeline(estimator, subject, markers)
+    estimator.restart()
     freeze_compilation()
+
+
+def through_pipeline(estimator: MultibodyEstimator, subject: Subject, markers: np.ndarray) -> None:
+    """A few frames from the door to the bytes of a message."""
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    pipeline = Pipeline(estimator, subject, session, {}, 0)
+    frame = Frame(session, FieldLayout(session))
+    frame.data["positions"][:] = markers
+    for seq in range(N_FRAME):
+        frame.time = 0.01 * seq
+        result = pipeline.run(frame)
+        encode(
+            Result(
+                session=session.session,
+                seq=seq,
+                time=frame.time,
+                t_capture=0,
+                t_received=0,
+                t_solved=result.t_solved,
+                t_published=result.t_solved,
+                status=int(result.status),
+                iterations=result.iterations,
+                residual=result.residual,
+                data=result.data,
+            )
+        )

@@ -29,10 +29,16 @@ class Pipeline:
     """Solves the frames of one marker session for one subject."""
 
     def __init__(
-        self, estimator: MultibodyEstimator, subject: Subject, session: Session, meta: dict, t_start: int
+        self,
+        estimator: MultibodyEstimator,
+        subject: Subject,
+        session: Session,
+        meta: dict,
+        t_start: int,
+        door: Door | None = None,
     ) -> None:
         self.estimator = estimator
-        self.door = Door(subject, session)
+        self.door = door or Door(subject, session)
         described = {
             **meta,
             "stick": stick(estimator.packed.body_names),

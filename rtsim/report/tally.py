@@ -45,13 +45,13 @@ class Tally:
         self.method = str(frame.session.meta.get("method", ""))
         self.subject = str(frame.session.meta.get("subject", ""))
         self.values = {}
-        for field, factor, unit in (
-            ("joint_angles", DEG, "deg"),
-            ("knee_displacements", MM, "mm"),
-            ("ligament_lengthening", 100.0, "%"),
+        for field, factor, unit, prefix in (
+            ("joint_angles", DEG, "deg", ""),
+            ("knee_displacements", MM, "mm", "knee "),
+            ("ligament_lengthening", 100.0, "%", ""),
         ):
             for label, value in zip(labels.get(field, ()), data.get(field, ()), strict=False):
-                self.values[label] = (factor * float(value), unit)
+                self.values[prefix + label] = (factor * float(value), unit)
         if "marker_rms" in data:
             self.rms_mm = MM * float(data["marker_rms"][0])
         self.doubtful = doubtful_markers(labels.get("marker_weights", ()), data)
