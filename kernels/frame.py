@@ -93,7 +93,7 @@ def estimate(
         predict(model.tree, dt, track_options, track, track.q_try)
         pose(model.tree, track.q_try, work.pose)
         model_markers(model.markers, work.pose, work.marker.model)
-        expect(model.markers, work.pose, work.marker.model, health)
+        expect(model.markers, work.pose, work.marker.model, health_options, health)
         n_swap = find_swaps(measured, health_options, health)
         find_strays(measured, dt, health_options, health)
     status, iterations, residual, n_open = solve_method(

@@ -81,10 +81,23 @@ def visibility(measured, dt, health):
 
 
 @njit
-def expect(markers, pose, model, health):
-    """health.expected : (n_marker, 3) - model markers plus their mean residuals at a pose [m]."""
+def is_known(m, options, health):
+    """Whether marker m was seen often enough for its mean residual to be believed."""
+    return health.n_seen[m] >= options.n_learn
+
+
+@njit
+def expect(markers, pose, model, options, health):
+    """health.expected : (n_marker, 3) - model markers plus their mean residuals at a pose [m].
+
+    The first frames may be wrong ones: until a marker is known it is expected where the model has it.
+    """
     for m in range(markers.body.shape[0]):
         b = markers.body[m]
+        if not is_known(m, options, health):
+            for i in range(3):
+                health.expected[m, i] = model[m, i]
+            continue
         for i in range(3):
             health.expected[m, i] = (
                 model[m, i]
@@ -136,10 +149,11 @@ def find_strays(measured, dt, options, health):
             n_visible += 1
     if n_visible < MEDIAN_NEEDS:
         return 0
-    limit = options.floor + options.stray_speed * dt + MEDIAN_FACTOR * median(health.surprise, n_visible)
+    allowed = options.stray_speed * dt + MEDIAN_FACTOR * median(health.surprise, n_visible)
     n_stray = 0
     for m in range(measured.shape[0]):
-        if health.weight[m] > 0.0 and not surprise_of(m, measured, health) <= limit:
+        own = options.floor if is_known(m, options, health) else options.unknown
+        if health.weight[m] > 0.0 and not surprise_of(m, measured, health) <= own + allowed:
             n_stray += 1
             if options.downweight == 1:
                 health.weight[m] = 0.0
@@ -170,20 +184,20 @@ def median(x, n):
 @njit
 def threshold(m, options, health):
     """Deviation [m] beyond which marker m is suspicious."""
-    if health.n_seen[m] < options.n_learn:
+    if not is_known(m, options, health):
         return options.unknown
     return max(options.floor, options.factor * health.deviation[m])
 
 
 @njit
-def deviation(m, markers, pose, model, measured, health):
-    """|residual - mean residual| of marker m at a pose [m]."""
+def deviation(m, markers, pose, model, measured, believed, health):
+    """|residual - believed * mean residual| of marker m at a pose [m]."""
     b, total = markers.body[m], 0.0
     for i in range(3):
         r = 0.0
         for k in range(3):
             r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
-        total += (r - health.mean[m, i]) ** 2
+        total += (r - believed * health.mean[m, i]) ** 2
     return math.sqrt(total)
 
 
@@ -196,7 +210,9 @@ def weigh_worst(markers, pose, model, measured, options, health):
     worst, worst_ratio = -1, 1.0
     for m in range(measured.shape[0]):
         if health.weight[m] == 1.0:
-            ratio = deviation(m, markers, pose, model, measured, health) / threshold(m, options, health)
+            believed = 1.0 if is_known(m, options, health) else 0.0
+            distance = deviation(m, markers, pose, model, measured, believed, health)
+            ratio = distance / threshold(m, options, health)
             if ratio > worst_ratio:
                 worst, worst_ratio = m, ratio
     if worst < 0:
@@ -212,7 +228,7 @@ def learn(markers, pose, model, measured, dt, options, health):
     for m in range(measured.shape[0]):
         if not is_seen(measured, m) or health.swap_with[m] >= 0:
             continue
-        d = deviation(m, markers, pose, model, measured, health)
+        d = deviation(m, markers, pose, model, measured, 1.0, health)
         if not math.isfinite(d):
             continue
         suspicious = health.weight[m] < 1.0

@@ -35,6 +35,7 @@ class Track(NamedTuple):
     trusted: np.ndarray  # (1,) int64 - 1 when the last frame was solved and left nothing open
     q_begin: np.ndarray  # (n_q,) - before the frame at hand
     multiplier_begin: np.ndarray  # (n_element,)
+    doubt_begin: np.ndarray  # (1,) int64
     q_before: np.ndarray  # (n_q,) - scratch
     q_try: np.ndarray  # (n_q,) - scratch
     multiplier_try: np.ndarray  # (n_element,) - scratch
@@ -60,6 +61,7 @@ def new_track(n_q: int, n_v: int, n_element: int) -> Track:
         np.zeros(1, np.int64),
         np.zeros(n_q),
         np.zeros(n_element),
+        np.zeros(1, np.int64),
         np.zeros(n_q),
         np.zeros(n_q),
         np.zeros(n_element),
@@ -116,6 +118,7 @@ def remember(track):
     """Keep the state before a frame, so that it can be solved again."""
     copy(track.q, track.q_begin)
     copy(track.multiplier, track.multiplier_begin)
+    track.doubt_begin[0] = track.doubt[0]
 
 
 @njit
@@ -123,6 +126,7 @@ def rewind(track):
     """Back to the state before the frame."""
     copy(track.q_begin, track.q)
     copy(track.multiplier_begin, track.multiplier)
+    track.doubt[0] = track.doubt_begin[0]
 
 
 @njit

@@ -7,7 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from rtsim.config.run_schema import MarkerCheck
+from rtsim.config.run_schema import MarkerCheck, Solver
+from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
 from tests.kernels.leg import DT, NAMES, angle_gap, follow_frame, indices, settled, state_gap, uninterrupted
 
@@ -159,7 +160,8 @@ def test_every_swap_is_found_and_weighs_nothing(method: str) -> None:
     """Protects swapped labels: any two markers exchanged are named and weigh nothing, as if occluded."""
     wrong = []
     for i in range(N_MARKER):
-        for j in range(i):
+        # all pairs by the default method, every third by the others
+        for j in range(i) if method == "minimised" else range(i % 3, i, 3):
             measured = leg.exact_trial().markers[FIRST].copy()
             measured[[i, j]] = measured[[j, i]]
             frame = follow_frame(settled(method), measured)
@@ -228,6 +230,68 @@ def test_displaced_marker_is_weighed_down(method: str, direction: str) -> None:
         back = state_gap(running, after, uninterrupted(method)[FIRST + 1]) < 1e-6
         if not (kept and right and back):
             wrong.append(NAMES[m])
+    assert not wrong
+
+
+@pytest.mark.parametrize("size", [0.1, 2.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_displacements_of_any_size_are_weighed_down(method: str, size: float) -> None:
+    """Protects the pose from markers a hand's breadth off and from those of somebody else across the room."""
+    wrong = []
+    for m in range(N_MARKER):
+        measured = leg.exact_trial().markers[FIRST].copy()
+        measured[m, m % 3] += size
+        frame = follow_frame(settled(method), measured)
+        if frame.weight[m] > 0.5 or angle_gap(frame, uninterrupted(method)[FIRST]) > 0.5:
+            wrong.append(NAMES[m])
+    assert not wrong
+
+
+@pytest.mark.parametrize("second", ["moved", "hidden"])
+@pytest.mark.parametrize("method", METHODS)
+def test_displaced_marker_beside_another_fault(method: str, second: str) -> None:
+    """Protects segments with two faults at once: two markers 0.3 m off, or one off and one occluded."""
+    wrong = []
+    for m in range(N_MARKER):
+        measured, other = leg.exact_trial().markers[FIRST].copy(), (m + 1) % N_MARKER
+        measured[m, 2] += 0.3
+        measured[other] = measured[other] - 0.3 if second == "moved" else np.nan
+        frame = follow_frame(settled(method), measured)
+        stays = angle_gap(frame, uninterrupted(method)[FIRST]) < 0.5 + 2.0 * LEAVES_DEG[method]
+        if frame.weight[[m, other]].max() > 0.1 or not stays:
+            wrong.append(NAMES[m])
+    assert not wrong
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bad_first_frame_is_left_at_the_next_look(method: str) -> None:
+    """Protects a run from its first frame: a wrong start, learnt as normal, ends with the next second look."""
+    wrong = []
+    for name, axis, size in (("S1", 2, -0.3), ("T1", 1, 0.3), ("F2", 0, -0.3)):
+        running = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, method, solver=Solver(second_opinion=10), check=leg.QUICK
+        )
+        first = leg.exact_trial().markers[0].copy()
+        first[indices(name), axis] += size
+        follow_frame(running, first, 0.0)
+        for measured in leg.exact_trial().markers[1:13]:
+            frame = follow_frame(running, measured)
+        if angle_gap(frame, uninterrupted(method)[12]) > 0.5:
+            wrong.append(name)
+    assert not wrong
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_frame_of_noise_leaves_nothing_behind(method: str) -> None:
+    """Protects recovery of the whole chain: after noise on every marker the pose is right within a few frames."""
+    wrong = []
+    for seed, spread in enumerate((0.05, 0.2)):
+        rng, running = np.random.default_rng([seed, 96]), settled(method)
+        follow_frame(running, leg.exact_trial().markers[FIRST] + rng.normal(0.0, spread, (N_MARKER, 3)))
+        for k in range(1, 5):
+            frame = follow_frame(running, leg.exact_trial().markers[FIRST + k])
+        if angle_gap(frame, uninterrupted(method)[FIRST + 4]) > 0.5:
+            wrong.append(seed)
     assert not wrong
 
 
@@ -311,7 +375,7 @@ def test_teleport_and_half_turn_are_recovered_at_once(method: str) -> None:
 def test_any_rigid_jump_is_recovered_at_once(method: str) -> None:
     """Protects jumps in any direction: rigidly moved markers change the pose of the pelvis, never an angle."""
     rng, wrong = np.random.default_rng(95), []
-    for trial in range(25):
+    for trial in range(15):
         R, shift = Rotation.random(None, rng).as_matrix(), rng.normal(0.0, 2.0, 3)
         frame = follow_frame(settled(method), jumped(leg.exact_trial().markers[FIRST], R, shift))
         if not frame.solution.converged or angle_gap(frame, uninterrupted(method)[FIRST]) > 1e-5:

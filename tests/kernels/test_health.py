@@ -53,7 +53,7 @@ class Scene(NamedTuple):
 
     def expected(self) -> Array:
         """Return where the kernel expects the markers, (6, 3) m."""
-        kernel.expect(self.markers, self.pose, self.model, self.health)
+        kernel.expect(self.markers, self.pose, self.model, OPTIONS, self.health)
         return self.health.expected
 
 
@@ -134,9 +134,11 @@ def test_a_known_marker_forgets_with_its_time_constant(scene: Scene) -> None:
 
 
 def test_expected_places_include_what_was_learnt(scene: Scene) -> None:
-    """Protects the expected places: model plus mean residual, turned with the body."""
+    """Protects the expected places: the model's until a marker is known, then plus mean residual, turned."""
     measured = scene.model + np.random.default_rng(83).normal(0.0, 0.01, (6, 3))
-    scene.learn(measured, 2)
+    scene.learn(measured, OPTIONS.n_learn - 1)
+    np.testing.assert_array_equal(scene.expected(), scene.model)
+    scene.learn(measured)
     np.testing.assert_allclose(scene.expected(), measured, atol=1e-14)
     turn = Rotation.from_rotvec([0.4, -0.2, 0.9]).as_matrix()
     scene.pose.rotation[:] = turn @ scene.pose.rotation

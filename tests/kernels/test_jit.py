@@ -118,14 +118,14 @@ def test_cache_root_follows_the_usual_variable(monkeypatch: pytest.MonkeyPatch, 
     assert _jit.cache_root() == tmp_path / "kernels"
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     assert "rtsim" in str(_jit.cache_root())
-    assert _jit.cache_folder().name == _jit.source_hash()
+    assert len(_jit.cache_folder().name) == _jit.HASH_LENGTH
 
 
 def test_old_caches_are_pruned_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Protects the disk from old caches, and everything that is not one: the one in use, young ones, others'."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     root = tmp_path / "kernels"
-    in_use, old, young, other = (root / name for name in (_jit.source_hash(), "0" * 16, "1" * 16, "notes"))
+    in_use, old, young, other = (root / name for name in (_jit.cache_folder().name, "0" * 16, "1" * 16, "notes"))
     for folder in (in_use, old, young, other):
         folder.mkdir(parents=True)
         (folder / "code").touch()

@@ -170,6 +170,8 @@ def test_rewound_frame_is_solved_as_if_for_the_first_time() -> None:
     assert running.gap(exact.q[2]) < 1e-9
     np.testing.assert_array_equal(running.track.q, once.track.q)
     np.testing.assert_array_equal(running.track.multiplier, once.track.multiplier)
+    # and it may look again as the first solution could
+    np.testing.assert_array_equal(running.track.doubt, once.track.doubt)
 
 
 def test_prediction_saves_iterations() -> None:
@@ -222,7 +224,7 @@ def test_frame_after_a_ruined_one_is_right(method: str) -> None:
     undisturbed = follower(method)
     for measured in exact.markers[:5]:
         undisturbed.follow(measured)
-    for seed in range(12):
+    for seed in range(6):
         running = follower(method)
         for measured in exact.markers[:3]:
             running.follow(measured)
