@@ -32,7 +32,7 @@ def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tu
     for r in results:
         if not r.fault:
             name = f"{r.trial}.{r.method}"
-            figures.append(Figure(f"marker_rms_mm.{name}", r.summary["marker_rms_mm"], "mm"))
+            figures.append(Figure(f"marker_rms_mm.{name}", rms_of(r.summary), "mm"))
             figures.append(Figure(f"flagged.{name}", float(flagged(r.summary)), "frames"))
             figures.append(Figure(f"lost.{name}", float(r.summary["lost"]), "frames", 0.0, "lower"))
     figures.append(Figure("failed", float(sum(bool(r.fault) for r in results)), "trials", 0.0, "lower"))
@@ -80,6 +80,12 @@ def live(path: Path, folder: Path, method: str) -> TrialResult:
     return TrialResult(name, method, json.loads(done.stdout), "")
 
 
+def rms_of(summary: dict) -> float:
+    """Marker RMS [mm]; NaN where no frame was solved."""
+    rms = summary["marker_rms_mm"]
+    return float("nan") if rms is None else float(rms)
+
+
 def flagged(summary: dict) -> int:
     """Frames with any status bit."""
     return sum(n for words, n in summary["statuses"].items() if words != "ok")
@@ -98,7 +104,7 @@ def table(results: list[TrialResult], methods: tuple[str, ...]) -> str:
         cells = []
         for method in methods:
             r = row[method]
-            cells.append(r.fault or f"{r.summary['marker_rms_mm']:.1f} ({flags(r.summary)})")
+            cells.append(r.fault or f"{rms_of(r.summary):.1f} ({flags(r.summary)})")
         frames = next((str(r.summary["frames"]) for r in row.values() if not r.fault), "-")
         lines.append(f"| {name} | {frames} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

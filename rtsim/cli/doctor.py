@@ -17,6 +17,9 @@ def command(
     address: str | None, subject: str | None, seconds: float, client_key: str | None, server_key: str | None
 ) -> None:
     """Check the installation; with ADDRESS (tcp://HOST:PORT), listen to that stream and judge it."""
+    if not 0.0 < seconds < float("inf"):
+        raise ConfigError(f"{seconds}", where="--seconds", allowed="more than 0")
+
     from rtsim.report.doctor import examine_installation, examine_stream
 
     if address:

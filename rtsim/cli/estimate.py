@@ -31,6 +31,8 @@ def command(
     **options: str,
 ) -> None:
     """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
+    if markers and not options["config"] and not options["source"]:
+        options["source"] = markers  # not the walker, whose subject would be taken
     run = make_run(**options)
     address = markers or (run.source if is_stream(run.source) else "")
     if not address:

@@ -13,6 +13,7 @@ import click
 from rtsim.cli.options import make_run, run_arguments, run_options
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.live.sources import WALKER, is_stream
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,8 +45,6 @@ def command(
     """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
     from rich.console import Console
 
-    from rtsim.live.sources import is_stream
-
     run = make_run(**options)
     console = Console(stderr=as_json, quiet=as_json)
     if record is not None and record.exists():
@@ -58,20 +57,25 @@ def command(
         str(speed),
         "--start",
         str(start_s),
-        *(["--end", str(end_s)] if end_s else []),
+        *(["--end", str(end_s)] if end_s is not None else []),
     ]
     playing += ["--loop"] if loop else []
-    playing += ["--rate", str(rate)] if rate else []
+    playing += ["--rate", str(rate)] if rate is not None else []
     with contextlib.ExitStack() as stack:
         with console.status("starting (the very first start compiles the kernels: about a minute)"):
             address = run.source
             player = None
             if not is_stream(run.source):
                 check_source(run.source)
-                where = ["--address", run.ports.markers, "--duration", str(run.duration_s)]
+                length = ["--duration", str(run.duration_s)] if run.source == WALKER and not loop else []
+                where = ["--address", run.ports.markers, *length]
                 player = start(stack, "player", ["replay", run.source, *where, *playing])
                 address = player.wait_ready(READY_S)["markers"]
-            estimator = start(stack, "estimator", estimator_arguments(run, address, 2 if record else 1))
+            estimator = start(
+                stack,
+                "estimator",
+                estimator_arguments(run, address, 2 if record else 1, loop, options.get("config")),
+            )
             ready = estimator.wait_ready(READY_S)
         children: list[Child] = [estimator] + ([player] if player else [])
         if record is not None:
@@ -89,7 +93,7 @@ def command(
 
 def check_source(source: str) -> None:
     """A wrong source is told before any process starts."""
-    if source != "walker" and not Path(source).exists():
+    if source != WALKER and not Path(source).exists():
         raise ConfigError(
             f"no such source {source!r}",
             where="--source",
@@ -106,19 +110,24 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child
     return child
 
 
-def estimator_arguments(run: Run, markers: str, n_subscriber: int) -> list[str]:
+def estimator_arguments(
+    run: Run, markers: str, n_subscriber: int, loop: bool = False, config: str | None = None
+) -> list[str]:
     """Command line of the estimator's process."""
-    arguments = [
+    # a walker of that length ends by itself, and then no frame of it may be cut off
+    duration_s = run.duration_s if loop or run.source != WALKER else 0.0
+    return [
         "estimate",
-        *run_arguments(run),
+        *run_arguments(run, config),
         "--markers",
         markers,
         "--wait",
         "10",
         "--subscribers",
         str(n_subscriber),
+        "--duration",
+        str(duration_s),
     ]
-    return [*arguments, "--duration", str(run.duration_s)] if run.duration_s else arguments
 
 
 def watch(run: Run, ready: dict, children: list[Child], console: Console) -> dict:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import click
 
+from rtsim.cli.states import end_with_parent
 from rtsim.errors import RtsimError
+from rtsim.live.children import CHILD
 
 COMMANDS = {
     "live": "Estimate joints live from a walker, a file or a stream, with a table in the terminal.",
@@ -70,6 +74,11 @@ def main(args: list[str] | None = None) -> None:
     """Entry point: errors made on purpose become one sentence and exit code 1."""
     from streams.errors import StreamError
 
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # leave by the usual way: close files, end children
+    if os.environ.pop(CHILD, ""):
+        end_with_parent()
     try:
         cli.main(args=args, prog_name="rtsim", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -82,6 +91,13 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(error.exit_code)
     except (RtsimError, StreamError) as error:
         print(f"rtsim: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # whoever read the output, as `head`, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"rtsim: {where}{error.strerror or error}", file=sys.stderr)
         sys.exit(1)
 
 

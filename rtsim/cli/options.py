@@ -10,7 +10,7 @@ import msgspec
 
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
+from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
 
 RUN_OPTIONS = (
@@ -40,9 +40,9 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     run = load_toml(find_config(config, "runs"), Run) if config else Run(name="live")
     ports = {k: options.pop(k) for k in ("results", "control") if options.get(k)}
     given = {k: v for k, v in options.items() if v is not None and k in Run.__struct_fields__}
-    if given.get("duration_s", 0.0) < 0.0:
+    if not 0.0 <= given.get("duration_s", 0.0) <= LONGEST_S:
         raise ConfigError(
-            f"{given['duration_s']}", where="--duration", allowed="0 (until the end) or more seconds"
+            f"{given['duration_s']}", where="--duration", allowed=f"0 (until the end) to {LONGEST_S:g} s"
         )
     run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
     if run.method not in run.methods:
@@ -50,9 +50,9 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     return run
 
 
-def run_arguments(run: Run) -> list[str]:
-    """The command line of a run, for a child process."""
-    arguments = []
+def run_arguments(run: Run, config: str | None = None) -> list[str]:
+    """The command line of a run, for a child process; `config` is what the run was made from."""
+    arguments = ["--config", config] if config else []
     for option in ("source", "subject", "static", "lab", "side", "model", "method"):
         value = getattr(run, option)
         if value:

@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from rtsim.cli.security import connect_options, connect_security
+from rtsim.errors import ConfigError
 
 
 @click.command("record")
-@click.argument("address", default="tcp://127.0.0.1:5561")
+@click.argument("address")
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
@@ -22,8 +23,12 @@ def command(
     from streams.recorder import record
 
     stop = threading.Event()
-    if duration_s:
-        threading.Timer(duration_s, stop.set).start()
+    if duration_s is not None:
+        if not 0.0 < duration_s < threading.TIMEOUT_MAX:
+            raise ConfigError(f"{duration_s}", where="--duration", allowed="more than 0 s")
+        timer = threading.Timer(duration_s, stop.set)
+        timer.daemon = True  # the stream may end first
+        timer.start()
     try:
         done = record(
             address,

@@ -12,6 +12,12 @@ from rtsim.cli.states import say
 from rtsim.errors import ConfigError
 from rtsim.live.sources import load_trial
 
+FASTEST = 10_000.0
+"""Highest rate of the synthetic walker [Hz]."""
+RATE = 100.0
+MOST_FRAMES = 1_000_000
+"""Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
+
 
 @click.command("replay")
 @click.argument("source")
@@ -39,13 +45,20 @@ def command(
     from streams.player import play
     from streams.publisher import Publisher
 
-    if not speed > 0.0:
+    if not 0.0 < speed < np.inf:
         raise ConfigError(f"{speed}", where="--speed", allowed="more than 0; 1 is the recorded rate")
+    if rate is not None and not 0.0 < rate <= FASTEST:
+        raise ConfigError(f"{rate}", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
+    if not 0.0 <= duration_s * (rate or RATE) <= MOST_FRAMES:
+        longest = MOST_FRAMES / (rate or RATE)
+        raise ConfigError(f"{duration_s}", where="--duration", allowed=f"0 (ten seconds) to {longest:g} s")
     trial = load_trial(source, duration_s, rate)
-    inside = (trial.times - trial.times[0] >= start_s) & (trial.times - trial.times[0] <= (end_s or np.inf))
+    since = trial.times - trial.times[0]
+    inside = (since >= start_s) & (since <= (np.inf if end_s is None else end_s))
     if not inside.any():
-        length = trial.times[-1] - trial.times[0]
-        raise ConfigError("no frames between --start and --end", where=source, allowed=f"0 to {length:.2f} s")
+        raise ConfigError(
+            "no frames between --start and --end", where=source, allowed=f"0 to {since[-1]:.2f} s"
+        )
     trial = trial._replace(times=trial.times[inside], positions=np.ascontiguousarray(trial.positions[inside]))
     if not states:
         for note in trial.notes:

@@ -1,8 +1,15 @@
-"""How a child process tells its parent what it is doing: one JSON line per state on standard output."""
+"""How a child process and its parent know of each other.
+
+The child says its states as JSON lines on standard output. The parent holds the other end of the child's
+standard input, which closes with the parent, however that ends.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
 
 
 def say(state: dict) -> None:
@@ -10,10 +17,12 @@ def say(state: dict) -> None:
     print(json.dumps(state), flush=True)
 
 
-def parse(line: str) -> dict:
-    """The state in a line; {} where the line is something else."""
-    try:
-        state = json.loads(line)
-    except json.JSONDecodeError:
-        return {}
-    return state if isinstance(state, dict) else {}
+def end_with_parent() -> None:
+    """End this process, as by a request to terminate, when its parent is gone."""
+
+    def watch() -> None:
+        while os.read(0, 4096):  # not sys.stdin, which would hold a lock when the interpreter shuts down
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()

@@ -9,8 +9,9 @@ import msgspec
 from rtsim.config.model_schema import Positive
 
 PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-# a week, and an end that every clock can hold
-Duration = Annotated[float, msgspec.Meta(ge=0.0, le=604_800.0)]
+LONGEST_S = 604_800.0
+"""A week: an end that every clock can hold."""
+Duration = Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)]
 
 
 class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

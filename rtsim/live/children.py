@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from rtsim.errors import RtsimError
+
+CHILD = "RTSIM_CHILD"
+"""Environment variable that tells a process that it is one of a run and shall end with its parent."""
+# Ctrl-C in a terminal goes to every process of the foreground group; only the parent shall decide on it.
+APART: dict[str, Any] = (
+    {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    if sys.platform == "win32"
+    else {"process_group": 0}
+)
 
 
 class ChildFailedError(RtsimError):
@@ -25,8 +36,11 @@ class Child:
             [sys.executable, "-m", "rtsim.cli.main", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
+            # never written to: it closes when this process ends, which is how the child learns of that
+            stdin=subprocess.PIPE,
             text=True,
+            env={**os.environ, CHILD: "1"},
+            **APART,
         )
         self._states: queue.SimpleQueue[dict] = queue.SimpleQueue()
         self._errors: list[str] = []
@@ -86,6 +100,8 @@ class Child:
             if not self.wait(3.0):
                 self._process.kill()
                 self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
 
     def _read_states(self) -> None:
         assert self._process.stdout is not None

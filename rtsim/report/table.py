@@ -47,7 +47,7 @@ def latency_table(tally: Tally) -> Table:
     for label in ("p50", "p99", "p99.9", "max"):
         table.add_column(label, justify="right")
     for stage in STAGES:
-        if f"{stage}_us.p50" in tally.gauges:
+        if f"{stage}_us.max" in tally.gauges:
             cells = [f"{tally.gauges[f'{stage}_us.{p}']:.0f}" for p in ("p50", "p99", "p99_9", "max")]
             table.add_row(stage.replace("_", " "), *cells)
     for name in ("lost", "skipped", "late", "degraded", "not_converged", "invalid_input"):
@@ -62,9 +62,10 @@ def footer(tally: Tally) -> Text:
 
 def print_summary(console: Console, summary: dict) -> None:
     """The closing lines of a run."""
+    rms = "-" if summary["marker_rms_mm"] is None else f"{summary['marker_rms_mm']:.2f} mm"
     console.print(
         f"[bold]{summary['frames']} frames[/], {summary['lost']} lost, {summary['late']} late, "
-        f"{summary['skipped']} skipped; marker RMS {summary['marker_rms_mm']:.2f} mm ({summary['method']})"
+        f"{summary['skipped']} skipped; marker RMS {rms} ({summary['method']})"
     )
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("latency [us]")

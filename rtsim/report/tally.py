@@ -53,7 +53,7 @@ class Tally:
             for label, value in zip(labels.get(field, ()), data.get(field, ()), strict=False):
                 self.values[prefix + label] = (factor * float(value), unit)
         if "marker_rms" in data:
-            self.rms_mm = MM * float(data["marker_rms"][0])
+            self.rms_mm = MM * float(data["marker_rms"].flat[0])
         self.doubtful = doubtful_markers(labels.get("marker_weights", ()), data)
 
     def take_telemetry(self, message: Telemetry) -> None:
@@ -71,6 +71,7 @@ class Tally:
     def summary(self) -> dict:
         """The run in numbers, for --json and for the closing lines."""
         faults = {k: v for k, v in self.counters.items() if v and k not in ("received", "published")}
+        rms = self.gauges.get("marker_rms_mm")
         return {
             "frames": self.counters.get("published", self.n_frame),
             "lost": self.counters.get("lost", 0),
@@ -78,11 +79,11 @@ class Tally:
             "late": self.counters.get("late", 0),
             "method": self.method,
             "subject": self.subject,
-            "marker_rms_mm": round(self.gauges.get("marker_rms_mm", float("nan")), 3),
+            "marker_rms_mm": None if rms is None else round(rms, 3),  # JSON knows no NaN
             "latency_us": {
                 stage: {p: round(self.gauges[f"{stage}_us.{p}"], 1) for p in ("p50", "p99", "p99_9", "max")}
                 for stage in STAGES
-                if f"{stage}_us.p50" in self.gauges
+                if f"{stage}_us.max" in self.gauges
             },
             "statuses": dict(self.statuses),
             "faults": faults,
@@ -93,11 +94,11 @@ class Tally:
 def doubtful_markers(names: Sequence[str], data: Mapping[str, NDArray[np.float64]]) -> list[str]:
     """A few words on every marker that is not simply there."""
     weights, ages, partners = (data.get(f"marker_{k}") for k in ("weights", "gap_age", "swap_with"))
-    if weights is None or ages is None or partners is None:
+    if weights is None or ages is None or partners is None or len(names) != len(weights):
         return []
     words = []
     for name, weight, age, partner in zip(names, weights, ages, partners, strict=True):
-        if partner >= 0:
+        if 0 <= partner < len(names):
             words.append(f"{name} swapped with {names[int(partner)]}?")
         elif age > 0.0:
             words.append(f"{name} not seen for {age:.2f} s")

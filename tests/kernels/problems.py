@@ -71,8 +71,8 @@ def work_for(problem: Problem) -> Work:
 def solved(problem: Problem, q: Array, options: Options = Options(1e-12, 60, 0.5)) -> Found:  # noqa: B008
     """Solve from q with zero multipliers; q itself is kept."""
     q, multiplier = q.copy(), np.zeros(len(problem.elements.kind))
-    said = kernel.solve(*problem, options, work_for(problem), q, multiplier)
-    return Found(*said, q, multiplier)
+    status, iterations, residual, cost = kernel.solve(*problem, options, work_for(problem), q, multiplier)
+    return Found(status, iterations, residual, cost, q, multiplier)
 
 
 def kernel_step(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -25,7 +23,7 @@ FIRST = 12
 
 
 def running_at(method: str) -> tuple[MultibodyEstimator, Array]:
-    """Return an estimator that has solved a frame with soft tissue and one occluded marker, and that frame."""
+    """Return an estimator after a frame with soft tissue and one occluded marker, and that frame."""
     running, measured = settled(method, soft=True), leg.soft_tissue_trial()[FIRST].copy()
     measured[4] = np.nan
     follow_frame(running, measured)
@@ -33,7 +31,7 @@ def running_at(method: str) -> tuple[MultibodyEstimator, Array]:
 
 
 @pytest.fixture(params=leg.METHODS)
-def solved(request: pytest.FixtureRequest) -> Iterator[tuple[MultibodyEstimator, Array, State]]:
+def solved(request: pytest.FixtureRequest) -> tuple[MultibodyEstimator, Array, State]:
     """An estimator after a frame, the frame, and the twin of its tree at the solution."""
     running, measured = running_at(request.param)
     return running, measured, state(running.packed.tree, running.q)
@@ -57,7 +55,7 @@ def test_hard_elements_hold_and_pose_is_that_of_the_coordinates(
         np.testing.assert_allclose(position[b], body[:3, 3], atol=1e-12)
         np.testing.assert_allclose(rotation[b], body[:3, :3], atol=1e-12)
     packed = running.packed
-    for e in np.flatnonzero(packed.roles.mode == HARD):
+    for e in map(int, np.flatnonzero(packed.roles.mode == HARD)):
         assert abs(naive_constraints.value(at, packed.elements, e, running.targets[e])) < 1e-10
 
 
@@ -65,7 +63,9 @@ def test_markers_residuals_and_rms(solved: tuple[MultibodyEstimator, Array, Stat
     """Protects what is said about markers: places, distances, NaN where occluded, RMS of the visible ones."""
     running, measured, at = solved
     packed, out = running.packed, running.outputs
-    model = np.array([at.point(b, x) for b, x in zip(packed.markers.body, packed.markers.position, strict=True)])
+    model = np.array(
+        [at.point(b, x) for b, x in zip(packed.markers.body, packed.markers.position, strict=True)]
+    )
     np.testing.assert_allclose(out.markers, model, atol=1e-12)
     distance = np.linalg.norm(measured - model, axis=1)
     np.testing.assert_allclose(out.residuals, distance, atol=1e-12)
@@ -99,7 +99,9 @@ def test_ligaments_contacts_and_points(solved: tuple[MultibodyEstimator, Array, 
         a, b, n = naive_constraints.ends(at, packed.elements, e)
         body = at.body[packed.elements.body_b[e]]
         on_plane = a - ((a - b) @ n) * n
-        np.testing.assert_allclose(out.contact_points[k], body[:3, :3].T @ (on_plane - body[:3, 3]), atol=1e-12)
+        np.testing.assert_allclose(
+            out.contact_points[k], body[:3, :3].T @ (on_plane - body[:3, 3]), atol=1e-12
+        )
     for place, b, x in zip(out.points, packed.point_body, packed.points, strict=True):
         np.testing.assert_allclose(place, at.point(int(b), x), atol=1e-12)
 
@@ -136,7 +138,9 @@ def test_order_of_frames_does_not_matter_much(method: str) -> None:
         assert state_gap(fresh, frame, uninterrupted(method, soft=True)[k]) < 1e-8
 
 
-@pytest.mark.parametrize("path", [("zero", "minimised", "prescribed", "zero"), ("minimised", "hinge", "free", "zero")])
+@pytest.mark.parametrize(
+    "path", [("zero", "minimised", "prescribed", "zero"), ("minimised", "hinge", "free", "zero")]
+)
 def test_methods_switch_between_two_frames(path: tuple[str, ...]) -> None:
     """Protects live switching: each method's first frame is the one it would have had all along."""
     running = leg.estimator(path[0], tuple(path[1:]))
@@ -152,7 +156,7 @@ def test_methods_switch_between_two_frames(path: tuple[str, ...]) -> None:
 
 
 def test_switching_to_the_same_method_and_to_an_unknown_one() -> None:
-    """Protects the edges of switching: the same method goes on, an unknown one is a KeyError and changes nothing."""
+    """Protects the edges of switching: the same method goes on, an unknown one is a KeyError."""
     running = settled("minimised")
     running.switch("minimised")
     frame = follow_frame(running, leg.exact_trial().markers[FIRST])
@@ -164,7 +168,7 @@ def test_switching_to_the_same_method_and_to_an_unknown_one() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_restart_forgets_everything(method: str) -> None:
-    """Protects a new subject from the old one: after restart() frames are, bit for bit, those of a new estimator."""
+    """Protects a new subject: frames after restart() are, bit by bit, those of a new estimator."""
     used, fresh = settled(method, soft=True), leg.estimator(method)
     spoilt = leg.soft_tissue_trial()[FIRST].copy()
     spoilt[3] += 0.2
@@ -184,7 +188,7 @@ def test_restart_forgets_everything(method: str) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_frames_without_time_between_them(method: str) -> None:
-    """Protects dt = 0 (a repeated time stamp): same solutions, no NaN, nothing invented for the next frame."""
+    """Protects dt = 0 (a repeated time stamp): same solutions, no NaN, and a next frame as usual."""
     running = settled(method)
     for _ in range(3):
         frame = follow_frame(running, leg.exact_trial().markers[FIRST], 0.0)

@@ -127,7 +127,7 @@ def test_mean_of_a_new_marker_is_the_average(scene: Scene) -> None:
 def test_a_known_marker_forgets_with_its_time_constant(scene: Scene) -> None:
     """Protects the long run: after many frames a step fades in with exp(-t / time_constant)."""
     scene.learn(scene.model, 200)
-    measured = scene.model + [0.01, 0.0, 0.0]
+    measured = scene.model + np.array([0.01, 0.0, 0.0])
     scene.learn(measured, 50)
     done = 1.0 - (1.0 - DT / OPTIONS.time_constant) ** 50
     np.testing.assert_allclose(scene.health.mean, done * scene.residual(measured), atol=1e-12)
@@ -171,7 +171,7 @@ def test_suspicious_markers_teach_ten_times_slower_at_most(scene: Scene) -> None
     """Protects the memory of a marker that is weighed down: it hardly changes what is normal."""
     scene.learn(scene.model, 10)
     scene.health.weight[2] = 0.0
-    measured = scene.model + [0.02, 0.0, 0.0]
+    measured = scene.model + np.array([0.02, 0.0, 0.0])
     scene.learn(measured)
     moved = np.linalg.norm(scene.health.mean, axis=1)
     assert moved[0] > 0.0
@@ -193,7 +193,7 @@ def test_a_fault_never_becomes_normal_while_it_lasts(scene: Scene) -> None:
 
 
 def test_threshold_knows_unknown_quiet_and_restless_markers(scene: Scene) -> None:
-    """Protects the three regimes: unknown while learnt, at least the floor, else a multiple of what is usual."""
+    """Protects the three regimes: unknown while learnt, the floor, or a multiple of what is usual."""
     scene.health.deviation[:] = [0.0, 0.001, 0.02, 0.0, 0.0, 0.0]
     scene.health.n_seen[:] = [4, 5, 5, 5, 0, 100]
     found = [kernel.threshold(m, OPTIONS, scene.health) for m in range(6)]

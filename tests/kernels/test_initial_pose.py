@@ -54,7 +54,9 @@ def fitted_body(local: Array, measured: Array, weight: Array | None = None) -> t
 def test_exact_markers_give_the_pose_back(seed: int) -> None:
     """Protects exact recovery of full marker sets, for every joint whose motion markers show."""
     tree, markers, q = random_case(seed)
-    n_fitted, found = first_pose(tree, markers, naive.model_markers(tree, markers, q), np.ones(len(markers.body)))
+    n_fitted, found = first_pose(
+        tree, markers, naive.model_markers(tree, markers, q), np.ones(len(markers.body))
+    )
     assert n_fitted == len(KINDS)
     # hinges come back modulo a full turn
     gap = difference(tree, q, found)

@@ -57,7 +57,7 @@ def test_exact_zeros_are_not_seen() -> None:
 
 @pytest.mark.parametrize("mirror", [0, 1])
 def test_line_from_last_to_first_segment(mirror: int) -> None:
-    """Protects the numbers that tell a wrong unit or axis: between the means of visible markers, unmirrored."""
+    """Protects the numbers that tell a wrong unit or axis: between means of visible markers."""
     positions = received()
     positions[1] = np.nan
     (length, rise, sideways), _ = taken(positions, 0, mirror)

@@ -24,7 +24,8 @@ from tests.kernels import leg
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted(path.name for path in (ROOT / "kernels").glob("*.py"))
-compiler = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="the compiler is off")
+settings: Any = numba.config  # its names are made when Numba is imported
+compiler = pytest.mark.skipif(settings.DISABLE_JIT, reason="the compiler is off")
 
 
 @pytest.fixture
@@ -122,10 +123,12 @@ def test_cache_root_follows_the_usual_variable(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_old_caches_are_pruned_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Protects the disk from old caches, and everything that is not one: the one in use, young ones, others'."""
+    """Protects the disk from old caches, and what is not one: that in use, young ones, others'."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     root = tmp_path / "kernels"
-    in_use, old, young, other = (root / name for name in (_jit.cache_folder().name, "0" * 16, "1" * 16, "notes"))
+    in_use, old, young, other = (
+        root / name for name in (_jit.cache_folder().name, "0" * 16, "1" * 16, "notes")
+    )
     for folder in (in_use, old, young, other):
         folder.mkdir(parents=True)
         (folder / "code").touch()
@@ -143,13 +146,13 @@ def test_old_caches_are_pruned_and_nothing_else(monkeypatch: pytest.MonkeyPatch,
 def test_machine_code_lands_in_the_cache_folder() -> None:
     """Protects other users of Numba: kernels have their folder, Numba's own setting is as before."""
     assert str(_jit.cache_folder()) in rotation.rotate.stats.cache_path  # type: ignore[attr-defined]
-    assert str(_jit.cache_folder()) != numba.config.CACHE_DIR
+    assert str(_jit.cache_folder()) != settings.CACHE_DIR
 
 
 @compiler
 @pytest.mark.process
 def test_edited_helper_is_compiled_anew_in_its_callers(tmp_path: Path) -> None:
-    """Protects against Numba's stale cache: a caller in another file sees the edited helper in a new process."""
+    """Protects against Numba's stale cache: a caller in another file sees the edited helper."""
     folder = tmp_path / "kernels"
     folder.mkdir()
     for name in ("__init__.py", "_jit.py"):
@@ -185,7 +188,7 @@ def test_second_process_compiles_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("own_list")
 @pytest.mark.parametrize("text", ["np.zeros(3)", "x + x", "x.copy()", "[x[0], x[1]]"])
 def test_kernel_that_allocates_does_not_compile(text: str, tmp_path: Path) -> None:
-    """Protects the live loop: an allocation in a kernel is an error when it is compiled, not a pause later."""
+    """Protects the live loop: an allocation is an error when a kernel is compiled, not a pause later."""
     source = tmp_path / "allocating.py"
     source.write_text(f"import numpy as np\n\ndef allocating(x):\n    y = {text}\n    return y[0]\n")
     spec = importlib.util.spec_from_file_location("allocating", source)
@@ -258,7 +261,7 @@ def test_nothing_is_compiled_after_warm_up() -> None:
 @pytest.mark.usefixtures("frozen")
 @pytest.mark.parametrize("wrong", ["float32", "strided", "int", "read-only"])
 def test_frozen_kernels_refuse_other_types(wrong: str) -> None:
-    """Protects the freeze: an array of another type is a TypeError at once, and compiles again when allowed."""
+    """Protects the freeze: an array of another type is a TypeError, until compiling is allowed."""
     R, y = np.eye(3), np.zeros(3)
     rotation.rotate(R, np.ones(3), y)
     x: Any = {

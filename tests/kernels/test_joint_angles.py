@@ -79,7 +79,8 @@ def test_displacements_reassemble_the_vector(seed: int) -> None:
     np.testing.assert_allclose(
         naive.axes_of_displacement(*joint.axes_in_ground()) @ found, joint.gap(), atol=1e-12
     )
-    np.testing.assert_allclose(found, naive.displacement(*joint.axes_in_ground(), joint.gap()), atol=1e-11)
+    proximal, distal = joint.axes_in_ground()
+    np.testing.assert_allclose(found, naive.displacement(proximal, distal, joint.gap()), atol=1e-11)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def random_quaternions(n: int, seed: int) -> Array:
 def step(q: Array, delta: Array) -> Array:
     """Return q * exp(delta) by the kernel."""
     q_new = np.zeros(4)
-    rotation.quaternion_step(q, *(float(d) for d in delta), q_new)
+    rotation.quaternion_step(q, float(delta[0]), float(delta[1]), float(delta[2]), q_new)
     return q_new
 
 
@@ -110,7 +110,7 @@ def test_step_keeps_the_quaternion_unit_and_may_write_in_place() -> None:
     q = random_quaternions(1, 9)[0]
     delta = np.array([0.3, -0.2, 0.7])
     expected = step(q, delta)
-    rotation.quaternion_step(q, *(float(d) for d in delta), q)
+    rotation.quaternion_step(q, 0.3, -0.2, 0.7, q)
     np.testing.assert_array_equal(q, expected)
     for _ in range(1000):
         q = step(q, delta)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ class Follower(NamedTuple):
     """One followed solution of the made-up leg."""
 
     model: Model
-    setup: NamedTuple
+    setup: Any
     track: Track
     work: Work
     fit: FitWork
@@ -39,7 +39,7 @@ class Follower(NamedTuple):
     ) -> tuple[int, int, float, float, int]:
         """Follow one frame as kernels.frame does, NaN = occluded."""
         weight = np.isfinite(measured).all(axis=1).astype(float)
-        roles, followed = self.setup.method.roles, bool(self.track.started[0])  # type: ignore[attr-defined]
+        roles, followed = self.setup.method.roles, bool(self.track.started[0])
         kernel.remember(self.track)
         said = kernel.follow(
             self.model, roles, measured, weight, dt, solver, tracking, self.track, self.work, self.fit
@@ -54,7 +54,7 @@ class Follower(NamedTuple):
 
 def follower(method: str = "zero", q_neutral: Array | None = None) -> Follower:
     """Return a follower that has not started."""
-    setup = set_up(leg.lower_limb(), leg.SUBJECT, method)
+    setup: Any = set_up(leg.lower_limb(), leg.SUBJECT, method)
     model = setup.model if q_neutral is None else setup.model._replace(q_neutral=q_neutral)
     return Follower(model, setup, setup.track, setup.work, new_fit_work())
 
@@ -111,7 +111,7 @@ def open_dofs(running: Follower, measured: Array) -> tuple[int, Array]:
     model, hold = running.model, np.full(18, np.nan)
     weight = np.isfinite(measured).all(axis=1).astype(float)
     n_open = kernel.find_open_dofs(
-        model.tree, model.markers, model.elements, running.setup.method.roles, measured, weight,  # type: ignore[attr-defined]
+        model.tree, model.markers, model.elements, running.setup.method.roles, measured, weight,
         leg.exact_trial().q[20], running.work, hold,
     )  # fmt: skip
     return n_open, hold
@@ -157,7 +157,7 @@ def test_speed_is_that_of_the_last_two_frames() -> None:
 
 
 def test_rewound_frame_is_solved_as_if_for_the_first_time() -> None:
-    """Protects the second solution of a frame: it starts from the frame before, not from the first solution."""
+    """Protects the second solution of a frame: it starts from the frame before, not from the first one."""
     running, once = follower(), follower()
     exact = leg.exact_trial()
     for measured in exact.markers[:3]:
@@ -180,7 +180,10 @@ def test_prediction_saves_iterations() -> None:
     counts = {}
     for max_prediction in (0.0, 0.05):
         running = follower("minimised")
-        said = [running.follow(x, tracking=TRACKING._replace(max_prediction=max_prediction)) for x in exact.markers[:12]]
+        said = [
+            running.follow(x, tracking=TRACKING._replace(max_prediction=max_prediction))
+            for x in exact.markers[:12]
+        ]
         counts[max_prediction] = sum(iterations for _, iterations, *_ in said[2:])
     assert counts[0.05] < counts[0.0]
 
@@ -203,7 +206,7 @@ def test_open_dofs_stay_near_the_last_frame(segment: str) -> None:
 
 
 def test_bad_frame_leaves_the_last_pose() -> None:
-    """Protects against numbers that overflow: a status, the last pose, and the next frame as if nothing was."""
+    """Protects against numbers that overflow: a status, the last pose, and a next frame as usual."""
     running, exact = follower(), leg.exact_trial()
     for measured in exact.markers[:3]:
         running.follow(measured)
@@ -219,7 +222,7 @@ def test_bad_frame_leaves_the_last_pose() -> None:
 
 @pytest.mark.parametrize("method", ["zero", "minimised"])
 def test_frame_after_a_ruined_one_is_right(method: str) -> None:
-    """Protects recovery: whatever one frame of noise does to the state, the next good frame is solved right."""
+    """Protects recovery: whatever one frame of noise does to the state, the next one is solved right."""
     exact, wrong = leg.exact_trial(), []
     undisturbed = follower(method)
     for measured in exact.markers[:5]:

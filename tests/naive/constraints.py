@@ -1,4 +1,4 @@
-"""Elements between two bodies: value, gradient and Hessian over all dofs, by the derivatives of their points."""
+"""Elements between two bodies: value, gradient and Hessian over all dofs, by derivatives of their points."""
 
 from __future__ import annotations
 

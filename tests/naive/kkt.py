@@ -46,7 +46,7 @@ def cost(problem: Problem, q: Array) -> float:
     """Return the objective at q."""
     at, roles = state(problem.tree, q), problem.roles
     total = markers.cost(problem.tree, problem.markers, q, problem.measured, problem.weight)
-    for e in np.flatnonzero(roles.mode == SOFT):
+    for e in map(int, np.flatnonzero(roles.mode == SOFT)):
         total += 0.5 * roles.weight[e] * constraints.value(at, problem.elements, e, roles.target[e]) ** 2
     gap = difference(problem.tree, problem.q_hold, q)
     return total + 0.5 * float(problem.hold @ gap**2)
@@ -55,7 +55,7 @@ def cost(problem: Problem, q: Array) -> float:
 def hard_values(problem: Problem, q: Array) -> Array:
     """Return Phi (n_hard,) at q."""
     at, roles = state(problem.tree, q), problem.roles
-    hard = np.flatnonzero(roles.mode == HARD)
+    hard = map(int, np.flatnonzero(roles.mode == HARD))
     return np.array([constraints.value(at, problem.elements, e, roles.target[e]) for e in hard])
 
 

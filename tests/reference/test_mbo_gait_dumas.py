@@ -210,7 +210,7 @@ def solved_mean_lengths(zero: Solved) -> Array:
 def test_mean_lengths_are_those_of_the_reference(
     solved: dict[str, Solved], reference: dict[str, Any]
 ) -> None:
-    """Protects eq. 10: what production finds for `zero` gives the targets that it was given for `minimised`."""
+    """Protects eq. 10: what production finds for `zero` gives the targets of `minimised`."""
     expected = [reference["exp_mean_lengths_mm"][name] for name in knee_tables.LIGAMENTS]
     np.testing.assert_allclose(1e3 * solved_mean_lengths(solved["zero"]), expected, atol=1e-7)
 
@@ -233,7 +233,7 @@ def test_lengthening_is_of_the_order_of_table_4(
 def test_marker_checks_leave_a_real_cycle_alone(
     method: str, trial: NaturalTrial, subject: Subject, solved: dict[str, Solved]
 ) -> None:
-    """Protects real data from the marker checks: misfits of centimetres are this subject's, all weights are 1."""
+    """Protects real data from the marker checks: misfits of centimetres keep their weight."""
     checked = solve(trial, subject, method, downweight=True)
     np.testing.assert_array_equal(checked.weight, 1.0)
     np.testing.assert_allclose(checked.angles, solved[method].angles, atol=1e-9)

@@ -1,4 +1,4 @@
-"""A live run in one process: a source that sends exactly what it is told, the loop, and a reader of its results."""
+"""A live run in one process: a source that sends what it is told, the loop, and a reader of its results."""
 
 from __future__ import annotations
 
@@ -111,6 +111,7 @@ class Run:
 
     source: Source
     loop: LiveLoop
+    markers: Subscriber
     results: Subscriber
     control: str
     thread: threading.Thread
@@ -207,16 +208,18 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
             source = Source()
             stack.callback(source.close)
             publisher = stack.enter_context(Publisher(LOCAL))
-            loop = LiveLoop(estimator, subject, publisher, {"model": "lower_limb", "source": "test", "up": "Y"})
+            loop = LiveLoop(
+                estimator, subject, publisher, {"model": "lower_limb", "source": "test", "up": "Y"}
+            )
             control = stack.enter_context(ControlServer(LOCAL, loop.command))
             results = stack.enter_context(Subscriber(publisher.address, ("result", "telemetry"), BACKLOG))
             assert publisher.wait_for_subscriber(GUARD_S)
+            markers = stack.enter_context(Subscriber(address or source.address, ("markers",), backlog))
             faults: list[BaseException] = []
 
             def work() -> None:
                 try:
-                    with Subscriber(address or source.address, ("markers",), backlog) as markers:
-                        loop.run(markers, duration_s)
+                    loop.run(markers, duration_s)
                 except BaseException as fault:
                     faults.append(fault)
 
@@ -226,6 +229,19 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
             stack.callback(request, control.address, "stop", None, 1.0)
             if not address:
                 source.wait_joined()
-            return Run(source, loop, results, control.address, thread, faults)
+            return Run(source, loop, markers, results, control.address, thread, faults)
 
         yield begin
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object]], None]:
+    """Waits until a condition holds; fails after GUARD_S."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        due = time.monotonic() + GUARD_S
+        while not condition():
+            assert time.monotonic() < due, "the condition never came true"
+            time.sleep(0.005)
+
+    return wait

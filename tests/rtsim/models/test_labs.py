@@ -12,7 +12,7 @@ from rtsim.config.paths import configs_root, shipped_names
 from rtsim.errors import ConfigError
 from rtsim.models.labs import cover, find_lab, load_lab, side_of
 
-SHIPPED = ("bmc", "gait2392", "lenhart", "mcgill", "opencap", "rajagopal")
+SHIPPED = ("bmc", "condyles", "gait2392", "lenhart", "mcgill", "opencap", "rajagopal")
 
 
 def test_all_maps_are_shipped_and_load() -> None:
@@ -56,9 +56,9 @@ def test_markers_that_dropped_out_do_not_matter() -> None:
 def test_unknown_markers_say_what_the_nearest_map_lacks() -> None:
     """Protects the message: nearest map, missing markers, and how to write a map."""
     with pytest.raises(ConfigError) as error:
-        find_lab(["RASI", "LASI", "knee", "ankle"], "right")
+        find_lab(["RASI", "LASI", "RKNE", "ankle"], "right")
     text = str(error.value)
-    for part in ("mcgill", "SACR", "RTHI", "copy configs/labs/mcgill.toml", "RASI, LASI, knee, ankle"):
+    for part in ("mcgill", "SACR", "RTHI", "copy configs/labs/mcgill.toml", "RASI, LASI, RKNE, ankle"):
         assert part in text
 
 
@@ -103,7 +103,7 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, said: str) -> No
 
 def test_unknown_names_and_sides() -> None:
     """Protects the messages for a wrong lab and a wrong side."""
-    with pytest.raises(ConfigError, match="bmc, gait2392"):
+    with pytest.raises(ConfigError, match="bmc, condyles, gait2392"):
         load_lab("nowhere")
     with pytest.raises(ConfigError, match="allowed: right, left"):
         side_of(load_lab("bmc"), "both")

@@ -1,0 +1,131 @@
+"""`rtsim live` as a user starts it: three processes and real sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from rtsim.files.markers import write_trc
+from rtsim.files.recording import read_results
+from streams.control import request
+
+GUARD_S = 120.0
+pytestmark = pytest.mark.process
+
+
+def account(done) -> dict:
+    """The summary of a run that went well: strict JSON and nothing else on standard output."""
+    assert done.code == 0, done.err
+    assert done.err == ""
+    return json.loads(done.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+
+def await_frames(control: str) -> None:
+    """Wait until the estimator has published something."""
+    due = time.monotonic() + GUARD_S
+    while time.monotonic() < due:
+        ok, text = request(control, "status", timeout_s=1.0)
+        if ok and " 0 frames" not in text:
+            return
+        time.sleep(0.02)
+    pytest.fail("the run never began")
+
+
+def test_two_seconds_of_the_walker(rtsim, any_ports):
+    """Protects `rtsim live --duration 2 --json`: 200 frames, none lost, all accounted for."""
+    summary = account(rtsim("live", "--duration", 2, "--json", *any_ports))
+    assert summary["lost"] == 0
+    # frames may only be missing where this machine was too slow, and then they are counted
+    assert summary["frames"] + summary["skipped"] == 200
+    assert sum(summary["statuses"].values()) >= summary["frames"]
+    assert set(summary["statuses"]) <= {"ok", "late", "stale", "late, stale"}
+    assert set(summary["faults"]) <= {"late", "skipped", "stale"}
+    assert (summary["method"], summary["subject"]) == ("minimised", "walker")
+    assert 1.0 < summary["marker_rms_mm"] < 10.0
+    assert summary["first_result_ns"] > 0
+    for stage in ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish"):
+        figures = summary["latency_us"][stage]
+        assert 0.0 < figures["p50"] <= figures["p99"] <= figures["p99_9"] <= figures["max"]
+
+
+def test_a_trc_file_with_a_subject_and_a_method(rtsim, any_ports, trial, tmp_path):
+    """Protects files as sources: played at the speed asked for, with the subject and the method named."""
+    write_trc(tmp_path / "walk.trc", trial)
+    options = ("--subject", "walker", "--method", "prescribed", "--speed", 2, "--json")
+    summary = account(rtsim("live", "--source", "walk.trc", *options, *any_ports))
+    assert summary["frames"] + summary["skipped"] == len(trial.times)
+    assert (summary["method"], summary["lost"]) == ("prescribed", 0)
+
+
+def test_a_run_config_reaches_the_estimator(rtsim, any_ports, tmp_path):
+    """Protects run configs: with one iteration no frame can be solved, and every one says so."""
+    (tmp_path / "hasty.toml").write_text('name = "hasty"\nduration_s = 0.3\n[solver]\nmax_iterations = 1\n')
+    summary = account(rtsim("live", "--config", "hasty.toml", "--json", *any_ports))
+    assert summary["frames"] + summary["skipped"] == 30
+    assert summary["faults"]["not_converged"] == summary["frames"]
+
+
+def test_the_table_and_the_closing_lines(rtsim, any_ports):
+    """Protects the run without --json: how it went, for people."""
+    done = rtsim("live", "--duration", 0.5, *any_ports)
+    assert done.code == 0, done.err
+    assert "0 lost" in done.out
+    assert "marker RMS" in done.out
+    assert "receive to publish" in done.out
+
+
+def test_the_results_are_recorded_from_the_first_to_the_last(rtsim, any_ports, tmp_path):
+    """Protects --record: the file holds every published frame, and was closed properly."""
+    summary = account(rtsim("live", "--duration", 0.5, "--json", "--record", "walk.mcap", *any_ports))
+    results = read_results(tmp_path / "walk.mcap")
+    assert len(results.times) == sum(summary["statuses"].values())
+    assert results.notes == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+@pytest.mark.parametrize("whole_group", [False, True], ids=["one process", "as a terminal does"])
+def test_ctrl_c_ends_the_run_with_its_summary(start, port, whole_group):
+    """Protects the user of Ctrl-C: the account of the run so far, as if it had ended by itself."""
+    control = f"tcp://127.0.0.1:{port}"
+    live = start("live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", control)
+    await_frames(control)
+    (os.killpg if whole_group else os.kill)(live.popen.pid, signal.SIGINT)
+    summary = account(live.wait())
+    assert summary["frames"] > 0
+    assert not request(control, "status", timeout_s=0.3)[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL], ids=["terminate", "kill -9"])
+def test_no_process_stays_behind(start, port, how):
+    """Protects the machine: however the run is ended, its player and estimator end too."""
+    control = f"tcp://127.0.0.1:{port}"
+    live = start("live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", control)
+    await_frames(control)
+    live.popen.send_signal(how)
+    live.popen.wait(GUARD_S)
+    due = time.monotonic() + GUARD_S
+    while request(control, "status", timeout_s=0.2)[0]:
+        assert time.monotonic() < due, "the estimator is still there"
+
+
+def test_a_run_is_stopped_by_command(start, rtsim, port):
+    """Protects the command line to a running estimator: answers in words, then the end."""
+    control = f"tcp://127.0.0.1:{port}"
+    live = start("live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", control)
+    await_frames(control)
+    done = rtsim("command", "set_method", "method=zero", "--control", control)
+    assert (done.code, done.out) == (0, "The method is zero from the next frame on.\n")
+    done = rtsim("command", "set_method", "method=best", "--control", control)
+    assert done.code == 1
+    assert (
+        done.err
+        == "rtsim: command set_method: No method 'best'; this run offers zero, minimised, prescribed.\n"
+    )
+    assert rtsim("command", "stop", "--control", control).out == "Stopping.\n"
+    assert account(live.wait())["method"] == "zero"

@@ -1,0 +1,101 @@
+"""Options and run configs: what is asked for is what the estimator's process is told."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+import pytest
+
+from rtsim.cli.live import estimator_arguments
+from rtsim.cli.options import make_run, run_arguments, run_options
+from rtsim.config.run_schema import MarkerCheck, Run, Solver
+from rtsim.errors import ConfigError
+
+CONFIG = """
+name = "mine"
+source = "tcp://127.0.0.1:1"
+subject = "walker"
+method = "ball"
+methods = ["ball", "free"]
+side = "left"
+backlog = 3
+duration_s = 5.0
+[solver]
+max_iterations = 7
+[markers]
+downweight = false
+unknown_mm = 80.0
+[ports]
+results = "tcp://127.0.0.1:7001"
+control = "tcp://127.0.0.1:7002"
+"""
+
+
+@pytest.fixture
+def config(tmp_path) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(CONFIG)
+    return str(path)
+
+
+def understood(arguments: list[str]) -> Run:
+    """The run that the estimator makes of its command line."""
+    runs = []
+
+    @click.command()
+    @click.option("--markers")
+    @click.option("--wait")
+    @click.option("--subscribers")
+    @run_options
+    def estimate(markers: str, wait: str, subscribers: str, **options: str) -> None:
+        runs.append(make_run(**options))
+
+    estimate.main(arguments, standalone_mode=False)
+    return runs[0]
+
+
+def test_a_run_without_options_is_the_default():
+    """Protects `rtsim live`."""
+    assert make_run() == Run(name="live")
+
+
+def test_options_come_before_the_config(config):
+    """Protects the order: the command line, then the config, then the defaults."""
+    run = make_run(config, method="zero", results="tcp://127.0.0.1:1", side=None)
+    assert (run.method, run.side, run.subject, run.model) == ("zero", "left", "walker", "lower_limb")
+    assert run.methods == ("zero", "ball", "free")
+    assert (run.ports.results, run.ports.control) == ("tcp://127.0.0.1:1", "tcp://127.0.0.1:7002")
+    assert run.solver == Solver(max_iterations=7)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "hinge", "duration_s": 0.0}, {"side": "right", "subject": "x"}]
+)
+def test_the_estimators_process_is_told_the_whole_run(config, options):
+    """Protects run configs: solver, marker checks, backlog and methods reach the process that uses them."""
+    run = make_run(config, **options)
+    arguments = estimator_arguments(run, "tcp://127.0.0.1:5", 1, config=config)
+    assert arguments[0] == "estimate"
+    assert understood(arguments[1:]) == run
+    assert understood(run_arguments(run, config)).markers == MarkerCheck(downweight=False, unknown_mm=80.0)
+
+
+def test_a_run_without_config_is_told_too():
+    """Protects plain options on their way to the estimator."""
+    run = make_run(source="a.trc", static="b.trc", lab="bmc", method="free", duration_s=3.0)
+    told = understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1)[1:])
+    assert told == msgspec.structs.replace(run, name=told.name)
+
+
+def test_the_walker_ends_by_itself(config):
+    """Protects its last frames: its length is its player's, only an endless one is stopped by the clock."""
+    run = make_run(duration_s=2.0)
+    assert understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1)[1:]).duration_s == 0.0
+    assert understood(estimator_arguments(run, "tcp://127.0.0.1:5", 1, loop=True)[1:]).duration_s == 2.0
+
+
+@pytest.mark.parametrize("duration", [-1.0, float("nan"), float("inf"), 1e9])
+def test_a_duration_that_is_none_is_refused(duration):
+    """Protects the loop's clock."""
+    with pytest.raises(ConfigError, match=r"--duration: .*allowed: 0 \(until the end\)"):
+        make_run(duration_s=duration)

@@ -1,0 +1,74 @@
+"""Child processes: their states, their words when they fail, and their end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from rtsim.live.children import Child, ChildFailedError
+
+ROOT = Path(__file__).resolve().parents[3]
+GUARD_S = 60.0
+
+
+@pytest.fixture
+def child(monkeypatch):
+    """Starts rtsim processes that are ended after the test."""
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    )
+    started = []
+
+    def start(*arguments: str) -> Child:
+        started.append(Child("player", list(arguments)))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+@pytest.mark.process
+def test_a_child_says_when_it_is_ready_and_ends_when_closed(child):
+    """Protects the start of a run, and the machine from processes that stay behind."""
+    player = child("replay", "walker", "--address", "tcp://127.0.0.1:0", "--states", "--loop")
+    ready = player.wait_ready(GUARD_S)
+    assert ready["markers"].startswith("tcp://127.0.0.1:")
+    assert ready["n_frame"] == 1000
+    assert player.running
+    player.check()
+    assert not player.wait(0.0)
+    player.close()
+    assert not player.running
+    if sys.platform != "win32":
+        with pytest.raises(ProcessLookupError):
+            os.kill(player.pid, 0)
+
+
+@pytest.mark.process
+def test_a_child_that_fails_is_quoted(child):
+    """Protects the user: the sentence of the process that failed, not only that one did."""
+    player = child("replay", "nowhere.trc", "--states")
+    with pytest.raises(ChildFailedError, match=r"^--source: no such source 'nowhere\.trc'"):
+        player.wait_ready(GUARD_S)
+    with pytest.raises(ChildFailedError):
+        player.check()
+
+
+@pytest.mark.process
+def test_a_child_that_never_says_ready_is_told(child):
+    """Protects against waiting for ever."""
+    player = child("replay", "walker", "--address", "tcp://127.0.0.1:0", "--loop")  # says no states
+    with pytest.raises(ChildFailedError, match="the player was not ready within 0 s"):
+        player.wait_ready(0.2)
+    player.close()
+
+
+@pytest.mark.process
+def test_a_child_that_ends_well_without_ready_is_told(child):
+    """Protects against a child that has nothing to say: no endless wait, no false success."""
+    with pytest.raises(ChildFailedError, match="not ready"):
+        child("--version").wait_ready(GUARD_S)

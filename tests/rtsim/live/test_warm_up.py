@@ -1,0 +1,101 @@
+"""Warm-up and the collector: nothing compiles and nothing is collected while frames arrive."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernels._jit import allow_compilation
+from rtsim.live.collection import no_collection
+from rtsim.live.warm_up import warm_up
+
+ROOT = Path(__file__).resolve().parents[3]
+
+ONE_RUN = """
+import numpy as np
+from kernels._jit import n_compiled
+from rtsim.config.run_schema import Run
+from rtsim.live.serve import prepare
+from rtsim.live.sources import load_trial
+from rtsim.pipeline.pipeline import Pipeline
+from streams.codec import FieldLayout
+from streams.messages import marker_session
+from streams.ring import Frame
+
+estimator, subject = prepare(Run(name="test"))
+before = n_compiled()
+assert before > 0
+trial = load_trial("walker", 0.5)
+for method in estimator.methods:
+    estimator.switch(method)
+    for up in ("Y", "Z"):
+        session = marker_session(trial.names, rate=100.0, t_start=0, unit="m", up=up)
+        pipeline = Pipeline(estimator, subject, session, {}, 0)
+        frame = Frame(session, FieldLayout(session))
+        for index, positions in enumerate(trial.positions):
+            frame.time = index / 100.0
+            frame.data["positions"][...] = positions
+            if index % 7 == 3:
+                frame.data["positions"][9:] = np.nan
+            if index % 11 == 5:
+                frame.data["positions"][[5, 6]] = positions[[6, 5]]
+            if index % 13 == 7:
+                frame.data["positions"][7] += 0.4
+            pipeline.run(frame)
+assert n_compiled() == before, (before, n_compiled())
+print("nothing compiled")
+"""
+
+
+@pytest.mark.process
+def test_nothing_compiles_after_the_warm_up():
+    """Protects the first frames of every kind from a compiler that stops the loop for seconds."""
+    done = subprocess.run(
+        [sys.executable, "-c", ONE_RUN],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "nothing compiled"
+
+
+def test_a_warm_estimator_knows_nothing(estimator, subject, trial):
+    """Protects the first real frame from what the made-up frames of the warm-up left behind."""
+    estimator.estimate(trial.positions[0].copy(), 0.0)
+    cold = estimator.outputs.angles.copy()
+    estimator.switch("zero")
+    try:
+        warm_up(estimator, subject)
+    finally:
+        allow_compilation()
+    assert estimator.method == "zero"
+    assert (estimator.health.n_seen == 0).all()
+    estimator.switch("minimised")
+    estimator.estimate(trial.positions[0].copy(), 0.0)
+    np.testing.assert_array_equal(estimator.outputs.angles, cold)
+
+
+def test_the_collector_rests_and_comes_back():
+    """Protects the loop from collections, and the process after it from none at all."""
+    assert gc.isenabled()
+    with no_collection():
+        assert not gc.isenabled()
+        assert gc.get_freeze_count() > 0
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
+
+
+def test_the_collector_comes_back_after_a_failure():
+    """Protects the process when a run fails."""
+    with pytest.raises(RuntimeError, match="the run failed"), no_collection():
+        raise RuntimeError("the run failed")
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0
