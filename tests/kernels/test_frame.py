@@ -129,6 +129,17 @@ def test_second_looks_change_nothing_when_the_first_is_right(method: str) -> Non
         np.testing.assert_array_equal(frame.weight, 1.0)
 
 
+def test_method_says_when_the_one_before_it_fails() -> None:
+    """Protects `prescribed` from lengths that nobody found: without `zero` the frame is not converged."""
+    hurried = MultibodyEstimator(
+        leg.lower_limb(), leg.SUBJECT, "prescribed", solver=Solver(max_iterations=1), check=leg.QUICK
+    )
+    frame = follow_frame(hurried, leg.soft_tissue_trial()[0], 0.0)
+    assert not frame.solution.converged
+    assert np.isfinite(frame.angles).all()
+    assert np.isfinite(frame.markers).all()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_order_of_frames_does_not_matter_much(method: str) -> None:
     """Protects against memory in the solution: the same frame from scratch is the same optimum."""
