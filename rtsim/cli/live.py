@@ -49,6 +49,8 @@ def command(
     console = Console(stderr=as_json, quiet=as_json)
     if record is not None and record.exists():
         raise ConfigError(f"{record} exists already", where="--record", remedy="choose another name")
+    if record is not None and not record.parent.is_dir():
+        raise ConfigError(f"there is no folder {record.parent}", where="--record", remedy="make it first")
     playing = [
         "--states",
         "--wait",
@@ -79,7 +81,7 @@ def command(
             ready = estimator.wait_ready(READY_S)
         children: list[Child] = [estimator] + ([player] if player else [])
         if record is not None:
-            start(stack, "recorder", ["record", ready["results"], str(record)])
+            children.append(start(stack, "recorder", ["record", ready["results"], str(record)]))
         if monitor:
             start(stack, "monitor", ["monitor", ready["results"], "--control", ready["control"]])
         summary = watch(run, ready, children, console)
@@ -148,8 +150,9 @@ def watch(run: Run, ready: dict, children: list[Child], console: Console) -> dic
             except KeyboardInterrupt:
                 request(ready["control"], "stop", timeout_s=1.0)
                 follow(tally, results, estimator, None, run.source)
-    estimator.wait(5.0)
     for child in children:
+        if child.name != "player":  # which may have more to play
+            child.wait(5.0)
         child.check()
     return tally.summary()
 

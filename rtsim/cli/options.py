@@ -45,7 +45,7 @@ def make_run(config: str | None = None, **options: Any) -> Run:
             f"{given['duration_s']}", where="--duration", allowed=f"0 (until the end) to {LONGEST_S:g} s"
         )
     run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
-    if run.method not in run.methods:
+    if run.methods and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run
 

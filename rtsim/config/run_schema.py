@@ -49,6 +49,9 @@ class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     control: str = "tcp://127.0.0.1:5562"
 
 
+USUAL_METHODS = ("zero", "minimised", "prescribed")
+
+
 class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A live run."""
 
@@ -56,7 +59,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     source: str = "walker"
     model: str = "lower_limb"
     method: str = "minimised"
-    methods: tuple[str, ...] = ("zero", "minimised", "prescribed")
+    # those that can be switched to; none given: the usual ones, as far as the model has them
+    methods: tuple[str, ...] = ()
     side: Literal["right", "left"] = "right"
     subject: str = ""
     static: str = ""

@@ -22,6 +22,8 @@ TELEMETRY_NS = 1_000_000_000
 WAIT_S = 0.05
 STALE_NS = 250_000_000
 """Without a frame for this long, and then again each time, a result flagged stale is published."""
+LONGEST_PERIOD_NS = 1e18
+"""Anything longer, as of a rate of 1e-300 Hz, is for ever."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 
 
@@ -118,7 +120,8 @@ class LiveLoop:
             self._sentences += former.door.sentences
         meta = {**self.meta, "method": self.estimator.method}
         self._pipeline = Pipeline(self.estimator, self.subject, frame.session, meta, now_ns(), door)
-        self._period_ns = int(1e9 / frame.session.rate) if frame.session.rate > 0.0 else 0
+        rate = frame.session.rate
+        self._period_ns = max(1, int(min(1e9 / rate, LONGEST_PERIOD_NS))) if rate > 0.0 else 0
         self._seq = 0
         self.publisher.announce(self._pipeline.fields.session)
 
@@ -196,9 +199,9 @@ class LiveLoop:
         )
 
     def _status_text(self) -> str:
-        p50 = self.times.stages["receive_to_publish"].percentile_us(50.0)
+        spent = self.times.stages["receive_to_publish"]
+        p50 = f", receive to publish {spent.percentile_us(50.0):.0f} us (p50)" if spent.n else ""
         return (
             f"Method {self.estimator.method}, {self.counters['published']} frames published, "
-            f"{self.counters['late']} late, {self.counters['degraded']} degraded, "
-            f"receive to publish {p50:.0f} us (p50)."
+            f"{self.counters['late']} late, {self.counters['degraded']} degraded{p50}."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from rtsim.config.run_schema import Run
+from rtsim.config.run_schema import USUAL_METHODS, Run
 from rtsim.errors import ConfigError
 from rtsim.live.collection import no_collection
 from rtsim.live.loop import LiveLoop
@@ -26,11 +26,12 @@ POLL_S = 0.02
 def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
     """Estimator and subject of a run, compiled and warm."""
     spec = load_model(run.model)
-    unknown = [method for method in run.methods if method not in spec.methods]
+    methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
+    unknown = [method for method in (run.method, *methods) if method not in spec.methods]
     if unknown:
         raise ConfigError(f"unknown method {unknown[0]!r}", where="--method", allowed=", ".join(spec.methods))
     subject = resolve_subject(run)
-    estimator = MultibodyEstimator(spec, subject, run.method, run.methods, run.solver, run.markers)
+    estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
     warm_up(estimator, subject)
     return estimator, subject
 

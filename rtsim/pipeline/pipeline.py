@@ -14,6 +14,9 @@ from streams.ring import Frame
 
 NO_SOLUTION = Solution(converged=False, iterations=0, residual=float("nan"), n_open=0, n_visible=0, n_swap=0)
 
+LONGEST_STEP_S = 86_400.0
+"""A clock that leaps by more between two frames has told nothing."""
+
 
 class FrameResult(NamedTuple):
     """What one frame came to."""
@@ -54,7 +57,8 @@ class Pipeline:
         dt = frame.time - self._time
         self._time = frame.time
         measured, plausible = self.door.admit(frame.data)
-        solution = self.estimator.estimate(measured, dt if dt > 0.0 else 0.0) if plausible else NO_SOLUTION
+        dt = dt if 0.0 < dt < LONGEST_STEP_S else 0.0
+        solution = self.estimator.estimate(measured, dt) if plausible else NO_SOLUTION
         t_solved = now_ns()
         data = self.fields.fill(self.estimator)
         return FrameResult(

@@ -21,6 +21,7 @@ IN_PROCESS = [
     (("live", "--config", "nowhere"), ("nowhere", "give a path to a .toml file")),
     (("live", "--config", "bad.toml"), ("bad.toml", "duratoin_s", "backlog")),
     (("live", "--record", "there.mcap"), ("there.mcap exists already", "choose another name")),
+    (("live", "--record", "no/folder/new.mcap"), ("--record: there is no folder no/folder",)),
     (("estimate",), ("--markers: no marker stream given", "tcp://HOST:PORT")),
     (("estimate", "--markers", "tcp://127.0.0.1:1"), ("--subject", "rtsim calibrate")),
     ((*ESTIMATE, "--method", "best"), ("unknown method 'best'", METHODS)),

@@ -147,6 +147,17 @@ def test_a_session_that_cannot_be_used_does_not_end_the_run(start, trial, make_s
     assert run.text
 
 
+@pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e300])
+def test_an_absurd_rate_is_survived(start, trial, make_session, rate):
+    """Protects the run from a descriptor whose period no clock can hold, or is none."""
+    run = start()
+    run.source.begin(make_session(rate=rate))
+    run.source.send(trial.positions[0])
+    run.source.end()
+    (result,) = [result for result in run.finish() if fresh(result)]
+    assert result.status == int(Status.LATE if rate > 1.0 else Status.OK)
+
+
 anything = st.one_of(
     st.floats(allow_infinity=True, allow_nan=True), st.sampled_from([0.0, 1.0, 1000.0, math.nan])
 )

@@ -138,6 +138,7 @@ def test_the_method_is_switched_by_command(start, trial, make_session):
 def test_what_cannot_be_done_is_refused_in_words(start, trial, make_session):
     """Protects the user of a command: what was wrong and what there is, and the run goes on."""
     run = start()
+    assert run.ask("status") == (True, "Method minimised, 0 frames published, 0 late, 0 degraded.")
     run.source.begin(make_session())
     run.source.send(trial.positions[0])
     run.read(1, fresh)

@@ -6,6 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from kernels._jit import allow_compilation
+from rtsim.config.paths import configs_root
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.markers import write_trc
@@ -70,9 +72,23 @@ def test_a_stream_without_subject_is_told_how_to_get_one():
         resolve_subject(Run(name="r", source="tcp://127.0.0.1:1"))
 
 
+def test_a_model_with_methods_of_its_own_can_be_run(tmp_path):
+    """Protects the author of a model: it need not have the usual methods."""
+    text = (configs_root() / "models" / "lower_limb.toml").read_text(encoding="utf-8")
+    own = text[: text.index("[methods.zero]")] + text[text.index("[methods.hinge]") :]
+    (tmp_path / "own.toml").write_text(own, encoding="utf-8")
+    try:
+        estimator, _ = prepare(Run(name="r", model=str(tmp_path / "own.toml"), method="free"))
+    finally:
+        allow_compilation()
+    assert (estimator.method, estimator.methods) == ("free", ("free",))
+
+
 def test_an_unknown_method_or_model_is_told_before_anything_is_compiled():
     """Protects the user of --method and --model."""
     with pytest.raises(ConfigError, match=r"unknown method 'best'; allowed: zero, minimised"):
-        prepare(Run(name="r", method="best", methods=("best",)))
+        prepare(Run(name="r", method="best"))
+    with pytest.raises(ConfigError, match=r"unknown method 'best'"):
+        prepare(Run(name="r", methods=("minimised", "best")))
     with pytest.raises(ConfigError, match="lower_limb"):
         load_model("upper_limb")

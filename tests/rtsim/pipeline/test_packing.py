@@ -66,6 +66,10 @@ MISTAKES = {
     "no normal": ("normal = [0.0675, 0.9896, -0.1273]", "normal = [0.0, 0.0, 0.0]", ("medial", "normal")),
     "one direction twice": ('angles = { proximal = ["w", "u"], distal = ["v", "w"]',
                             'angles = { proximal = ["w", "w"], distal = ["v", "w"]', ("thigh",)),
+    "angles of a root": ('name = "pelvis"\njoint = "free"',
+                         'name = "pelvis"\njoint = "free"\n'
+                         'angles = { proximal = ["w", "u"], distal = ["v", "w"], names = ["a", "b", "c"] }',
+                         ("pelvis", "without parent")),
     "too many coefficients": ("1.3559e-14]", "1.3559e-14, 1e-16]", ("8", "7")),
 }  # fmt: skip
 

@@ -148,6 +148,20 @@ def test_time_that_stands_still_or_runs_back_does_no_harm(make_pipeline, make_fr
         assert pipeline.run(frame).status == Status.OK
 
 
+def test_times_of_any_size_give_finite_results(make_pipeline, make_frame, session, trial):
+    """Protects against absurd times in frames with gaps: ages and all else stay finite."""
+    pipeline = make_pipeline()
+    hidden = trial.positions[0].copy()
+    hidden[9:] = np.nan
+    for index, time in enumerate([0.0, 1.7e308, -1.7e308, 1.7e308, 0.0, 5e-324]):
+        frame = make_frame(session, hidden if index % 2 else trial.positions[index], index)
+        frame.time = time
+        result = pipeline.run(frame)
+        assert not result.status & Status.NOT_CONVERGED
+        for name in ("joint_angles", "marker_gap_age", "marker_weights", "segment_positions"):
+            assert np.isfinite(pipeline.fields.arrays[name]).all(), name
+
+
 def test_the_same_frames_give_the_same_bytes(make_pipeline, make_frame, session, trial):
     """Protects repeatability: a replay gives the very same results."""
     runs = []

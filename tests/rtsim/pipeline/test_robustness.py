@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from streams.codec import FieldLayout, decode, encode
-from streams.messages import Result, Status
+from streams.messages import FieldSpec, Result, Session, Status, new_session_id
 
 N_MARKER = 17
 # in the frame of a walker: where a person is, somewhere in the laboratory, absurd, and none
@@ -91,6 +91,41 @@ def test_pure_noise_never_raises(make_pipeline, make_frame, session, positions):
     """Protects the first frame, which starts from nothing."""
     pipeline = make_pipeline()
     check(pipeline, pipeline.run(make_frame(session, positions, 0)))
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> Session:
+    """Descriptors of marker streams that the wire lets through, sensible or not."""
+    known = st.sampled_from(["RASI", "rasi", "Ann:RKNE", "LASI", "RTH1", "RHEE"])
+    fields = []
+    for name in draw(st.lists(st.sampled_from(["positions", "points", "x"]), max_size=3, unique=True)):
+        shape = draw(st.lists(st.integers(0, 5), max_size=4))
+        if draw(st.booleans()):
+            shape = [draw(st.integers(0, 20)), 3]
+        n_label = shape[0] if shape and draw(st.booleans()) else 0
+        labels = draw(st.lists(known | st.text(max_size=8), min_size=n_label, max_size=n_label))
+        fields.append(FieldSpec(name, shape, draw(st.sampled_from(["m", "mm", "cm", "", "M", "ft"])), labels))
+    return Session(
+        session=new_session_id(),
+        stream="markers",
+        t_start=0,
+        rate=draw(st.floats(0.0, allow_infinity=False)),
+        fields=fields,
+        meta={"up": draw(st.sampled_from(["Y", "Z", "z", "X", "", 3, True, ["Z"], {"Z": "Z"}]))},
+    )
+
+
+@UNRESTRICTED
+@given(described=sessions(), value=anything)
+def test_any_descriptor_is_survived(make_pipeline, make_frame, described, value):
+    """Protects the process from the descriptors of strangers: a status, a session that can be sent, words."""
+    described = decode(encode(described))
+    pipeline = make_pipeline(described)
+    result = pipeline.run(make_frame(described, value, 0))
+    check(pipeline, result)
+    assert result.status != Status.OK
+    assert decode(encode(pipeline.fields.session)) == pipeline.fields.session
+    assert all("\n" not in said for said in pipeline.door.sentences)
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e9, 1e200, math.nan], ids=str)

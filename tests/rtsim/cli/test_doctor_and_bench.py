@@ -1,0 +1,49 @@
+"""The commands that look after the installation: doctor, warmup and bench."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from streams.publisher import Publisher
+
+
+def test_the_doctor_of_this_installation(here):
+    """Protects `rtsim doctor`: a line per finding, and success where the tests run."""
+    done = here("doctor")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert len(lines) > 10
+    assert all(line.startswith("ok ") for line in lines)
+
+
+def test_the_doctor_of_a_silent_stream(here):
+    """Protects the user of a wrong address: what was found, and an exit code for scripts."""
+    with Publisher("tcp://127.0.0.1:0") as publisher:
+        done = here("doctor", publisher.address, "--seconds", 0.1)
+    assert done.code == 1
+    assert done.out.startswith("BAD  nothing arrived from tcp://127.0.0.1:")
+    assert done.sentence == "rtsim: doctor: 1 of 1 checks failed; see the lines above"
+
+
+@pytest.mark.process
+def test_warming_up_compiles_and_says_where(rtsim):
+    """Protects `rtsim warmup`: the kernels are ready afterwards, and the user knows where they are."""
+    done = rtsim("warmup")
+    assert done.code == 0
+    assert "kernels ready" in done.err
+    assert "cached in" in done.err
+
+
+@pytest.mark.process
+def test_figures_come_as_json(rtsim):
+    """Protects programs that read --json of a benchmark: figures with names and units, progress apart."""
+    done = rtsim("bench", "mbo", "--seconds", 0.05, "--json")
+    assert done.code == 0
+    document = json.loads(done.out)
+    figures = {figure["name"]: figure for figure in document["figures"]}
+    for method in ("zero", "minimised", "prescribed"):
+        assert figures[f"frames_per_second.{method}"]["value"] > 0.0
+        assert figures[f"residual.{method}"]["value"] < 1e-10
+    assert "mbo: zero" in done.err
