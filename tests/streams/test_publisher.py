@@ -80,9 +80,12 @@ def test_the_descriptor_is_repeated(publisher, join):
     publisher.announce(session)
     socket = join(publisher.address, b"session")
     seen = 0
-    while seen < 3:  # one for joining, then two repetitions
+    for _ in range(1000):  # polls of 10 ms
         publisher.service()
         seen += socket.poll(10) > 0 and receive(socket)["session"] == session.session
+        if seen == 3:  # one for joining, then two repetitions
+            break
+    assert seen == 3
 
 
 def test_several_subscribers_get_everything(publisher, join, eventually):
