@@ -30,8 +30,9 @@ FAST = {"reassoc", "contract"}
 def source_hash() -> str:
     """Hash of all kernel sources, compiler versions and code flags: the name of the cache folder."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode())
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())
     digest.update(f"{numba.__version__} {sys.version_info[:3]}".encode())
     for flag in CODE_FLAGS:

@@ -18,7 +18,7 @@ import numpy as np
 from kernels._jit import njit
 from kernels.copying import copy
 from kernels.rotation import rotate
-from kernels.tree import point_in_ground
+from kernels.tree import along, point_in_ground
 
 SPHERE_ON_PLANE, DISTANCE = 0, 1
 OFF, SOFT, HARD = 0, 1, 2
@@ -95,20 +95,29 @@ def element_values(elements, pose, target, work):
 
 @njit
 def element_rows(tree, elements, pose, work):
-    """work.row : (n_element, n_path_max) - dPhi/dq along each path, after element_values."""
-    end_a, end_b, normal, motion, turn = work.end_a, work.end_b, work.normal, work.motion, work.turn
+    """work.row : (n_element, n_path_max) - dPhi/dq along each path, after element_values.
+
+    The force that works along Phi is equal and opposite on one line through both bodies: its wrench is
+    (r x F, F) with F = n for a plane and 2 (a - b) for a distance, and each dof's slope is twist . wrench.
+    """
     for e in range(elements.kind.shape[0]):
-        path_motions(tree, elements, pose, e, work)
-        dx, dy, dz = end_a[e, 0] - end_b[e, 0], end_a[e, 1] - end_b[e, 1], end_a[e, 2] - end_b[e, 2]
+        mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
         for k in range(elements.n_path[e]):
-            side = elements.side[e, k]
-            if elements.kind[e] == SPHERE_ON_PLANE:
-                slope = side * dot(normal, e, motion, k)
-                if side < 0.0:
-                    slope += dx * turn[k, 0] + dy * turn[k, 1] + dz * turn[k, 2]
-            else:
-                slope = 2.0 * side * (dx * motion[k, 0] + dy * motion[k, 1] + dz * motion[k, 2])
-            work.row[e, k] = slope
+            work.row[e, k] = elements.side[e, k] * along(pose.twist, elements.path[e, k], mx, my, mz, fx, fy, fz)
+
+
+@njit
+def element_wrench(elements, pose, e, work):
+    """Wrench of element e on body A per unit multiplier, after element_values: moment about the reference
+    point and force; body B feels the opposite."""
+    end_a, end_b, normal, origin = work.end_a, work.end_b, work.normal, pose.position[0]
+    fx, fy, fz = normal[e, 0], normal[e, 1], normal[e, 2]
+    if elements.kind[e] == DISTANCE:
+        fx = 2.0 * (end_a[e, 0] - end_b[e, 0])
+        fy = 2.0 * (end_a[e, 1] - end_b[e, 1])
+        fz = 2.0 * (end_a[e, 2] - end_b[e, 2])
+    x, y, z = end_a[e, 0] - origin[0], end_a[e, 1] - origin[1], end_a[e, 2] - origin[2]
+    return y * fz - z * fy, z * fx - x * fz, x * fy - y * fx, fx, fy, fz
 
 
 @njit
@@ -151,7 +160,7 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
             p, side_i = elements.path[e, i], elements.side[e, i]
             h = 0.0
             if side_i == side_k:
-                half = 0.5 if p != q and tree.dof_body[p] == tree.dof_body[q] else 1.0
+                half = 0.5 if p != q and tree.dof_group[p] == tree.dof_group[q] else 1.0
                 h = half * side_i * dot(lever, i, motion, k)
                 if half < 1.0 and tree.dof_rotates[p] == tree.dof_rotates[q]:
                     # inside a ball the rotations act at once: the symmetric part

@@ -70,11 +70,13 @@ class Work(NamedTuple):
     cost_start: np.ndarray  # (1,) - objective where the last solve began
 
 
-def new_work(n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int) -> Work:
+def new_work(
+    n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int, n_motion: int = 0
+) -> Work:
     """Allocate a Work."""
     n, m = n_v, n_element
     return Work(
-        new_pose(n_body, n_v),
+        new_pose(n_body, n_v, n_motion),
         new_marker_work(n_marker, n_body),
         new_element_work(n_element, n_path),
         np.zeros((n, n)),

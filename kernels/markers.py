@@ -126,10 +126,10 @@ def marker_hessian(tree, pose, work, second_order, H_out):
     """
     axis, centre = pose.axis, pose.centre
     push, moment, inside, outside = work.push, work.moment, work.inside, work.outside
-    dof_body, dof_parent, dof_rotates = tree.dof_body, tree.dof_parent, tree.dof_rotates
+    dof_group, dof_parent, dof_rotates = tree.dof_group, tree.dof_parent, tree.dof_rotates
     ox, oy, oz = pose.position[0, 0], pose.position[0, 1], pose.position[0, 2]
     H_out[:, :] = 0.0
-    for j in range(dof_body.shape[0]):
+    for j in range(dof_group.shape[0]):
         column_vectors(tree, pose, work, j, second_order)
         px, py, pz = push[0], push[1], push[2]
         i = j
@@ -143,7 +143,7 @@ def marker_hessian(tree, pose, work, second_order, H_out):
                 my = moment[1] - cz * px + cx * pz
                 mz = moment[2] - cx * py + cy * px
                 # inside a ball the rotations act at once: the symmetric part of the stress
-                if dof_body[i] == dof_body[j]:
+                if dof_group[i] == dof_group[j]:
                     mx, my, mz = mx + inside[0], my + inside[1], mz + inside[2]
                 else:
                     mx, my, mz = mx + outside[0], my + outside[1], mz + outside[2]

@@ -4,9 +4,13 @@ Bodies are numbered so that a parent comes before its children. Every joint plac
 parent and one on its child; the coordinates move the second in the first. One table row per speed
 (degree of freedom, dof): its body, the next dof towards ground, and whether it rotates.
 
-Within a joint translations come before rotations, and all rotations of a ball act at once
-(R <- R exp(delta)), so the second derivative of a point on the manifold is w_i x (w_j x r),
-symmetrised inside one joint, for i nearer to ground than j (kernels/markers, constraints).
+A chain joint is a row of elementary motions, each a rotation or a translation along an axis of the
+frame reached so far, driven by a coordinate or by a function of one (universal, planar and custom
+joints; Seth et al. 2010, Nonlinear Dynamics 62, 291-303).
+
+In a free joint translations come before rotations, and all rotations of a ball act at once
+(R <- R exp(delta)), so the second derivative of a point on the manifold is w_i x (w_j x r), symmetrised
+inside one group of dofs, for i nearer to ground than j (kernels/markers, constraints).
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import numpy as np
 
 from kernels._jit import entry, njit
 from kernels.copying import copy, copy_matrix
+from kernels.functions import Functions, evaluate
 from kernels.rotation import (
     axis_angle_matrix,
     matrix_to_quaternion,
@@ -28,52 +33,78 @@ from kernels.rotation import (
     rotate,
 )
 
-WELD, HINGE, SLIDER, BALL, FREE = 0, 1, 2, 3, 4
-N_Q = (0, 1, 1, 4, 7)  # coordinates of each kind
+WELD, HINGE, SLIDER, BALL, FREE, CHAIN = 0, 1, 2, 3, 4, 5
+N_Q = (0, 1, 1, 4, 7)  # coordinates of each kind; a chain has as many as coordinates drive it
 N_V = (0, 1, 1, 3, 6)  # speeds of each kind
+TRANSLATES, ROTATES, DRIVEN = 0, 1, 2  # what a dof does; driven = by functions of its coordinate
+
+
+class Chains(NamedTuple):
+    """Elementary motions of the chain joints, parent first."""
+
+    start: np.ndarray  # (n_body + 1,) int64 - first motion of each body's joint
+    rotates: np.ndarray  # (n_motion,) int64 - 1 = rotation, 0 = translation
+    axis: np.ndarray  # (n_motion, 3) - unit, in the frame reached by the motions before
+    dof: np.ndarray  # (n_motion,) int64 - within the joint: 0 = its first coordinate
+    function: np.ndarray  # (n_motion,) int64 - of that coordinate; -1 = the coordinate itself
 
 
 class Tree(NamedTuple):
     """Constant description of a tree of n_body bodies, n_q coordinates and n_v speeds."""
 
     parent: np.ndarray  # (n_body,) int64 - body that carries the joint, -1 = ground
-    kind: np.ndarray  # (n_body,) int64 - WELD, HINGE, SLIDER, BALL, FREE
+    kind: np.ndarray  # (n_body,) int64 - WELD, HINGE, SLIDER, BALL, FREE, CHAIN
     q_start: np.ndarray  # (n_body,) int64 - first coordinate of the joint
-    v_start: np.ndarray  # (n_body,) int64 - first speed of the joint
+    v_start: np.ndarray  # (n_body + 1,) int64 - first speed of the joint
     axis: np.ndarray  # (n_body, 3) - unit axis of hinge and slider, in the joint frame
     position_in_parent: np.ndarray  # (n_body, 3) - joint frame on the parent [m]
     rotation_in_parent: np.ndarray  # (n_body, 3, 3)
     position_in_child: np.ndarray  # (n_body, 3) - joint frame on the child [m]
     rotation_in_child: np.ndarray  # (n_body, 3, 3)
+    turned: np.ndarray  # (n_body, 2) int64 - 0 where the rotation in parent, in child is the identity
     dof_body: np.ndarray  # (n_v,) int64 - body moved by the dof
     dof_parent: np.ndarray  # (n_v,) int64 - next dof towards ground, -1 = none
-    dof_rotates: np.ndarray  # (n_v,) int64 - 1 = rotation, 0 = translation
+    dof_rotates: np.ndarray  # (n_v,) int64 - TRANSLATES, ROTATES or DRIVEN
+    dof_group: np.ndarray  # (n_v,) int64 - dofs of one group act at once: the rotations of a ball
+    last_dof: np.ndarray  # (n_body,) int64 - last dof that moves the body, -1 = none
+    chains: Chains
+    functions: Functions
 
 
 class Pose(NamedTuple):
-    """Where the bodies are, and the axes of all dofs, in ground; written by `pose`."""
+    """Where the bodies are, and the motions of all dofs, in ground; written by `pose`.
+
+    A twist is the motion of one dof at unit speed: its angular velocity and the velocity of the point
+    that lies at the reference point, the origin of body 0.
+    """
 
     position: np.ndarray  # (n_body, 3) - body origin [m]
     rotation: np.ndarray  # (n_body, 3, 3) - body axes as columns
-    axis: np.ndarray  # (n_v, 3) - unit direction of each dof
+    axis: np.ndarray  # (n_v, 3) - unit direction of each dof; zero where functions drive
     centre: np.ndarray  # (n_v, 3) - a point of the axis of each rotation [m]
+    twist: np.ndarray  # (n_v, 6) - angular, linear
+    screw: np.ndarray  # (n_motion, 6) - twist of each elementary motion of a chain
+    rate: np.ndarray  # (n_motion, 2) - slope and curvature of its function
     work: np.ndarray  # (4, 3, 3)
 
 
-def new_pose(n_body: int, n_v: int) -> Pose:
+def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
     """Allocate a Pose."""
     return Pose(
         np.zeros((n_body, 3)),
         np.zeros((n_body, 3, 3)),
         np.zeros((n_v, 3)),
         np.zeros((n_v, 3)),
+        np.zeros((n_v, 6)),
+        np.zeros((n_motion, 6)),
+        np.zeros((n_motion, 2)),
         np.zeros((4, 3, 3)),
     )
 
 
 @entry
 def pose(tree, q, pose_out):
-    """Positions of all bodies and axes of all dofs at the coordinates q : (n_q,)."""
+    """Positions of all bodies and motions of all dofs at the coordinates q : (n_q,)."""
     parent_frame, joint, child_frame = pose_out.work[0], pose_out.work[1], pose_out.work[2]
     for b in range(tree.parent.shape[0]):
         p = tree.parent[b]
@@ -82,16 +113,23 @@ def pose(tree, q, pose_out):
             copy_matrix(tree.rotation_in_parent[b], parent_frame)
             copy(tree.position_in_parent[b], x)
         else:
-            multiply(pose_out.rotation[p], tree.rotation_in_parent[b], parent_frame)
+            if tree.turned[b, 0]:
+                multiply(pose_out.rotation[p], tree.rotation_in_parent[b], parent_frame)
+            else:
+                copy_matrix(pose_out.rotation[p], parent_frame)
             rotate(pose_out.rotation[p], tree.position_in_parent[b], x)
             for i in range(3):
                 x[i] += pose_out.position[p, i]
         joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out)
         # body = joint frame on the child, taken back to the body's own origin
-        multiply_transposed(child_frame, tree.rotation_in_child[b], pose_out.rotation[b])
+        if tree.turned[b, 1]:
+            multiply_transposed(child_frame, tree.rotation_in_child[b], pose_out.rotation[b])
+        else:
+            copy_matrix(child_frame, pose_out.rotation[b])
         rotate(pose_out.rotation[b], tree.position_in_child[b], pose_out.work[3, 0])
         for i in range(3):
             x[i] -= pose_out.work[3, 0, i]
+    twists(tree, pose_out)
 
 
 @njit
@@ -129,6 +167,77 @@ def joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out):
             for i in range(3):
                 x[i] += q[k] * pose_out.axis[v, i]
             copy(x, pose_out.centre[v])
+        elif kind == CHAIN:
+            chain_motion(tree, b, q, joint, child_frame, pose_out)
+
+
+@njit
+def chain_motion(tree, b, q, joint, frame, pose_out):
+    """frame : (3, 3) and pose_out.position[b] moved through a chain joint; axes, points, rates on the way."""
+    chains, x = tree.chains, pose_out.position[b]
+    before = pose_out.work[3]
+    for m in range(chains.start[b], chains.start[b + 1]):
+        value, slope, curvature = evaluate(tree.functions, chains.function[m], q[tree.q_start[b] + chains.dof[m]])
+        pose_out.rate[m, 0], pose_out.rate[m, 1] = slope, curvature
+        axis, point = pose_out.screw[m, :3], pose_out.screw[m, 3:]
+        rotate(frame, chains.axis[m], axis)
+        if chains.rotates[m]:
+            axis_angle_matrix(chains.axis[m], value, joint)
+            copy_matrix(frame, before)
+            multiply(before, joint, frame)
+        else:
+            for i in range(3):
+                x[i] += value * axis[i]
+        copy(x, point)
+        v = tree.v_start[b] + chains.dof[m]
+        if tree.dof_rotates[v] != DRIVEN:
+            copy(axis, pose_out.axis[v])
+            copy(x, pose_out.centre[v])
+
+
+@njit
+def twists(tree, pose_out):
+    """pose_out.twist : (n_v, 6) of all dofs about the origin of body 0; screws as twists, too."""
+    axis, centre, twist, origin = pose_out.axis, pose_out.centre, pose_out.twist, pose_out.position[0]
+    for d in range(tree.dof_rotates.shape[0]):
+        ax, ay, az = axis[d, 0], axis[d, 1], axis[d, 2]
+        if tree.dof_rotates[d] == ROTATES:
+            x, y, z = centre[d, 0] - origin[0], centre[d, 1] - origin[1], centre[d, 2] - origin[2]
+            twist[d, 0], twist[d, 1], twist[d, 2] = ax, ay, az
+            twist[d, 3], twist[d, 4], twist[d, 5] = y * az - z * ay, z * ax - x * az, x * ay - y * ax
+        else:  # a translation, or zero where functions add their screws below
+            twist[d, 0], twist[d, 1], twist[d, 2] = 0.0, 0.0, 0.0
+            twist[d, 3], twist[d, 4], twist[d, 5] = ax, ay, az
+    if pose_out.screw.shape[0] > 0:
+        chain_twists(tree, pose_out)
+
+
+@njit
+def chain_twists(tree, pose_out):
+    """pose_out.screw as twists, and the twist of each dof that drives them by functions: sum f' screw."""
+    chains, screw, origin = tree.chains, pose_out.screw, pose_out.position[0]
+    for b in range(tree.parent.shape[0]):
+        for m in range(chains.start[b], chains.start[b + 1]):
+            ax, ay, az = screw[m, 0], screw[m, 1], screw[m, 2]
+            x, y, z = screw[m, 3] - origin[0], screw[m, 4] - origin[1], screw[m, 5] - origin[2]
+            if chains.rotates[m]:
+                screw[m, 3], screw[m, 4], screw[m, 5] = y * az - z * ay, z * ax - x * az, x * ay - y * ax
+            else:
+                screw[m, 0], screw[m, 1], screw[m, 2] = 0.0, 0.0, 0.0
+                screw[m, 3], screw[m, 4], screw[m, 5] = ax, ay, az
+            d = tree.v_start[b] + chains.dof[m]
+            if tree.dof_rotates[d] == DRIVEN:
+                for i in range(6):
+                    pose_out.twist[d, i] += pose_out.rate[m, 0] * screw[m, i]
+
+
+@njit
+def along(twist, d, mx, my, mz, fx, fy, fz):
+    """Power of a wrench (moment, force about the reference point) on dof d at unit speed."""
+    return (
+        twist[d, 0] * mx + twist[d, 1] * my + twist[d, 2] * mz
+        + twist[d, 3] * fx + twist[d, 4] * fy + twist[d, 5] * fz
+    )  # fmt: skip
 
 
 @njit
@@ -167,6 +276,9 @@ def integrate(tree, q, delta, scale, q_out):
                 scale * delta[v + 5],
                 q_out[k + 3 : k + 7],
             )
+        elif kind == CHAIN:
+            for i in range(tree.v_start[b + 1] - v):
+                q_out[k + i] = q[k + i] + scale * delta[v + i]
 
 
 @njit
@@ -182,6 +294,9 @@ def difference(tree, q_from, q_to, delta_out):
             for i in range(3):
                 delta_out[v + i] = q_to[k + i] - q_from[k + i]
             quaternion_difference(q_from[k + 3 : k + 7], q_to[k + 3 : k + 7], delta_out[v + 3 : v + 6])
+        elif kind == CHAIN:
+            for i in range(tree.v_start[b + 1] - v):
+                delta_out[v + i] = q_to[k + i] - q_from[k + i]
 
 
 @njit
@@ -189,7 +304,7 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
     """Coordinates of joint b whose child joint frame lies at R_joint, x_joint in the parent joint frame.
 
     Motion that the joint does not allow is left out: a hinge keeps the rotation about its axis, a
-    ball drops the translation.
+    ball drops the translation. A chain keeps the coordinates it has.
     """
     kind, k = tree.kind[b], tree.q_start[b]
     axis = tree.axis[b]

@@ -56,7 +56,7 @@ def check_model(spec: object) -> None:
     """Pack every method with the shipped subject: finds unknown segments, elements and missing targets."""
     from rtsim.config.model_schema import ModelSpec
     from rtsim.config.paths import find_config
-    from rtsim.models.packing import pack
+    from rtsim.models.packing.model import pack
     from rtsim.models.subject import load_subject
 
     assert isinstance(spec, ModelSpec)

@@ -20,7 +20,7 @@ from kernels.kkt import CONVERGED, Options, new_work
 from kernels.track import Track, TrackOptions, new_track
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
-from rtsim.models.packing import Packed, find_method, pack
+from rtsim.models.packing.model import Packed, find_method, pack
 from rtsim.models.subject import Subject
 
 Array = NDArray[np.float64]

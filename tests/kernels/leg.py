@@ -18,7 +18,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import MarkerCheck
 from rtsim.methods.multibody import MultibodyEstimator, Solution
-from rtsim.models.packing import Packed, pack
+from rtsim.models.packing.model import Packed, pack
 from rtsim.models.subject import Subject, SubjectSegment
 from tests.naive.tree import difference
 

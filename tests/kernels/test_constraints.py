@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from kernels import constraints as kernel
 from kernels.constraints import DISTANCE, SPHERE_ON_PLANE, Elements, new_element_work
 from kernels.tree import Tree, new_pose, pose
-from rtsim.models import packing
+from rtsim.models.packing import model as packing
 from tests.naive import constraints as naive
 from tests.naive import differences, random_models
 from tests.naive import tree as naive_tree

@@ -11,7 +11,7 @@ from kernels import initial_pose as kernel
 from kernels.initial_pose import new_fit_work
 from kernels.markers import Markers
 from kernels.tree import BALL, FREE, HINGE, SLIDER, WELD, Tree, new_pose
-from rtsim.models.packing import neutral_coordinates
+from rtsim.models.packing.model import neutral_coordinates
 from tests.kernels import leg
 from tests.naive import markers as naive
 from tests.naive import random_models

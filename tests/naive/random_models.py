@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from kernels.constraints import Elements
 from kernels.markers import Markers
-from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, SLIDER, WELD, Tree
+from kernels.tree import BALL, FREE, HINGE, N_Q, SLIDER, WELD, Tree
+from rtsim.models.packing.tree import Joint, build_tree
 from tests.naive.constraints import path_between
 from tests.naive.tree import integrate, matrix_quaternion
 
@@ -28,32 +29,17 @@ def unit_rows(rng: np.random.Generator, n: int) -> Array:
 def tree_of(rng: np.random.Generator, kinds: tuple[int, ...], parents: tuple[int, ...]) -> Tree:
     """Return a tree of these joints with random axes and random joint frames on both bodies."""
     n = len(kinds)
-    q_start = np.cumsum([0, *(N_Q[kind] for kind in kinds)])[:-1]
-    v_start = np.cumsum([0, *(N_V[kind] for kind in kinds)])[:-1]
-    dof_body = [b for b, kind in enumerate(kinds) for _ in range(N_V[kind])]
-    last = {-1: -1}
-    dof_parent = []
-    for b, (kind, parent) in enumerate(zip(kinds, parents, strict=True)):
-        dofs = [int(v_start[b]) + d for d in range(N_V[kind])]
-        dof_parent += [last[parent], *dofs][: len(dofs)]
-        last[b] = dofs[-1] if dofs else last[parent]
-    rotates = [
-        int(kind in (HINGE, BALL) or (kind == FREE and d >= 3)) for kind in kinds for d in range(N_V[kind])
-    ]
-    return Tree(
-        np.array(parents, np.int64),
-        np.array(kinds, np.int64),
-        q_start.astype(np.int64),
-        v_start.astype(np.int64),
+    rows = zip(
+        parents,
+        kinds,
         unit_rows(rng, n),
         rng.uniform(-0.4, 0.4, (n, 3)),
         Rotation.random(n, rng).as_matrix(),
         rng.uniform(-0.4, 0.4, (n, 3)),
         Rotation.random(n, rng).as_matrix(),
-        np.array(dof_body, np.int64),
-        np.array(dof_parent, np.int64),
-        np.array(rotates, np.int64),
+        strict=True,
     )
+    return build_tree([Joint(*row) for row in rows])
 
 
 def random_tree(rng: np.random.Generator, n_body: int = 6) -> Tree:

@@ -14,7 +14,7 @@ from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.config.paths import configs_root
 from rtsim.errors import ConfigError
 from rtsim.models.anatomy import Anatomy
-from rtsim.models.packing import neutral_coordinates, pack, path_between
+from rtsim.models.packing.model import neutral_coordinates, pack, path_between
 from rtsim.models.subject import Subject
 from tests.naive import constraints as naive
 from tests.naive import tree as naive_tree
@@ -251,7 +251,8 @@ def test_shapes_fit_each_other(spec, subject, method):
     assert packed.angle_signs.shape == (len(packed.angle_names) // 3, 3)
     assert len(packed.marker_names) == len(packed.markers.body) == 17
     assert packed.marker_names == subject.marker_names
-    for array in (*tree, *packed.markers, *elements, *packed.roles, *packed.joints, packed.points):
+    tables = (*tree[:-2], *tree.chains, *tree.functions)
+    for array in (*tables, *packed.markers, *elements, *packed.roles, *packed.joints, packed.points):
         assert array.flags.c_contiguous
         assert np.isfinite(array).all()
 

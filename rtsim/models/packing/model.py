@@ -1,4 +1,4 @@
-"""Build kernel parameters from a model and a subject: the only place that does."""
+"""Build kernel parameters from a model and a subject."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
 from kernels.joint_angles import JointAxes
 from kernels.markers import Markers
-from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, SLIDER, WELD, Tree
+from kernels.tree import BALL, CHAIN, FREE, HINGE, N_Q, SLIDER, WELD, Tree
 from rtsim.config.model_schema import Element, MethodSpec, ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.anatomy import Anatomy
 from rtsim.models.natural import unit
+from rtsim.models.packing.tree import Joint, build_tree
 from rtsim.models.subject import Subject
 
 Array = NDArray[np.float64]
@@ -96,43 +97,33 @@ def find_method(spec: ModelSpec, method: str) -> MethodSpec:
 
 
 def pack_tree(spec: ModelSpec, how: MethodSpec, anatomy: Anatomy, index: dict[str, int]) -> Tree:
-    n = len(spec.bodies)
-    parent = np.full(n, -1, np.int64)
-    kind, q_start, v_start = (np.zeros(n, np.int64) for _ in range(3))
-    axis, in_parent, in_child = (np.zeros((n, 3)) for _ in range(3))
-    dof_body: list[int] = []
-    dof_parent: list[int] = []
-    dof_rotates: list[int] = []
-    last_dof = np.full(n, -1)
-    n_q = 0
-    for b, body in enumerate(spec.bodies):
-        joint = how.joints.get(body.name, body.joint)
-        kind[b] = KINDS[joint]
+    joints = []
+    for body in spec.bodies:
+        in_parent = np.zeros(3)
         if body.parent:
-            parent[b] = index[body.parent]
-            in_parent[b] = anatomy.place(body.in_parent, body.parent, f"bodies.{body.name}.in_parent")
-        in_child[b] = anatomy.place(body.in_child, body.name, f"bodies.{body.name}.in_child")
+            in_parent = anatomy.place(body.in_parent, body.parent, f"bodies.{body.name}.in_parent")
         # joint frames keep the segments' axes, so the axis is the parent's direction (ground's for a root)
-        axis[b] = unit(anatomy.bases[body.parent or body.name][:, "uvw".index(body.axis)])
-        q_start[b], v_start[b] = n_q, len(dof_body)
-        last = last_dof[parent[b]] if parent[b] >= 0 else -1
-        for d in range(N_V[kind[b]]):
-            dof_parent.append(int(last))
-            last = len(dof_body)
-            dof_body.append(b)
-            dof_rotates.append(int(joint in ("hinge", "ball") or (joint == "free" and d >= 3)))
-        last_dof[b] = last
-        n_q += N_Q[kind[b]]
-    identity = np.tile(np.eye(3), (n, 1, 1))
-    return Tree(
-        parent, kind, q_start, v_start, axis, in_parent, identity, in_child, identity.copy(),
-        np.array(dof_body, np.int64), np.array(dof_parent, np.int64), np.array(dof_rotates, np.int64),
-    )  # fmt: skip
+        basis = anatomy.bases[body.parent or body.name]
+        joints.append(
+            Joint(
+                parent=index[body.parent] if body.parent else -1,
+                kind=KINDS[how.joints.get(body.name, body.joint)],
+                axis=unit(basis[:, "uvw".index(body.axis)]),
+                position_in_parent=in_parent,
+                position_in_child=anatomy.place(body.in_child, body.name, f"bodies.{body.name}.in_child"),
+            )
+        )
+    return build_tree(joints)
+
+
+def n_coordinates(tree: Tree) -> int:
+    speeds = np.diff(tree.v_start)
+    return int(sum(n if k == CHAIN else N_Q[k] for k, n in zip(tree.kind, speeds, strict=True)))
 
 
 def neutral_coordinates(tree: Tree) -> Array:
     """(n_q,) - joint frames on top of each other."""
-    q = np.zeros(int(sum(N_Q[k] for k in tree.kind)))
+    q = np.zeros(n_coordinates(tree))
     for b, kind in enumerate(tree.kind):
         if kind in (BALL, FREE):
             q[tree.q_start[b] + (3 if kind == FREE else 0)] = 1.0

@@ -1,0 +1,122 @@
+"""Forward dynamics of an unconstrained tree, by articulated bodies."""
+
+from __future__ import annotations
+
+from kernels._jit import entry, njit
+from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
+from kernels.dynamics.inverse import body_force
+from kernels.dynamics.motion import velocities
+from kernels.tree import pose
+
+
+@entry
+def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
+    """v_dot_out : (n_v,) with M v_dot + h = tau + J' wrench (Featherstone 2008, table 7.1).
+
+    Arguments as in inverse.inverse_dynamics. The dofs of a joint are eliminated one by one, as if massless
+    bodies lay between them, so that no joint needs a small matrix of its own.
+    """
+    pose(system.tree, q, work.pose)
+    velocities(system.tree, work.pose, v, work.velocities)
+    spatial_inertia(system.bodies, work.pose, work.inertia)
+    free_bodies(system.tree, wrench, work)
+    eliminate(system.tree, tau, work)
+    accelerate(system, work, v_dot_out)
+
+
+@njit
+def free_bodies(tree, wrench, work):
+    """work.articulated and work.bias_force of every body on its own."""
+    origin = work.pose.position[0]
+    ox, oy, oz = origin[0], origin[1], origin[2]
+    for b in range(tree.parent.shape[0]):
+        row, A = work.inertia[b], work.articulated[b]
+        m, hx, hy, hz = row[MASS], row[MOMENT], row[MOMENT + 1], row[MOMENT + 2]
+        A[0, 0] = row[XX]
+        A[1, 0], A[1, 1] = row[XY], row[YY]
+        A[2, 0], A[2, 1], A[2, 2] = row[XZ], row[YZ], row[ZZ]
+        A[3, 0], A[3, 1], A[3, 2], A[3, 3] = 0.0, hz, -hy, m
+        A[4, 0], A[4, 1], A[4, 2], A[4, 3], A[4, 4] = -hz, 0.0, hx, 0.0, m
+        A[5, 0], A[5, 1], A[5, 2], A[5, 3], A[5, 4], A[5, 5] = hy, -hx, 0.0, 0.0, 0.0, m
+        p, w, a = work.bias_force[b], wrench[b], work.acceleration[b]
+        for i in range(6):
+            a[i] = 0.0
+        body_force(work.inertia, b, a, work.velocities.body[b], p)
+        p[0] -= w[0] - oy * w[5] + oz * w[4]
+        p[1] -= w[1] - oz * w[3] + ox * w[5]
+        p[2] -= w[2] - ox * w[4] + oy * w[3]
+        p[3] -= w[3]
+        p[4] -= w[4]
+        p[5] -= w[5]
+
+
+@njit
+def eliminate(tree, tau, work):
+    """Articulated inertias and bias forces from the leaves to ground; work.U, work.D, work.u of every dof."""
+    for b in range(tree.parent.shape[0] - 1, -1, -1):
+        A, p, c = work.articulated[b], work.bias_force[b], work.velocities.bias[b]
+        for d in range(tree.v_start[b + 1] - 1, tree.v_start[b] - 1, -1):
+            eliminate_dof(work.pose.twist[d], A, p, d, tau[d], work)
+        above = tree.parent[b]
+        if above >= 0:
+            A_above, p_above = work.articulated[above], work.bias_force[above]
+            for i in range(6):
+                s = p[i]
+                for j in range(i + 1):
+                    s += A[i, j] * c[j]
+                    A_above[i, j] += A[i, j]
+                for j in range(i + 1, 6):
+                    s += A[j, i] * c[j]
+                p_above[i] += s
+
+
+@njit
+def eliminate_dof(s, A, p, d, tau, work):
+    """A, p seen from the other side of a dof with the twist s : (6,): what it gives way to is taken out."""
+    s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
+    u0 = A[0, 0] * s0 + A[1, 0] * s1 + A[2, 0] * s2 + A[3, 0] * s3 + A[4, 0] * s4 + A[5, 0] * s5
+    u1 = A[1, 0] * s0 + A[1, 1] * s1 + A[2, 1] * s2 + A[3, 1] * s3 + A[4, 1] * s4 + A[5, 1] * s5
+    u2 = A[2, 0] * s0 + A[2, 1] * s1 + A[2, 2] * s2 + A[3, 2] * s3 + A[4, 2] * s4 + A[5, 2] * s5
+    u3 = A[3, 0] * s0 + A[3, 1] * s1 + A[3, 2] * s2 + A[3, 3] * s3 + A[4, 3] * s4 + A[5, 3] * s5
+    u4 = A[4, 0] * s0 + A[4, 1] * s1 + A[4, 2] * s2 + A[4, 3] * s3 + A[4, 4] * s4 + A[5, 4] * s5
+    u5 = A[5, 0] * s0 + A[5, 1] * s1 + A[5, 2] * s2 + A[5, 3] * s3 + A[5, 4] * s4 + A[5, 5] * s5
+    inverse = 1.0 / (s0 * u0 + s1 * u1 + s2 * u2 + s3 * u3 + s4 * u4 + s5 * u5)
+    left = tau - (s0 * p[0] + s1 * p[1] + s2 * p[2] + s3 * p[3] + s4 * p[4] + s5 * p[5])
+    U = work.U[d]
+    U[0], U[1], U[2], U[3], U[4], U[5] = u0, u1, u2, u3, u4, u5
+    work.D[d], work.u[d] = inverse, left
+    rate = left * inverse
+    p[0] += u0 * rate
+    p[1] += u1 * rate
+    p[2] += u2 * rate
+    p[3] += u3 * rate
+    p[4] += u4 * rate
+    p[5] += u5 * rate
+    for i in range(6):
+        g = U[i] * inverse
+        for j in range(i + 1):
+            A[i, j] -= g * U[j]
+
+
+@njit
+def accelerate(system, work, v_dot_out):
+    """v_dot_out : (n_v,) and work.acceleration from ground to the leaves."""
+    tree, twist = system.tree, work.pose.twist
+    for b in range(tree.parent.shape[0]):
+        p = tree.parent[b]
+        a, bias = work.acceleration[b], work.velocities.bias[b]
+        for i in range(6):
+            above = work.acceleration[p, i] if p >= 0 else 0.0
+            a[i] = above + bias[i]
+        if p < 0:  # gravity as an acceleration of ground the other way
+            for i in range(3):
+                a[3 + i] -= system.gravity[i]
+        for d in range(tree.v_start[b], tree.v_start[b + 1]):
+            U, s = work.U[d], twist[d]
+            rate = work.u[d]
+            for i in range(6):
+                rate -= U[i] * a[i]
+            rate *= work.D[d]
+            v_dot_out[d] = rate
+            for i in range(6):
+                a[i] += rate * s[i]

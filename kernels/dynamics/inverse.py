@@ -1,0 +1,93 @@
+"""Inverse dynamics: the generalized forces of a motion, and the reactions in all joints."""
+
+from __future__ import annotations
+
+from kernels._jit import entry, njit
+from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
+from kernels.dynamics.motion import velocities
+from kernels.tree import pose
+
+
+@entry
+def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
+    """tau_out : (n_v,) = M v_dot + h - J' wrench: recursive Newton-Euler (Featherstone 2008, table 5.1).
+
+    q, v, v_dot : (n_q,), (n_v,), (n_v,)
+    wrench : (n_body, 6) - external moment about ground's origin [N m] and force [N] on each body, ground axes
+    Leaves in work.reaction : (n_body, 6) what each joint transmits to its body, about the reference point.
+    """
+    pose(system.tree, q, work.pose)
+    velocities(system.tree, work.pose, v, work.velocities)
+    spatial_inertia(system.bodies, work.pose, work.inertia)
+    newton_euler(system, v_dot, wrench, work)
+    transmit(system.tree, work.pose, work.reaction, tau_out)
+
+
+@njit
+def newton_euler(system, v_dot, wrench, work):
+    """work.acceleration, work.reaction : (n_body, 6) of every body on its own: I a + v x* I v - wrench."""
+    tree, twist, origin = system.tree, work.pose.twist, work.pose.position[0]
+    ox, oy, oz = origin[0], origin[1], origin[2]
+    for b in range(tree.parent.shape[0]):
+        p = tree.parent[b]
+        a, bias = work.acceleration[b], work.velocities.bias[b]
+        for i in range(6):
+            above = work.acceleration[p, i] if p >= 0 else 0.0
+            a[i] = above + bias[i]
+        if p < 0:  # gravity as an acceleration of ground the other way
+            for i in range(3):
+                a[3 + i] -= system.gravity[i]
+        for d in range(tree.v_start[b], tree.v_start[b + 1]):
+            for i in range(6):
+                a[i] += v_dot[d] * twist[d, i]
+        body_force(work.inertia, b, a, work.velocities.body[b], work.reaction[b])
+        f, w = work.reaction[b], wrench[b]
+        f[0] -= w[0] - oy * w[5] + oz * w[4]
+        f[1] -= w[1] - oz * w[3] + ox * w[5]
+        f[2] -= w[2] - ox * w[4] + oy * w[3]
+        f[3] -= w[3]
+        f[4] -= w[4]
+        f[5] -= w[5]
+
+
+@njit
+def body_force(inertia, b, a, v, force_out):
+    """force_out : (6,) = I a + v x* (I v) with the inertia of row b (Featherstone 2008, eq. 2.61)."""
+    m = inertia[b, MASS]
+    hx, hy, hz = inertia[b, MOMENT], inertia[b, MOMENT + 1], inertia[b, MOMENT + 2]
+    xx, yy, zz = inertia[b, XX], inertia[b, YY], inertia[b, ZZ]
+    xy, xz, yz = inertia[b, XY], inertia[b, XZ], inertia[b, YZ]
+    wx, wy, wz, ux, uy, uz = v[0], v[1], v[2], v[3], v[4], v[5]
+    ax, ay, az, bx, by, bz = a[0], a[1], a[2], a[3], a[4], a[5]
+    # momentum: about the reference point (l), linear (p)
+    lx = xx * wx + xy * wy + xz * wz + hy * uz - hz * uy
+    ly = xy * wx + yy * wy + yz * wz + hz * ux - hx * uz
+    lz = xz * wx + yz * wy + zz * wz + hx * uy - hy * ux
+    px, py, pz = m * ux + wy * hz - wz * hy, m * uy + wz * hx - wx * hz, m * uz + wx * hy - wy * hx
+    force_out[0] = xx * ax + xy * ay + xz * az + hy * bz - hz * by + wy * lz - wz * ly + uy * pz - uz * py
+    force_out[1] = xy * ax + yy * ay + yz * az + hz * bx - hx * bz + wz * lx - wx * lz + uz * px - ux * pz
+    force_out[2] = xz * ax + yz * ay + zz * az + hx * by - hy * bx + wx * ly - wy * lx + ux * py - uy * px
+    force_out[3] = m * bx + ay * hz - az * hy + wy * pz - wz * py
+    force_out[4] = m * by + az * hx - ax * hz + wz * px - wx * pz
+    force_out[5] = m * bz + ax * hy - ay * hx + wx * py - wy * px
+
+
+@njit
+def transmit(tree, pose, force, tau_out):
+    """tau_out : (n_v,) = twist . force of the subtree; force : (n_body, 6) is summed towards ground."""
+    twist = pose.twist
+    for b in range(tree.parent.shape[0] - 1, -1, -1):
+        f0, f1, f2, f3, f4, f5 = force[b, 0], force[b, 1], force[b, 2], force[b, 3], force[b, 4], force[b, 5]
+        for d in range(tree.v_start[b], tree.v_start[b + 1]):
+            tau_out[d] = (
+                twist[d, 0] * f0 + twist[d, 1] * f1 + twist[d, 2] * f2
+                + twist[d, 3] * f3 + twist[d, 4] * f4 + twist[d, 5] * f5
+            )  # fmt: skip
+        p = tree.parent[b]
+        if p >= 0:
+            force[p, 0] += f0
+            force[p, 1] += f1
+            force[p, 2] += f2
+            force[p, 3] += f3
+            force[p, 4] += f4
+            force[p, 5] += f5

@@ -1,0 +1,1 @@
+"""Build kernel parameters from models and subjects: the only place that does."""

@@ -1,0 +1,170 @@
+"""Joints one by one into the tables of kernels/tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.functions import CONSTANT, LINEAR, POLYNOMIAL, SPLINE, Functions
+from kernels.tree import (
+    BALL,
+    CHAIN,
+    DRIVEN,
+    FREE,
+    HINGE,
+    N_Q,
+    N_V,
+    ROTATES,
+    TRANSLATES,
+    Chains,
+    Tree,
+)
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One elementary motion of a chain joint."""
+
+    rotates: bool
+    axis: Array  # (3,) unit
+    dof: int = 0  # the joint's coordinate that drives it
+    function: int = -1  # row of the functions; -1 = the coordinate itself
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A body and the joint that carries it; frames as in kernels/tree.Tree."""
+
+    parent: int
+    kind: int
+    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    position_in_parent: Array = field(default_factory=lambda: np.zeros(3))
+    rotation_in_parent: Array = field(default_factory=lambda: np.eye(3))
+    position_in_child: Array = field(default_factory=lambda: np.zeros(3))
+    rotation_in_child: Array = field(default_factory=lambda: np.eye(3))
+    motions: tuple[Motion, ...] = ()  # of a chain
+
+    @property
+    def n_q(self) -> int:
+        return self.n_v if self.kind == CHAIN else N_Q[self.kind]
+
+    @property
+    def n_v(self) -> int:
+        return 1 + max(motion.dof for motion in self.motions) if self.kind == CHAIN else N_V[self.kind]
+
+
+def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> Tree:
+    """The tables of a tree; every joint's parent comes before it."""
+    n = len(joints)
+    dof_body: list[int] = []
+    dof_parent: list[int] = []
+    dof_rotates: list[int] = []
+    dof_group: list[int] = []
+    last_dof = np.full(n, -1, np.int64)
+    for b, joint in enumerate(joints):
+        last = last_dof[joint.parent] if joint.parent >= 0 else -1
+        for d, rotates in enumerate(dof_motions(joint)):
+            together = d > 0 and joint.kind in (BALL, FREE) and rotates == dof_rotates[-1]
+            dof_group.append(dof_group[-1] if together else len(dof_body))
+            dof_parent.append(int(last))
+            last = len(dof_body)
+            dof_body.append(b)
+            dof_rotates.append(rotates)
+        last_dof[b] = last
+    in_parent = np.array([joint.rotation_in_parent for joint in joints])
+    in_child = np.array([joint.rotation_in_child for joint in joints])
+    turned = [[not np.array_equal(R[b], np.eye(3)) for R in (in_parent, in_child)] for b in range(n)]
+    return Tree(
+        parent=np.array([joint.parent for joint in joints], np.int64),
+        kind=np.array([joint.kind for joint in joints], np.int64),
+        q_start=np.cumsum([0, *(joint.n_q for joint in joints)])[:-1].astype(np.int64),
+        v_start=np.cumsum([0, *(joint.n_v for joint in joints)]).astype(np.int64),
+        axis=np.array([joint.axis for joint in joints], float),
+        position_in_parent=np.array([joint.position_in_parent for joint in joints], float),
+        rotation_in_parent=in_parent,
+        position_in_child=np.array([joint.position_in_child for joint in joints], float),
+        rotation_in_child=in_child,
+        turned=np.array(turned, np.int64),
+        dof_body=np.array(dof_body, np.int64),
+        dof_parent=np.array(dof_parent, np.int64),
+        dof_rotates=np.array(dof_rotates, np.int64),
+        dof_group=np.array(dof_group, np.int64),
+        last_dof=last_dof,
+        chains=build_chains(joints),
+        functions=functions if functions is not None else build_functions(()),
+    )
+
+
+def dof_motions(joint: Joint) -> list[int]:
+    """What each dof of a joint does: TRANSLATES, ROTATES or DRIVEN."""
+    if joint.kind == CHAIN:
+        own = [[m for m in joint.motions if m.dof == d] for d in range(joint.n_v)]
+        return [
+            int(motions[0].rotates) if len(motions) == 1 and motions[0].function < 0 else DRIVEN
+            for motions in own
+        ]
+    if joint.kind == FREE:
+        return [TRANSLATES] * 3 + [ROTATES] * 3
+    return [ROTATES if joint.kind in (HINGE, BALL) else TRANSLATES] * N_V[joint.kind]
+
+
+def build_chains(joints: Sequence[Joint]) -> Chains:
+    motions = [motion for joint in joints for motion in joint.motions]
+    return Chains(
+        np.cumsum([0, *(len(joint.motions) for joint in joints)]).astype(np.int64),
+        np.array([motion.rotates for motion in motions], np.int64),
+        np.array([motion.axis for motion in motions], float).reshape(-1, 3),
+        np.array([motion.dof for motion in motions], np.int64),
+        np.array([motion.function for motion in motions], np.int64),
+    )
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of one coordinate: its kind in kernels/functions and its numbers there."""
+
+    kind: int
+    count: int
+    numbers: tuple[float, ...]
+
+
+def constant(value: float) -> Function:
+    return Function(CONSTANT, 1, (value,))
+
+
+def linear(slope: float, intercept: float = 0.0) -> Function:
+    return Function(LINEAR, 2, (slope, intercept))
+
+
+def polynomial(coefficients: Sequence[float]) -> Function:
+    """Coefficients lowest power first."""
+    return Function(POLYNOMIAL, len(coefficients), tuple(coefficients))
+
+
+def natural_spline(x: Sequence[float], y: Sequence[float]) -> Function:
+    """Natural cubic spline through (x, y), x rising; two knots make a straight line.
+
+    The second derivatives M solve the tridiagonal system of de Boor (1978), A Practical Guide to
+    Splines, chapter IV: continuity of the slope at the inner knots, M = 0 at both ends.
+    """
+    n = len(x)
+    h, rise = np.diff(x), np.diff(y)
+    M = np.zeros(n)
+    if n > 2:
+        A = np.diag((h[:-1] + h[1:]) / 3.0) + np.diag(h[1:-1] / 6.0, 1) + np.diag(h[1:-1] / 6.0, -1)
+        M[1:-1] = np.linalg.solve(A, np.diff(rise / h))
+    return Function(SPLINE, n, (*x, *y, *M))
+
+
+def build_functions(functions: Sequence[Function]) -> Functions:
+    return Functions(
+        np.array([f.kind for f in functions], np.int64),
+        np.cumsum([0, *(len(f.numbers) for f in functions)])[:-1].astype(np.int64),
+        np.array([f.count for f in functions], np.int64),
+        np.array([number for f in functions for number in f.numbers], float),
+    )
