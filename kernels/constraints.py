@@ -103,7 +103,9 @@ def element_rows(tree, elements, pose, work):
     for e in range(elements.kind.shape[0]):
         mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
         for k in range(elements.n_path[e]):
-            work.row[e, k] = elements.side[e, k] * along(pose.twist, elements.path[e, k], mx, my, mz, fx, fy, fz)
+            work.row[e, k] = elements.side[e, k] * along(
+                pose.twist, elements.path[e, k], mx, my, mz, fx, fy, fz
+            )
 
 
 @njit

@@ -113,11 +113,18 @@ def multiply_transposed(A, B, C_out):
 
 
 @njit
-def axis_angle_matrix(axis, angle, R_out):
-    """R_out : (3, 3) - rotation by angle [rad] about the unit axis : (3,) (Rodrigues)."""
+def turn_about(frame, axis, angle, frame_out, axis_out):
+    """frame_out : (3, 3) = frame R(axis, angle), axis : (3,) unit in the frame; axis_out = frame axis.
+
+    Rodrigues by rows f of the frame: f cos + (f . k) k (1 - cos) + (f x k) sin. frame_out may be frame.
+    """
     c, s = math.cos(angle), math.sin(angle)
     x, y, z = axis[0], axis[1], axis[2]
-    t = 1.0 - c
-    R_out[0, 0], R_out[0, 1], R_out[0, 2] = t * x * x + c, t * x * y - s * z, t * x * z + s * y
-    R_out[1, 0], R_out[1, 1], R_out[1, 2] = t * x * y + s * z, t * y * y + c, t * y * z - s * x
-    R_out[2, 0], R_out[2, 1], R_out[2, 2] = t * x * z - s * y, t * y * z + s * x, t * z * z + c
+    for i in range(3):
+        f0, f1, f2 = frame[i, 0], frame[i, 1], frame[i, 2]
+        w = f0 * x + f1 * y + f2 * z
+        t = w - c * w
+        axis_out[i] = w
+        frame_out[i, 0] = c * f0 + t * x + s * (f1 * z - f2 * y)
+        frame_out[i, 1] = c * f1 + t * y + s * (f2 * x - f0 * z)
+        frame_out[i, 2] = c * f2 + t * z + s * (f0 * y - f1 * x)

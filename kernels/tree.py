@@ -23,7 +23,6 @@ from kernels._jit import entry, njit
 from kernels.copying import copy, copy_matrix
 from kernels.functions import Functions, evaluate
 from kernels.rotation import (
-    axis_angle_matrix,
     matrix_to_quaternion,
     multiply,
     multiply_transposed,
@@ -31,6 +30,7 @@ from kernels.rotation import (
     quaternion_step,
     quaternion_to_matrix,
     rotate,
+    turn_about,
 )
 
 WELD, HINGE, SLIDER, BALL, FREE, CHAIN = 0, 1, 2, 3, 4, 5
@@ -61,7 +61,8 @@ class Tree(NamedTuple):
     rotation_in_parent: np.ndarray  # (n_body, 3, 3)
     position_in_child: np.ndarray  # (n_body, 3) - joint frame on the child [m]
     rotation_in_child: np.ndarray  # (n_body, 3, 3)
-    turned: np.ndarray  # (n_body, 2) int64 - 0 where the rotation in parent, in child is the identity
+    placed: np.ndarray  # (n_body, 2) int64 - joint frame: turned in the parent (always where that is ground)?
+    # away from the child's own frame?
     dof_body: np.ndarray  # (n_v,) int64 - body moved by the dof
     dof_parent: np.ndarray  # (n_v,) int64 - next dof towards ground, -1 = none
     dof_rotates: np.ndarray  # (n_v,) int64 - TRANSLATES, ROTATES or DRIVEN
@@ -85,7 +86,7 @@ class Pose(NamedTuple):
     twist: np.ndarray  # (n_v, 6) - angular, linear
     screw: np.ndarray  # (n_motion, 6) - twist of each elementary motion of a chain
     rate: np.ndarray  # (n_motion, 2) - slope and curvature of its function
-    work: np.ndarray  # (4, 3, 3)
+    work: np.ndarray  # (2, 3, 3)
 
 
 def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
@@ -98,94 +99,112 @@ def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
         np.zeros((n_v, 6)),
         np.zeros((n_motion, 6)),
         np.zeros((n_motion, 2)),
-        np.zeros((4, 3, 3)),
+        np.zeros((2, 3, 3)),
     )
 
 
 @entry
 def pose(tree, q, pose_out):
     """Positions of all bodies and motions of all dofs at the coordinates q : (n_q,)."""
-    parent_frame, joint, child_frame = pose_out.work[0], pose_out.work[1], pose_out.work[2]
+    rotation = pose_out.rotation
     for b in range(tree.parent.shape[0]):
-        p = tree.parent[b]
-        x = pose_out.position[b]
-        if p < 0:
-            copy_matrix(tree.rotation_in_parent[b], parent_frame)
-            copy(tree.position_in_parent[b], x)
-        else:
-            if tree.turned[b, 0]:
-                multiply(pose_out.rotation[p], tree.rotation_in_parent[b], parent_frame)
+        p, k, v, frame = tree.parent[b], tree.q_start[b], tree.v_start[b], rotation[b]
+        joint_centre(tree, b, pose_out)
+        turned = tree.placed[b, 0] != 0
+        if turned:
+            if p < 0:
+                copy_matrix(tree.rotation_in_parent[b], frame)
             else:
-                copy_matrix(pose_out.rotation[p], parent_frame)
-            rotate(pose_out.rotation[p], tree.position_in_parent[b], x)
-            for i in range(3):
-                x[i] += pose_out.position[p, i]
-        joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out)
-        # body = joint frame on the child, taken back to the body's own origin
-        if tree.turned[b, 1]:
-            multiply_transposed(child_frame, tree.rotation_in_child[b], pose_out.rotation[b])
+                multiply(rotation[p], tree.rotation_in_parent[b], frame)
+        if tree.kind[b] == HINGE:  # the most frequent joint saves a copy
+            turn_about(frame if turned else rotation[p], tree.axis[b], q[k], frame, pose_out.axis[v])
+            copy(pose_out.position[b], pose_out.centre[v])
         else:
-            copy_matrix(child_frame, pose_out.rotation[b])
-        rotate(pose_out.rotation[b], tree.position_in_child[b], pose_out.work[3, 0])
-        for i in range(3):
-            x[i] -= pose_out.work[3, 0, i]
+            if not turned:
+                copy_matrix(rotation[p], frame)
+            joint_motion(tree, b, q, pose_out)
+        if tree.placed[b, 1]:
+            leave_joint(tree, b, pose_out)
     twists(tree, pose_out)
 
 
 @njit
-def joint_motion(tree, b, q, parent_frame, joint, child_frame, pose_out):
-    """Child's joint frame after the motion of joint b, its origin in pose_out.position[b], dof axes."""
-    kind, k, v = tree.kind[b], tree.q_start[b], tree.v_start[b]
-    x = pose_out.position[b]
-    if kind == HINGE:
-        axis_angle_matrix(tree.axis[b], q[k], joint)
-        multiply(parent_frame, joint, child_frame)
-        rotate(parent_frame, tree.axis[b], pose_out.axis[v])
-        copy(x, pose_out.centre[v])
-    elif kind == BALL:
-        quaternion_to_matrix(q[k : k + 4], joint)
-        multiply(parent_frame, joint, child_frame)
-        for d in range(3):
-            for i in range(3):
-                pose_out.axis[v + d, i] = child_frame[i, d]
-                pose_out.centre[v + d, i] = x[i]
-    elif kind == FREE:
-        quaternion_to_matrix(q[k + 3 : k + 7], joint)
-        multiply(parent_frame, joint, child_frame)
-        for i in range(3):
-            x[i] += parent_frame[i, 0] * q[k] + parent_frame[i, 1] * q[k + 1] + parent_frame[i, 2] * q[k + 2]
-        for d in range(3):
-            for i in range(3):
-                pose_out.axis[v + d, i] = parent_frame[i, d]
-                pose_out.axis[v + 3 + d, i] = child_frame[i, d]
-                pose_out.centre[v + d, i] = x[i]
-                pose_out.centre[v + 3 + d, i] = x[i]
-    else:
-        copy_matrix(parent_frame, child_frame)
-        if kind == SLIDER:
-            rotate(parent_frame, tree.axis[b], pose_out.axis[v])
-            for i in range(3):
-                x[i] += q[k] * pose_out.axis[v, i]
-            copy(x, pose_out.centre[v])
-        elif kind == CHAIN:
-            chain_motion(tree, b, q, joint, child_frame, pose_out)
+def joint_centre(tree, b, pose_out):
+    """pose_out.position[b] : (3,) - origin of joint b on its parent."""
+    p, x, c = tree.parent[b], pose_out.position[b], tree.position_in_parent[b]
+    if p < 0:
+        copy(c, x)
+        return
+    R, above = pose_out.rotation[p], pose_out.position[p]
+    x[0] = above[0] + R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
+    x[1] = above[1] + R[1, 0] * c[0] + R[1, 1] * c[1] + R[1, 2] * c[2]
+    x[2] = above[2] + R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
 
 
 @njit
-def chain_motion(tree, b, q, joint, frame, pose_out):
+def leave_joint(tree, b, pose_out):
+    """pose_out.rotation[b], position[b] from the joint's frame on the child back to the body's own."""
+    frame, before, x = pose_out.rotation[b], pose_out.work[0], pose_out.position[b]
+    copy_matrix(frame, before)
+    multiply_transposed(before, tree.rotation_in_child[b], frame)
+    rotate(frame, tree.position_in_child[b], pose_out.work[1, 0])
+    for i in range(3):
+        x[i] -= pose_out.work[1, 0, i]
+
+
+@njit
+def joint_motion(tree, b, q, pose_out):
+    """pose_out.rotation[b], position[b] moved from the joint's frame on the parent to that on the child."""
+    kind, k, v = tree.kind[b], tree.q_start[b], tree.v_start[b]
+    frame, x = pose_out.rotation[b], pose_out.position[b]
+    if kind == BALL:
+        turn_by(frame, q[k : k + 4], pose_out.work)
+        for d in range(3):
+            for i in range(3):
+                pose_out.axis[v + d, i] = frame[i, d]
+                pose_out.centre[v + d, i] = x[i]
+    elif kind == FREE:
+        for i in range(3):
+            x[i] += frame[i, 0] * q[k] + frame[i, 1] * q[k + 1] + frame[i, 2] * q[k + 2]
+        for d in range(3):
+            for i in range(3):
+                pose_out.axis[v + d, i] = frame[i, d]
+        turn_by(frame, q[k + 3 : k + 7], pose_out.work)
+        for d in range(3):
+            for i in range(3):
+                pose_out.axis[v + 3 + d, i] = frame[i, d]
+                pose_out.centre[v + d, i] = x[i]
+                pose_out.centre[v + 3 + d, i] = x[i]
+    elif kind == SLIDER:
+        rotate(frame, tree.axis[b], pose_out.axis[v])
+        for i in range(3):
+            x[i] += q[k] * pose_out.axis[v, i]
+        copy(x, pose_out.centre[v])
+    elif kind == CHAIN:
+        chain_motion(tree, b, q, frame, pose_out)
+
+
+@njit
+def turn_by(frame, quaternion, work):
+    """frame : (3, 3) <- frame R(quaternion); two matrices of work are used."""
+    quaternion_to_matrix(quaternion, work[0])
+    copy_matrix(frame, work[1])
+    multiply(work[1], work[0], frame)
+
+
+@njit
+def chain_motion(tree, b, q, frame, pose_out):
     """frame : (3, 3) and pose_out.position[b] moved through a chain joint; axes, points, rates on the way."""
     chains, x = tree.chains, pose_out.position[b]
-    before = pose_out.work[3]
     for m in range(chains.start[b], chains.start[b + 1]):
-        value, slope, curvature = evaluate(tree.functions, chains.function[m], q[tree.q_start[b] + chains.dof[m]])
+        coordinate = q[tree.q_start[b] + chains.dof[m]]
+        value, slope, curvature = evaluate(tree.functions, chains.function[m], coordinate)
         pose_out.rate[m, 0], pose_out.rate[m, 1] = slope, curvature
         axis, point = pose_out.screw[m, :3], pose_out.screw[m, 3:]
-        rotate(frame, chains.axis[m], axis)
         if chains.rotates[m]:
-            axis_angle_matrix(chains.axis[m], value, joint)
-            copy_matrix(frame, before)
-            multiply(before, joint, frame)
+            turn_about(frame, chains.axis[m], value, frame, axis)
         else:
+            rotate(frame, chains.axis[m], axis)
             for i in range(3):
                 x[i] += value * axis[i]
         copy(x, point)

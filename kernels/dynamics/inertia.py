@@ -11,7 +11,14 @@ from kernels._jit import njit
 # Columns of a spatial inertia about the reference point, in ground axes.
 MASS = 0
 MOMENT = 1  # mass times centre (3) [kg m]
-XX, YY, ZZ, XY, XZ, YZ = 4, 5, 6, 7, 8, 9  # second moment: the rotational inertia about the reference point [kg m^2]
+XX, YY, ZZ, XY, XZ, YZ = (
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+)  # second moment: the rotational inertia about the reference point [kg m^2]
 N_INERTIA = 10
 
 
@@ -37,9 +44,21 @@ def spatial_inertia(bodies, pose, inertia_out):
         y = r10 * c[0] + r11 * c[1] + r12 * c[2] + pose.position[b, 1] - pose.position[0, 1]
         z = r20 * c[0] + r21 * c[1] + r22 * c[2] + pose.position[b, 2] - pose.position[0, 2]
         # rows of R J
-        a0, a1, a2 = r00 * j00 + r01 * j01 + r02 * j02, r00 * j01 + r01 * j11 + r02 * j12, r00 * j02 + r01 * j12 + r02 * j22
-        b0, b1, b2 = r10 * j00 + r11 * j01 + r12 * j02, r10 * j01 + r11 * j11 + r12 * j12, r10 * j02 + r11 * j12 + r12 * j22
-        c0, c1, c2 = r20 * j00 + r21 * j01 + r22 * j02, r20 * j01 + r21 * j11 + r22 * j12, r20 * j02 + r21 * j12 + r22 * j22
+        a0, a1, a2 = (
+            r00 * j00 + r01 * j01 + r02 * j02,
+            r00 * j01 + r01 * j11 + r02 * j12,
+            r00 * j02 + r01 * j12 + r02 * j22,
+        )
+        b0, b1, b2 = (
+            r10 * j00 + r11 * j01 + r12 * j02,
+            r10 * j01 + r11 * j11 + r12 * j12,
+            r10 * j02 + r11 * j12 + r12 * j22,
+        )
+        c0, c1, c2 = (
+            r20 * j00 + r21 * j01 + r22 * j02,
+            r20 * j01 + r21 * j11 + r22 * j12,
+            r20 * j02 + r21 * j12 + r22 * j22,
+        )
         mx, my, mz = m * x, m * y, m * z
         row[MASS] = m
         row[MOMENT], row[MOMENT + 1], row[MOMENT + 2] = mx, my, mz

@@ -124,15 +124,19 @@ def test_step_is_smooth_across_the_series_branch() -> None:
     assert below == pytest.approx(above, rel=1e-12)
 
 
-def test_axis_angle_matrix() -> None:
-    """Protects Rodrigues' formula for angles of any size and both signs."""
+def test_turn_about() -> None:
+    """Protects Rodrigues' formula for angles of any size and both signs, in place and not."""
     rng = np.random.default_rng(10)
-    R = np.zeros((3, 3))
+    turned, turned_axis = np.zeros((3, 3)), np.zeros(3)
     for angle in (-7.0, -np.pi, -1e-8, 0.0, 0.4, np.pi, 10.0):
         axis = rng.normal(size=3)
         axis /= np.linalg.norm(axis)
-        rotation.axis_angle_matrix(axis, angle, R)
-        np.testing.assert_allclose(R, Rotation.from_rotvec(angle * axis).as_matrix(), atol=1e-15)
+        frame = Rotation.random(None, rng).as_matrix()
+        rotation.turn_about(frame, axis, angle, turned, turned_axis)
+        np.testing.assert_allclose(turned, frame @ Rotation.from_rotvec(angle * axis).as_matrix(), atol=1e-15)
+        np.testing.assert_allclose(turned_axis, frame @ axis, atol=1e-15)
+        rotation.turn_about(frame, axis, angle, frame, turned_axis)
+        np.testing.assert_array_equal(frame, turned)
 
 
 def test_products() -> None:

@@ -78,7 +78,11 @@ def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> T
         last_dof[b] = last
     in_parent = np.array([joint.rotation_in_parent for joint in joints])
     in_child = np.array([joint.rotation_in_child for joint in joints])
-    turned = [[not np.array_equal(R[b], np.eye(3)) for R in (in_parent, in_child)] for b in range(n)]
+    placed = [
+        [joint.parent < 0 or not is_identity(joint.rotation_in_parent),
+         bool(joint.position_in_child.any()) or not is_identity(joint.rotation_in_child)]
+        for joint in joints
+    ]  # fmt: skip
     return Tree(
         parent=np.array([joint.parent for joint in joints], np.int64),
         kind=np.array([joint.kind for joint in joints], np.int64),
@@ -89,7 +93,7 @@ def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> T
         rotation_in_parent=in_parent,
         position_in_child=np.array([joint.position_in_child for joint in joints], float),
         rotation_in_child=in_child,
-        turned=np.array(turned, np.int64),
+        placed=np.array(placed, np.int64).reshape(-1, 2),
         dof_body=np.array(dof_body, np.int64),
         dof_parent=np.array(dof_parent, np.int64),
         dof_rotates=np.array(dof_rotates, np.int64),
@@ -98,6 +102,10 @@ def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> T
         chains=build_chains(joints),
         functions=functions if functions is not None else build_functions(()),
     )
+
+
+def is_identity(R: Array) -> bool:
+    return np.array_equal(R, np.eye(3))
 
 
 def dof_motions(joint: Joint) -> list[int]:
