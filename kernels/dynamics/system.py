@@ -32,10 +32,12 @@ class DynamicsWork(NamedTuple):
     U: np.ndarray  # (n_v, 6) - articulated inertia times twist
     D: np.ndarray  # (n_v,) - inverse of twist . U
     u: np.ndarray  # (n_v,) - generalized force left for each dof
+    M: np.ndarray  # (n_v, n_v) - mass matrix, then its Cholesky factor
+    Y: np.ndarray  # (n_row_max, n_v) - constraint rows times the inverse factor
 
 
-def new_dynamics_work(tree: Tree) -> DynamicsWork:
-    """Allocate a DynamicsWork."""
+def new_dynamics_work(tree: Tree, n_row: int = 0) -> DynamicsWork:
+    """Allocate a DynamicsWork for up to n_row constraints."""
     n_body, n_v = len(tree.parent), len(tree.dof_body)
     return DynamicsWork(
         new_pose(n_body, n_v, len(tree.chains.dof)),
@@ -48,4 +50,6 @@ def new_dynamics_work(tree: Tree) -> DynamicsWork:
         np.zeros((n_v, 6)),
         np.zeros(n_v),
         np.zeros(n_v),
+        np.zeros((n_v, n_v)),
+        np.zeros((n_row, n_v)),
     )

@@ -1,0 +1,131 @@
+"""Forward dynamics under hard constraints, their multipliers, and the reactions in all joints."""
+
+from __future__ import annotations
+
+from kernels._jit import entry, njit
+from kernels.constraints import HARD, element_wrench
+from kernels.dynamics.constraints import (
+    DEPENDENT,
+    constraint_bias,
+    constraint_rows,
+)
+from kernels.dynamics.inertia import spatial_inertia
+from kernels.dynamics.inverse import newton_euler, transmit
+from kernels.dynamics.mass import composite_mass
+from kernels.dynamics.motion import velocities
+from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.tree import point_in_ground, pose
+
+OK, MASSLESS = 0, 1
+
+
+@entry
+def constrained_dynamics(
+    system, constraints, q, v, tau, wrench, work, constraint_work, v_dot_out, lambda_out
+):
+    """v_dot_out : (n_v,), lambda_out : (n_row,) with M v_dot + h = tau + J' wrench + G' lambda, G v_dot = -bias.
+
+    The multipliers solve G M^-1 G' lambda = -bias - G M^-1 (tau + J' wrench - h); a row that depends on
+    earlier ones gets the multiplier 0. q and v are taken to satisfy the constraints.
+    Returns OK, or MASSLESS where the mass matrix is not positive definite (a dof that moves no mass).
+    """
+    tree, G, Y = system.tree, constraint_work.row, work.Y
+    n_v = v_dot_out.shape[0]
+    pose(tree, q, work.pose)
+    velocities(tree, work.pose, v, work.velocities)
+    spatial_inertia(system.bodies, work.pose, work.inertia)
+    drift(tree, work.velocities.bias, work.acceleration)
+    n = constraint_rows(tree, constraints, work.pose, q, constraint_work)
+    constraint_bias(
+        tree, constraints, work.pose, work.velocities.body, work.acceleration, q, v, constraint_work
+    )
+    for d in range(n_v):
+        v_dot_out[d] = 0.0
+    newton_euler(system, v_dot_out, wrench, work)
+    transmit(tree, work.pose, work.reaction, v_dot_out)
+    composite_mass(tree, work.pose, work.inertia, work.M)
+    if not cholesky(work.M, n_v, 0.0):
+        return MASSLESS
+    for d in range(n_v):
+        v_dot_out[d] = tau[d] - v_dot_out[d]
+    solve_lower(work.M, n_v, v_dot_out)
+    S = constraint_work.kernel
+    for i in range(n):
+        for d in range(n_v):
+            Y[i, d] = G[i, d]
+        solve_lower(work.M, n_v, Y[i])
+        left = -constraint_work.bias[i]
+        for d in range(n_v):
+            left -= Y[i, d] * v_dot_out[d]
+        lambda_out[i] = left
+        for j in range(i + 1):
+            s = 0.0
+            for d in range(n_v):
+                s += Y[i, d] * Y[j, d]
+            S[i, j] = s
+    cholesky_drop(S, n, DEPENDENT)
+    solve_lower(S, n, lambda_out)
+    solve_lower_transposed(S, n, lambda_out)
+    for i in range(n):
+        for d in range(n_v):
+            v_dot_out[d] += Y[i, d] * lambda_out[i]
+    solve_lower_transposed(work.M, n_v, v_dot_out)
+    return OK
+
+
+@njit
+def drift(tree, bias, drift_out):
+    """drift_out : (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity."""
+    for b in range(tree.parent.shape[0]):
+        p = tree.parent[b]
+        for i in range(6):
+            above = drift_out[p, i] if p >= 0 else 0.0
+            drift_out[b, i] = above + bias[b, i]
+
+
+@entry
+def joint_reactions(
+    system, constraints, q, v, v_dot, wrench, multiplier, work, constraint_work, reaction_out
+):
+    """reaction_out : (n_body, 6) - moment about the joint's centre [N m] and force [N] that the joint, its
+    actuators included, transmits from its parent to each body, in ground axes.
+
+    multiplier : (n_row,) - of the hard constraints, in the order of constraints.constraint_rows; those of
+      the elements act on their two bodies, those of the couplers inside the joints
+    """
+    tree, origin = system.tree, work.pose.position[0]
+    pose(tree, q, work.pose)
+    velocities(tree, work.pose, v, work.velocities)
+    spatial_inertia(system.bodies, work.pose, work.inertia)
+    newton_euler(system, v_dot, wrench, work)
+    constraint_rows(tree, constraints, work.pose, q, constraint_work)
+    n = 0
+    for e in range(constraints.elements.kind.shape[0]):
+        if constraints.roles.mode[e] == HARD:
+            push_apart(constraints.elements, e, multiplier[n], work, constraint_work)
+            n += 1
+    transmit(tree, work.pose, work.reaction, work.u)
+    for b in range(tree.parent.shape[0]):
+        centre, force = reaction_out[b, :3], work.reaction[b]
+        point_in_ground(work.pose, b, tree.position_in_child[b], centre)
+        x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
+        for i in range(6):
+            reaction_out[b, i] = force[i]
+        reaction_out[b, 0] -= y * force[5] - z * force[4]
+        reaction_out[b, 1] -= z * force[3] - x * force[5]
+        reaction_out[b, 2] -= x * force[4] - y * force[3]
+
+
+@njit
+def push_apart(elements, e, multiplier, work, constraint_work):
+    """work.reaction of both bodies of element e, relieved of what the element pushes with."""
+    mx, my, mz, fx, fy, fz = element_wrench(elements, work.pose, e, constraint_work.element)
+    for body, sign in ((elements.body_a[e], -multiplier), (elements.body_b[e], multiplier)):
+        if body >= 0:
+            force = work.reaction[body]
+            force[0] += sign * mx
+            force[1] += sign * my
+            force[2] += sign * mz
+            force[3] += sign * fx
+            force[4] += sign * fy
+            force[5] += sign * fz

@@ -1,0 +1,197 @@
+"""The hard constraints of a system as rows: value, Jacobian and bias.
+
+Rows are the hard elements (kernels/constraints) in their order, then the couplers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.constraints import (
+    DISTANCE,
+    HARD,
+    Elements,
+    ElementWork,
+    Roles,
+    element_values,
+    element_wrench,
+    new_element_work,
+)
+from kernels.functions import evaluate
+from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.tree import along
+
+DEPENDENT = 1e-11
+"""Part of a row, squared, below which it counts as a combination of earlier rows [1]."""
+
+
+class Couplers(NamedTuple):
+    """Coordinates given by others: Phi = q[coordinate] - f(q[driver]); prescribed: f is CONSTANT."""
+
+    coordinate: np.ndarray  # (n_coupler,) int64 - index in q
+    dof: np.ndarray  # (n_coupler,) int64 - index in v
+    driver: np.ndarray  # (n_coupler,) int64 - index in q
+    driver_dof: np.ndarray  # (n_coupler,) int64 - index in v
+    function: np.ndarray  # (n_coupler,) int64 - of the driver
+
+
+class Constraints(NamedTuple):
+    """All scalar constraints of a system."""
+
+    elements: Elements
+    roles: Roles
+    couplers: Couplers
+
+
+class ConstraintWork(NamedTuple):
+    """Rows of the hard constraints; n_row_max = n_element + n_coupler + 1 (one to spare for an angle)."""
+
+    element: ElementWork
+    value: np.ndarray  # (n_row_max,) - Phi
+    row: np.ndarray  # (n_row_max, n_v) - G
+    bias: np.ndarray  # (n_row_max,) - dG/dt v
+    compliance: np.ndarray  # (n_row_max,) - zero for a hard row (kernels/path/angles)
+    kernel: np.ndarray  # (n_row_max, n_row_max) - Cholesky factor of G G' or G M^-1 G'
+    multiplier: np.ndarray  # (n_row_max,)
+    step: np.ndarray  # (n_v,)
+    motion: np.ndarray  # (4, 3) - velocity and acceleration of an element's two ends
+
+
+def new_constraint_work(constraints: Constraints, n_v: int) -> ConstraintWork:
+    """Allocate a ConstraintWork."""
+    n_element, n_path = constraints.elements.path.shape
+    n = n_element + len(constraints.couplers.dof) + 1
+    return ConstraintWork(
+        new_element_work(n_element, n_path),
+        np.zeros(n),
+        np.zeros((n, n_v)),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros((n, n)),
+        np.zeros(n),
+        np.zeros(n_v),
+        np.zeros((4, 3)),
+    )
+
+
+@njit
+def constraint_rows(tree, constraints, pose, q, work):
+    """work.value, work.row of all hard constraints at a pose; returns how many there are."""
+    elements, couplers = constraints.elements, constraints.couplers
+    element_values(elements, pose, constraints.roles.target, work.element)
+    n = 0
+    for e in range(elements.kind.shape[0]):
+        if constraints.roles.mode[e] == HARD:
+            work.value[n] = work.element.value[e]
+            element_row(elements, pose, e, work, work.row[n])
+            n += 1
+    for k in range(couplers.dof.shape[0]):
+        value, slope, _ = evaluate(tree.functions, couplers.function[k], q[couplers.driver[k]])
+        row = work.row[n]
+        for d in range(row.shape[0]):
+            row[d] = 0.0
+        row[couplers.driver_dof[k]] -= slope
+        row[couplers.dof[k]] += 1.0
+        work.value[n] = q[couplers.coordinate[k]] - value
+        n += 1
+    return n
+
+
+@njit
+def element_row(elements, pose, e, work, row_out):
+    """row_out : (n_v,) = dPhi/dq of element e, after element_values."""
+    for d in range(row_out.shape[0]):
+        row_out[d] = 0.0
+    mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work.element)
+    for k in range(elements.n_path[e]):
+        d = elements.path[e, k]
+        row_out[d] = elements.side[e, k] * along(pose.twist, d, mx, my, mz, fx, fy, fz)
+
+
+@njit
+def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
+    """work.bias : Phi-double-dot of every hard constraint at zero v_dot, after constraint_rows.
+
+    drift : (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity
+    """
+    elements, couplers = constraints.elements, constraints.couplers
+    n = 0
+    for e in range(elements.kind.shape[0]):
+        if constraints.roles.mode[e] == HARD:
+            work.bias[n] = element_bias(elements, pose, velocities, drift, e, work)
+            n += 1
+    for k in range(couplers.dof.shape[0]):
+        _, _, curvature = evaluate(tree.functions, couplers.function[k], q[couplers.driver[k]])
+        work.bias[n] = -curvature * v[couplers.driver_dof[k]] ** 2
+        n += 1
+
+
+@njit
+def element_bias(elements, pose, velocities, drift, e, work):
+    """Second time derivative of an element's value at zero v_dot."""
+    a, b, n = work.element.end_a[e], work.element.end_b[e], work.element.normal[e]
+    va, aa, vb, ab = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
+    point_motion(pose, velocities, drift, elements.body_a[e], a, va, aa)
+    point_motion(pose, velocities, drift, elements.body_b[e], b, vb, ab)
+    bias = 0.0
+    if elements.kind[e] == DISTANCE:
+        for i in range(3):
+            bias += 2.0 * ((va[i] - vb[i]) ** 2 + (a[i] - b[i]) * (aa[i] - ab[i]))
+        return bias
+    for i in range(3):
+        bias += (aa[i] - ab[i]) * n[i]
+    if elements.body_b[e] >= 0:
+        w, alpha = velocities[elements.body_b[e]], drift[elements.body_b[e]]
+        along_n = w[0] * n[0] + w[1] * n[1] + w[2] * n[2]
+        square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            turn = w[j] * n[k] - w[k] * n[j]
+            curve = alpha[j] * n[k] - alpha[k] * n[j] + w[i] * along_n - square * n[i]
+            bias += 2.0 * (va[i] - vb[i]) * turn + (a[i] - b[i]) * curve
+    return bias
+
+
+@njit
+def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_out):
+    """Velocity and acceleration : (3,) of the point of a body (-1 = ground) that lies at x : (3,)."""
+    if body < 0:
+        for i in range(3):
+            velocity_out[i], acceleration_out[i] = 0.0, 0.0
+        return
+    v, a, origin = velocities[body], drift[body], pose.position[0]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        rj, rk = x[j] - origin[j], x[k] - origin[k]
+        velocity_out[i] = v[3 + i] + v[j] * rk - v[k] * rj
+        acceleration_out[i] = a[3 + i] + a[j] * rk - a[k] * rj
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        acceleration_out[i] += v[j] * velocity_out[k] - v[k] * velocity_out[j]
+
+
+@njit
+def factor_rows(n, row, compliance, factor_out):
+    """factor_out : (n, n) - Cholesky factor of G G' + diag(compliance); dependent rows dropped."""
+    n_v = row.shape[1]
+    for i in range(n):
+        for j in range(i + 1):
+            s = 0.0
+            for d in range(n_v):
+                s += row[i, d] * row[j, d]
+            factor_out[i, j] = s
+        factor_out[i, i] += compliance[i]
+    return cholesky_drop(factor_out, n, DEPENDENT)
+
+
+@njit
+def add_transposed(n, row, factor, x, scale, v):
+    """v : (n_v,) += scale G' (factor factor')^-1 x, x : (n,) overwritten."""
+    solve_lower(factor, n, x)
+    solve_lower_transposed(factor, n, x)
+    for k in range(n):
+        for d in range(v.shape[0]):
+            v[d] += scale * row[k, d] * x[k]

@@ -1,0 +1,1 @@
+"""Muscle paths: points, wrapping surfaces, lengths, forces and moment arms."""

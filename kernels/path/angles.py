@@ -1,0 +1,139 @@
+"""Angular quantities theta(q), and the motion of the whole system that belongs to one of them.
+
+The coupling vector C of an angle holds the speeds of all dofs where the angle changes at unit rate and the
+velocity constraints hold: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). What no constraint couples to
+the angle stays at rest. The paper sets theta-dot = 1 alone and projects onto the constraints by least
+squares; written out, with the constraint rows G, the angle's gradient g and its motion alone u0,
+
+    minimise 1/2 |u - u0|^2 + 1/2 sum (G_i u)^2 / c_i  subject to  G u = 0 (c = 0),  g . u = 1,
+
+so that u = P (u0 + mu g) with the projector P v = v - G' (G G' + diag c)^-1 G v. Rows with a compliance c
+stand for soft constraints, as of a ligament that should keep its length.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.copying import copy
+from kernels.dynamics.constraints import add_transposed
+from kernels.functions import evaluate
+
+OK, UNDETERMINED, LOCKED = 0, 1, 2
+STATUS_NAMES = ("ok", "no coordinate determines the angle here", "the constraints hold the angle fixed")
+STUCK = 1e-12
+"""Part of the gradient, squared, that must be left after the projection for the angle to move [1]."""
+
+
+class Angles(NamedTuple):
+    """theta = sum of weight * f(q) over the terms of each angle."""
+
+    start: np.ndarray  # (n_angle + 1,) int64 - first term of each angle
+    coordinate: np.ndarray  # (n_term,) int64 - index in q
+    dof: np.ndarray  # (n_term,) int64 - index in v
+    function: np.ndarray  # (n_term,) int64 - of the coordinate; -1 = the coordinate itself
+    weight: np.ndarray  # (n_term,)
+
+
+class AngleWork(NamedTuple):
+    """Results of all angles and working space."""
+
+    value: np.ndarray  # (n_angle,) - theta
+    gradient: np.ndarray  # (n_angle, n_v) - d theta / d q along each dof
+    alone: np.ndarray  # (n_angle, n_v) - u0: the angle's own motion at unit rate
+    coupling: np.ndarray  # (n_angle, n_v) - C
+    status: np.ndarray  # (n_angle,) int64
+    projected: np.ndarray  # (n_v,)
+    multiplier: np.ndarray  # (n_row_max,)
+
+
+def new_angle_work(n_angle: int, n_v: int, n_row: int) -> AngleWork:
+    """Allocate an AngleWork for up to n_row constraint rows."""
+    return AngleWork(
+        np.zeros(n_angle),
+        np.zeros((n_angle, n_v)),
+        np.zeros((n_angle, n_v)),
+        np.zeros((n_angle, n_v)),
+        np.zeros(n_angle, np.int64),
+        np.zeros(n_v),
+        np.zeros(n_row),
+    )
+
+
+@njit
+def angle_value(tree, angles, a, q, gradient_out):
+    """theta of angle a, and gradient_out : (n_v,)."""
+    for d in range(gradient_out.shape[0]):
+        gradient_out[d] = 0.0
+    theta = 0.0
+    for k in range(angles.start[a], angles.start[a + 1]):
+        value, slope, _ = evaluate(tree.functions, angles.function[k], q[angles.coordinate[k]])
+        theta += angles.weight[k] * value
+        gradient_out[angles.dof[k]] += angles.weight[k] * slope
+    return theta
+
+
+@njit
+def place_angles(tree, angles, q, work):
+    """work.value, gradient and alone of all angles; alone is the least motion that turns the angle."""
+    for a in range(angles.start.shape[0] - 1):
+        g = work.gradient[a]
+        work.value[a] = angle_value(tree, angles, a, q, g)
+        square = 0.0
+        for d in range(g.shape[0]):
+            square += g[d] * g[d]
+        for d in range(g.shape[0]):
+            work.alone[a, d] = g[d] / square if square > 0.0 else 0.0
+
+
+@njit
+def couplings(n, row, factor, work):
+    """work.coupling and work.status of all angles, from n constraint rows and their factor (factor_rows)."""
+    for a in range(work.value.shape[0]):
+        work.status[a] = coupling(n, row, factor, work.gradient[a], work.alone[a], work, work.coupling[a])
+
+
+@njit
+def coupling(n, row, factor, g, alone, work, C_out):
+    """C_out : (n_v,) of the angle with the gradient g : (n_v,) and its own motion alone : (n_v,)."""
+    square = dot(g, g)
+    copy(alone, C_out)
+    if not square > 0.0:
+        return UNDETERMINED
+    moved = project(n, row, factor, work.multiplier, C_out)
+    if moved:
+        copy(g, work.projected)
+        project(n, row, factor, work.multiplier, work.projected)
+        left = dot(g, work.projected)
+        if not left > STUCK * square:
+            for d in range(C_out.shape[0]):
+                C_out[d] = 0.0
+            return LOCKED
+        mu = (1.0 - dot(g, C_out)) / left
+        for d in range(C_out.shape[0]):
+            C_out[d] += mu * work.projected[d]
+    return OK
+
+
+@njit
+def project(n, row, factor, x, u):
+    """u : (n_v,) <- P u; x : (n_row,) is working space; False where no constraint notices u."""
+    noticed = False
+    for k in range(n):
+        x[k] = dot(row[k], u)
+        noticed = noticed or x[k] != 0.0
+    if noticed:
+        add_transposed(n, row, factor, x, -1.0, u)
+    return noticed
+
+
+@njit
+def dot(a, b):
+    """a . b of two vectors : (n_v,)."""
+    s = 0.0
+    for d in range(a.shape[0]):
+        s += a[d] * b[d]
+    return s

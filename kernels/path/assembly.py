@@ -1,0 +1,45 @@
+"""Coordinates that satisfy the hard constraints, and optionally give an angle a value."""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry
+from kernels.dynamics.constraints import add_transposed, constraint_rows, factor_rows
+from kernels.path.angles import angle_value
+from kernels.tree import integrate, pose
+
+OK, NOT_CONVERGED, NON_FINITE = 0, 1, 2
+
+
+@entry
+def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance, pose_work, work, q):
+    """Move q : (n_q,) by least-norm Newton steps until Phi(q) = 0 and theta(q) = target.
+
+    angle : int - row of the angles, -1 = none is asked for; target [rad]
+    work : dynamics.constraints.ConstraintWork; its row to spare takes the angle
+    Returns (status, largest |Phi| or |theta - target|).
+    """
+    residual = math.inf
+    for iteration in range(max_iterations + 1):
+        pose(tree, q, pose_work)
+        n = constraint_rows(tree, constraints, pose_work, q, work)
+        if angle >= 0:
+            work.value[n] = angle_value(tree, angles, angle, q, work.row[n]) - target
+            n += 1
+        residual = 0.0
+        for k in range(n):
+            if not math.isfinite(work.value[k]):
+                return NON_FINITE, residual
+            residual = max(residual, abs(work.value[k]))
+            work.multiplier[k] = work.value[k]
+        if residual <= tolerance:
+            return OK, residual
+        if iteration == max_iterations:
+            break
+        factor_rows(n, work.row, work.compliance, work.kernel)
+        for d in range(work.step.shape[0]):
+            work.step[d] = 0.0
+        add_transposed(n, work.row, work.kernel, work.multiplier, -1.0, work.step)
+        integrate(tree, q, work.step, 1.0, q)
+    return NOT_CONVERGED, residual

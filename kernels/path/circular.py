@@ -1,0 +1,132 @@
+"""Sphere and cylinder: the path between two points in closed form, great circle or helix.
+
+Seen from the centre (along the axis of a cylinder) P and Q enclose an angle; the path sweeps it, or goes
+the other way round. With the tangent angles cos(alpha) = r / |P| and cos(beta) = r / |Q|, the touching arc
+is sweep - alpha - beta. Scholz et al. 2016, Multibody Syst Dyn 36, 195-219, treat both as geodesics of
+surfaces in general; here they need no iteration.
+
+`ends_out` : (4, 3) are entry, exit [m] and the unit directions of the path there, in the surface frame.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+
+FREE = -1.0  # instead of an arc: the path does not touch
+# Below this sine P and Q count as seen in one direction, or in opposite ones: no plane of their own.
+COLLINEAR = 1e-12
+
+
+@njit
+def wrap_angle(cosine, sine, p, u, q, v, other_way):
+    """Touching angle sweep - alpha - beta [rad], in (-pi, pi]; in (0, 2 pi] the other way round.
+
+    sweep by cosine and sine; cos(alpha) = p, sin(alpha) = u; cos(beta) = q, sin(beta) = v.
+    """
+    c, s = p * q - u * v, u * q + p * v
+    angle = math.atan2(sine * c - cosine * s, cosine * c + sine * s)
+    if other_way and angle <= 0.0:
+        angle += 2.0 * math.pi
+    return angle
+
+
+@njit
+def wrap_sphere(r, P, Q, side, ends_out):
+    """Arc [m] over a sphere of radius r about the origin, or FREE; P, Q, side : (3,) in its frame.
+
+    P and Q are outside. The plane is that of P, Q and the centre; when these lie on one line, the plane
+    holds `side`, or without one the axis most across the line.
+    """
+    px, py, pz, qx, qy, qz = P[0], P[1], P[2], Q[0], Q[1], Q[2]
+    p, q = 1.0 / math.sqrt(px * px + py * py + pz * pz), 1.0 / math.sqrt(qx * qx + qy * qy + qz * qz)
+    px, py, pz, qx, qy, qz = px * p, py * p, pz * p, qx * q, qy * q, qz * q
+    cosine = px * qx + py * qy + pz * qz
+    # p x q without the cancellation of 1 - cosine^2
+    nx, ny, nz = py * qz - pz * qy, pz * qx - px * qz, px * qy - py * qx
+    sine = math.sqrt(nx * nx + ny * ny + nz * nz)
+    other_way = (px + qx) * side[0] + (py + qy) * side[1] + (pz + qz) * side[2] < 0.0
+    if sine > COLLINEAR:
+        wx, wy, wz = ny * pz - nz * py, nz * px - nx * pz, nx * py - ny * px
+        if other_way:
+            wx, wy, wz, sine = -wx, -wy, -wz, -sine
+    else:
+        if cosine < 0.0:
+            other_way = False
+        sine = 0.0
+        wx, wy, wz = across(px, py, pz, side[0], side[1], side[2])
+    w = 1.0 / math.sqrt(wx * wx + wy * wy + wz * wz)
+    wx, wy, wz = wx * w, wy * w, wz * w
+    cp, cq = min(r * p, 1.0), min(r * q, 1.0)
+    sp, sq = math.sqrt((1.0 - cp) * (1.0 + cp)), math.sqrt((1.0 - cq) * (1.0 + cq))
+    angle = wrap_angle(cosine, sine, cp, sp, cq, sq, other_way)
+    if not angle > 0.0:
+        return FREE
+    # the direction at Q, then in its plane back to the exit
+    tx, ty, tz = cosine * wx - sine * px, cosine * wy - sine * py, cosine * wz - sine * pz
+    entry, leave, entry_direction, leave_direction = ends_out[0], ends_out[1], ends_out[2], ends_out[3]
+    entry[0], entry[1], entry[2] = r * (cp * px + sp * wx), r * (cp * py + sp * wy), r * (cp * pz + sp * wz)
+    leave[0], leave[1], leave[2] = r * (cq * qx - sq * tx), r * (cq * qy - sq * ty), r * (cq * qz - sq * tz)
+    entry_direction[0] = cp * wx - sp * px
+    entry_direction[1] = cp * wy - sp * py
+    entry_direction[2] = cp * wz - sp * pz
+    leave_direction[0] = cq * tx + sq * qx
+    leave_direction[1] = cq * ty + sq * qy
+    leave_direction[2] = cq * tz + sq * qz
+    return r * angle
+
+
+@njit
+def across(x, y, z, sx, sy, sz):
+    """Part of s across the unit vector (x, y, z); of the axis least along it if s has none to speak of."""
+    along = sx * x + sy * y + sz * z
+    wx, wy, wz = sx - along * x, sy - along * y, sz - along * z
+    if wx * wx + wy * wy + wz * wz < COLLINEAR:
+        ax, ay, az = abs(x), abs(y), abs(z)
+        if ax <= ay and ax <= az:
+            wx, wy, wz = 1.0 - x * x, -x * y, -x * z
+        elif ay <= az:
+            wx, wy, wz = -y * x, 1.0 - y * y, -y * z
+        else:
+            wx, wy, wz = -z * x, -z * y, 1.0 - z * z
+    return wx, wy, wz
+
+
+@njit
+def wrap_cylinder(r, P, Q, side, ends_out):
+    """Arc [m] over a cylinder of radius r about the z axis, or FREE; P, Q, side : (3,) in its frame.
+
+    Unrolled, the path is a straight line: its slope dz / dl is the same on both tangents and on the helix.
+    """
+    p, q = 1.0 / math.hypot(P[0], P[1]), 1.0 / math.hypot(Q[0], Q[1])
+    px, py, qx, qy = P[0] * p, P[1] * p, Q[0] * q, Q[1] * q
+    cosine, sine = px * qx + py * qy, px * qy - py * qx
+    other_way = (px + qx) * side[0] + (py + qy) * side[1] < 0.0
+    turn = 1.0 if sine >= 0.0 else -1.0
+    if abs(sine) <= COLLINEAR:
+        # P and Q in one plane with the axis: by the side
+        turn = 1.0 if px * side[1] - py * side[0] >= 0.0 else -1.0
+        sine = 0.0
+        if cosine < 0.0:
+            other_way = False
+    elif other_way:
+        turn = -turn
+    sine *= turn  # of the sweep, in the sense of the path
+    cp, cq = min(r * p, 1.0), min(r * q, 1.0)
+    sp, sq = math.sqrt((1.0 - cp) * (1.0 + cp)), math.sqrt((1.0 - cq) * (1.0 + cq))
+    angle = wrap_angle(cosine, sine, cp, sp, cq, sq, other_way)
+    if not angle > 0.0:
+        return FREE
+    before, after = sp / p, sq / q
+    flat = before + r * angle + after
+    slope = (Q[2] - P[2]) / flat
+    wx, wy, tx, ty = -turn * py, turn * px, -turn * qy, turn * qx
+    scale = 1.0 / math.sqrt(1.0 + slope * slope)
+    entry, leave, entry_direction, leave_direction = ends_out[0], ends_out[1], ends_out[2], ends_out[3]
+    entry[0], entry[1], entry[2] = r * (cp * px + sp * wx), r * (cp * py + sp * wy), P[2] + slope * before
+    leave[0], leave[1], leave[2] = r * (cq * qx - sq * tx), r * (cq * qy - sq * ty), Q[2] - slope * after
+    entry_direction[0], entry_direction[1] = scale * (cp * wx - sp * px), scale * (cp * wy - sp * py)
+    leave_direction[0], leave_direction[1] = scale * (cq * tx + sq * qx), scale * (cq * ty + sq * qy)
+    entry_direction[2] = leave_direction[2] = scale * slope
+    return r * angle / scale

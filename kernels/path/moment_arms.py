@@ -1,0 +1,146 @@
+"""Moment arms of all muscles about all angles (Sherman, Seth, Delp 2010).
+
+r = -dl/dtheta: positive where the muscle's tension turns the angle the positive way. Three ways that share
+the path and the coupling vector C of each angle, and nothing else:
+
+FORCE: spatial forces of the path under tension s, mapped to generalized forces: r = C . (J' T s) / s (eq. 18).
+PARTIAL_VELOCITY: the length's gradient along each dof, r = -C . dl/dq (eq. 15).
+VELOCITY: the lengthening speed at theta-dot = 1 from the velocities of the bodies, r = -dl/dt (eq. 11).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.dynamics.constraints import (
+    Constraints,
+    ConstraintWork,
+    constraint_rows,
+    factor_rows,
+    new_constraint_work,
+)
+from kernels.dynamics.inverse import transmit
+from kernels.dynamics.motion import Velocities, new_velocities, velocities
+from kernels.path.angles import Angles, AngleWork, couplings, dot, new_angle_work, place_angles
+from kernels.path.muscle_path import (
+    PathWork,
+    add_forces,
+    follow_paths,
+    gradients,
+    lengthening_speed,
+    new_path_work,
+)
+from kernels.path.stations import Stations
+from kernels.path.surfaces import Surfaces
+from kernels.tree import Pose, Tree, new_pose, pose
+
+FORCE, PARTIAL_VELOCITY, VELOCITY = 0, 1, 2
+
+
+class Leverage(NamedTuple):
+    """What moment arms depend on: the skeleton, its constraints, the paths and the angles."""
+
+    tree: Tree
+    constraints: Constraints
+    stations: Stations
+    surfaces: Surfaces
+    angles: Angles
+
+
+class LeverageWork(NamedTuple):
+    """Results and working space."""
+
+    pose: Pose
+    constraint: ConstraintWork
+    path: PathWork
+    angle: AngleWork
+    velocities: Velocities
+    wrench: np.ndarray  # (n_body, 6)
+    force: np.ndarray  # (n_v,)
+    joint_force: np.ndarray  # (n_v,)
+
+
+def new_leverage_work(leverage: Leverage) -> LeverageWork:
+    """Allocate a LeverageWork."""
+    tree = leverage.tree
+    n_body, n_v = len(tree.parent), len(tree.dof_body)
+    constraint = new_constraint_work(leverage.constraints, n_v)
+    return LeverageWork(
+        new_pose(n_body, n_v, len(tree.chains.dof)),
+        constraint,
+        new_path_work(leverage.stations, leverage.surfaces, n_v),
+        new_angle_work(len(leverage.angles.start) - 1, n_v, len(constraint.value)),
+        new_velocities(n_body),
+        np.zeros((n_body, 6)),
+        np.zeros(n_v),
+        np.zeros(n_v),
+    )
+
+
+@entry
+def moment_arms(leverage, q, method, moving_work, work, arms_out):
+    """arms_out : (n_muscle, n_angle) [m] at the coordinates q : (n_q,), by one of the three methods.
+
+    moving_work : int - 0 leaves the work of moving points out, as OpenSim does (FORCE, PARTIAL_VELOCITY)
+    Leaves in work.path length, gradient and status of every muscle, in work.angle value, coupling and status
+    of every angle. Arms about an angle without status ok are zero.
+    """
+    tree, stations = leverage.tree, leverage.stations
+    pose(tree, q, work.pose)
+    follow_paths(tree, stations, leverage.surfaces, work.pose, q, work.path)
+    n = constraint_rows(tree, leverage.constraints, work.pose, q, work.constraint)
+    factor_rows(n, work.constraint.row, work.constraint.compliance, work.constraint.kernel)
+    place_angles(tree, leverage.angles, q, work.angle)
+    couplings(n, work.constraint.row, work.constraint.kernel, work.angle)
+    gradients(tree, stations, work.pose, moving_work, work.path)
+    if method == FORCE:
+        arms_by_force(tree, stations, moving_work, work, arms_out)
+    elif method == PARTIAL_VELOCITY:
+        arms_by_partial_velocity(work, arms_out)
+    else:
+        arms_by_velocity(tree, stations, work, arms_out)
+
+
+@njit
+def arms_by_force(tree, stations, moving_work, work, arms_out):
+    """arms_out = C . f / s with the generalized forces f of unit tension (eqs 16-18)."""
+    for m in range(arms_out.shape[0]):
+        muscle_force(tree, stations, m, 1.0, moving_work, work)
+        for a in range(arms_out.shape[1]):
+            arms_out[m, a] = dot(work.angle.coupling[a], work.force)
+
+
+@njit
+def muscle_force(tree, stations, m, tension, moving_work, work):
+    """work.force : (n_v,) - generalized forces of muscle m under a tension [N]; work.wrench is overwritten."""
+    for b in range(work.wrench.shape[0]):
+        for i in range(6):
+            work.wrench[b, i] = 0.0
+    for d in range(work.force.shape[0]):
+        work.force[d] = 0.0
+    add_forces(stations, m, tension, moving_work, work.path, work.wrench, work.force)
+    transmit(tree, work.pose, work.wrench, work.joint_force)
+    for d in range(work.force.shape[0]):
+        work.force[d] += work.joint_force[d]
+
+
+@njit
+def arms_by_partial_velocity(work, arms_out):
+    """arms_out = -C . dl/dq (eq. 15)."""
+    for m in range(arms_out.shape[0]):
+        for a in range(arms_out.shape[1]):
+            arms_out[m, a] = -dot(work.angle.coupling[a], work.path.gradient[m])
+
+
+@njit
+def arms_by_velocity(tree, stations, work, arms_out):
+    """arms_out = -dl/dt at theta-dot = 1 (eq. 11)."""
+    for a in range(arms_out.shape[1]):
+        velocities(tree, work.pose, work.angle.coupling[a], work.velocities)
+        for m in range(arms_out.shape[0]):
+            arms_out[m, a] = -lengthening_speed(
+                stations, work.velocities.body, work.angle.coupling[a], m, work.path
+            )

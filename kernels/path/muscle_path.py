@@ -1,0 +1,210 @@
+"""Muscle paths as straight pieces between bodies: length, gradient, lengthening speed, forces on bodies.
+
+A path is the shortest line through its points and over its surfaces, in their order, so it consists of
+straight pieces and of geodesics that lie on one body each. Only the straight pieces change length when bodies
+move: to first order neither a slide of the contact points along a surface nor a change of a geodesic counts
+(the path is shortest). A piece with unit direction e from body A to body B pulls them with e and -e along
+one line, and each dof between them changes its length by twist . (r x e, e).
+
+A moving point changes the length with its own coordinate, too. Virtual work therefore gives that coordinate
+a generalized force; leaving it out, as OpenSim does, lets the muscle do spurious work (Sherman, Seth, Delp
+2010, assumption 1): work.slip = 0 for that comparison, see `gradients`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.path.stations import WRAP, Stations, place_station
+from kernels.path.surfaces import Surfaces
+from kernels.path.wrap import WrapWork, new_wrap_work, place_surfaces, wrap_run
+from kernels.tree import along
+
+OK, POINT_INSIDE, NOT_CONVERGED, NO_LENGTH = 0, 1, 2, 3
+STATUS_NAMES = (
+    "ok",
+    "a path point lies inside a wrapping surface",
+    "wrapping not converged",
+    "the path has no length",
+)
+SHORTEST = 1e-9
+"""Length [m] below which a piece has no direction, and a path is no path."""
+
+
+class PathWork(NamedTuple):
+    """Results of all muscles and working space; the pieces of a muscle lie from its first station's row on."""
+
+    point: np.ndarray  # (n_station, 3) - points in ground [m]
+    slip: np.ndarray  # (n_station, 3) - d point / d its coordinate within the body, in ground
+    wrench: np.ndarray  # (n_station, 6) - of each piece: (r x e, e) about the reference point
+    bodies: np.ndarray  # (n_station, 2) int64 - bodies at the start and end of each piece
+    ends: np.ndarray  # (n_station, 2) int64 - stations there
+    n_piece: np.ndarray  # (n_muscle,) int64
+    length: np.ndarray  # (n_muscle,) [m]
+    gradient: np.ndarray  # (n_muscle, n_v) - d length / d q along each dof
+    status: np.ndarray  # (n_muscle,) int64
+    local: np.ndarray  # (3,)
+    wrap: WrapWork
+
+
+def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int) -> PathWork:
+    """Allocate a PathWork."""
+    n_station, n_muscle = len(stations.kind), len(stations.start) - 1
+    return PathWork(
+        np.zeros((n_station, 3)),
+        np.zeros((n_station, 3)),
+        np.zeros((n_station, 6)),
+        np.zeros((n_station, 2), np.int64),
+        np.zeros((n_station, 2), np.int64),
+        np.zeros(n_muscle, np.int64),
+        np.zeros(n_muscle),
+        np.zeros((n_muscle, n_v)),
+        np.zeros(n_muscle, np.int64),
+        np.zeros(3),
+        new_wrap_work(n_station, len(surfaces.kind)),
+    )
+
+
+@njit
+def follow_paths(tree, stations, surfaces, pose, q, work):
+    """work.length, work.status and the pieces of all muscles at a pose."""
+    place_surfaces(surfaces, pose, work.wrap)
+    for m in range(stations.start.shape[0] - 1):
+        follow_path(tree, stations, surfaces, pose, q, m, work)
+
+
+@njit
+def follow_path(tree, stations, surfaces, pose, q, m, work):
+    """work.length, status, n_piece and the pieces of muscle m, after wrap.place_surfaces."""
+    first, stop = stations.start[m], stations.start[m + 1]
+    work.n_piece[m], work.length[m], work.status[m] = 0, 0.0, OK
+    before, first_wrap = -1, -1
+    for s in range(first, stop):
+        if stations.kind[s] == WRAP:
+            first_wrap = s if first_wrap < 0 else first_wrap
+            continue
+        if not place_station(tree, stations, pose, q, s, work.local, work.point[s], work.slip[s]):
+            continue
+        if before >= 0:
+            if first_wrap >= 0:
+                P, Q = work.point[before], work.point[s]
+                status = wrap_run(surfaces, stations.surface, stations.side, first_wrap, s, P, Q, work.wrap)
+                work.status[m] = max(work.status[m], status)
+            join(stations, pose, m, before, s, first_wrap, work)
+        before, first_wrap = s, -1
+    if not work.length[m] > SHORTEST:
+        work.status[m] = NO_LENGTH
+
+
+@njit
+def join(stations, pose, m, before, after, first_wrap, work):
+    """Pieces of muscle m between two points, over the surfaces touched between them."""
+    at, start = before, work.point[before]
+    if first_wrap >= 0:
+        for s in range(first_wrap, after):
+            if work.wrap.touching[s]:
+                add_piece(stations, pose, m, at, s, start, work.wrap.entry[s], work)
+                work.length[m] += work.wrap.arc[s]
+                at, start = s, work.wrap.exit[s]
+    add_piece(stations, pose, m, at, after, start, work.point[after], work)
+
+
+@njit
+def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
+    """One straight piece of muscle m from x_from to x_to : (3,) in ground [m]."""
+    ex, ey, ez = x_to[0] - x_from[0], x_to[1] - x_from[1], x_to[2] - x_from[2]
+    length = np.sqrt(ex * ex + ey * ey + ez * ez)
+    work.length[m] += length
+    if length <= SHORTEST:  # no direction, no force
+        return
+    ex, ey, ez = ex / length, ey / length, ez / length
+    origin = pose.position[0]
+    x, y, z = x_from[0] - origin[0], x_from[1] - origin[1], x_from[2] - origin[2]
+    row = stations.start[m] + work.n_piece[m]
+    w = work.wrench[row]
+    w[0], w[1], w[2] = y * ez - z * ey, z * ex - x * ez, x * ey - y * ex
+    w[3], w[4], w[5] = ex, ey, ez
+    work.bodies[row, 0], work.bodies[row, 1] = stations.body[s_from], stations.body[s_to]
+    work.ends[row, 0], work.ends[row, 1] = s_from, s_to
+    work.n_piece[m] += 1
+
+
+@njit
+def gradients(tree, stations, pose, moving_work, work):
+    """work.gradient of all muscles, after follow_paths: d length / d q, dof by dof.
+
+    moving_work : int - 1 = a moving point's coordinate gets what virtual work demands; 0 = left out (OpenSim)
+    """
+    for m in range(stations.start.shape[0] - 1):
+        row = work.gradient[m]
+        for d in range(row.shape[0]):
+            row[d] = 0.0
+        for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
+            piece_gradient(tree, pose, work.bodies[k, 0], work.bodies[k, 1], work.wrench[k], row)
+            if moving_work:
+                for end in range(2):
+                    s = work.ends[k, end]
+                    if stations.dof[s] >= 0 and stations.kind[s] != WRAP:
+                        row[stations.dof[s]] += (2 * end - 1) * pull_on_slip(work, k, s)
+
+
+@njit
+def pull_on_slip(work, k, s):
+    """Direction of piece k times the motion of its end s within its body, per unit of the coordinate."""
+    w, slip = work.wrench[k], work.slip[s]
+    return w[3] * slip[0] + w[4] * slip[1] + w[5] * slip[2]
+
+
+@njit
+def piece_gradient(tree, pose, body_a, body_b, w, row):
+    """row : (n_v,) += d length of a piece with the wrench w : (6,) from body A to body B.
+
+    Both bodies' dofs are climbed towards ground, the later one first, until they meet: what lies below moves
+    both ends alike.
+    """
+    a = tree.last_dof[body_a] if body_a >= 0 else -1
+    b = tree.last_dof[body_b] if body_b >= 0 else -1
+    while a != b:
+        if a > b:
+            row[a] -= along(pose.twist, a, w[0], w[1], w[2], w[3], w[4], w[5])
+            a = tree.dof_parent[a]
+        else:
+            row[b] += along(pose.twist, b, w[0], w[1], w[2], w[3], w[4], w[5])
+            b = tree.dof_parent[b]
+
+
+@njit
+def add_forces(stations, m, tension, moving_work, work, wrench, tau):
+    """Spatial forces of muscle m under a tension [N], after follow_paths (eq. 2 of Sherman et al. 2010).
+
+    wrench : (n_body, 6) += moment about the reference point and force on every body that the path touches
+    tau : (n_v,) += generalized forces of moving points, which no body feels
+    """
+    for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
+        for end in range(2):
+            sign = (1 - 2 * end) * tension
+            body, s = work.bodies[k, end], work.ends[k, end]
+            if body >= 0:
+                for i in range(6):
+                    wrench[body, i] += sign * work.wrench[k, i]
+            if moving_work and stations.dof[s] >= 0 and stations.kind[s] != WRAP:
+                tau[stations.dof[s]] += sign * pull_on_slip(work, k, s)
+
+
+@njit
+def lengthening_speed(stations, velocities, v, m, work):
+    """dl/dt of muscle m [m/s] from the bodies' spatial velocities : (n_body, 6), after follow_paths."""
+    speed = 0.0
+    for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
+        w = work.wrench[k]
+        for end in range(2):
+            sign = 2.0 * end - 1.0
+            body, s = work.bodies[k, end], work.ends[k, end]
+            if body >= 0:
+                speed += sign * along(velocities, body, w[0], w[1], w[2], w[3], w[4], w[5])
+            if stations.dof[s] >= 0 and stations.kind[s] != WRAP:
+                speed += sign * v[stations.dof[s]] * pull_on_slip(work, k, s)
+    return speed

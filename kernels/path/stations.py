@@ -1,0 +1,58 @@
+"""The stations of muscle paths, origin to insertion: points of bodies and wrapping surfaces between them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.functions import evaluate
+from kernels.tree import point_in_ground
+
+POINT, CONDITIONAL, MOVING, WRAP = 0, 1, 2, 3
+
+
+class Stations(NamedTuple):
+    """Paths of n_muscle muscles, one after the other; a path begins and ends with a point."""
+
+    start: np.ndarray  # (n_muscle + 1,) int64 - first station of each muscle
+    kind: np.ndarray  # (n_station,) int64 - POINT, CONDITIONAL, MOVING, WRAP
+    body: np.ndarray  # (n_station,) int64 - -1 = ground; of a wrap the surface's body
+    point: np.ndarray  # (n_station, 3) - in the body [m]
+    coordinate: np.ndarray  # (n_station,) int64 - index in q of what switches or moves it, -1 = none
+    dof: np.ndarray  # (n_station,) int64 - its index in v
+    range: np.ndarray  # (n_station, 2) - a conditional point is there while range[0] <= q <= range[1]
+    function: np.ndarray  # (n_station, 3) int64 - of that coordinate: x, y, z of a moving point [m]
+    surface: np.ndarray  # (n_station,) int64 - of a wrap, -1 otherwise
+    side: np.ndarray  # (n_station, 3) - of a wrap: unit, in surface axes; zeros = the shortest way
+
+
+@njit
+def place_station(tree, stations, pose, q, s, local, point_out, slip_out):
+    """point_out : (3,) - station s in ground [m]; False for a conditional point that is not there.
+
+    slip_out : (3,) - motion of a moving point within its body per unit of its coordinate, in ground; zeros
+    for all others. local : (3,) is working space.
+    """
+    kind, body = stations.kind[s], stations.body[s]
+    for i in range(3):
+        slip_out[i] = 0.0
+    if kind == CONDITIONAL:
+        x = q[stations.coordinate[s]]
+        if not (stations.range[s, 0] <= x <= stations.range[s, 1]):
+            return False
+    if kind != MOVING:
+        point_in_ground(pose, body, stations.point[s], point_out)
+        return True
+    x = q[stations.coordinate[s]]
+    local[0], sx, _ = evaluate(tree.functions, stations.function[s, 0], x)
+    local[1], sy, _ = evaluate(tree.functions, stations.function[s, 1], x)
+    local[2], sz, _ = evaluate(tree.functions, stations.function[s, 2], x)
+    point_in_ground(pose, body, local, point_out)
+    slip_out[0], slip_out[1], slip_out[2] = sx, sy, sz
+    if body >= 0:
+        R = pose.rotation[body]
+        for i in range(3):
+            slip_out[i] = R[i, 0] * sx + R[i, 1] * sy + R[i, 2] * sz
+    return True
