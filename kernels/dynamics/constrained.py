@@ -23,7 +23,7 @@ OK, MASSLESS = 0, 1
 def constrained_dynamics(
     system, constraints, q, v, tau, wrench, work, constraint_work, v_dot_out, lambda_out
 ):
-    """v_dot_out : (n_v,), lambda_out : (n_row,) with M v_dot + h = tau + J' wrench + G' lambda, G v_dot = -bias.
+    """v_dot_out : (n_v,), lambda_out : (n_row,): M v_dot + h = tau + J' wrench + G' lambda, G v_dot = -bias.
 
     The multipliers solve G M^-1 G' lambda = -bias - G M^-1 (tau + J' wrench - h); a row that depends on
     earlier ones gets the multiplier 0. q and v are taken to satisfy the constraints.

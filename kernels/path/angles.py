@@ -103,19 +103,27 @@ def coupling(n, row, factor, g, alone, work, C_out):
     copy(alone, C_out)
     if not square > 0.0:
         return UNDETERMINED
-    moved = project(n, row, factor, work.multiplier, C_out)
-    if moved:
-        copy(g, work.projected)
-        project(n, row, factor, work.multiplier, work.projected)
+    copy(g, work.projected)
+    held = project(n, row, factor, work.multiplier, work.projected)
+    if project(n, row, factor, work.multiplier, C_out) or held:
         left = dot(g, work.projected)
-        if not left > STUCK * square:
-            for d in range(C_out.shape[0]):
-                C_out[d] = 0.0
-            return LOCKED
-        mu = (1.0 - dot(g, C_out)) / left
-        for d in range(C_out.shape[0]):
-            C_out[d] += mu * work.projected[d]
-    return OK
+        if left > STUCK * square:
+            combine((1.0 - dot(g, C_out)) / left, work.projected, 1.0, C_out)
+            return OK
+    else:  # nothing else moves with the angle
+        left = dot(g, C_out)
+        if left * left > STUCK * square * dot(C_out, C_out):
+            combine(0.0, g, 1.0 / left, C_out)
+            return OK
+    combine(0.0, g, 0.0, C_out)
+    return LOCKED
+
+
+@njit
+def combine(a, x, b, y):
+    """y : (n_v,) <- a x + b y."""
+    for d in range(y.shape[0]):
+        y[d] = a * x[d] + b * y[d]
 
 
 @njit

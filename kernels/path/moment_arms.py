@@ -3,7 +3,7 @@
 r = -dl/dtheta: positive where the muscle's tension turns the angle the positive way. Three ways that share
 the path and the coupling vector C of each angle, and nothing else:
 
-FORCE: spatial forces of the path under tension s, mapped to generalized forces: r = C . (J' T s) / s (eq. 18).
+FORCE: spatial forces of the path under tension s, as generalized forces f = J' T s: r = C . f / s (eq. 18).
 PARTIAL_VELOCITY: the length's gradient along each dof, r = -C . dl/dq (eq. 15).
 VELOCITY: the lengthening speed at theta-dot = 1 from the velocities of the bodies, r = -dl/dt (eq. 11).
 """
@@ -61,22 +61,27 @@ class LeverageWork(NamedTuple):
     wrench: np.ndarray  # (n_body, 6)
     force: np.ndarray  # (n_v,)
     joint_force: np.ndarray  # (n_v,)
+    axes: np.ndarray  # (6, 3) - directions of a joint's angles
+    moment: np.ndarray  # (6,)
 
 
-def new_leverage_work(leverage: Leverage) -> LeverageWork:
-    """Allocate a LeverageWork."""
+def new_leverage_work(leverage: Leverage, n_angle: int | None = None) -> LeverageWork:
+    """Allocate a LeverageWork; n_angle where the angles are not those of the leverage (joint_arms)."""
     tree = leverage.tree
     n_body, n_v = len(tree.parent), len(tree.dof_body)
+    n_angle = len(leverage.angles.start) - 1 if n_angle is None else n_angle
     constraint = new_constraint_work(leverage.constraints, n_v)
     return LeverageWork(
         new_pose(n_body, n_v, len(tree.chains.dof)),
         constraint,
         new_path_work(leverage.stations, leverage.surfaces, n_v),
-        new_angle_work(len(leverage.angles.start) - 1, n_v, len(constraint.value)),
+        new_angle_work(n_angle, n_v, len(constraint.value)),
         new_velocities(n_body),
         np.zeros((n_body, 6)),
         np.zeros(n_v),
         np.zeros(n_v),
+        np.zeros((6, 3)),
+        np.zeros(6),
     )
 
 
@@ -115,7 +120,7 @@ def arms_by_force(tree, stations, moving_work, work, arms_out):
 
 @njit
 def muscle_force(tree, stations, m, tension, moving_work, work):
-    """work.force : (n_v,) - generalized forces of muscle m under a tension [N]; work.wrench is overwritten."""
+    """work.force : (n_v,) - generalized forces of muscle m under a tension [N]; overwrites work.wrench."""
     for b in range(work.wrench.shape[0]):
         for i in range(6):
             work.wrench[b, i] = 0.0

@@ -8,7 +8,7 @@ one line, and each dof between them changes its length by twist . (r x e, e).
 
 A moving point changes the length with its own coordinate, too. Virtual work therefore gives that coordinate
 a generalized force; leaving it out, as OpenSim does, lets the muscle do spurious work (Sherman, Seth, Delp
-2010, assumption 1): work.slip = 0 for that comparison, see `gradients`.
+2010, assumption 1): moving_work = 0 of `gradients` and `add_forces`, for comparison only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHORTEST = 1e-9
 
 
 class PathWork(NamedTuple):
-    """Results of all muscles and working space; the pieces of a muscle lie from its first station's row on."""
+    """Results of all muscles and working space; a muscle's pieces lie from its first station's row on."""
 
     point: np.ndarray  # (n_station, 3) - points in ground [m]
     slip: np.ndarray  # (n_station, 3) - d point / d its coordinate within the body, in ground

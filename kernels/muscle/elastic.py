@@ -1,0 +1,139 @@
+"""Muscle with an elastic tendon: one state, the fibre's length x along the tendon.
+
+The tendon, path minus x, carries what the fibre carries (damped equilibrium, Millard et al. 2013, J Biomech
+Eng 135:021005), which determines the fibre's speed:
+  r(u) = l' (a f_L f_V(l' u) + f_P) + beta u - f_T = 0,   dr/du >= beta > 0
+The state x, rather than the fibre's length or the tendon's force, has no border: every x is a fibre.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+from kernels.muscle.curves import force_length, force_velocity, held, limited, passive_force, tendon_force
+from kernels.muscle.hill import fibre
+
+OK, NOT_CONVERGED = 0, 1
+MAX_ITERATIONS = 100
+SPEED_TOLERANCE, LENGTH_TOLERANCE = 1e-12, 1e-14
+
+
+@njit
+def guarded_step(x, r, slope, low, high, last):
+    """Newton's step for r(x) = 0, r(low) < 0 < r(high); half the bracket if that leaves it or shrinks slowly.
+
+    last : the step before. Each accepted Newton step promises at most half of it, so iteration ends.
+    Press et al. (2007), Numerical Recipes, section 9.4.
+    """
+    leaves = ((x - high) * slope - r) * ((x - low) * slope - r) > 0.0
+    if leaves or abs(2.0 * r) > abs(last * slope):
+        return 0.5 * (low + high) - x
+    return -r / slope
+
+
+@njit
+def fibre_speed(active, passive, cosine, damping, tendon):
+    """u of r(u) = active f_V(cosine u) + passive + damping u - tendon = 0, and a status.
+
+    active = l' a f_L, passive = l' f_P. The bracket needs only 0 <= f_V and f_V <= 1 for u <= 0.
+    """
+    high = (tendon - passive) / damping
+    low = min(0.0, high - active / damping)
+    u = min(0.0, high)
+    last = high - low
+    for _ in range(MAX_ITERATIONS):
+        f_v, f_v_slope = force_velocity(cosine * u)
+        r = active * f_v + passive + damping * u - tendon
+        if r > 0.0:
+            high = u
+        elif r < 0.0:
+            low = u
+        else:
+            return u, OK if r == 0.0 else NOT_CONVERGED  # neither: NaN
+        last = guarded_step(u, r, active * cosine * f_v_slope + damping, low, high, last)
+        u += last
+        if abs(last) <= SPEED_TOLERANCE * (1.0 + abs(u)):
+            return u, OK
+    return u, NOT_CONVERGED
+
+
+@njit
+def elastic_tendon(muscles, m, length, activation, fibre_along):
+    """Tendon force of muscle m, speed of its fibre, and their derivatives, whatever the path's speed.
+
+    length : of the whole path [m]; fibre_along : the state, fibre length along the tendon, x [m]. Returns
+    force [N], never negative;
+    dx/dt [m/s];
+    force by length [N/m] (by x: its negative; by activation: 0);
+    dx/dt by length, by x [1/s], by activation [m/s];
+    status : OK, NOT_CONVERGED (only if something is not a number, or fibre_damping is not positive).
+    """
+    full = muscles.max_isometric_force[m]
+    optimal, slack = muscles.optimal_fibre_length[m], muscles.tendon_slack_length[m]
+    damping = muscles.fibre_damping[m]
+    x, inside = limited(fibre_along / optimal)
+    strain, inside_strain = limited((length - fibre_along) / slack - 1.0)
+    a, inside_a = held(activation)
+    fibre_length, cosine, turning = fibre(x, math.sin(muscles.pennation_at_optimal[m]))
+    f_l, f_l_slope = force_length(fibre_length)
+    f_p, f_p_slope = passive_force(fibre_length)
+    f_t, f_t_slope = tendon_force(strain, muscles.tendon_strain_at_max_force[m])
+    u, status = fibre_speed(cosine * a * f_l, cosine * f_p, cosine, damping, f_t)
+    f_v, f_v_slope = force_velocity(cosine * u)
+    # r(u; x, length, a) = 0: du = -(r_x dx + r_length dlength + r_a da) / r_u
+    stiffness = f_t_slope * inside_strain / slack
+    r_u = cosine * cosine * a * f_l * f_v_slope + damping
+    r_x = turning * (a * f_l * (f_v + cosine * f_v_slope * u) + f_p)
+    r_x += cosine * cosine * (a * f_l_slope * f_v + f_p_slope)
+    fastest = muscles.max_contraction_speed[m] * optimal
+    gain = fastest / r_u
+    return (
+        full * f_t,
+        fastest * u,
+        full * stiffness,
+        gain * stiffness,
+        -gain * (r_x * inside / optimal + stiffness),
+        -gain * cosine * f_l * f_v * inside_a,
+        status,
+    )
+
+
+@njit
+def fibre_equilibrium(muscles, m, length, activation):
+    """Fibre length along the tendon [m] at which muscle m rests (path and fibre still), and a status.
+
+    At a short fibre the stretched tendon is stronger, at a long one the parallel element: a root lies
+    between, and one where r rises, which is a stable rest. There is one only, unless the tendon is so long
+    (20 optimal lengths) and soft that it outdoes the descending limb of f_L; then one of two.
+    """
+    optimal, slack = muscles.optimal_fibre_length[m], muscles.tendon_slack_length[m]
+    strain_at_max = muscles.tendon_strain_at_max_force[m]
+    thickness = math.sin(muscles.pennation_at_optimal[m])
+    a, _ = held(activation)
+    path, _ = limited(length / optimal)
+    ratio = slack / optimal
+    # f_T is 7 at twice the strain of force 1, the fibre at most 2.4 below length 1.3; and a slack tendon
+    # carries less than the parallel element of any fibre above optimal length.
+    low = min(path - ratio * (1.0 + 2.0 * strain_at_max), 1.3)
+    high = max(path - ratio * (1.0 - 2.0 * strain_at_max), 1.0)
+    x = min(max(path - ratio, low), high)
+    last = high - low
+    for _ in range(MAX_ITERATIONS):
+        fibre_length, cosine, turning = fibre(x, thickness)
+        f_l, f_l_slope = force_length(fibre_length)
+        f_p, f_p_slope = passive_force(fibre_length)
+        f_t, f_t_slope = tendon_force((path - x) / ratio - 1.0, strain_at_max)
+        r = cosine * (a * f_l + f_p) - f_t
+        if r > 0.0:
+            high = x
+        elif r < 0.0:
+            low = x
+        else:
+            return x * optimal, OK if r == 0.0 else NOT_CONVERGED
+        slope = turning * (a * f_l + f_p) + cosine * cosine * (a * f_l_slope + f_p_slope) + f_t_slope / ratio
+        last = guarded_step(x, r, slope, low, high, last)
+        x += last
+        if abs(last) <= LENGTH_TOLERANCE * (1.0 + abs(x)):
+            return x * optimal, OK
+    return x * optimal, NOT_CONVERGED

@@ -1,0 +1,59 @@
+"""What every muscle of a model can do right now: force = activation strength + passive, for recruitment."""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry, njit
+from kernels.muscle.curves import force_velocity, limited, positive_part, tendon_force
+from kernels.muscle.elastic import OK, fibre_equilibrium
+from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon
+
+
+@njit
+def resting_force(muscles, m, length, activation):
+    """Force [N / max isometric force] of muscle m at rest on an elastic tendon, its fibre's x [m], status."""
+    x, status = fibre_equilibrium(muscles, m, length, activation)
+    slack = muscles.tendon_slack_length[m]
+    strain, _ = limited((length - x) / slack - 1.0)
+    force, _ = tendon_force(strain, muscles.tendon_strain_at_max_force[m])
+    return force, x, status
+
+
+@njit
+def elastic_strength(muscles, m, length, speed):
+    """Strength and passive force [N] of muscle m on an elastic tendon, without a fibre state, and a status.
+
+    The passive force is that of rest at activation 0, plus damping; the strength is what rest at activation
+    1 has above it, times f_V: exact at both ends when still, and linear between, as recruitment needs. The
+    speed of the path is taken for the fibre's, as if the tendon kept its length during the frame.
+    """
+    optimal = muscles.optimal_fibre_length[m]
+    relaxed, _, status = resting_force(muscles, m, length, 0.0)
+    tense, x, status_tense = resting_force(muscles, m, length, 1.0)
+    u, _ = limited(speed / (muscles.max_contraction_speed[m] * optimal))
+    _, cosine, _ = fibre(x / optimal, math.sin(muscles.pennation_at_optimal[m]))
+    f_v, _ = force_velocity(cosine * u)
+    passive, _, _ = positive_part(relaxed + muscles.fibre_damping[m] * u, PASSIVE_CORNER)
+    full = muscles.max_isometric_force[m]
+    return full * max(tense - relaxed, 0.0) * f_v, full * passive, max(status, status_tense)
+
+
+@entry
+def all_strengths(muscles, length, speed, strength_out, passive_out):
+    """Strength and passive force of all muscles at their paths' lengths and speeds; the worst status.
+
+    length, speed : (n_muscle,) [m], [m/s], lengthening positive
+    strength_out, passive_out : (n_muscle,) [N] - written; along the tendon, never negative
+    Returns OK, or NOT_CONVERGED if the rest of an elastic muscle was not found (an input is not a number).
+    """
+    worst = OK
+    for m in range(length.shape[0]):
+        if muscles.elastic[m] == 0:
+            strength, passive, _, _, _, _ = rigid_tendon(muscles, m, length[m], speed[m])
+        else:
+            strength, passive, status = elastic_strength(muscles, m, length[m], speed[m])
+            worst = max(worst, status)
+        strength_out[m] = strength
+        passive_out[m] = passive
+    return worst

@@ -1,0 +1,109 @@
+"""Muscle lengths and moment arms about anatomical joint angles, at the pose of a solved frame.
+
+The angles are those of kernels/joint_angles. With e1, e3 fixed to the bodies and e2 = e3 x e1 floating,
+w = a' e1 + b' e2 + c' e3 of the distal body in the proximal one (Grood and Suntay 1983), so a' is w times
+the vector dual to e1, and the angle's own motion is the joint's rotation about e1. Where the method
+constrains the joint, the motion that goes with the angle is the mechanism's; soft elements take part as
+rows with compliance, so that they keep their lengths as far as the hard ones and the angle let them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry, njit
+from kernels.constraints import SOFT
+from kernels.dynamics.constraints import constraint_rows, element_row, factor_rows
+from kernels.path.angles import OK, couplings
+from kernels.path.moment_arms import arms_by_partial_velocity
+from kernels.path.muscle_path import follow_paths, gradients, piece_gradient
+from kernels.rotation import rotate
+from kernels.tree import ROTATES
+
+YIELD = 1e-6
+"""Weight of the angle's own motion against that of soft elements [1/rad^2, 1/m^2]: small: they win."""
+COINCIDENT = 1e-20
+"""Square of the sine between e1 and e3 below which the angles about them are one."""
+
+
+@entry
+def joint_moment_arms(leverage, joints, pose, q, work, arms_out):
+    """arms_out : (n_muscle, 3 n_joint) [m] and work.path.length at a pose that the solver has written.
+
+    leverage.constraints holds the method's roles; leverage.angles is not read. NaN where an angle does not
+    exist in this pose (e1 = e3), where the joint does not have it, and for a path that failed.
+    """
+    tree, constraints = leverage.tree, leverage.constraints
+    follow_paths(tree, leverage.stations, leverage.surfaces, pose, q, work.path)
+    gradients(tree, leverage.stations, pose, 1, work.path)
+    n = constraint_rows(tree, constraints, pose, q, work.constraint)
+    n = soft_rows(constraints, pose, n, work.constraint)
+    factor_rows(n, work.constraint.row, work.constraint.compliance, work.constraint.kernel)
+    for j in range(joints.proximal.shape[0]):
+        place_joint_angles(tree, joints, j, pose, work)
+    couplings(n, work.constraint.row, work.constraint.kernel, work.angle)
+    arms_by_partial_velocity(work, arms_out)
+    for m in range(arms_out.shape[0]):
+        for a in range(arms_out.shape[1]):
+            if work.angle.status[a] != OK or work.path.status[m] != OK:
+                arms_out[m, a] = math.nan
+
+
+@njit
+def soft_rows(constraints, pose, n, work):
+    """work.row and compliance of all soft elements behind n hard rows; returns the number of all rows."""
+    for k in range(n):
+        work.compliance[k] = 0.0
+    for e in range(constraints.elements.kind.shape[0]):
+        if constraints.roles.mode[e] == SOFT:
+            element_row(constraints.elements, pose, e, work, work.row[n])
+            work.compliance[n] = YIELD / constraints.roles.weight[e]
+            n += 1
+    return n
+
+
+@njit
+def place_joint_angles(tree, joints, j, pose, work):
+    """work.angle.gradient and alone : rows 3 j, 3 j + 1, 3 j + 2 for the angles of joint j."""
+    p, d = joints.proximal[j], joints.distal[j]
+    e1, e2, e3 = work.axes[0], work.axes[1], work.axes[2]
+    P, D = joints.axes_proximal[j], joints.axes_distal[j]
+    for i in range(3):
+        work.axes[3, i], work.axes[4, i] = P[i, 2], D[i, 1]
+    rotate(pose.rotation[p], work.axes[3], e1)
+    rotate(pose.rotation[d], work.axes[4], e3)
+    square = 0.0
+    for i in range(3):
+        k, m = (i + 1) % 3, (i + 2) % 3
+        e2[i] = e3[k] * e1[m] - e3[m] * e1[k]
+        square += e2[i] * e2[i]
+    if square < COINCIDENT:
+        for a in range(3 * j, 3 * j + 3):
+            for i in range(tree.dof_body.shape[0]):
+                work.angle.gradient[a, i] = 0.0
+        return
+    sine = math.sqrt(square)
+    cosine = e1[0] * e3[0] + e1[1] * e3[1] + e1[2] * e3[2]
+    for i in range(3):
+        e2[i] /= sine
+    for a in range(3):
+        e, dual = work.axes[a], work.axes[5]
+        other = e3 if a == 0 else e1
+        for i in range(3):
+            dual[i] = e[i] if a == 1 else (e[i] - cosine * other[i]) / square
+        joint_angle_row(tree, pose, p, d, dual, work.moment, work.angle.gradient[3 * j + a])
+        for i in range(tree.dof_body.shape[0]):
+            turns = tree.dof_body[i] == d and tree.dof_rotates[i] == ROTATES
+            axis = pose.axis[i]
+            along = axis[0] * e[0] + axis[1] * e[1] + axis[2] * e[2]
+            work.angle.alone[3 * j + a, i] = along if turns else 0.0
+
+
+@njit
+def joint_angle_row(tree, pose, proximal, distal, dual, moment, row_out):
+    """row_out : (n_v,) = dual . relative angular velocity of two bodies per unit speed of each dof."""
+    for i in range(row_out.shape[0]):
+        row_out[i] = 0.0
+    for i in range(3):
+        moment[i], moment[3 + i] = dual[i], 0.0
+    piece_gradient(tree, pose, proximal, distal, moment, row_out)
