@@ -28,3 +28,7 @@ class ConfigError(RtsimError):
         if remedy:
             text += f"; {remedy}"
         super().__init__(text)
+
+
+class ModelError(ConfigError):
+    """A model that has no answer to what it was asked: constraints that cannot hold, a path that fails."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import entry, njit
+from kernels.copying import copy
 from kernels.dynamics.constraints import (
     Constraints,
     ConstraintWork,
@@ -130,6 +131,13 @@ def muscle_force(tree, stations, m, tension, moving_work, work):
     transmit(tree, work.pose, work.wrench, work.joint_force)
     for d in range(work.force.shape[0]):
         work.force[d] += work.joint_force[d]
+
+
+@entry
+def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
+    """tau_out : (n_v,) - generalized forces of muscle m under a tension [N], where moment_arms was last."""
+    muscle_force(leverage.tree, leverage.stations, m, tension, moving_work, work)
+    copy(work.force, tau_out)
 
 
 @njit

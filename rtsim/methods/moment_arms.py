@@ -1,0 +1,235 @@
+"""Muscle lengths and moment arms of a model (Sherman, Seth, Delp 2010), by every method of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels._jit import bind
+from kernels.constraints import HARD
+from kernels.dynamics.constrained import MASSLESS, constrained_dynamics
+from kernels.dynamics.constraints import Constraints
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.dynamics.system import new_dynamics_work
+from kernels.path import angles as angle_kernels
+from kernels.path import muscle_path
+from kernels.path.assembly import OK, assemble
+from kernels.path.moment_arms import (
+    FORCE,
+    PARTIAL_VELOCITY,
+    VELOCITY,
+    Leverage,
+    force_of_muscle,
+    moment_arms,
+    new_leverage_work,
+)
+from kernels.tree import integrate
+from rtsim.errors import ModelError
+from rtsim.models.packing.mechanism import Mechanism
+
+Array = NDArray[np.float64]
+
+METHODS = {"force": FORCE, "partial-velocity": PARTIAL_VELOCITY, "velocity": VELOCITY}
+DIFFERENCES = "differences"
+"""The fourth method: the change of length over the change of angle (eq. 10)."""
+STEP = 1e-5
+"""Half the change of an angle in differences [rad]: truncation and round-off about 1e-9 m."""
+TOLERANCE = 1e-12
+MAX_ITERATIONS = 50
+
+
+class SweepPoint(NamedTuple):
+    """One configuration of a sweep."""
+
+    value: float  # of the angle [rad]
+    q: Array  # (n_q,)
+    lengths: Array  # (n_muscle,) [m]
+    arms: Array  # (n_muscle,) - about the angle [m]
+
+
+class MomentArms:
+    """Lengths and moment arms of all muscles about all angles of a mechanism.
+
+    Parameters
+    ----------
+    mechanism : the packed model
+    moving_point_work : False leaves the work of moving points out, as OpenSim does, for comparison
+    """
+
+    def __init__(self, mechanism: Mechanism, moving_point_work: bool = True) -> None:
+        self.mechanism = mechanism
+        self.constraints = Constraints(mechanism.elements, mechanism.roles, mechanism.couplers)
+        self.leverage = Leverage(
+            mechanism.system.tree, self.constraints, mechanism.stations, mechanism.surfaces, mechanism.angles
+        )
+        self._moving = int(moving_point_work)
+        self._work = new_leverage_work(self.leverage)
+        self._arms = np.zeros((len(mechanism.muscle_names), len(mechanism.angle_names)))
+        q = mechanism.q_neutral.copy()
+        self._run = bind(moment_arms, (self.leverage, q, FORCE, self._moving, self._work, self._arms))
+
+    def assembled(self, q: Array | None = None, angle: str | None = None, value: float = 0.0) -> Array:
+        """(n_q,) - the nearest coordinates that satisfy the constraints, with an angle at a value [rad].
+
+        Raises ModelError where there are none.
+        """
+        q = np.array(self.mechanism.q_neutral if q is None else q, float)
+        row = -1 if angle is None else self.angle_index(angle)
+        status, residual = assemble(
+            self.leverage.tree, self.constraints, self.leverage.angles, row, float(value), MAX_ITERATIONS,
+            TOLERANCE, self._work.pose, self._work.constraint, q,
+        )  # fmt: skip
+        if status != OK:
+            goal = "" if angle is None else f" with {angle} at {self.told(angle, value)}"
+            raise ModelError(
+                f"no coordinates satisfy the constraints{goal} (left over: {residual:.2g})",
+                where=f"model {self.mechanism.name}",
+                remedy="check couplers and elements, or ask for another value",
+            )
+        return q
+
+    def at(self, q: Array, method: str = "force") -> Array:
+        """(n_muscle, n_angle) [m] - moment arms at coordinates that satisfy the constraints.
+
+        r = -dl/dtheta: positive where tension turns the angle the positive way. NaN about angles that do not
+        exist at q. Raises ModelError for a path that fails.
+        """
+        if method == DIFFERENCES:
+            return self._by_differences(q)
+        self._evaluate(q, METHODS[method])
+        arms = self._arms.copy()
+        arms[:, self._work.angle.status != angle_kernels.OK] = np.nan
+        return arms
+
+    def lengths(self, q: Array) -> Array:
+        """(n_muscle,) [m] - lengths of all paths."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        return self._work.path.length.copy()
+
+    def coupling(self, q: Array, angle: str) -> Array:
+        """(n_v,) - speeds of all dofs where the angle turns at unit rate: C of eq. 13.
+
+        Raises ModelError where no coordinate determines the angle, or the constraints hold it.
+        """
+        self._evaluate(q, PARTIAL_VELOCITY)
+        row = self.angle_index(angle)
+        status = int(self._work.angle.status[row])
+        if status != angle_kernels.OK:
+            raise ModelError(
+                angle_kernels.STATUS_NAMES[status],
+                where=f"model {self.mechanism.name}: angle {angle}",
+                remedy="choose another angle or other coordinates",
+            )
+        return self._work.angle.coupling[row].copy()
+
+    def about(self, q: Array, theta: Callable[[Array], float]) -> Array:
+        """(n_muscle,) [m] - moment arms about any angle theta(q) [rad] that a function of q : (n_q,) gives."""
+        g = self._gradient(q, theta)
+        work = self._work
+        self._evaluate(q, PARTIAL_VELOCITY)
+        n = int(np.sum(self.constraints.roles.mode == HARD)) + len(self.constraints.couplers.dof)
+        G = work.constraint.row[:n]
+        square = g @ g
+        P_g = g - G.T @ np.linalg.lstsq(G @ G.T, G @ g, rcond=1e-11)[0] if n else g
+        if not g @ P_g > angle_kernels.STUCK * square:
+            undetermined = not square > 0.0
+            reason = angle_kernels.UNDETERMINED if undetermined else angle_kernels.LOCKED
+            raise ModelError(
+                angle_kernels.STATUS_NAMES[reason], where="a user's angle", remedy="choose another angle"
+            )
+        return -work.path.gradient @ P_g / (g @ P_g)
+
+    def effective_torque(self, q: Array, muscle: str, angle: str, tension: float) -> float:
+        """Torque about the angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
+
+        From the constrained forward dynamics at rest and without gravity, back through inverse dynamics:
+        the power of f = M v-dot along the angle's motion, which must equal r s.
+        """
+        m = self.mechanism.muscle_names.index(muscle)
+        C = self.coupling(q, angle)
+        n_v, n_body = len(C), len(self.mechanism.body_names)
+        system = self.mechanism.system._replace(gravity=np.zeros(3))
+        work = new_dynamics_work(system.tree, len(self._work.constraint.value))
+        tau, rest, still = np.zeros(n_v), np.zeros(n_v), np.zeros((n_body, 6))
+        force_of_muscle(self.leverage, m, float(tension), self._moving, self._work, tau)
+        v_dot, multiplier = np.zeros(n_v), np.zeros(len(self._work.constraint.value))
+        status = constrained_dynamics(
+            system, self.constraints, q, rest, tau, still, work, self._work.constraint, v_dot, multiplier
+        )
+        if status == MASSLESS:
+            raise ModelError(
+                "a coordinate moves no mass",
+                where=f"model {self.mechanism.name}",
+                remedy="give mass_kg and inertia_kg_m2 to the bodies that it moves",
+            )
+        f = np.zeros(n_v)
+        inverse_dynamics(system, q, rest, v_dot, still, work, f)
+        return float(C @ f)
+
+    def sweep(
+        self, angle: str, values: Iterable[float], q: Array | None = None, method: str = "force"
+    ) -> Iterator[SweepPoint]:
+        """Moment arms about one angle at its values, one after the other, while the constraints hold."""
+        row = self.angle_index(angle)
+        q = self.assembled(q)
+        for value in values:
+            q = self.assembled(q, angle, value)
+            yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row])
+
+    def angle_index(self, angle: str) -> int:
+        """Row of an angle; ModelError names the allowed ones."""
+        return index_of(self.mechanism.angle_names, angle, "angle", self.mechanism.name)
+
+    def told(self, angle: str, value: float) -> str:
+        """A value of an angle for people."""
+        degrees = self.mechanism.angle_is_rotation[self.angle_index(angle)]
+        return f"{np.degrees(value):.4g} deg" if degrees else f"{1e3 * value:.4g} mm"
+
+    def _evaluate(self, q: Array, method: int) -> None:
+        self._run(self.leverage, np.ascontiguousarray(q, float), method, self._moving, self._work, self._arms)
+        failed = np.flatnonzero(self._work.path.status)
+        if len(failed):
+            m = int(failed[0])
+            status = int(self._work.path.status[m])
+            raise ModelError(
+                muscle_path.STATUS_NAMES[status],
+                where=f"model {self.mechanism.name}: muscle {self.mechanism.muscle_names[m]}",
+                remedy="move the point or the surface, or choose other coordinates",
+            )
+
+    def _by_differences(self, q: Array) -> Array:
+        arms = np.full(self._arms.shape, np.nan)
+        self._evaluate(q, PARTIAL_VELOCITY)
+        alone, status = self._work.angle.alone.copy(), self._work.angle.status.copy()
+        for a in np.flatnonzero(status == angle_kernels.OK):
+            ends = []
+            for sign in (-1.0, 1.0):
+                near = q.copy()
+                integrate(self.leverage.tree, q, alone[a], sign * STEP, near)
+                near = self.assembled(near)
+                lengths = self.lengths(near)
+                ends.append((lengths, self._work.angle.value[a]))
+            (l_minus, t_minus), (l_plus, t_plus) = ends
+            arms[:, a] = -(l_plus - l_minus) / (t_plus - t_minus)
+        return arms
+
+    def _gradient(self, q: Array, theta: Callable[[Array], float]) -> Array:
+        g, near = np.zeros(len(self.leverage.tree.dof_body)), q.copy()
+        for d, unit in enumerate(np.eye(len(g))):
+            values = []
+            for step in (-2, -1, 1, 2):  # fourth order
+                integrate(self.leverage.tree, q, unit, 1e-3 * step, near)
+                values.append(theta(near))
+            g[d] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / 12e-3
+        g[np.abs(g) < 1e-12] = 0.0
+        return g
+
+
+def index_of(names: tuple[str, ...], name: str, what: str, model: str) -> int:
+    """Where a name is; ModelError names the allowed ones."""
+    if name not in names:
+        raise ModelError(f"unknown {what} {name!r}", where=f"model {model}", allowed=", ".join(names))
+    return names.index(name)
