@@ -25,7 +25,7 @@ class Functions(NamedTuple):
 
     kind: np.ndarray  # (n_function,) int64
     start: np.ndarray  # (n_function,) int64 - first number in data
-    size: np.ndarray  # (n_function,) int64 - coefficients of a polynomial, knots of a spline
+    n_term: np.ndarray  # (n_function,) int64 - coefficients of a polynomial, knots of a spline
     data: np.ndarray  # (n_number,)
 
 
@@ -39,13 +39,13 @@ def evaluate(functions, f, x):
         return data[start] * x + data[start + 1], data[start], 0.0
     if kind == POLYNOMIAL:
         value, slope, half_curvature = 0.0, 0.0, 0.0
-        for k in range(start + functions.size[f] - 1, start - 1, -1):  # Horner, all three at once
+        for k in range(start + functions.n_term[f] - 1, start - 1, -1):  # Horner, all three at once
             half_curvature = half_curvature * x + slope
             slope = slope * x + value
             value = value * x + data[k]
         return value, slope, 2.0 * half_curvature
     if kind == SPLINE:
-        return natural_spline(data, start, functions.size[f], x)
+        return natural_spline(data, start, functions.n_term[f], x)
     return data[start], 0.0, 0.0
 
 

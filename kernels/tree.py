@@ -270,7 +270,7 @@ def point_in_ground(pose, body, point, x_out):
             x_out[i] += pose.position[body, i]
 
 
-@njit
+@entry
 def integrate(tree, q, delta, scale, q_out):
     """q_out : (n_q,) = q moved by the tangent step scale * delta : (n_v,); may alias q."""
     for b in range(tree.parent.shape[0]):

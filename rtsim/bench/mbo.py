@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from rtsim.bench.figures import Figure, say
 from rtsim.config.run_schema import MarkerCheck
-from rtsim.live.sources import load_model, load_trial
+from rtsim.live.sources import load_trial
 from rtsim.live.warm_up import warm_up
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
 from rtsim.models.markers_of import markers_of
 from rtsim.models.subject import Subject
 

@@ -28,6 +28,29 @@ def mbo(as_json: bool, data: Path | None, seconds: float) -> None:
     click.echo(figures.report("mbo", mbo.run(data, seconds), as_json))
 
 
+@command.command("dynamics")
+@AS_JSON
+@click.option(
+    "--batches", type=click.IntRange(1), default=400, show_default=True, help="Timed batches of each."
+)
+@click.option("--repeats", type=click.IntRange(1), default=500, show_default=True, help="Calls in a batch.")
+def dynamics(as_json: bool, batches: int, repeats: int) -> None:
+    """Inverse and forward dynamics, mass matrix and Jacobians of a body, beside Pinocchio if installed."""
+    from rtsim.bench import dynamics, figures
+
+    click.echo(figures.report("dynamics", dynamics.run(batches, repeats), as_json))
+
+
+@command.command("moment-arms")
+@AS_JSON
+@click.option("--model", help="Model: .toml, .osim or a shipped name (default: 54 muscles, 23 coordinates).")
+def moment_arms(as_json: bool, model: str | None) -> None:
+    """Microseconds for all lengths and all moment arms of a model, by three methods."""
+    from rtsim.bench import figures, moment_arms
+
+    click.echo(figures.report("moment-arms", moment_arms.run(model), as_json))
+
+
 @command.command("latency")
 @AS_JSON
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")

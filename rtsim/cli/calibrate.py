@@ -37,9 +37,9 @@ def command(
     hip_regression: str,
 ) -> None:
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
-    from rtsim.live.sources import load_model
     from rtsim.methods.mean_lengths import with_mean_lengths
     from rtsim.models.calibration import subject_for
+    from rtsim.models.load import load_model
     from rtsim.models.subject import save_subject
 
     subject = subject_for(trial, static, lab=lab, side=side, hip_regression=hip_regression)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rtsim.config.paths import configs_root
 from rtsim.errors import ConfigError
 
-KINDS = {"methods": "model", "segments": "subject", "right": "lab", "left": "lab"}
+if TYPE_CHECKING:
+    from rtsim.config.model_schema import ModelSpec
+
+# what is a table (dict), or an array of tables (list), in one kind of config only
+KINDS = {
+    "bodies": (list, "model"),
+    "methods": (dict, "model"),
+    "segments": (dict, "subject"),
+    "right": (dict, "lab"),
+    "left": (dict, "lab"),
+}
 
 
 @click.command("check")
@@ -40,8 +51,7 @@ def check_config(path: Path) -> str:
     if kind == "model":
         spec = load_toml(path, ModelSpec)
         check_model(spec)
-        size = f"{len(spec.bodies)} bodies, {len(spec.elements)} elements"
-        return f"model {spec.name}: {size}, methods {', '.join(spec.methods)}"
+        return f"model {spec.name}: {size_of(spec)}, methods {', '.join(spec.methods)}"
     if kind == "subject":
         subject = load_subject(path)
         return (
@@ -52,17 +62,37 @@ def check_config(path: Path) -> str:
     return f"run {load_toml(path, Run).name}"
 
 
-def check_model(spec: object) -> None:
-    """Pack every method with the shipped subject: finds unknown segments, elements and missing targets."""
-    from rtsim.config.model_schema import ModelSpec
+def check_model(spec: ModelSpec) -> None:
+    """Pack every method: finds landmarks and targets that are missing, and joints that a method lacks.
+
+    A model that needs a person's anatomy is packed with the shipped subject; such a model follows markers,
+    unless coordinates of it are coupled or move bodies by functions.
+    """
     from rtsim.config.paths import find_config
-    from rtsim.models.packing.model import pack
+    from rtsim.models.packing.mechanism import pack_mechanism
+    from rtsim.models.packing.model import dependence, pack
     from rtsim.models.subject import load_subject
 
-    assert isinstance(spec, ModelSpec)
-    subject = load_subject(find_config("walker", "subjects"))
-    for method in spec.methods:
-        pack(spec, subject, method)
+    subject = load_subject(find_config("walker", "subjects")) if spec.of_subject else None
+    for method, how in spec.methods.items():
+        if subject is not None and dependence(spec, how) is None:
+            pack(spec, subject, method)
+        pack_mechanism(spec, subject, method)
+
+
+def size_of(spec: ModelSpec) -> str:
+    """How many bodies there are, and of what else there is something."""
+    from rtsim.files.trial import count_of
+
+    parts = {
+        "element": spec.elements,
+        "coupler": spec.couplers,
+        "surface": spec.surfaces,
+        "muscle": spec.muscles,
+        "angle": spec.angles,
+    }
+    bodies = "1 body" if len(spec.bodies) == 1 else f"{len(spec.bodies)} bodies"
+    return ", ".join([bodies, *(count_of(len(part), name) for name, part in parts.items() if part)])
 
 
 def kind_of(path: Path) -> str:
@@ -70,4 +100,4 @@ def kind_of(path: Path) -> str:
     from rtsim.config.load import read_toml
 
     data = read_toml(path)
-    return next((kind for key, kind in KINDS.items() if isinstance(data.get(key), dict)), "run")
+    return next((kind for key, (form, kind) in KINDS.items() if isinstance(data.get(key), form)), "run")

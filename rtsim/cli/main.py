@@ -22,12 +22,13 @@ COMMANDS = {
     "export": "Write a recording as .trc, .mot, .sto or .csv.",
     "monitor": "Open the monitor window on a result stream.",
     "calibrate": "Build a subject model from a static trial, or from the trial itself.",
+    "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
     "check": "Check configs: models, labs, runs, subjects.",
     "command": "Send a command to a running estimator (set_method, set_downweighting, status, stop).",
     "warmup": "Compile the kernels now, so that the next start is quick.",
     "doctor": "Say in plain words what is wrong with the installation or with a stream.",
     "keys": "Make CURVE keys for streams that leave this machine.",
-    "bench": "Measure: mbo, latency, startup, trials.",
+    "bench": "Measure: mbo, dynamics, moment-arms, latency, startup, trials.",
 }
 
 
@@ -40,7 +41,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        return importlib.import_module(f"rtsim.cli.{name}").command
+        return importlib.import_module(f"rtsim.cli.{name.replace('-', '_')}").command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # without importing every command for its help text

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rtsim.config.joint_schema import coordinates_of
+from rtsim.config.place_schema import GROUND
+
 if TYPE_CHECKING:
-    from rtsim.config.model_schema import Body, Element, MethodSpec, ModelSpec, Place
+    from rtsim.config.joint_schema import Body
+    from rtsim.config.model_schema import Element, MethodSpec, ModelSpec
+    from rtsim.config.muscle_schema import Muscle
+    from rtsim.config.place_schema import Place
 
 
 def check_names(spec: ModelSpec) -> None:
@@ -15,6 +21,8 @@ def check_names(spec: ModelSpec) -> None:
     elements = [element.name for element in spec.elements]
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
     check_once(bodies, "bodies")
+    if GROUND in bodies:
+        raise ValueError(f"bodies.{GROUND}: that is the name of what does not move; choose another")
     check_once(elements, "elements")
     for b, body in enumerate(spec.bodies):
         check_body(body, bodies, bodies[:b])
@@ -25,6 +33,8 @@ def check_names(spec: ModelSpec) -> None:
     check_known(spec.contacts, elements, "contacts")
     check_known([spec.flexion] if spec.flexion else [], angles, "flexion")
     check_known([spec.displacement] if spec.displacement else [], bodies, "displacement")
+    check_coordinates(spec)
+    check_muscles(spec, bodies)
 
 
 def check_body(body: Body, bodies: Sequence[str], before: Sequence[str]) -> None:
@@ -35,7 +45,7 @@ def check_body(body: Body, bodies: Sequence[str], before: Sequence[str]) -> None
     for directions in (body.angles.proximal, body.angles.distal) if body.angles else ():
         if len(set(directions)) == 1:
             raise ValueError(f"{key}.angles: {directions[0]} is given twice; give two of u, v, w")
-    check_place(body.in_parent, bodies, f"{key}.in_parent")
+    check_place(body.in_parent, bodies, f"{key}.in_parent", on_ground=not body.parent)
     check_place(body.in_child, bodies, f"{key}.in_child")
 
 
@@ -43,8 +53,10 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
     key = f"elements.{element.name}"
     for end in ("a", "b"):
         place = getattr(element, end)
-        check_known([place.segment], bodies, f"{key}.{end}.segment")
+        check_known([place.segment], [*bodies, GROUND], f"{key}.{end}.segment")
         check_place(place, bodies, f"{key}.{end}")
+    if element.a.segment == element.b.segment:
+        raise ValueError(f"{key}: both ends are on {element.a.segment}; an element joins two segments")
     if element.kind == "sphere_on_plane" and not any(element.normal or ()):
         raise ValueError(f"{key}.normal: a plane needs its normal; add normal = [x, y, z], not all of them 0")
 
@@ -60,9 +72,64 @@ def check_method(
     check_known([method.follows] if method.follows else [], spec.methods, f"{key}.follows")
 
 
-def check_place(place: Place, bodies: Sequence[str], key: str) -> None:
+def check_coordinates(spec: ModelSpec) -> None:
+    """Coordinates, and the couplers and angles that name them."""
+    coordinates = coordinate_names(spec)
+    check_once([*coordinates, *(angle.name for angle in spec.angles)], "coordinates and angles")
+    for body in spec.bodies:
+        own = [coordinate.name for coordinate in coordinates_of(body)]
+        check_known([m.of for m in body.motion if m.of], own, f"bodies.{body.name}.motion.of")
+    check_once([coupler.coordinate for coupler in spec.couplers], "couplers")
+    for coupler in spec.couplers:
+        check_known([coupler.coordinate], coordinates, "couplers.coordinate")
+        check_known([coupler.of] if coupler.of else [], coordinates, f"couplers.{coupler.coordinate}.of")
+    for angle in spec.angles:
+        check_known([term.of for term in angle.terms], coordinates, f"angles.{angle.name}.terms.of")
+
+
+def check_muscles(spec: ModelSpec, bodies: Sequence[str]) -> None:
+    """Surfaces, muscles and everything that their paths name."""
+    segments = [*bodies, GROUND]
+    surfaces = [surface.name for surface in spec.surfaces]
+    check_once(surfaces, "surfaces")
+    check_once([muscle.name for muscle in spec.muscles], "muscles")
+    for surface in spec.surfaces:
+        check_known([surface.segment], segments, f"surfaces.{surface.name}.segment")
+        check_place(surface, bodies, f"surfaces.{surface.name}")
+    for muscle in spec.muscles:
+        check_path(muscle, bodies, segments, surfaces, coordinate_names(spec))
+
+
+def check_path(
+    muscle: Muscle,
+    bodies: Sequence[str],
+    segments: Sequence[str],
+    surfaces: Sequence[str],
+    coordinates: Sequence[str],
+) -> None:
+    for s, station in enumerate(muscle.path):
+        key = f"muscles.{muscle.name}.path[{s}]"
+        if station.over:
+            check_known([station.over], surfaces, f"{key}.over")
+            continue
+        check_known([station.segment], segments, f"{key}.segment")
+        check_place(station, bodies, key)
+        if station.within:
+            check_known([station.within.coordinate], coordinates, f"{key}.within.coordinate")
+        if station.moving:
+            check_known([station.moving.of], coordinates, f"{key}.moving.of")
+
+
+def check_place(place: Place, bodies: Sequence[str], key: str, on_ground: bool = False) -> None:
     if place.scaled:
         check_known([place.scaled.segment], bodies, f"{key}.scaled.segment")
+    if (on_ground or place.segment == GROUND) and place.of_subject:
+        raise ValueError(f"{key}: ground has no ends and no landmarks; give offset_mm alone")
+
+
+def coordinate_names(spec: ModelSpec) -> list[str]:
+    """Names of all coordinates, in order."""
+    return [coordinate.name for body in spec.bodies for coordinate in coordinates_of(body)]
 
 
 def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:

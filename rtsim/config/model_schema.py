@@ -1,4 +1,4 @@
-"""Schema of configs/models/*.toml: bodies, joints, elements between them, and the methods."""
+"""Schema of configs/models/*.toml: bodies, joints, elements between them, muscles, and the methods."""
 
 from __future__ import annotations
 
@@ -6,60 +6,22 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.function_schema import FunctionSpec, require_function
+from rtsim.config.joint_schema import Body, PlainJoint
+from rtsim.config.model_checks import check_finite, check_mechanics
 from rtsim.config.model_names import check_names
+from rtsim.config.muscle_schema import Muscle, Surface
+from rtsim.config.place_schema import Name, NonNegative, Place, Positive, Vector
 
-Vector = Annotated[tuple[float, ...], msgspec.Meta(min_length=3, max_length=3)]
-Positive = Annotated[float, msgspec.Meta(gt=0.0)]
-NonNegative = Annotated[float, msgspec.Meta(ge=0.0)]
-JointKind = Literal["weld", "hinge", "slider", "ball", "free"]
-Direction = Literal["u", "v", "w"]
-
-
-class Scale(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """An offset that grows with the length of a segment."""
-
-    offset_mm: Vector
-    segment: str
-    reference_length_mm: Positive
-
-
-class Place(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A point of a segment: at its proximal or distal end plus an offset in its axes, or a landmark."""
-
-    segment: str = ""
-    origin: Literal["proximal", "distal"] = "proximal"
-    point: str = ""
-    offset_mm: Vector = (0.0, 0.0, 0.0)
-    scaled: Scale | None = None
-
-
-class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Axes of the joint coordinate system on both bodies: the direction kept exactly, then the one that
-    completes the plane (u, v, w of the segment)."""
-
-    proximal: tuple[Direction, Direction]
-    distal: tuple[Direction, Direction]
-    names: tuple[str, str, str]
-    signs: tuple[float, float, float] = (1.0, 1.0, 1.0)
-
-
-class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A segment and the joint that carries it."""
-
-    name: str
-    joint: JointKind
-    parent: str = ""
-    in_parent: Place = Place()
-    in_child: Place = Place()
-    axis: Direction = "w"
-    angles: AnatomicalAxes | None = None
+DEFAULT_METHOD = "default"
+"""Name of the method of a model that lists none: every element holds exactly."""
 
 
 class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A scalar constraint between two segments."""
+    """A constraint between two segments: scalar, or three of them where two points coincide."""
 
-    name: str
-    kind: Literal["sphere_on_plane", "distance"]
+    name: Name
+    kind: Literal["sphere_on_plane", "distance", "point"]
     a: Place
     b: Place
     normal: Vector | None = None
@@ -70,6 +32,36 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ligament: bool = False
 
 
+class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A coordinate that follows another by a function [rad, m], or, without another, keeps a constant."""
+
+    coordinate: str
+    of: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_function(self, f"the coupler of {self.coordinate}")
+        if bool(self.of) == (self.constant is not None):
+            raise ValueError(
+                f"the coupler of {self.coordinate} needs either of, with linear, polynomial or spline, "
+                "or a constant alone"
+            )
+
+
+class Term(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A part of an angle: a coordinate, or a function [rad, m] of one, times a weight."""
+
+    of: str
+    weight: float = 1.0
+
+
+class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """An angle of interest: the sum of its terms. Every coordinate is one by itself."""
+
+    name: Name
+    terms: Annotated[tuple[Term, ...], msgspec.Meta(min_length=1)]
+
+
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What a method asks of the elements; joints replaces joint kinds of the model."""
 
@@ -77,7 +69,7 @@ class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     soft: dict[str, Positive] = {}
     target: Literal["fixed", "mean", "polynomial"] = "fixed"
     follows: str = ""
-    joints: dict[str, JointKind] = {}
+    joints: dict[str, PlainJoint] = {}
     about: str = ""
 
 
@@ -87,11 +79,30 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     source: str
     bodies: Annotated[tuple[Body, ...], msgspec.Meta(min_length=1)]
-    methods: dict[str, MethodSpec]
+    methods: dict[str, MethodSpec] = {}
     elements: tuple[Element, ...] = ()
+    couplers: tuple[Coupler, ...] = ()
+    surfaces: tuple[Surface, ...] = ()
+    muscles: tuple[Muscle, ...] = ()
+    angles: tuple[Angle, ...] = ()
+    gravity_m_s2: Vector = (0.0, -9.81, 0.0)
     contacts: tuple[str, ...] = ()
     flexion: str = ""
     displacement: str = ""
 
     def __post_init__(self) -> None:
+        if not self.methods:
+            hard = tuple(element.name for element in self.elements)
+            msgspec.structs.force_setattr(self, "methods", {DEFAULT_METHOD: MethodSpec(hard=hard)})
+        check_finite(msgspec.to_builtins(self), "")
         check_names(self)
+        check_mechanics(self)
+
+    @property
+    def of_subject(self) -> bool:
+        """Whether the model has places or axes that only a subject's anatomy gives."""
+        places: list[Place] = [p for body in self.bodies for p in (body.in_parent, body.in_child)]
+        places += [p for element in self.elements for p in (element.a, element.b)]
+        places += self.surfaces
+        places += [station for muscle in self.muscles for station in muscle.path]
+        return any(place.of_subject for place in places) or any(body.angles for body in self.bodies)

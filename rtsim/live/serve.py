@@ -9,9 +9,10 @@ from rtsim.config.run_schema import USUAL_METHODS, Run
 from rtsim.errors import ConfigError
 from rtsim.live.collection import no_collection
 from rtsim.live.loop import LiveLoop
-from rtsim.live.sources import load_model, resolve_subject
+from rtsim.live.sources import resolve_subject
 from rtsim.live.warm_up import warm_up
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
 from rtsim.models.subject import Subject
 from streams.clock import now_ns
 from streams.control import ControlServer

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rtsim.config.load import load_toml
-from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
@@ -24,11 +22,6 @@ def is_stream(source: str) -> bool:
     return "://" in source
 
 
-def load_model(name: str) -> ModelSpec:
-    """The model of that name or file."""
-    return load_toml(find_config(name, "models"), ModelSpec)
-
-
 def load_trial(source: str, duration_s: float = 0.0, rate: float | None = None) -> MarkerTrial:
     """The frames of a source that is no stream.
 
@@ -37,6 +30,7 @@ def load_trial(source: str, duration_s: float = 0.0, rate: float | None = None) 
     from rtsim.files.markers import read_markers
 
     if source == WALKER:
+        from rtsim.models.load import load_model
         from rtsim.models.subject import load_subject
         from rtsim.models.walker import walk
 

@@ -126,7 +126,7 @@ class MomentArms:
         return self._work.angle.coupling[row].copy()
 
     def about(self, q: Array, theta: Callable[[Array], float]) -> Array:
-        """(n_muscle,) [m] - moment arms about any angle theta(q) [rad] that a function of q : (n_q,) gives."""
+        """(n_muscle,) [m] - moment arms about any angle theta(q) [rad], a function of q : (n_q,)."""
         g = self._gradient(q, theta)
         work = self._work
         self._evaluate(q, PARTIAL_VELOCITY)
@@ -183,10 +183,29 @@ class MomentArms:
         """Row of an angle; ModelError names the allowed ones."""
         return index_of(self.mechanism.angle_names, angle, "angle", self.mechanism.name)
 
+    def range_of(self, angle: str) -> tuple[float, float]:
+        """How far an angle goes [rad, m]; without end where the model does not say."""
+        names = self.mechanism.coordinate_names
+        if angle not in names:
+            return -np.inf, np.inf
+        low, high = self.mechanism.coordinate_range[names.index(angle)]
+        return float(low), float(high)
+
+    def is_rotation(self, angle: str) -> bool:
+        """Whether an angle is measured in rad, not in m."""
+        return bool(self.mechanism.angle_is_rotation[self.angle_index(angle)])
+
+    def si(self, angle: str, value: float) -> float:
+        """A value of an angle in degrees or millimetres as rad or m."""
+        return float(np.radians(value)) if self.is_rotation(angle) else 1e-3 * value
+
+    def shown(self, angle: str, value: float) -> float:
+        """A value of an angle in rad or m as degrees or millimetres."""
+        return float(np.degrees(value)) if self.is_rotation(angle) else 1e3 * value
+
     def told(self, angle: str, value: float) -> str:
         """A value of an angle for people."""
-        degrees = self.mechanism.angle_is_rotation[self.angle_index(angle)]
-        return f"{np.degrees(value):.4g} deg" if degrees else f"{1e3 * value:.4g} mm"
+        return f"{self.shown(angle, value):.4g} {'deg' if self.is_rotation(angle) else 'mm'}"
 
     def _evaluate(self, q: Array, method: int) -> None:
         self._run(self.leverage, np.ascontiguousarray(q, float), method, self._moving, self._work, self._arms)

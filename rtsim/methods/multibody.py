@@ -201,7 +201,8 @@ def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
     )  # fmt: skip
     n_body, n_element = len(packed.body_names), len(packed.element_names)
     n_q, n_marker = len(packed.q_neutral), len(packed.marker_names)
-    work = new_work(n_body, n_q, packed.n_v, n_marker, n_element, packed.elements.path.shape[1])
+    n_path, n_motion = packed.elements.path.shape[1], len(packed.tree.chains.dof)
+    work = new_work(n_body, n_q, packed.n_v, n_marker, n_element, n_path, n_motion)
     return _Setup(
         packed,
         model,

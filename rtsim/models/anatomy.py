@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.model_schema import ModelSpec, Place
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.place_schema import Place, Vector
 from rtsim.errors import ConfigError
 from rtsim.models.natural import Segment
 from rtsim.models.subject import Subject
@@ -16,10 +17,22 @@ FLAT = 0.01
 
 
 class Anatomy:
-    """Points and axes of a subject's segments, in metres."""
+    """Points and axes of a subject's segments, in metres.
 
-    def __init__(self, spec: ModelSpec, subject: Subject) -> None:
+    Without a subject u, v, w are x, y, z of each body, whose origin is the segment's; such segments have no
+    length and no landmarks.
+    """
+
+    def __init__(self, spec: ModelSpec, subject: Subject | None) -> None:
         bodies = [body.name for body in spec.bodies]
+        self.segments: dict[str, Segment] = {}
+        self.landmarks: dict[str, dict[str, Vector]] = {}
+        self.bases = {name: np.eye(3) for name in bodies}
+        if subject is not None:
+            self.measure(bodies, subject)
+
+    def measure(self, bodies: list[str], subject: Subject) -> None:
+        """Segments, axes and landmarks of a subject."""
         if list(subject.segments) != bodies:  # markers are counted segment by segment
             raise ConfigError(
                 f"the segments are {', '.join(subject.segments)}",
@@ -27,7 +40,7 @@ class Anatomy:
                 allowed=f"those of the model in its order: {', '.join(bodies)}",
                 remedy="calibrate again with this model",
             )
-        self.segments: dict[str, Segment] = {n: s.segment() for n, s in subject.segments.items()}
+        self.segments = {n: s.segment() for n, s in subject.segments.items()}
         self.bases = {name: segment.basis() for name, segment in self.segments.items()}
         for name, basis in self.bases.items():
             # the volume of u, v / |v|, w: 0 in a plane, NaN or 0 where no three directions have these angles
@@ -40,7 +53,13 @@ class Anatomy:
         self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
 
     def place(self, place: Place, body: str, where: str) -> Array:
-        """(3,) - a place of the model in the frame of its segment [m]."""
+        """(3,) - a place of the model in the frame of its segment, or in ground [m]."""
+        if place.of_subject and not self.segments:
+            raise ConfigError(
+                "lies at an end, a landmark or a scaled offset, which only a subject's segments have",
+                where=where,
+                remedy="give a subject, or an offset_mm alone",
+            )
         if place.point:
             try:
                 x = 1e-3 * np.array(self.landmarks[body][place.point])

@@ -98,15 +98,13 @@ def choose_platform(off_screen_will_do: bool) -> None:
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
-def check_folder(path: Path) -> None:
+def check_folder(path: Path, option: str = "--screenshot") -> None:
     """Raise a ConfigError when a PNG cannot be saved there, before the run rather than after it."""
     if path.suffix.lower() != ".png":
-        raise ConfigError(
-            f"{str(path)!r} is not a PNG file", where="--screenshot", allowed="a name ending in .png"
-        )
+        raise ConfigError(f"{str(path)!r} is not a PNG file", where=option, allowed="a name ending in .png")
     if not path.resolve().parent.is_dir():
         raise ConfigError(
             f"there is no folder {str(path.resolve().parent)!r}",
-            where="--screenshot",
+            where=option,
             remedy="create it first",
         )

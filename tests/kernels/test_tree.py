@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels import tree as kernel
-from kernels.tree import BALL, FREE, HINGE, N_Q, SLIDER, Pose, Tree, new_pose
-from tests.naive import random_models
+from kernels.tree import BALL, CHAIN, DRIVEN, FREE, HINGE, SLIDER, Pose, Tree, new_pose
+from tests.naive import differences, random_models
 from tests.naive import tree as naive
 
 Array = NDArray[np.floating]
@@ -19,6 +19,7 @@ TREES = {
     "branched": random_models.branched_tree,
     "random": random_models.random_tree,
     "long": lambda rng: random_models.random_tree(rng, 10),
+    "chained": random_models.chained_tree,
 }
 
 
@@ -31,7 +32,7 @@ def some_tree(name: str, seed: int) -> tuple[np.random.Generator, Tree, Array]:
 
 def posed(tree: Tree, q: Array) -> Pose:
     """Return the kernel's pose at q."""
-    pose = new_pose(len(tree.parent), len(tree.dof_body))
+    pose = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     kernel.pose(tree, q, pose)
     return pose
 
@@ -54,7 +55,7 @@ def canonical(tree: Tree, q: Array) -> Array:
     """Return q with the scalar part of every quaternion positive."""
     q = q.copy()
     for b, kind in enumerate(tree.kind):
-        stop = tree.q_start[b] + N_Q[kind]
+        stop = naive.slices(tree, b)[0].stop
         if kind in (BALL, FREE) and q[stop - 4] < 0.0:
             q[stop - 4 : stop] *= -1.0
     return q
@@ -84,8 +85,8 @@ def test_dof_axes_are_those_of_the_twin(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", TREES)
-def test_axes_and_centres_move_points_as_differences_do(name: str, seed: int) -> None:
-    """Protects axes, centres and the tables dof_body, dof_rotates: a dof moves its subtree, nothing else."""
+def test_dofs_move_points_as_differences_do(name: str, seed: int) -> None:
+    """Protects axes, centres, twists and the dof tables: a dof moves its subtree, nothing else."""
     rng, tree, q = some_tree(name, seed)
     pose, step = posed(tree, q), 1e-6
     points = rng.uniform(-0.3, 0.3, (len(tree.parent), 3))
@@ -97,11 +98,59 @@ def test_axes_and_centres_move_points_as_differences_do(name: str, seed: int) ->
             for b, x in enumerate(points):
                 kernel.point_in_ground(moved, b, x, places[k, b])
         for b in range(len(points)):
-            expected = np.zeros(3)
+            by_twist = by_axis = np.zeros(3)
             if d in naive.dofs_of(tree, b):
-                arm = places[2, b] - pose.centre[d]
-                expected = np.cross(pose.axis[d], arm) if tree.dof_rotates[d] else pose.axis[d]
-            np.testing.assert_allclose((places[1, b] - places[0, b]) / (2 * step), expected, atol=1e-8)
+                by_twist = velocity_at(pose.twist[d], places[2, b] - pose.position[0])
+                turned = np.cross(pose.axis[d], places[2, b] - pose.centre[d])
+                by_axis = turned if tree.dof_rotates[d] else pose.axis[d]
+            by_difference = (places[1, b] - places[0, b]) / (2 * step)
+            np.testing.assert_allclose(by_difference, by_twist, atol=1e-8)
+            if tree.dof_rotates[d] != DRIVEN:
+                np.testing.assert_allclose(by_difference, by_axis, atol=1e-8)
+
+
+def velocity_at(twist: Array, arm: Array) -> Array:
+    """Return the velocity (3,) of the point at arm (3,) from the reference point of a twist (6,)."""
+    return twist[3:] + np.cross(twist[:3], arm)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_screws_and_rates_are_the_steps_of_the_twin(seed: int) -> None:
+    """Protects what accelerations of chains are made of: each motion's own twist, slope and curvature."""
+    _, tree, q = some_tree("chained", seed)
+    pose, at = posed(tree, q), naive.state(tree, q)
+    origin = at.body[0][:3, 3]
+    for b in np.flatnonzero(tree.kind == CHAIN):
+        for m, step in enumerate(at.steps[b], tree.chains.start[b]):
+            turning = step.axis if step.rotates else np.zeros(3)
+            linear = np.cross(step.axis, origin - step.centre) if step.rotates else step.axis
+            np.testing.assert_allclose(pose.screw[m], [*turning, *linear], atol=1e-13)
+            np.testing.assert_allclose(pose.rate[m], [step.slope, step.curvature], atol=1e-13)
+
+
+def test_a_pose_forgets_the_one_before() -> None:
+    """Protects buffers that are used again: driven twists are sums, and must start from zero."""
+    rng, tree, q = some_tree("chained", 0)
+    used = posed(tree, random_models.random_coordinates(rng, tree))
+    kernel.pose(tree, q, used)
+    for again, fresh in zip(used[:-1], posed(tree, q)[:-1], strict=True):
+        np.testing.assert_array_equal(again, fresh)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_second_derivatives_of_the_twin_are_differences(seed: int) -> None:
+    """Protects the twin that curvature and accelerations are held against, curves of chains included."""
+    rng, tree, q = some_tree("chained", seed)
+    body, x = 3, rng.uniform(-0.3, 0.3, 3)
+    first, second = naive.state(tree, q).point_derivatives(body, x)
+
+    def place(q: Array) -> Array:
+        return naive.state(tree, q).point(body, x)
+
+    np.testing.assert_allclose(first, differences.first_derivative(place, tree, q), atol=1e-8)
+    for u in differences.random_directions(rng, tree, 10):
+        along = differences.second_along(place, tree, q, u)
+        np.testing.assert_allclose(second @ u @ u, along, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", TREES)
@@ -140,20 +189,20 @@ def test_integrate_may_write_in_place() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_rigid_move_of_ground_moves_everything_alike(seed: int) -> None:
-    """Protects invariance: root frames moved in ground move bodies, axes and centres rigidly."""
-    rng, tree, q = some_tree("branched", seed)
+@pytest.mark.parametrize("name", ["branched", "chained"])
+def test_rigid_move_of_ground_moves_everything_alike(name: str, seed: int) -> None:
+    """Protects invariance: root frames moved in ground move bodies, axes, centres and twists rigidly."""
+    rng, tree, q = some_tree(name, seed)
     R, x = Rotation.random(None, rng).as_matrix(), rng.normal(size=3)
-    roots = tree.parent < 0
-    position, rotation = tree.position_in_parent.copy(), tree.rotation_in_parent.copy()
-    position[roots] = position[roots] @ R.T + x
-    rotation[roots] = R @ rotation[roots]
-    there = posed(tree._replace(position_in_parent=position, rotation_in_parent=rotation), q)
-    here = posed(tree, q)
+    there, here = posed(random_models.moved_in_ground(tree, R, x), q), posed(tree, q)
     np.testing.assert_allclose(there.position, here.position @ R.T + x, atol=1e-13)
     np.testing.assert_allclose(there.rotation, R @ here.rotation, atol=1e-13)
     np.testing.assert_allclose(there.axis, here.axis @ R.T, atol=1e-13)
-    np.testing.assert_allclose(there.centre, here.centre @ R.T + x, atol=1e-13)
+    driven = tree.dof_rotates == DRIVEN
+    np.testing.assert_allclose(there.centre[~driven], here.centre[~driven] @ R.T + x, atol=1e-13)
+    # the reference point moves along, so twists only turn
+    np.testing.assert_allclose(there.twist[:, :3], here.twist[:, :3] @ R.T, atol=1e-13)
+    np.testing.assert_allclose(there.twist[:, 3:], here.twist[:, 3:] @ R.T, atol=1e-13)
 
 
 def test_both_signs_of_a_quaternion_are_one_pose() -> None:
@@ -162,7 +211,7 @@ def test_both_signs_of_a_quaternion_are_one_pose() -> None:
     other = q.copy()
     for b, kind in enumerate(tree.kind):
         if kind in (BALL, FREE):
-            stop = tree.q_start[b] + N_Q[kind]
+            stop = naive.slices(tree, b)[0].stop
             other[stop - 4 : stop] *= -1.0
     np.testing.assert_allclose(posed(tree, other).position, posed(tree, q).position, atol=1e-15)
     np.testing.assert_allclose(between(tree, q, other), 0.0, atol=1e-15)
@@ -181,8 +230,8 @@ def test_joint_coordinates_undo_the_joint_motion(seed: int) -> None:
     """Protects the reading of coordinates from a joint's relative pose, for every kind."""
     _, tree, q = some_tree("branched", seed)
     q_read = np.full(len(q), np.nan)
-    for b, kind in enumerate(tree.kind):
-        T = naive.joint_motion(kind, tree.axis[b], q[naive.slices(tree, b)[0]])
+    for b in range(len(tree.parent)):
+        T = naive.joint_motion(tree, b, q[naive.slices(tree, b)[0]])
         kernel.joint_coordinates(tree, b, T[:3, :3].copy(), T[:3, 3].copy(), q_read)
     np.testing.assert_allclose(q_read, q, atol=1e-13)
 

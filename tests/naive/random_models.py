@@ -1,4 +1,4 @@
-"""Random trees, markers and elements: all from the generator that is passed in."""
+"""Random trees, bodies, markers and elements: all from the generator that is passed in."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.constraints import Elements
+from kernels.dynamics.inertia import Bodies
+from kernels.dynamics.system import System
+from kernels.functions import Functions
 from kernels.markers import Markers
-from kernels.tree import BALL, FREE, HINGE, N_Q, SLIDER, WELD, Tree
-from rtsim.models.packing.tree import Joint, build_tree
+from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD, Tree
+from rtsim.models.packing.tree import (
+    Joint,
+    Motion,
+    build_functions,
+    build_tree,
+    constant,
+    linear,
+    natural_spline,
+    polynomial,
+)
 from tests.naive.constraints import path_between
-from tests.naive.tree import integrate, matrix_quaternion
+from tests.naive.tree import integrate, matrix_quaternion, n_coordinates, slices
 
 Array = NDArray[np.floating]
 
@@ -26,8 +38,17 @@ def unit_rows(rng: np.random.Generator, n: int) -> Array:
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-def tree_of(rng: np.random.Generator, kinds: tuple[int, ...], parents: tuple[int, ...]) -> Tree:
-    """Return a tree of these joints with random axes and random joint frames on both bodies."""
+def tree_of(
+    rng: np.random.Generator,
+    kinds: tuple[int, ...],
+    parents: tuple[int, ...],
+    motions: dict[int, tuple[Motion, ...]] | None = None,
+    functions: Functions | None = None,
+) -> Tree:
+    """Return a tree of these joints with random axes and random joint frames on both bodies.
+
+    motions : those of each chain joint, by body.
+    """
     n = len(kinds)
     rows = zip(
         parents,
@@ -39,7 +60,8 @@ def tree_of(rng: np.random.Generator, kinds: tuple[int, ...], parents: tuple[int
         Rotation.random(n, rng).as_matrix(),
         strict=True,
     )
-    return build_tree([Joint(*row) for row in rows])
+    own = motions or {}
+    return build_tree([Joint(*row, own.get(b, ())) for b, row in enumerate(rows)], functions)
 
 
 def random_tree(rng: np.random.Generator, n_body: int = 6) -> Tree:
@@ -54,12 +76,85 @@ def branched_tree(rng: np.random.Generator) -> Tree:
     return tree_of(rng, BRANCHED_KINDS, BRANCHED_PARENTS)
 
 
+def universal(rng: np.random.Generator) -> tuple[Motion, ...]:
+    """Return two rotations about axes square to each other."""
+    a, b, _ = Rotation.random(None, rng).as_matrix()
+    return (Motion(True, a, 0), Motion(True, b, 1))
+
+
+def planar(rng: np.random.Generator) -> tuple[Motion, ...]:
+    """Return two translations in a random plane and the rotation about its normal."""
+    a, b, normal = Rotation.random(None, rng).as_matrix().T
+    return (Motion(False, a, 0), Motion(False, b, 1), Motion(True, normal, 2))
+
+
+# Curves of every kind, steep enough to matter; knots end within the range of random coordinates.
+FUNCTIONS = (
+    constant(0.3),
+    linear(-0.7, 0.2),
+    polynomial((0.1, 0.4, -0.3, 0.2)),
+    natural_spline((-1.1, -0.4, 0.3, 1.2), (0.2, -0.3, 0.1, 0.4)),
+    natural_spline((-0.5, 0.9), (-0.1, 0.3)),
+)
+
+
+def custom(rng: np.random.Generator, n_dof: int) -> tuple[Motion, ...]:
+    """Return three rotations and three translations driven by n_dof coordinates, some by several at once.
+
+    Each coordinate drives one rotation by itself or by a straight line, so that none can lose its grip.
+    """
+    axes = unit_rows(rng, 6)
+    own = [Motion(True, axes[d], d, int(rng.choice((-1, 1)))) for d in range(n_dof)]
+    shared = [
+        Motion(m < 3, axes[m], int(rng.integers(n_dof)), int(rng.integers(len(FUNCTIONS))))
+        for m in range(n_dof, 6)
+    ]
+    mixed = own + shared
+    return tuple(mixed[m] for m in rng.permutation(6))
+
+
+def chained_tree(rng: np.random.Generator) -> Tree:
+    """Return a tree of all kinds of joints with chains as root, in the middle, under a ball and as leaves."""
+    kinds = (FREE, CHAIN, CHAIN, HINGE, CHAIN, BALL, CHAIN, WELD, CHAIN, SLIDER)
+    parents = (-1, 0, 1, 2, 0, 4, 5, 6, -1, 8)
+    motions = {
+        1: custom(rng, 2), 2: universal(rng), 4: planar(rng), 6: custom(rng, 1), 8: custom(rng, 3)
+    }  # fmt: skip
+    return tree_of(rng, kinds, parents, motions, build_functions(FUNCTIONS))
+
+
+def moved_in_ground(tree: Tree, R: Array, x: Array) -> Tree:
+    """Return a tree whose roots are carried by a ground that was turned by R (3, 3), then moved by x (3,)."""
+    roots = tree.parent < 0
+    position, rotation = tree.position_in_parent.copy(), tree.rotation_in_parent.copy()
+    position[roots] = position[roots] @ R.T + x
+    rotation[roots] = R @ rotation[roots]
+    return tree._replace(position_in_parent=position, rotation_in_parent=rotation)
+
+
+def random_bodies(rng: np.random.Generator, n_body: int) -> Bodies:
+    """Return bodies of a few point masses each: 1 to 3 kg within a quarter of a metre."""
+    centre, inertia = np.zeros((n_body, 3)), np.zeros((n_body, 3, 3))
+    mass = rng.uniform(1.0, 3.0, n_body)
+    for b in range(n_body):
+        x = rng.uniform(-0.25, 0.25, (6, 3))
+        centre[b] = x.mean(axis=0)
+        arm = x - centre[b]
+        inertia[b] = mass[b] / 6 * (np.sum(arm**2) * np.eye(3) - arm.T @ arm)
+    return Bodies(mass, centre, inertia)
+
+
+def random_system(rng: np.random.Generator, tree: Tree) -> System:
+    """Return a tree with masses in a field of gravity of any direction."""
+    return System(tree, random_bodies(rng, len(tree.parent)), 9.81 * unit_rows(rng, 1)[0])
+
+
 def random_coordinates(rng: np.random.Generator, tree: Tree) -> Array:
     """Return random coordinates (n_q,) with unit quaternions."""
-    q = rng.uniform(-1.5, 1.5, sum(N_Q[kind] for kind in tree.kind))
+    q = rng.uniform(-1.5, 1.5, n_coordinates(tree))
     for b, kind in enumerate(tree.kind):
         if kind in (BALL, FREE):
-            stop = tree.q_start[b] + N_Q[kind]
+            stop = slices(tree, b)[0].stop
             q[stop - 4 : stop] = matrix_quaternion(Rotation.random(None, rng).as_matrix())
     return q
 

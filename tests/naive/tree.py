@@ -1,8 +1,8 @@
 """The joint tree by homogeneous matrices, and the derivatives of a point dof by dof: slow and obvious.
 
-A point moved by a rotation w about c has dx = w X (x - c). Of two dofs in different joints the one nearer to
-ground turns everything the other does, d2x = w_near X dx_far; the rotations of one ball act at once, so d2x
-is the mean over both orders.
+Every joint is a row of steps, each a rotation or a translation along one axis. A point moved by a rotation w
+about c has dx = w X (x - c). Of two steps the one nearer to ground turns everything the other does,
+d2x = w_near X dx_far; the rotations of one ball act at once, so d2x is the mean over both orders.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, SLIDER, Tree
+from kernels.tree import BALL, CHAIN, DRIVEN, FREE, HINGE, N_Q, SLIDER, Tree
+from tests.naive.functions import evaluate
 
 Array = NDArray[np.floating]
 
@@ -38,46 +39,91 @@ def homogeneous(R: Array, x: Array) -> Array:
 
 def slices(tree: Tree, b: int) -> tuple[slice, slice]:
     """Return where the coordinates and the speeds of joint b are."""
-    q, v, kind = tree.q_start[b], tree.v_start[b], tree.kind[b]
-    return slice(q, q + N_Q[kind]), slice(v, v + N_V[kind])
+    q, v, v_stop = tree.q_start[b], tree.v_start[b], tree.v_start[b + 1]
+    n_q = v_stop - v if tree.kind[b] == CHAIN else N_Q[tree.kind[b]]
+    return slice(q, q + n_q), slice(v, v_stop)
 
 
-def joint_motion(kind: int, axis: Array, q: Array) -> Array:
-    """Return the (4, 4) motion of a joint's child frame in its parent frame at its own coordinates."""
+def n_coordinates(tree: Tree) -> int:
+    """Return n_q of a tree."""
+    return int(slices(tree, len(tree.parent) - 1)[0].stop)
+
+
+def turn(axis: Array, angle: float) -> Array:
+    """Return the (4, 4) rotation about an axis (3,)."""
+    return homogeneous(Rotation.from_rotvec(axis * angle).as_matrix(), np.zeros(3))
+
+
+def shift(axis: Array, distance: float) -> Array:
+    """Return the (4, 4) translation along an axis (3,)."""
+    return homogeneous(np.eye(3), axis * distance)
+
+
+def joint_motion(tree: Tree, b: int, q: Array) -> Array:
+    """Return the (4, 4) motion of joint b's child frame in its parent frame at its own coordinates."""
+    kind, axis = tree.kind[b], tree.axis[b]
     if kind == HINGE:
-        return homogeneous(Rotation.from_rotvec(axis * q[0]).as_matrix(), np.zeros(3))
+        return turn(axis, q[0])
     if kind == SLIDER:
-        return homogeneous(np.eye(3), axis * q[0])
+        return shift(axis, q[0])
     if kind == BALL:
         return homogeneous(quaternion_matrix(q), np.zeros(3))
     if kind == FREE:
         return homogeneous(quaternion_matrix(q[3:]), q[:3])
-    return np.eye(4)
+    T = np.eye(4)
+    for motion in chain_motions(tree, b, q):
+        T = T @ motion
+    return T
+
+
+def chain_motions(tree: Tree, b: int, q: Array) -> list[Array]:
+    """Return the (4, 4) motions of chain joint b one by one."""
+    chains, motions = tree.chains, []
+    for m in range(chains.start[b], chains.start[b + 1]):
+        value = evaluate(tree.functions, chains.function[m], q[chains.dof[m]])[0]
+        motions.append((turn if chains.rotates[m] else shift)(chains.axis[m], value))
+    return motions
+
+
+class Step(NamedTuple):
+    """An elementary motion: what moves when its dof does."""
+
+    dof: int
+    rotates: bool
+    axis: Array  # (3,) in ground
+    centre: Array  # (3,) m - a point of the axis
+    at_once: bool = False  # with the other rotations of its ball
+    slope: float = 1.0  # of the function that the dof drives it by
+    curvature: float = 0.0
 
 
 class State(NamedTuple):
-    """A tree at some coordinates: (4, 4) matrices of its frames in ground, and the axes of its dofs."""
+    """A tree at some coordinates: (4, 4) matrices of its frames in ground, and the steps of its joints."""
 
     tree: Tree
     before: list[Array]  # joint frame on the parent
     after: list[Array]  # joint frame on the body
     body: list[Array]
+    steps: list[list[Step]]  # of each joint, parent first
 
     def axes(self) -> tuple[Array, Array]:
-        """Return the direction (n_v, 3) of every dof and a point (n_v, 3) m of every rotation's axis."""
-        tree = self.tree
-        axis, centre = np.zeros((len(tree.dof_body), 3)), np.zeros((len(tree.dof_body), 3))
-        for b, kind in enumerate(tree.kind):
-            own = slices(tree, b)[1]
-            before, after = self.before[b], self.after[b]
-            centre[own] = after[:3, 3]
-            if kind in (HINGE, SLIDER):
-                axis[own] = before[:3, :3] @ tree.axis[b]
-            elif kind == BALL:
-                axis[own] = after[:3, :3].T
-            elif kind == FREE:
-                axis[own] = np.vstack([before[:3, :3].T, after[:3, :3].T])
+        """Return the direction (n_v, 3) of every dof and a point (n_v, 3) m of every rotation's axis.
+
+        Both are zero for a dof that drives its motions by functions.
+        """
+        axis, centre = np.zeros((len(self.tree.dof_body), 3)), np.zeros((len(self.tree.dof_body), 3))
+        for step in (step for steps in self.steps for step in steps):
+            if self.tree.dof_rotates[step.dof] != DRIVEN:
+                axis[step.dof], centre[step.dof] = step.axis, step.centre
         return axis, centre
+
+    def path(self, body: int) -> list[Step]:
+        """Return the steps that move a body, nearest to ground first."""
+        steps: list[Step] = []
+        while body >= 0:
+            steps = self.steps[body] + steps
+            body = int(self.tree.parent[body])
+        return steps
 
     def point(self, body: int, x: Array) -> Array:
         """Return a point (3,) m fixed in a body, in ground; body -1 is ground."""
@@ -85,31 +131,57 @@ class State(NamedTuple):
 
     def point_derivatives(self, body: int, x: Array) -> tuple[Array, Array]:
         """Return dx (3, n_v) and d2x (3, n_v, n_v) of a point (3,) m fixed in a body, by tangent steps."""
-        tree, n_v = self.tree, len(self.tree.dof_body)
-        axis, centre = self.axes()
-        place, dofs = self.point(body, x), dofs_of(tree, body)
+        n_v = len(self.tree.dof_body)
+        place, steps = self.point(body, x), self.path(body)
+        moved = [cross(s.axis, place - s.centre) if s.rotates else s.axis for s in steps]
         first, second = np.zeros((3, n_v)), np.zeros((3, n_v, n_v))
-        for d in dofs:
-            first[:, d] = cross(axis[d], place - centre[d]) if tree.dof_rotates[d] else axis[d]
-        for near in dofs:
-            for far in dofs:
-                if far < near or not tree.dof_rotates[near]:
-                    continue
-                turned = cross(axis[near], first[:, far])
-                if tree.dof_body[near] == tree.dof_body[far]:
-                    turned = 0.5 * (turned + cross(axis[far], first[:, near]))
-                second[:, near, far] = second[:, far, near] = turned
+        for i, near in enumerate(steps):
+            first[:, near.dof] += near.slope * moved[i]
+            second[:, near.dof, near.dof] += near.curvature * moved[i]
+            for j in range(i, len(steps) if near.rotates else 0):
+                far = steps[j]
+                turned = cross(near.axis, moved[j])
+                if together(self.tree, near, far):
+                    turned = 0.5 * (turned + cross(far.axis, moved[i]))
+                second[:, near.dof, far.dof] += near.slope * far.slope * turned
+                if j > i:
+                    second[:, far.dof, near.dof] += near.slope * far.slope * turned
         return first, second
+
+
+def together(tree: Tree, a: Step, b: Step) -> bool:
+    """Return whether two steps are rotations of one ball."""
+    return a.at_once and b.at_once and tree.dof_body[a.dof] == tree.dof_body[b.dof]
+
+
+def joint_steps(tree: Tree, b: int, q: Array, before: Array, after: Array) -> list[Step]:
+    """Return the steps of joint b between its frames (4, 4) on the parent and on the body."""
+    kind, v, x = tree.kind[b], int(tree.v_start[b]), after[:3, 3]
+    if kind in (HINGE, SLIDER):
+        return [Step(v, kind == HINGE, before[:3, :3] @ tree.axis[b], x)]
+    if kind == BALL:
+        return [Step(v + i, True, after[:3, i], x, True) for i in range(3)]
+    if kind == FREE:
+        shifts = [Step(v + i, False, before[:3, i], x) for i in range(3)]
+        return shifts + [Step(v + 3 + i, True, after[:3, i], x, True) for i in range(3)]
+    steps, T, chains = [], before, tree.chains
+    for m, motion in enumerate(chain_motions(tree, b, q), tree.chains.start[b]):
+        axis, dof = T[:3, :3] @ chains.axis[m], int(chains.dof[m])
+        T = T @ motion
+        _, slope, curvature = evaluate(tree.functions, chains.function[m], q[dof])
+        steps.append(Step(v + dof, bool(chains.rotates[m]), axis, T[:3, 3], False, slope, curvature))
+    return steps
 
 
 def state(tree: Tree, q: Array) -> State:
     """Return the tree at the coordinates q (n_q,)."""
-    at = State(tree, [], [], [])
+    at = State(tree, [], [], [], [])
     for b, parent in enumerate(tree.parent):
         carrier = at.body[parent] if parent >= 0 else np.eye(4)
         at.before.append(carrier @ homogeneous(tree.rotation_in_parent[b], tree.position_in_parent[b]))
-        motion = joint_motion(tree.kind[b], tree.axis[b], q[slices(tree, b)[0]])
-        at.after.append(at.before[b] @ motion)
+        own = q[slices(tree, b)[0]]
+        at.after.append(at.before[b] @ joint_motion(tree, b, own))
+        at.steps.append(joint_steps(tree, b, own, at.before[b], at.after[b]))
         on_child = homogeneous(tree.rotation_in_child[b], tree.position_in_child[b])
         at.body.append(at.after[b] @ np.linalg.inv(on_child))
     return at
@@ -135,7 +207,7 @@ def integrate(tree: Tree, q: Array, delta: Array) -> Array:
     for b, kind in enumerate(tree.kind):
         own, speeds = slices(tree, b)
         step = delta[speeds]
-        if kind in (HINGE, SLIDER):
+        if kind in (HINGE, SLIDER, CHAIN):
             q_new[own] = q[own] + step
         elif kind in (BALL, FREE):
             turn = Rotation.from_rotvec(step[-3:]).as_matrix()
@@ -152,7 +224,7 @@ def difference(tree: Tree, q_from: Array, q_to: Array) -> Array:
     delta = np.zeros(len(tree.dof_body))
     for b, kind in enumerate(tree.kind):
         own, speeds = slices(tree, b)
-        if kind in (HINGE, SLIDER):
+        if kind in (HINGE, SLIDER, CHAIN):
             delta[speeds] = q_to[own] - q_from[own]
         elif kind in (BALL, FREE):
             start, stop = (quaternion_matrix(q[own.stop - 4 : own.stop]) for q in (q_from, q_to))

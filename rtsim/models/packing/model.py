@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
 from kernels.joint_angles import JointAxes
 from kernels.markers import Markers
-from kernels.tree import BALL, CHAIN, FREE, HINGE, N_Q, SLIDER, WELD, Tree
+from kernels.tree import Tree
+from rtsim.config.joint_schema import coordinates_of
 from rtsim.config.model_schema import Element, MethodSpec, ModelSpec
+from rtsim.config.place_schema import GROUND
 from rtsim.errors import ConfigError
 from rtsim.models.anatomy import Anatomy
 from rtsim.models.natural import unit
-from rtsim.models.packing.tree import Joint, build_tree
+from rtsim.models.packing.functions import FunctionTable
+from rtsim.models.packing.joints import joints_of, neutral_coordinates, pack_coordinates
+from rtsim.models.packing.tree import build_tree
 from rtsim.models.subject import Subject
 
 Array = NDArray[np.float64]
-KINDS = {"weld": WELD, "hinge": HINGE, "slider": SLIDER, "ball": BALL, "free": FREE}
 ELEMENT_KINDS = {"sphere_on_plane": SPHERE_ON_PLANE, "distance": DISTANCE}
 N_POLYNOMIAL = 7
 
@@ -54,35 +57,39 @@ class Packed:
 def pack(spec: ModelSpec, subject: Subject, method: str) -> Packed:
     """Kernel parameters of a model scaled to a subject, solved by one of the model's methods."""
     how = find_method(spec, method)
+    found = dependence(spec, how)
+    if found is not None:
+        raise ConfigError(
+            f"{found[1]}, which no method that follows markers knows",
+            where=f"bodies.{found[0]}",
+            remedy="use it for dynamics and moment arms, or give it a joint without functions and couplers",
+        )
     anatomy = Anatomy(spec, subject)
-    index = {body.name: b for b, body in enumerate(spec.bodies)}
-    tree = pack_tree(spec, how, anatomy, index)
+    index = body_index(spec)
+    rows = scalar_elements(spec)
+    joints = joints_of(spec, how, anatomy, index, FunctionTable())
+    tree = build_tree(joints)
     markers, marker_names = pack_markers(spec, subject)
-    elements = pack_elements(spec, anatomy, index, tree)
     points, point_body = pack_points(spec, anatomy)
     jointed = [body for body in spec.bodies if body.angles]
     return Packed(
         tree=tree,
         markers=markers,
-        elements=elements,
-        roles=pack_roles(spec, how, subject),
+        elements=pack_elements(rows, anatomy, index, tree),
+        roles=pack_roles(rows, how, subject),
         joints=pack_joints(spec, anatomy, index),
-        q_neutral=neutral_coordinates(tree),
-        neutral_length=np.array([neutral_length(element) for element in spec.elements]),
-        polynomial=np.array([pad(element.length_polynomial) for element in spec.elements]).reshape(
-            -1, N_POLYNOMIAL
-        ),
+        q_neutral=neutral_coordinates(tree, pack_coordinates(spec, how, joints)),
+        neutral_length=np.array([neutral_length(row.element) for row in rows]),
+        polynomial=np.array([pad(row.element.length_polynomial) for row in rows]).reshape(-1, N_POLYNOMIAL),
         points=points,
         point_body=point_body,
         angle_signs=np.array([body.angles.signs for body in jointed if body.angles]).reshape(-1, 3),
-        body_names=tuple(index),
+        body_names=tuple(body.name for body in spec.bodies),
         marker_names=marker_names,
-        element_names=tuple(element.name for element in spec.elements),
+        element_names=tuple(row.name for row in rows),
         angle_names=tuple(name for body in jointed if body.angles for name in body.angles.names),
-        ligaments=np.array([e for e, element in enumerate(spec.elements) if element.ligament], np.int64),
-        contacts=np.array(
-            [e for e, element in enumerate(spec.elements) if element.name in spec.contacts], np.int64
-        ),
+        ligaments=np.array([e for e, row in enumerate(rows) if row.element.ligament], np.int64),
+        contacts=np.array([e for e, row in enumerate(rows) if row.element.name in spec.contacts], np.int64),
     )
 
 
@@ -96,38 +103,51 @@ def find_method(spec: ModelSpec, method: str) -> MethodSpec:
         ) from None
 
 
-def pack_tree(spec: ModelSpec, how: MethodSpec, anatomy: Anatomy, index: dict[str, int]) -> Tree:
-    joints = []
+def body_index(spec: ModelSpec) -> dict[str, int]:
+    """Number of every segment; ground is -1."""
+    return {GROUND: -1, **{body.name: b for b, body in enumerate(spec.bodies)}}
+
+
+def dependence(spec: ModelSpec, how: MethodSpec) -> tuple[str, str] | None:
+    """A body whose coordinates move it by functions or follow couplers, and how, if there is one.
+
+    Methods that follow markers know neither; dynamics and moment arms do.
+    """
+    coupled = {coupler.coordinate for coupler in spec.couplers}
     for body in spec.bodies:
-        in_parent = np.zeros(3)
-        if body.parent:
-            in_parent = anatomy.place(body.in_parent, body.parent, f"bodies.{body.name}.in_parent")
-        # joint frames keep the segments' axes, so the axis is the parent's direction (ground's for a root)
-        basis = anatomy.bases[body.parent or body.name]
-        joints.append(
-            Joint(
-                parent=index[body.parent] if body.parent else -1,
-                kind=KINDS[how.joints.get(body.name, body.joint)],
-                axis=unit(basis[:, "uvw".index(body.axis)]),
-                position_in_parent=in_parent,
-                position_in_child=anatomy.place(body.in_child, body.name, f"bodies.{body.name}.in_child"),
-            )
-        )
-    return build_tree(joints)
+        kind = how.joints.get(body.name, body.joint)
+        names = [coordinate.name for coordinate in coordinates_of(body, kind)]
+        if kind == "custom" and (
+            len(body.motion) > len(names) or not all(m.is_identity for m in body.motion)
+        ):
+            return body.name, "its joint moves by functions of a coordinate"
+        follower = next((name for name in names if name in coupled), None)
+        if follower is not None:
+            return body.name, f"its coordinate {follower} follows a coupler"
+    return None
 
 
-def n_coordinates(tree: Tree) -> int:
-    speeds = np.diff(tree.v_start)
-    return int(sum(n if k == CHAIN else N_Q[k] for k, n in zip(tree.kind, speeds, strict=True)))
+@dataclass(frozen=True)
+class ScalarElement:
+    """One scalar constraint of an element: its only one, or one of the three of a point."""
+
+    element: Element
+    name: str
+    kind: int
+    normal: Array  # (3,) - in body B, unit; zeros without a plane
 
 
-def neutral_coordinates(tree: Tree) -> Array:
-    """(n_q,) - joint frames on top of each other."""
-    q = np.zeros(n_coordinates(tree))
-    for b, kind in enumerate(tree.kind):
-        if kind in (BALL, FREE):
-            q[tree.q_start[b] + (3 if kind == FREE else 0)] = 1.0
-    return q
+def scalar_elements(spec: ModelSpec) -> list[ScalarElement]:
+    """All scalar constraints in order; two points that coincide lie in three planes of body B."""
+    rows = []
+    for element in spec.elements:
+        if element.kind == "point":
+            for axis, normal in zip("xyz", np.eye(3), strict=True):
+                rows.append(ScalarElement(element, f"{element.name}.{axis}", SPHERE_ON_PLANE, normal))
+        else:
+            normal = unit(np.array(element.normal)) if element.normal else np.zeros(3)
+            rows.append(ScalarElement(element, element.name, ELEMENT_KINDS[element.kind], normal))
+    return rows
 
 
 def pack_markers(spec: ModelSpec, subject: Subject) -> tuple[Markers, tuple[str, ...]]:
@@ -150,19 +170,17 @@ def pack_markers(spec: ModelSpec, subject: Subject) -> tuple[Markers, tuple[str,
     return Markers(body_of, 1e-3 * np.array([x for *_, x in rows])), tuple(name for name, *_ in rows)
 
 
-def pack_elements(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int], tree: Tree) -> Elements:
-    n = len(spec.elements)
+def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, int], tree: Tree) -> Elements:
+    n = len(rows)
     kind, body_a, body_b = (np.zeros(n, np.int64) for _ in range(3))
     point_a, point_b, normal = (np.zeros((n, 3)) for _ in range(3))
     paths: list[list[tuple[int, float]]] = []
-    for e, element in enumerate(spec.elements):
-        where = f"elements.{element.name}"
-        kind[e] = ELEMENT_KINDS[element.kind]
-        body_a[e], body_b[e] = index[element.a.segment], index[element.b.segment]
-        point_a[e] = anatomy.place(element.a, element.a.segment, where)
-        point_b[e] = anatomy.place(element.b, element.b.segment, where)
-        if element.normal:
-            normal[e] = unit(np.array(element.normal))
+    for e, row in enumerate(rows):
+        where, a, b = f"elements.{row.element.name}", row.element.a, row.element.b
+        kind[e], normal[e] = row.kind, row.normal
+        body_a[e], body_b[e] = index[a.segment], index[b.segment]
+        point_a[e] = anatomy.place(a, a.segment, where)
+        point_b[e] = anatomy.place(b, b.segment, where)
         paths.append(path_between(tree, int(body_a[e]), int(body_b[e])))
     width = max((len(path) for path in paths), default=0) or 1
     path = np.zeros((n, width), np.int64)
@@ -188,14 +206,17 @@ def dofs_towards_ground(tree: Tree, body: int) -> set[int]:
     return dofs
 
 
-def pack_roles(spec: ModelSpec, how: MethodSpec, subject: Subject) -> Roles:
-    names = [element.name for element in spec.elements]
-    mode, weight, target = np.full(len(names), OFF, np.int64), np.zeros(len(names)), np.zeros(len(names))
-    for e, element in enumerate(spec.elements):
+def pack_roles(rows: list[ScalarElement], how: MethodSpec, subject: Subject | None) -> Roles:
+    n = len(rows)
+    mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
+    for e, row in enumerate(rows):
+        element = row.element
         if element.name in how.hard:
             mode[e] = HARD
         elif element.name in how.soft:
             mode[e], weight[e] = SOFT, how.soft[element.name]
+        if element.kind == "point":
+            continue
         # (a - b) . n = R with n as printed, divided by |n|: normals are unit on load without moving the plane
         size = np.linalg.norm(element.normal) if element.normal else 1.0
         target[e] = 1e-3 * target_of(element, how, subject) / size
@@ -208,10 +229,11 @@ def pack_roles(spec: ModelSpec, how: MethodSpec, subject: Subject) -> Roles:
     return Roles(mode, weight, target)
 
 
-def target_of(element: Element, how: MethodSpec, subject: Subject) -> float:
+def target_of(element: Element, how: MethodSpec, subject: Subject | None) -> float:
     """Target in millimetres: the subject's mean length, the model's mean, or the fixed length."""
     if how.target == "mean" and element.name in how.soft:
-        return subject.ligament_mean_mm.get(element.name, element.mean_mm or 0.0)
+        own = subject.ligament_mean_mm if subject else {}
+        return own.get(element.name, element.mean_mm or 0.0)
     return element.target_mm or element.mean_mm or 0.0
 
 

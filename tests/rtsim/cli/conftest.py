@@ -20,7 +20,7 @@ import pytest
 from rtsim.cli.main import main
 from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
-from rtsim.live.sources import load_model
+from rtsim.models.load import load_model
 from rtsim.models.subject import load_subject
 from rtsim.models.walker import walk
 

@@ -11,8 +11,9 @@ from rtsim.cli.check import check_config, kind_of
 from rtsim.cli.options import make_run
 from rtsim.config.paths import configs_root, find_config, shipped_names
 from rtsim.errors import ConfigError
-from rtsim.live.sources import load_model, load_trial, resolve_subject
+from rtsim.live.sources import load_trial, resolve_subject
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
 
 SHIPPED = sorted(configs_root().glob("*/*.toml"))
 FOLDERS = {"models": "model", "labs": "lab", "subjects": "subject", "runs": "run"}

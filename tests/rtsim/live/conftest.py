@@ -17,8 +17,8 @@ from kernels._jit import allow_compilation
 from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.loop import LiveLoop
-from rtsim.live.sources import load_model
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
 from rtsim.models.subject import Subject, load_subject
 from rtsim.models.walker import walk
 from streams.codec import FieldLayout, encode

@@ -12,8 +12,8 @@ from kernels._jit import allow_compilation
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
-from rtsim.live.sources import load_model
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
 from rtsim.models.subject import Subject, load_subject
 from rtsim.models.walker import walk
 from rtsim.pipeline.pipeline import Pipeline

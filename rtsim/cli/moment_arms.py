@@ -1,0 +1,146 @@
+"""`rtsim moment-arms`: lengths and moment arms of a model's muscles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.methods.moment_arms import MomentArms, SweepPoint
+
+WAYS = ("force", "partial-velocity", "velocity", "differences")
+
+
+@click.command("moment-arms")
+@click.argument("model")
+@click.option("--muscle", "muscles", multiple=True, metavar="NAME", help="Only these muscles (repeatable).")
+@click.option("--angle", "angles", multiple=True, metavar="NAME", help="Only these angles (repeatable).")
+@click.option("--sweep", is_flag=True, help="Move one --angle through its range, or --from LOW --to HIGH.")
+@click.option("--from", "low", type=float, help="Where the sweep starts [deg, mm].")
+@click.option("--to", "high", type=float, help="Where it ends [deg, mm].")
+@click.option("--steps", type=click.IntRange(2, 100_000), default=37, show_default=True)
+@click.option("--at", "places", multiple=True, metavar="COORDINATE=VALUE", help="Set a coordinate [deg, mm].")
+@click.option("--method", "way", type=click.Choice([*WAYS, "all"]), default="force", show_default=True)
+@click.option(
+    "--moving-points",
+    type=click.Choice(["work", "opensim"]),
+    default="work",
+    show_default=True,
+    help="work: forces of moving points as virtual work demands; opensim: without their own work.",
+)
+@click.option("--subject", help="Subject that scales the model, where it has anatomy: .toml or shipped name.")
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the sweep into a PNG file."
+)
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in metres and radians.")
+def command(
+    model: str,
+    muscles: tuple[str, ...],
+    angles: tuple[str, ...],
+    sweep: bool,
+    low: float | None,
+    high: float | None,
+    steps: int,
+    places: tuple[str, ...],
+    way: str,
+    moving_points: str,
+    subject: str | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Moment arms of the muscles of MODEL (.toml, .osim or a shipped name) about its angles.
+
+    A moment arm is positive where the muscle's tension turns the angle the positive way: r = -dl/dtheta.
+    """
+    from rtsim.methods.moment_arms import MomentArms, index_of
+    from rtsim.models.load import load_mechanism
+    from rtsim.report.arms import arms_along, arms_at
+
+    sweep = sweep or low is not None or high is not None
+    if plot and not sweep:
+        raise ConfigError("--plot draws a sweep", where="moment-arms", remedy="add --sweep and --angle")
+    arms = MomentArms(load_mechanism(model, subject), moving_point_work=moving_points == "work")
+    mechanism = arms.mechanism
+    if not mechanism.muscle_names:
+        raise ConfigError(
+            "the model has no muscles", where=f"model {mechanism.name}", remedy="add [[muscles]] to its file"
+        )
+    rows = [index_of(mechanism.muscle_names, name, "muscle", mechanism.name) for name in muscles]
+    rows = rows or list(range(len(mechanism.muscle_names)))
+    chosen = list(angles) or list(mechanism.angle_names)
+    for name in chosen:
+        arms.angle_index(name)
+    q = start_of(arms, places)
+    ways = WAYS if way == "all" else (way,)
+    if not sweep:
+        click.echo(arms_at(arms, q, rows, chosen, ways, as_json))
+        return
+    if len(angles) != 1:
+        raise ConfigError(
+            "a sweep moves one angle", where="--angle", allowed=", ".join(mechanism.angle_names)
+        )
+    values = values_of(arms, angles[0], low, high, steps)
+    swept = {one: list(arms.sweep(angles[0], values, q, one)) for one in ways}
+    click.echo(arms_along(arms, angles[0], rows, swept, as_json))
+    if plot:
+        draw(arms, angles[0], rows, swept[ways[0]], plot)
+
+
+def start_of(arms: MomentArms, places: tuple[str, ...]) -> Any:
+    """Coordinates that satisfy the constraints with the given ones where the user wants them."""
+    q = arms.assembled()
+    for place in places:
+        name, equals, text = place.partition("=")
+        if not equals:
+            raise ConfigError(f"{place!r} has no value", where="--at", allowed="COORDINATE=VALUE")
+        q = arms.assembled(q, name, arms.si(name, number(text, "--at")))
+    return q
+
+
+def values_of(arms: MomentArms, angle: str, low: float | None, high: float | None, steps: int) -> Any:
+    """(n,) - values of an angle [rad, m]; the ends [deg, mm] default to the coordinate's range."""
+    import numpy as np
+
+    ends = []
+    for value, limit, option in zip((low, high), arms.range_of(angle), ("--from", "--to"), strict=True):
+        if value is None and not np.isfinite(limit):
+            raise ConfigError(
+                f"{angle} has no range", where="--sweep", remedy="give --from LOW and --to HIGH"
+            )
+        if value is not None and not np.isfinite(value):
+            raise ConfigError(f"{value} is no number", where=option)
+        ends.append(limit if value is None else arms.si(angle, value))
+    return np.linspace(ends[0], ends[1], steps)
+
+
+def number(text: str, where: str) -> float:
+    """A finite number from the command line."""
+    import math
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ConfigError(f"{text!r} is no number", where=where)
+    return value
+
+
+def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint], path: Path) -> None:
+    """The sweep as a picture."""
+    from rtsim.monitor.picture import save_curves
+
+    unit = "deg" if arms.is_rotation(angle) else "mm"
+    save_curves(
+        path,
+        title=f"{arms.mechanism.name}: moment arms about {angle.replace('_', ' ')}",
+        x_title=f"{angle.replace('_', ' ')} [{unit}]",
+        y_title="moment arm [mm]",
+        x=[arms.shown(angle, point.value) for point in points],
+        curves={arms.mechanism.muscle_names[m]: [1e3 * point.arms[m] for point in points] for m in rows},
+    )
+    click.echo(f"wrote {path}", err=True)

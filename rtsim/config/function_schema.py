@@ -1,0 +1,53 @@
+"""Schema of functions of one coordinate, for custom joints, couplers, moving points and angles.
+
+Their numbers are SI whatever they describe: radians and metres in, radians and metres out.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+KINDS = ("constant", "linear", "polynomial", "spline")
+
+
+class Spline(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A natural cubic spline through points, straight beyond its ends."""
+
+    at: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
+    value: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
+
+    def __post_init__(self) -> None:
+        if len(self.at) != len(self.value):
+            raise ValueError(f"at has {len(self.at)} numbers and value {len(self.value)}; give pairs")
+        for low, high in zip(self.at, self.at[1:], strict=False):
+            if not low < high:
+                raise ValueError(f"at goes from {low!r} to {high!r}; its numbers must rise")
+
+
+class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """At most one function; none stands for the coordinate itself."""
+
+    constant: float | None = None
+    # [slope, intercept]
+    linear: Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)] | None = None
+    # lowest power first
+    polynomial: Annotated[tuple[float, ...], msgspec.Meta(min_length=1)] | None = None
+    spline: Spline | None = None
+
+    def __post_init__(self) -> None:
+        given = [kind for kind in KINDS if getattr(self, kind) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are both given; one function is enough")
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether there is no function: the coordinate itself."""
+        return all(getattr(self, kind) is None for kind in KINDS)
+
+
+def require_function(function: FunctionSpec, key: str) -> None:
+    """ValueError where a function must be there and is not."""
+    if function.is_identity:
+        raise ValueError(f"{key} has no function; give one of {', '.join(KINDS)}")

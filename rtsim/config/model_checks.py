@@ -1,0 +1,156 @@
+"""Whether the mechanics of a model file can be: joints, masses, couplers, units, finite numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from rtsim.config.joint_schema import ANGULAR, coordinates_of, is_angular, motions_of
+
+if TYPE_CHECKING:
+    from rtsim.config.joint_schema import Axis, Body
+    from rtsim.config.model_schema import ModelSpec
+
+PARALLEL = 1e-6
+"""Sine of the angle between two axes below which they count as one."""
+ROUNDING = 1e-9
+"""How far an inertia may violate its inequalities, of its trace: printed numbers are rounded."""
+
+
+def check_finite(data: Any, key: str) -> None:
+    """ValueError where a number is none (TOML knows nan and inf)."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            check_finite(value, f"{key}.{name}" if key else name)
+    elif isinstance(data, (list, tuple)):
+        for i, value in enumerate(data):
+            check_finite(value, f"{key}[{i}]")
+    elif isinstance(data, float) and not math.isfinite(data):
+        raise ValueError(f"{key}: {data!r} is no number that a model can use")
+
+
+def check_mechanics(spec: ModelSpec) -> None:
+    """ValueError, a sentence with the key, where joints, masses, couplers or units cannot be."""
+    for body in spec.bodies:
+        kinds: set[str] = {
+            body.joint,
+            *(method.joints.get(body.name, body.joint) for method in spec.methods.values()),
+        }
+        check_joint(body, kinds)
+        check_coordinates(body)
+        check_mass(body)
+    check_couplers(spec)
+    check_ranges(spec)
+
+
+def check_joint(body: Body, kinds: set[str]) -> None:
+    """The keys that its kinds of joint (the model's and the methods') need, and no others."""
+    key = f"bodies.{body.name}"
+    two = kinds & {"universal", "planar"}
+    if two and body.axes is None:
+        raise ValueError(f"{key}.axes: a {min(two)} joint needs two axes; add axes = [first, second]")
+    if body.axes is not None and not two:
+        raise ValueError(f"{key}.axes: only universal and planar joints have two axes; remove the key")
+    if "custom" in kinds and not body.motion:
+        raise ValueError(f"{key}.motion: a custom joint needs one motion at least; add it")
+    if body.motion and "custom" not in kinds:
+        raise ValueError(f"{key}.motion: only a custom joint has it; remove the key")
+    for axis in (body.axis, *(body.axes or ()), *(motion.axis for motion in body.motion)):
+        if not any(in_segment(axis)):
+            raise ValueError(f"{key}: an axis of [0, 0, 0] has no direction; correct it")
+    if body.axes is not None:
+        a, b = (in_segment(axis) for axis in body.axes)
+        if not norm(cross(a, b)) > PARALLEL * norm(a) * norm(b):
+            raise ValueError(f"{key}.axes: the two axes are parallel; turn one of them")
+
+
+def check_coordinates(body: Body) -> None:
+    """As many coordinates as the joint has, in its units; those of a custom joint move something."""
+    key = f"bodies.{body.name}.coordinates"
+    n = None if body.joint == "custom" else len(ANGULAR[body.joint])
+    if body.coordinates and n is not None and len(body.coordinates) != n:
+        raise ValueError(f"{key}: {len(body.coordinates)} given, a {body.joint} joint has {n}; correct it")
+    for k, coordinate in enumerate(coordinates_of(body)):
+        unit = "deg" if is_angular(body, k) else "mm"
+        if coordinate.unit not in ("", unit):
+            raise ValueError(f"{key}: {coordinate.name} needs its numbers in {unit}, as neutral_{unit}")
+        if body.joint == "custom" and not motions_of(body, coordinate.name):
+            raise ValueError(f"{key}: {coordinate.name} moves nothing; name it in `of` of a motion")
+    if len(coordinates_of(body)) > 1 and any(not m.of and m.constant is None for m in body.motion):
+        raise ValueError(f"bodies.{body.name}.motion: of is missing; name one of the coordinates")
+
+
+def check_mass(body: Body) -> None:
+    """The inertia is that of some distribution of mass.
+
+    The second moments of mass, trace/2 - I, must not be negative in any direction, which is the triangle
+    inequality of the principal inertias: every principal minor is 0 or more.
+    """
+    key, numbers = f"bodies.{body.name}.inertia_kg_m2", body.inertia_kg_m2
+    if len(numbers) not in (3, 6):
+        raise ValueError(f"{key}: {len(numbers)} numbers; give 3 (Ixx, Iyy, Izz) or 6 (and Ixy, Ixz, Iyz)")
+    xx, yy, zz, xy, xz, yz = (*numbers, 0.0, 0.0, 0.0)[:6]
+    if any(numbers) and not body.mass_kg:
+        raise ValueError(f"{key}: a body without mass has no inertia; add mass_kg")
+    half = 0.5 * (xx + yy + zz)
+    a, b, c = half - xx, half - yy, half - zz
+    minors = (
+        (a, 1), (b, 1), (c, 1),
+        (a * b - xy * xy, 2), (a * c - xz * xz, 2), (b * c - yz * yz, 2),
+        (a * b * c - 2.0 * xy * xz * yz - a * yz * yz - b * xz * xz - c * xy * xy, 3),
+    )  # fmt: skip
+    if half < 0.0 or any(minor < -ROUNDING * half**power for minor, power in minors):
+        raise ValueError(
+            f"{key}: no body has this inertia; each principal one is 0 to the sum of the two others"
+        )
+
+
+def check_couplers(spec: ModelSpec) -> None:
+    """No coordinate follows itself, directly or through others, or has a start that its coupler decides."""
+    follows = {coupler.coordinate: coupler.of for coupler in spec.couplers}
+    for name in follows:
+        seen, at = [name], follows[name]
+        while at in follows and at not in seen:
+            seen.append(at)
+            at = follows[at]
+        if at == name:
+            raise ValueError(f"couplers.{name}: follows itself ({' of '.join([*seen, at])}); leave one out")
+    for body in spec.bodies:
+        for coordinate in coordinates_of(body):
+            if coordinate.name in follows and coordinate.neutral is not None:
+                raise ValueError(
+                    f"bodies.{body.name}.coordinates: {coordinate.name} starts where its coupler puts it; "
+                    "remove its neutral value"
+                )
+
+
+def check_ranges(spec: ModelSpec) -> None:
+    """Ranges of conditional points are in the unit of their coordinate."""
+    units = {
+        coordinate.name: "deg" if is_angular(body, k) else "mm"
+        for body in spec.bodies
+        for k, coordinate in enumerate(coordinates_of(body))
+    }
+    for muscle in spec.muscles:
+        for s, station in enumerate(muscle.path):
+            if station.within:
+                unit = units[station.within.coordinate]
+                if getattr(station.within, f"range_{unit}") is None:
+                    raise ValueError(
+                        f"muscles.{muscle.name}.path[{s}].within: give its range as range_{unit}"
+                    )
+
+
+def in_segment(axis: Axis) -> tuple[float, ...]:
+    """An axis as a vector where u, v, w are orthogonal; in a person they never come near each other."""
+    if isinstance(axis, str):
+        return tuple(float(axis == name) for name in "uvw")
+    return axis
+
+
+def cross(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def norm(a: tuple[float, ...]) -> float:
+    return math.sqrt(sum(x * x for x in a))

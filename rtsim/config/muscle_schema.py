@@ -1,0 +1,131 @@
+"""Schema of muscles: their path over points and wrapping surfaces, and their Hill parameters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.function_schema import FunctionSpec, require_function
+from rtsim.config.joint_schema import Range, check_rises, range_in_si
+from rtsim.config.place_schema import Frame, Name, NonNegative, Place, Positive, Vector
+
+SIZES = {
+    "sphere": ("radius_mm",),
+    "cylinder": ("radius_mm",),
+    "ellipsoid": ("radii_mm",),
+    "torus": ("ring_radius_mm", "tube_radius_mm"),
+}
+
+
+class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A wrapping surface; cylinder and torus are about the z axis of its frame."""
+
+    name: Name
+    kind: Literal["sphere", "cylinder", "ellipsoid", "torus"]
+    radius_mm: Positive | None = None
+    radii_mm: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)] | None = None
+    # from the centre to the middle of the tube
+    ring_radius_mm: Positive | None = None
+    tube_radius_mm: Positive | None = None
+
+    def __post_init__(self) -> None:
+        for key in dict.fromkeys(key for keys in SIZES.values() for key in keys):
+            given, wanted = getattr(self, key) is not None, key in SIZES[self.kind]
+            if wanted and not given:
+                raise ValueError(f"surface {self.name}: a {self.kind} needs {key}; add it")
+            if given and not wanted:
+                raise ValueError(f"surface {self.name}: a {self.kind} has no {key}; remove it")
+        if self.kind == "torus" and not self.sizes_mm[1] < self.sizes_mm[0]:
+            raise ValueError(f"surface {self.name}: the tube fills the hole; make it thinner than the ring")
+
+    @property
+    def sizes_mm(self) -> tuple[float, ...]:
+        """Radius; radii; or ring and tube radius."""
+        return self.radii_mm or tuple(getattr(self, key) for key in SIZES[self.kind])
+
+
+class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Where a point is part of a path: while a coordinate is inside a range."""
+
+    coordinate: str
+    range_deg: Range | None = None
+    range_mm: Range | None = None
+
+    def __post_init__(self) -> None:
+        if (self.range_deg is None) == (self.range_mm is None):
+            raise ValueError(f"{self.coordinate}: give either range_deg or range_mm")
+        check_rises(*self.range, self.coordinate)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """[rad, m]"""
+        return range_in_si(self.range_deg, self.range_mm)
+
+
+class Moving(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A point that moves in its segment with a coordinate; the functions give metres."""
+
+    of: str
+    x: FunctionSpec
+    y: FunctionSpec
+    z: FunctionSpec
+
+    def __post_init__(self) -> None:
+        for key in ("x", "y", "z"):
+            require_function(getattr(self, key), key)
+
+
+class Station(Place, forbid_unknown_fields=True, frozen=True):
+    """A station of a path: a place, which may be there only within a range or move, or a surface."""
+
+    within: Within | None = None
+    moving: Moving | None = None
+    over: str = ""
+    # a vector in the surface's axes towards the way round that the path takes; without it the shortest
+    side: Vector | None = None
+
+    def __post_init__(self) -> None:
+        if self.over and (self.segment or self.within or self.moving or self.of_subject):
+            raise ValueError(f"goes over {self.over} and has a place; make two stations of them")
+        if self.moving and (self.within or self.of_subject or any(self.offset_mm)):
+            raise ValueError("a moving point has only segment and moving; remove the rest")
+        if self.side is not None and not (self.over and any(self.side)):
+            raise ValueError("side is a vector of a station that goes over a surface, not all of it 0")
+
+
+class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Parameters of a Hill-type muscle (kernels/muscle/hill.py says what they do)."""
+
+    max_isometric_force_N: Positive  # noqa: N815 - the unit
+    optimal_fibre_length_mm: Positive
+    tendon_slack_length_mm: NonNegative
+    pennation_deg: Annotated[float, msgspec.Meta(ge=0.0, lt=90.0)] = 0.0
+    # optimal fibre lengths per second; Zajac (1989) Crit Rev Biomed Eng 17, 359-411
+    max_contraction_speed: Positive = 10.0
+    tendon: Literal["rigid", "elastic"] = "rigid"
+    # of the tendon at maximum isometric force; Millard et al. (2013) J Biomech Eng 135, 021005
+    tendon_strain: Positive = 0.049
+    # maximum isometric forces per maximum speed; ibidem
+    fibre_damping: NonNegative = 0.1
+    # De Groote et al. (2016) Ann Biomed Eng 44, 2922-2936
+    activation_ms: Positive = 15.0
+    deactivation_ms: Positive = 60.0
+    min_activation: Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)] = 0.01
+
+    def __post_init__(self) -> None:
+        if self.tendon == "elastic" and not (self.tendon_slack_length_mm > 0.0 and self.fibre_damping > 0.0):
+            raise ValueError("an elastic tendon needs tendon_slack_length_mm and fibre_damping above 0")
+
+
+class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A muscle; without Hill parameters it has a path and moment arms, and no force."""
+
+    name: Name
+    path: Annotated[tuple[Station, ...], msgspec.Meta(min_length=2)]
+    hill: Hill | None = None
+
+    def __post_init__(self) -> None:
+        for end, station in (("begins", self.path[0]), ("ends", self.path[-1])):
+            if station.over or station.within:
+                raise ValueError(f"the path of {self.name} {end} at a point that is always on it")

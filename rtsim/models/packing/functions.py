@@ -1,0 +1,61 @@
+"""Functions of a model one by one into the one table that all kernels read."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.functions import IDENTITY, POLYNOMIAL, SPLINE, Functions
+from rtsim.config.function_schema import FunctionSpec
+from rtsim.models.packing.tree import Function, build_functions, constant, linear, natural_spline, polynomial
+
+
+class FunctionTable:
+    """The functions of a model, numbered as they are added."""
+
+    def __init__(self) -> None:
+        self.rows: list[Function] = []
+
+    def add(self, spec: FunctionSpec) -> int:
+        """Number of the function, or IDENTITY where there is none."""
+        if spec.is_identity:
+            return IDENTITY
+        self.rows.append(function_of(spec))
+        return len(self.rows) - 1
+
+    def build(self) -> Functions:
+        """The table of the kernels."""
+        return build_functions(self.rows)
+
+
+def function_of(spec: FunctionSpec) -> Function:
+    """The numbers of the function that is given."""
+    if spec.spline is not None:
+        return natural_spline(spec.spline.at, spec.spline.value)
+    if spec.polynomial is not None:
+        return polynomial(spec.polynomial)
+    if spec.linear is not None:
+        return linear(*spec.linear)
+    assert spec.constant is not None
+    return constant(spec.constant)
+
+
+def value(function: Function, x: float) -> float:
+    """The function at x, as kernels/functions.evaluate gives it in kernels."""
+    numbers = function.numbers
+    if function.kind == SPLINE:
+        return spline_value(np.reshape(numbers, (3, -1)), x)
+    if function.kind == POLYNOMIAL:
+        return float(np.polynomial.polynomial.polyval(x, numbers))
+    return numbers[0] if len(numbers) == 1 else numbers[0] * x + numbers[1]
+
+
+def spline_value(knots: np.ndarray, x: float) -> float:
+    """Cubic through knots : (3, n) = abscissae, values, second derivatives; straight beyond the ends."""
+    at, y, M = knots
+    inside = min(max(x, at[0]), at[-1])
+    k = min(max(int(np.searchsorted(at, inside)) - 1, 0), len(at) - 2)
+    h, s = at[k + 1] - at[k], inside - at[k]
+    slope = (y[k + 1] - y[k]) / h - h * (2.0 * M[k] + M[k + 1]) / 6.0
+    bend = (M[k + 1] - M[k]) / h
+    end_slope = slope + s * (M[k] + 0.5 * s * bend)
+    return float(y[k] + s * (slope + s * (0.5 * M[k] + s * bend / 6.0)) + end_slope * (x - inside))

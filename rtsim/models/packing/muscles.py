@@ -1,0 +1,113 @@
+"""Muscles of a model: stations of their paths, the surfaces they wrap, their Hill parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.functions import IDENTITY
+from kernels.muscle.hill import Muscles
+from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP, Stations
+from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.muscle_schema import Hill, Muscle, Station
+from rtsim.models.anatomy import Anatomy
+from rtsim.models.natural import unit
+from rtsim.models.packing.functions import FunctionTable
+from rtsim.models.packing.joints import Coordinates, turned
+
+Array = NDArray[np.float64]
+SURFACE_KINDS = {"sphere": SPHERE, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID, "torus": TORUS}
+NO_FORCE = Hill(1.0, 100.0, 100.0)
+"""Stands in where a muscle has no Hill parameters; its maximum isometric force is taken as zero."""
+
+
+def pack_surfaces(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> Surfaces:
+    """Wrapping surfaces in the frames of their bodies."""
+    surfaces = spec.surfaces
+    sizes = [(*surface.sizes_mm, 0.0, 0.0)[:3] for surface in surfaces]
+    return Surfaces(
+        np.array([SURFACE_KINDS[surface.kind] for surface in surfaces], np.int64),
+        np.array([index[surface.segment] for surface in surfaces], np.int64),
+        rows([anatomy.place(s, s.segment, f"surfaces.{s.name}") for s in surfaces], 3),
+        np.array([turned(surface) for surface in surfaces], float).reshape(-1, 3, 3),
+        1e-3 * rows(sizes, 3),
+    )
+
+
+def pack_stations(
+    spec: ModelSpec,
+    anatomy: Anatomy,
+    index: dict[str, int],
+    coordinates: Coordinates,
+    functions: FunctionTable,
+) -> Stations:
+    """Stations of all muscles, muscle by muscle."""
+    stations = [(muscle, station) for muscle in spec.muscles for station in muscle.path]
+    surfaces = {surface.name: k for k, surface in enumerate(spec.surfaces)}
+    segments = {surface.name: surface.segment for surface in spec.surfaces}
+    follows = [coordinate_of(muscle, station, coordinates) for muscle, station in stations]
+    return Stations(
+        np.cumsum([0, *(len(muscle.path) for muscle in spec.muscles)]).astype(np.int64),
+        np.array([kind_of(station) for _, station in stations], np.int64),
+        np.array([index[segments.get(s.over, s.segment)] for _, s in stations], np.int64),
+        rows([point_of(muscle, station, anatomy) for muscle, station in stations], 3),
+        np.array([-1 if k is None else coordinates.q[k] for k in follows], np.int64),
+        np.array([-1 if k is None else coordinates.dof[k] for k in follows], np.int64),
+        rows([s.within.range if s.within else (0.0, 0.0) for _, s in stations], 2),
+        np.array([functions_of(station, functions) for _, station in stations], np.int64).reshape(-1, 3),
+        np.array([surfaces.get(station.over, -1) for _, station in stations], np.int64),
+        rows([unit(np.array(s.side)) if s.side else np.zeros(3) for _, s in stations], 3),
+    )
+
+
+def kind_of(station: Station) -> int:
+    if station.over:
+        return WRAP
+    return CONDITIONAL if station.within else MOVING if station.moving else POINT
+
+
+def point_of(muscle: Muscle, station: Station, anatomy: Anatomy) -> Array:
+    """(3,) - in its segment [m]; zeros where there is no fixed point."""
+    if station.over or station.moving:
+        return np.zeros(3)
+    return anatomy.place(station, station.segment, f"muscles.{muscle.name}")
+
+
+def coordinate_of(muscle: Muscle, station: Station, coordinates: Coordinates) -> int | None:
+    """Number of the coordinate that switches or moves a station."""
+    if not (station.within or station.moving):
+        return None
+    name = station.within.coordinate if station.within else station.moving.of if station.moving else ""
+    return coordinates.find(name, f"muscles.{muscle.name}")
+
+
+def functions_of(station: Station, functions: FunctionTable) -> tuple[int, int, int]:
+    moving = station.moving
+    if moving is None:
+        return IDENTITY, IDENTITY, IDENTITY
+    return functions.add(moving.x), functions.add(moving.y), functions.add(moving.z)
+
+
+def pack_hill(spec: ModelSpec) -> Muscles:
+    """Hill parameters of all muscles; the force of one that has none is zero."""
+    table = [muscle.hill or NO_FORCE for muscle in spec.muscles]
+    force = [muscle.hill.max_isometric_force_N if muscle.hill else 0.0 for muscle in spec.muscles]
+    return Muscles(
+        max_isometric_force=np.array(force, float),
+        optimal_fibre_length=np.array([1e-3 * hill.optimal_fibre_length_mm for hill in table]),
+        tendon_slack_length=np.array([1e-3 * hill.tendon_slack_length_mm for hill in table]),
+        pennation_at_optimal=np.radians([hill.pennation_deg for hill in table]),
+        max_contraction_speed=np.array([hill.max_contraction_speed for hill in table]),
+        tendon_strain_at_max_force=np.array([hill.tendon_strain for hill in table]),
+        fibre_damping=np.array([hill.fibre_damping for hill in table]),
+        activation_time=np.array([1e-3 * hill.activation_ms for hill in table]),
+        deactivation_time=np.array([1e-3 * hill.deactivation_ms for hill in table]),
+        min_activation=np.array([hill.min_activation for hill in table]),
+        elastic=np.array([hill.tendon == "elastic" for hill in table], np.int64),
+    )
+
+
+def rows(numbers: list, width: int) -> Array:
+    """(n, width) also where n is 0."""
+    return np.array(numbers, float).reshape(-1, width)

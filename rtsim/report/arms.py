@@ -1,0 +1,104 @@
+"""Moment arms as a table for people, in mm and degrees, or as JSON for programs, in m and rad."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.moment_arms import MomentArms, SweepPoint
+
+Array = NDArray[np.float64]
+
+SMALLEST_MM = 1e-4
+"""Moment arms below this are none [mm]: round-off of a muscle that passes the joint by."""
+
+
+def arms_at(
+    arms: MomentArms, q: Array, rows: list[int], angles: list[str], ways: tuple[str, ...], as_json: bool
+) -> str:
+    """All chosen muscles about all chosen angles, at one configuration."""
+    mechanism = arms.mechanism
+    columns = [arms.angle_index(name) for name in angles]
+    lengths = arms.lengths(q)
+    by_way = {way: arms.at(q, way)[:, columns] for way in ways}
+    names = [mechanism.muscle_names[m] for m in rows]
+    if as_json:
+        return document(
+            mechanism.name,
+            angles=angles,
+            muscles=names,
+            length_m=[float(lengths[m]) for m in rows],
+            moment_arm_m={way: [plain(found[m]) for m in rows] for way, found in by_way.items()},
+        )
+    first = 1e3 * by_way[ways[0]]
+    kept = [k for k in range(len(angles)) if (abs(first[rows, k]) > SMALLEST_MM).any()] or list(
+        range(len(angles))
+    )
+    width = max(len(name) for name in names) + 2
+    heads = [f"{angles[k]:>{max(12, len(angles[k]) + 2)}s}" for k in kept]
+    lines = [f"moment arms [mm] of {mechanism.name}; positive = the muscle turns the angle the positive way"]
+    lines += [f"{'muscle':{width}s}{'length [mm]':>12s}" + "".join(heads)]
+    for way in ways:
+        if len(ways) > 1:
+            lines.append(f"by {way}")
+        for m, name in zip(rows, names, strict=True):
+            cells = [f"{1e3 * by_way[way][m, k]:{len(head)}.3f}" for k, head in zip(kept, heads, strict=True)]
+            lines.append(f"{name:{width}s}{1e3 * lengths[m]:12.2f}" + "".join(cells))
+    if len(ways) > 1:
+        lines.append(f"largest difference between the methods: {spread(list(by_way.values())):.2g} mm")
+    return "\n".join(lines)
+
+
+def arms_along(
+    arms: MomentArms, angle: str, rows: list[int], swept: dict[str, list[SweepPoint]], as_json: bool
+) -> str:
+    """Chosen muscles about one angle, value by value."""
+    mechanism = arms.mechanism
+    names = [mechanism.muscle_names[m] for m in rows]
+    first = next(iter(swept.values()))
+    if as_json:
+        return document(
+            mechanism.name,
+            angle=angle,
+            unit="rad" if arms.is_rotation(angle) else "m",
+            values=[point.value for point in first],
+            muscles=names,
+            length_m=[[float(point.lengths[m]) for m in rows] for point in first],
+            moment_arm_m={way: [plain(p.arms[rows]) for p in points] for way, points in swept.items()},
+        )
+    unit = "deg" if arms.is_rotation(angle) else "mm"
+    widths = [max(10, len(name) + 2) for name in names]
+    lines = [f"moment arms [mm] of {mechanism.name} about {angle}"]
+    lines.append(
+        f"{angle + ' [' + unit + ']':>24s}"
+        + "".join(f"{n:>{w}s}" for n, w in zip(names, widths, strict=True))
+    )
+    for way, points in swept.items():
+        if len(swept) > 1:
+            lines.append(f"by {way}")
+        for point in points:
+            cells = [f"{1e3 * point.arms[m]:{w}.3f}" for m, w in zip(rows, widths, strict=True)]
+            lines.append(f"{arms.shown(angle, point.value):24.2f}" + "".join(cells))
+    if len(swept) > 1:
+        found = [np.array([point.arms[rows] for point in points]) for points in swept.values()]
+        lines.append(f"largest difference between the methods: {spread(found):.2g} mm")
+    return "\n".join(lines)
+
+
+def spread(found: list[Array]) -> float:
+    """Largest difference between arrays of moment arms [mm]; NaN agrees with NaN."""
+    stack = np.array(found)
+    return float(1e3 * np.nanmax(np.nanmax(stack, axis=0) - np.nanmin(stack, axis=0)))
+
+
+def plain(values: Array) -> list[float | None]:
+    """Numbers for JSON, which has no NaN."""
+    return [float(v) if math.isfinite(v) else None for v in values]
+
+
+def document(model: str, **entries: Any) -> str:
+    return json.dumps({"model": model, **entries}, indent=1)

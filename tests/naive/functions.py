@@ -1,0 +1,40 @@
+"""Functions of one coordinate by NumPy and SciPy: value, slope and curvature."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from scipy.interpolate import CubicSpline
+
+from kernels.functions import LINEAR, POLYNOMIAL, SPLINE, Functions
+
+
+def evaluate(functions: Functions, f: int, x: float) -> tuple[float, float, float]:
+    """Return (value, slope, curvature) of function f at x; f = -1 is x itself."""
+    if f < 0:
+        return x, 1.0, 0.0
+    kind, start, n = functions.kind[f], functions.start[f], functions.n_term[f]
+    numbers = functions.data[start:]
+    if kind == LINEAR:
+        slope, intercept = numbers[:2]
+        return derivatives(Polynomial([intercept, slope]), x)
+    if kind == POLYNOMIAL:
+        return derivatives(Polynomial(numbers[:n]), x)
+    if kind == SPLINE:
+        return straight_beyond_ends(numbers[:n], numbers[n : 2 * n], x)
+    return float(numbers[0]), 0.0, 0.0
+
+
+def derivatives(p: Polynomial, x: float) -> tuple[float, float, float]:
+    """Return (value, slope, curvature) of a polynomial."""
+    return float(p(x)), float(p.deriv()(x)), float(p.deriv(2)(x))
+
+
+def straight_beyond_ends(knots: np.ndarray, values: np.ndarray, x: float) -> tuple[float, float, float]:
+    """Return (value, slope, curvature) of the natural cubic spline through knots and values."""
+    spline = CubicSpline(knots, values, bc_type="natural")
+    end = float(np.clip(x, knots[0], knots[-1]))
+    value, slope = float(spline(end)), float(spline(end, 1))
+    if end != x:
+        return value + slope * (x - end), slope, 0.0
+    return value, slope, float(spline(x, 2))
