@@ -21,10 +21,23 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def client_code() -> str:
-    found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.S)
+def code_below(heading: str) -> str:
+    _, _, section = README.read_text(encoding="utf-8").partition(f"## {heading}\n")
+    found = re.search(r"```python\n(.*?)```", section, re.S)
     assert found is not None
     return found.group(1)
+
+
+def client_code() -> str:
+    return code_below("Write a client")
+
+
+def test_moment_arms_from_python() -> None:
+    """Protects the README's three lines of moment arms: they run, and the user's angle has an arm."""
+    names: dict = {}
+    exec(code_below("Moment arms and dynamics"), names)
+    assert names["arms"].shape == (2, 3)
+    assert abs(names["own"]).min() > 1e-3
 
 
 def test_client_is_forty_lines() -> None:

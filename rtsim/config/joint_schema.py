@@ -52,7 +52,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if self.unit == "both":
             raise ValueError(f"{self.name} is given in degrees and in millimetres; choose one")
         low, high = self.range
-        check_rises(low, high, self.name)
+        check_range(low, high, self.name)
         if self.neutral is not None and not low <= self.neutral <= high:
             raise ValueError(f"{self.name} starts outside its range; move one of them")
 
@@ -85,9 +85,9 @@ def range_in_si(
     return (1e-3 * range_mm[0], 1e-3 * range_mm[1]) if range_mm is not None else (-math.inf, math.inf)
 
 
-def check_rises(low: float, high: float, key: str) -> None:
-    if not low < high:
-        raise ValueError(f"{key}: the range is upside down or empty; give [low, high]")
+def check_range(low: float, high: float, key: str) -> None:
+    if not low <= high:
+        raise ValueError(f"{key}: the range is upside down; give [low, high]")
 
 
 class Motion(FunctionSpec, forbid_unknown_fields=True, frozen=True):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from rtsim.config.function_schema import FunctionSpec, require_function
-from rtsim.config.joint_schema import Range, check_rises, range_in_si
+from rtsim.config.joint_schema import Range, check_range, range_in_si
 from rtsim.config.place_schema import Frame, Name, NonNegative, Place, Positive, Vector
 
 SIZES = {
@@ -55,7 +55,7 @@ class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         if (self.range_deg is None) == (self.range_mm is None):
             raise ValueError(f"{self.coordinate}: give either range_deg or range_mm")
-        check_rises(*self.range, self.coordinate)
+        check_range(*self.range, self.coordinate)
 
     @property
     def range(self) -> tuple[float, float]:

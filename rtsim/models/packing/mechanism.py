@@ -51,14 +51,8 @@ class Mechanism:
     element_names: tuple[str, ...]
     muscle_names: tuple[str, ...]
     angle_names: tuple[str, ...]
+    angle_is_rotation: NDArray[np.bool_]  # (n_angle,) - False where a length is meant, in metres
     surface_names: tuple[str, ...]
-
-    @property
-    def angle_is_rotation(self) -> NDArray[np.bool_]:
-        """(n_angle,) - measured in rad, not in m; named angles are."""
-        return np.append(
-            self.coordinate_is_angle, np.ones(len(self.angle_names) - len(self.coordinate_names), bool)
-        )
 
     @property
     def n_v(self) -> int:
@@ -106,6 +100,7 @@ def pack_mechanism(spec: ModelSpec, subject: Subject | None = None, method: str 
         element_names=tuple(row.name for row in rows),
         muscle_names=tuple(muscle.name for muscle in spec.muscles),
         angle_names=(*coordinates.names, *(angle.name for angle in spec.angles)),
+        angle_is_rotation=np.concatenate([coordinates.is_angle, named_rotations(spec, coordinates)]),
         surface_names=tuple(surface.name for surface in spec.surfaces),
     )
 
@@ -159,6 +154,14 @@ def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTa
         coordinates.dof[at],
         np.array([function for _, function, _ in terms], np.int64),
         np.array([weight for *_, weight in terms], float),
+    )
+
+
+def named_rotations(spec: ModelSpec, coordinates: Coordinates) -> NDArray[np.bool_]:
+    """(n_named,) - whether each named angle is one: unless it is made of lengths alone, without functions."""
+    lengths = {name for name, turns in zip(coordinates.names, coordinates.is_angle, strict=True) if not turns}
+    return np.array(
+        [not all(t.is_identity and t.of in lengths for t in angle.terms) for angle in spec.angles], np.bool_
     )
 
 

@@ -138,6 +138,8 @@ SHIPPED = [
     ("models/lower_limb.toml", ModelSpec),
     ("subjects/walker.toml", Subject),
     ("labs/gait2392.toml", Lab),
+    ("models/finger.toml", ModelSpec),
+    ("models/mechanism.toml", ModelSpec),
 ]
 
 
