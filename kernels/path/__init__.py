@@ -1,1 +1,1 @@
-"""Muscle paths: points, wrapping surfaces, lengths, forces and moment arms."""
+"""Muscle paths: shortest ways over wrapping surfaces."""

@@ -118,9 +118,17 @@ def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
     ex, ey, ez = x_to[0] - x_from[0], x_to[1] - x_from[1], x_to[2] - x_from[2]
     length = np.sqrt(ex * ex + ey * ey + ez * ez)
     work.length[m] += length
-    if length <= SHORTEST:  # no direction, no force
+    # next to a surface the path's tangent is known, also where the point lies on the surface
+    if stations.kind[s_to] == WRAP:
+        e = work.wrap.entry_direction[s_to]
+        ex, ey, ez = e[0], e[1], e[2]
+    elif stations.kind[s_from] == WRAP:
+        e = work.wrap.exit_direction[s_from]
+        ex, ey, ez = e[0], e[1], e[2]
+    elif length > SHORTEST:
+        ex, ey, ez = ex / length, ey / length, ez / length
+    else:  # no direction, no force
         return
-    ex, ey, ez = ex / length, ey / length, ez / length
     origin = pose.position[0]
     x, y, z = x_from[0] - origin[0], x_from[1] - origin[1], x_from[2] - origin[2]
     row = stations.start[m] + work.n_piece[m]

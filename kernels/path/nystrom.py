@@ -1,27 +1,26 @@
-"""One step of an eighth-order Runge-Kutta-Nystrom method for x'' = f(x), its tableau as data.
+"""Tableau of an eighth-order Runge-Kutta-Nystrom method for x'' = f(x), and sums of five numbers.
 
 Dormand, El-Mikkawy and Prince 1987, IMA J Numer Anal 7, 423-430, the 8(6) formula without its error estimate.
+The five numbers are a point and two fields, held as a tuple: kept in registers they cost half of an array.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from kernels._jit import njit
 
-N_STAGE = 8
-NODES = np.array([0.0, 1 / 20, 1 / 10, 3 / 10, 1 / 2, 7 / 10, 9 / 10, 1.0])
-STAGES = np.zeros((N_STAGE, N_STAGE))
-STAGES[1, :1] = (1 / 800,)
-STAGES[2, :2] = (1 / 600, 1 / 300)
-STAGES[3, :3] = (9 / 200, -9 / 100, 9 / 100)
-STAGES[4, :4] = (-66701 / 197352, 28325 / 32892, -2665 / 5482, 2170 / 24669)
-STAGES[5, :5] = (
+NODES = (0.0, 1 / 20, 1 / 10, 3 / 10, 1 / 2, 7 / 10, 9 / 10, 1.0)
+STAGE_1 = (1 / 800,)
+STAGE_2 = (1 / 600, 1 / 300)
+STAGE_3 = (9 / 200, -9 / 100, 9 / 100)
+STAGE_4 = (-66701 / 197352, 28325 / 32892, -2665 / 5482, 2170 / 24669)
+STAGE_5 = (
     227015747 / 304251000,
     -54897451 / 30425100,
     12942349 / 10141700,
     -9499 / 304251,
     539 / 9250,
 )
-STAGES[6, :6] = (
+STAGE_6 = (
     -1131891597 / 901789000,
     41964921 / 12882700,
     -6663147 / 3220675,
@@ -29,7 +28,7 @@ STAGES[6, :6] = (
     -108 / 5875,
     114 / 1645,
 )
-STAGES[7, :7] = (
+STAGE_7 = (
     13836959 / 3667458,
     -17731450 / 1833729,
     1063919505 / 156478208,
@@ -38,8 +37,24 @@ STAGES[7, :7] = (
     -705 / 14272,
     1645 / 57088,
 )
-# x <- x + h x' + h^2 sum WEIGHTS f,  x' <- x' + h sum SPEEDS f
-WEIGHTS = np.array([223 / 7938, 0.0, 1175 / 8064, 925 / 6048, 41 / 448, 925 / 14112, 1175 / 72576, 0.0])
-SPEEDS = np.array(
-    [223 / 7938, 0.0, 5875 / 36288, 4625 / 21168, 41 / 224, 4625 / 21168, 5875 / 36288, 223 / 7938]
-)
+# x <- x + h x' + h^2 sum WEIGHTS f,  x' <- x' + h sum SPEEDS f; the second and last weights are zero
+WEIGHTS = (223 / 7938, 0.0, 1175 / 8064, 925 / 6048, 41 / 448, 925 / 14112, 1175 / 72576, 0.0)
+SPEEDS = (223 / 7938, 0.0, 5875 / 36288, 4625 / 21168, 41 / 224, 4625 / 21168, 5875 / 36288, 223 / 7938)
+
+
+@njit
+def plus(x, w, y):
+    """x + w y of five numbers."""
+    return x[0] + w * y[0], x[1] + w * y[1], x[2] + w * y[2], x[3] + w * y[3], x[4] + w * y[4]
+
+
+@njit
+def plus_2(x, w, v, y, z):
+    """x + w y + v z."""
+    return plus(plus(x, w, y), v, z)
+
+
+@njit
+def plus_3(x, h, w, y, z, u):
+    """x + h (w[0] y + w[1] z + w[2] u)."""
+    return plus(plus_2(x, h * w[0], h * w[1], y, z), h * w[2], u)

@@ -1,7 +1,6 @@
 """Wrapping surfaces fixed to bodies: their sizes, and where they are in ground.
 
 SPHERE: radius. CYLINDER: radius, about its own z axis, without end. ELLIPSOID: three half axes.
-TORUS: ring radius R about its own z axis and tube radius r < R; paths run through the hole.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from kernels.copying import copy_matrix
 from kernels.rotation import multiply, rotate
 from kernels.tree import point_in_ground
 
-SPHERE, CYLINDER, ELLIPSOID, TORUS = 0, 1, 2, 3
+SPHERE, CYLINDER, ELLIPSOID = 0, 1, 2
 
 
 class Surfaces(NamedTuple):
     """Constant description of n_surface wrapping surfaces."""
 
-    kind: np.ndarray  # (n_surface,) int64 - SPHERE, CYLINDER, ELLIPSOID, TORUS
+    kind: np.ndarray  # (n_surface,) int64 - SPHERE, CYLINDER, ELLIPSOID
     body: np.ndarray  # (n_surface,) int64 - body that carries it, -1 = ground
     position: np.ndarray  # (n_surface, 3) - centre in the body [m]
     rotation: np.ndarray  # (n_surface, 3, 3) - axes of the surface in the body, as columns
-    size: np.ndarray  # (n_surface, 3) - r, -, - | r, -, - | a, b, c | R, r, - [m]
+    size: np.ndarray  # (n_surface, 3) - r, -, - | r, -, - | a, b, c [m]
 
 
 class Placement(NamedTuple):
@@ -83,7 +82,54 @@ def clearance(kind, size, x):
         return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / size[0] - 1.0
     if kind == CYLINDER:
         return math.hypot(x[0], x[1]) / size[0] - 1.0
-    if kind == ELLIPSOID:
-        u, v, w = x[0] / size[0], x[1] / size[1], x[2] / size[2]
-        return math.sqrt(u * u + v * v + w * w) - 1.0
-    return math.hypot(math.hypot(x[0], x[1]) - size[0], x[2]) / size[1] - 1.0
+    u, v, w = x[0] / size[0], x[1] / size[1], x[2] / size[2]
+    return math.sqrt(u * u + v * v + w * w) - 1.0
+
+
+@njit
+def quadric(kind, size):
+    """d : F(x) = sum d x^2 - 1 of a sphere, cylinder or ellipsoid [1/m^2]."""
+    d = 1.0 / (size[0] * size[0])
+    if kind == SPHERE:
+        return d, d, d
+    if kind == CYLINDER:
+        return d, d, 0.0
+    return d, 1.0 / (size[1] * size[1]), 1.0 / (size[2] * size[2])
+
+
+@njit
+def normal(kind, size, x, n_out):
+    """n_out : (3,) - unit outward normal at x : (3,) on or near the surface, in its frame."""
+    d, e, f = quadric(kind, size)
+    gx, gy, gz = d * x[0], e * x[1], f * x[2]
+    scale = 1.0 / math.sqrt(gx * gx + gy * gy + gz * gz)
+    n_out[0], n_out[1], n_out[2] = gx * scale, gy * scale, gz * scale
+
+
+@njit
+def curvatures(kind, size, x, t, b):
+    """Normal curvature along t, torsion, normal curvature along b [1/m]; t, b : (3,) unit tangents at x.
+
+    The products t' S t, t' S b, b' S b of the shape operator S = dn/dx, positive where convex.
+    """
+    d, e, f = quadric(kind, size)
+    scale = 1.0 / math.sqrt((d * x[0]) ** 2 + (e * x[1]) ** 2 + (f * x[2]) ** 2)
+    tt = d * t[0] * t[0] + e * t[1] * t[1] + f * t[2] * t[2]
+    tb = d * t[0] * b[0] + e * t[1] * b[1] + f * t[2] * b[2]
+    bb = d * b[0] * b[0] + e * b[1] * b[1] + f * b[2] * b[2]
+    return tt * scale, tb * scale, bb * scale
+
+
+@njit
+def lay_on(kind, size, x, t, n):
+    """Put x : (3,) on the surface and make t : (3,) a unit tangent there, in place; n : (3,) its normal."""
+    d, e, f = quadric(kind, size)
+    scale = 1.0 / math.sqrt(d * x[0] * x[0] + e * x[1] * x[1] + f * x[2] * x[2])
+    x[0], x[1] = x[0] * scale, x[1] * scale
+    if kind != CYLINDER:
+        x[2] *= scale
+    normal(kind, size, x, n)
+    out = t[0] * n[0] + t[1] * n[1] + t[2] * n[2]
+    tx, ty, tz = t[0] - out * n[0], t[1] - out * n[1], t[2] - out * n[2]
+    scale = 1.0 / math.sqrt(tx * tx + ty * ty + tz * tz)
+    t[0], t[1], t[2] = tx * scale, ty * scale, tz * scale

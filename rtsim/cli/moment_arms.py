@@ -75,6 +75,8 @@ def command(
     for name in chosen:
         arms.angle_index(name)
     q = start_of(arms, places)
+    for name in angles:
+        arms.coupling(q, name)  # an angle that was asked for by name must exist here
     ways = WAYS if way == "all" else (way,)
     if not sweep:
         click.echo(arms_at(arms, q, rows, chosen, ways, as_json))

@@ -14,20 +14,16 @@ SIZES = {
     "sphere": ("radius_mm",),
     "cylinder": ("radius_mm",),
     "ellipsoid": ("radii_mm",),
-    "torus": ("ring_radius_mm", "tube_radius_mm"),
 }
 
 
 class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A wrapping surface; cylinder and torus are about the z axis of its frame."""
+    """A wrapping surface; a cylinder is about the z axis of its frame."""
 
     name: Name
-    kind: Literal["sphere", "cylinder", "ellipsoid", "torus"]
+    kind: Literal["sphere", "cylinder", "ellipsoid"]
     radius_mm: Positive | None = None
     radii_mm: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)] | None = None
-    # from the centre to the middle of the tube
-    ring_radius_mm: Positive | None = None
-    tube_radius_mm: Positive | None = None
 
     def __post_init__(self) -> None:
         for key in dict.fromkeys(key for keys in SIZES.values() for key in keys):
@@ -36,12 +32,10 @@ class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
                 raise ValueError(f"surface {self.name}: a {self.kind} needs {key}; add it")
             if given and not wanted:
                 raise ValueError(f"surface {self.name}: a {self.kind} has no {key}; remove it")
-        if self.kind == "torus" and not self.sizes_mm[1] < self.sizes_mm[0]:
-            raise ValueError(f"surface {self.name}: the tube fills the hole; make it thinner than the ring")
 
     @property
     def sizes_mm(self) -> tuple[float, ...]:
-        """Radius; radii; or ring and tube radius."""
+        """Radius, or three radii."""
         return self.radii_mm or tuple(getattr(self, key) for key in SIZES[self.kind])
 
 

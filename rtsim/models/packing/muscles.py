@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kernels.functions import IDENTITY
 from kernels.muscle.hill import Muscles
 from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP, Stations
-from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE, TORUS, Surfaces
+from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE, Surfaces
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.muscle_schema import Hill, Muscle, Station
 from rtsim.models.anatomy import Anatomy
@@ -17,7 +17,7 @@ from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.joints import Coordinates, turned
 
 Array = NDArray[np.float64]
-SURFACE_KINDS = {"sphere": SPHERE, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID, "torus": TORUS}
+SURFACE_KINDS = {"sphere": SPHERE, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID}
 NO_FORCE = Hill(1.0, 100.0, 100.0)
 """Stands in where a muscle has no Hill parameters; its maximum isometric force is taken as zero."""
 

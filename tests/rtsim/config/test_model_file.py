@@ -79,9 +79,8 @@ radius_mm = 12.0
 name = "ring"
 segment = "ground"
 turned_deg = [0.0, 90.0, 0.0]
-kind = "torus"
-ring_radius_mm = 20.0
-tube_radius_mm = 5.0
+kind = "cylinder"
+radius_mm = 20.0
 
 [[muscles]]
 name = "biceps"
@@ -236,10 +235,9 @@ MISTAKES = {
     "radius of nothing": ("radius_mm = 12.0", "radius_mm = 0.0", ("surfaces[0].radius_mm", "> 0")),
     "another surface's size": (
         "radius_mm = 12.0",
-        "radius_mm = 12.0\ntube_radius_mm = 1.0",
-        ("ball", "tube_radius_mm"),
+        "radius_mm = 12.0\nradii_mm = [1.0, 1.0, 1.0]",
+        ("ball", "radii_mm"),
     ),
-    "hole": ("tube_radius_mm = 5.0", "tube_radius_mm = 20.0", ("ring", "hole")),
     "surface twice": ('name = "ring"', 'name = "ball"', ("surfaces", "ball", "more than once")),
     "segment of a point": (
         'segment = "base"\noffset_mm = [10.0',

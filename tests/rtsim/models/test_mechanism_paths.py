@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.functions import evaluate
 from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP
-from kernels.path.surfaces import ELLIPSOID, SPHERE, TORUS
+from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE
 from rtsim.errors import ConfigError
 from rtsim.models.packing.mechanism import pack_mechanism
 
@@ -32,9 +32,8 @@ radii_mm = [10.0, 20.0, 30.0]
 [[surfaces]]
 name = "ring"
 segment = "foot"
-kind = "torus"
-ring_radius_mm = 20.0
-tube_radius_mm = 5.0
+kind = "cylinder"
+radius_mm = 20.0
 [[muscles]]
 name = "long"
 [muscles.hill]
@@ -95,12 +94,12 @@ def test_paths_become_stations():
 def test_surfaces_are_placed_and_sized():
     """Protects wrapping: kinds, bodies, centres, axes as columns, and sizes in metres."""
     surfaces = packed(PATHS).surfaces
-    assert surfaces.kind.tolist() == [SPHERE, ELLIPSOID, TORUS]
+    assert surfaces.kind.tolist() == [SPHERE, ELLIPSOID, CYLINDER]
     assert surfaces.body.tolist() == [-1, 3, 4]
     np.testing.assert_allclose(surfaces.position[0], [0.001, 0.002, 0.003])
     expected = Rotation.from_euler("XYZ", [30.0, 20.0, 10.0], degrees=True).as_matrix()
     np.testing.assert_allclose(surfaces.rotation[1], expected, atol=1e-15)
-    np.testing.assert_allclose(surfaces.size, [[0.012, 0.0, 0.0], [0.01, 0.02, 0.03], [0.02, 0.005, 0.0]])
+    np.testing.assert_allclose(surfaces.size, [[0.012, 0.0, 0.0], [0.01, 0.02, 0.03], [0.02, 0.0, 0.0]])
 
 
 def test_muscles_have_their_parameters():

@@ -1,0 +1,235 @@
+"""Newton's method for a path over several surfaces at once: every straight piece tangent to its geodesics.
+
+Each touched surface has four unknowns, its natural variations: the entry moves by alpha along the path and by
+beta aside, the direction there turns by omega, and the exit moves along the path by its own alpha. The Jacobi
+fields carry beta and omega to the exit. Four residuals: the straight pieces before and after have no part
+along the normal n and the binormal b = n x t. The curvatures k_t, k_b and the torsion tau of the surface tell
+how the frame turns: dn = (k_t alpha + tau beta) t + (tau alpha + k_b beta) b, db = -(dn . b) n - omega t.
+Scholz, Sherman, Stavness, Delp and Kecskemethy 2016, Multibody Syst Dyn 36, 195-219, sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.path.geodesic import flow
+from kernels.path.surfaces import curvatures, lay_on, normal
+from kernels.rotation import rotate
+
+N_NEWTON = 8
+CONVERGED = 1e-9  # step, of the sizes and in rad; the next one would be its square
+STEP_MAX = 0.5  # beyond, the first guess was too far
+PINNED = 1e-6  # a straight piece this short, of the size: the end of the path lies on the surface
+
+
+class ChainWork(NamedTuple):
+    """Frames, fields and the linear system of a run."""
+
+    frame: np.ndarray  # (n_station, 2, 3, 3) - rows t, n, b at entry and exit, in ground
+    bend: np.ndarray  # (n_station, 2, 3) - k_t, tau, k_b there [1/m]
+    field: np.ndarray  # (n_station, 4) - a, a', r, r'
+    point: np.ndarray  # (n_station, 2, 3) - entry and exit in ground [m]
+    matrix: np.ndarray  # (4 n_station, 4 n_station)
+    rhs: np.ndarray  # (4 n_station,)
+    slot: np.ndarray  # (n_station,) int64 - touched stations in order
+    vector: np.ndarray  # (6, 3)
+
+
+def new_chain_work(n_station: int) -> ChainWork:
+    """Allocate a ChainWork."""
+    return ChainWork(
+        np.zeros((n_station, 2, 3, 3)),
+        np.zeros((n_station, 2, 3)),
+        np.zeros((n_station, 4)),
+        np.zeros((n_station, 2, 3)),
+        np.zeros((4 * n_station, 4 * n_station)),
+        np.zeros(4 * n_station),
+        np.zeros(n_station, dtype=np.int64),
+        np.zeros((6, 3)),
+    )
+
+
+@njit
+def refine(surfaces, stations_surface, first, last, P, Q, placement, touching, ends, arc, work):
+    """Move all touched stations to where the path is smooth; returns whether that succeeded.
+
+    ends : (n_station, 4, 3) in the surface frames and arc : (n_station,) [m] are the guess and the result.
+    """
+    n = 0
+    for i in range(first, last):
+        if touching[i] == 1:
+            work.slot[n] = i
+            n += 1
+    for _ in range(N_NEWTON):
+        for m in range(n):
+            i = work.slot[m]
+            geometry(surfaces, stations_surface[i], placement, ends[i], arc[i], i, work)
+        assemble(surfaces, stations_surface, n, P, Q, work)
+        if not solve(work.matrix, work.rhs, 4 * n):
+            return False
+        largest = 0.0
+        for m in range(n):
+            i = work.slot[m]
+            size = surfaces.size[stations_surface[i], 0]
+            x = work.rhs[4 * m : 4 * m + 4]
+            largest = max(largest, abs(x[0]) / size, abs(x[1]) / size, abs(x[2]), abs(x[3]) / size)
+        if not largest < STEP_MAX:
+            return False
+        for m in range(n):
+            i = work.slot[m]
+            move(surfaces, stations_surface[i], placement, ends[i], work.rhs[4 * m : 4 * m + 4], work.vector)
+            arc[i] += work.rhs[4 * m + 3] - work.rhs[4 * m]
+            if not arc[i] > 0.0:
+                return False
+        if largest < CONVERGED:
+            for m in range(n):
+                i = work.slot[m]
+                k = stations_surface[i]
+                kind, size = surfaces.kind[k], surfaces.size[k]
+                flow(kind, size, ends[i, 0], ends[i, 2], arc[i], ends[i, 1], ends[i, 3])
+            return True
+    return False
+
+
+@njit
+def geometry(surfaces, k, placement, ends, arc, i, work):
+    """Geodesic, frames and curvatures of station i on surface k from its entry; its exit into ends."""
+    kind, size, R = surfaces.kind[k], surfaces.size[k], placement.rotation[k]
+    field, v = work.field[i], work.vector
+    field[0], field[1], field[2], field[3] = flow(kind, size, ends[0], ends[2], arc, ends[1], ends[3])
+    for end in range(2):
+        x, t, n, b = ends[end], ends[2 + end], v[0], v[1]
+        normal(kind, size, x, n)
+        b[0], b[1], b[2] = n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]
+        bend = work.bend[i, end]
+        bend[0], bend[1], bend[2] = curvatures(kind, size, x, t, b)
+        rotate(R, t, work.frame[i, end, 0])
+        rotate(R, n, work.frame[i, end, 1])
+        rotate(R, b, work.frame[i, end, 2])
+        rotate(R, x, work.point[i, end])
+        for c in range(3):
+            work.point[i, end, c] += placement.position[k, c]
+
+
+@njit
+def assemble(surfaces, stations_surface, n, P, Q, work):
+    """work.matrix, work.rhs : the linearised tangency of all straight pieces, rows times their length."""
+    for row in range(4 * n):
+        for column in range(4 * n):
+            work.matrix[row, column] = 0.0
+    for m in range(n):
+        i = work.slot[m]
+        size = surfaces.size[stations_surface[i], 0]
+        for end in range(2):
+            j = m - 1 if end == 0 else m + 1
+            if j < 0:
+                other = P
+            elif j == n:
+                other = Q
+            else:
+                other = work.point[work.slot[j], 1 - end]
+            piece(m, end, other, j if j < n else -1, size, work)
+
+
+@njit
+def piece(m, end, other, neighbour, size, work):
+    """Two rows of the m-th touched station: its piece to the point other : (3,), of the neighbour's slot."""
+    i = work.slot[m]
+    e, x, frame, bend = work.vector[2], work.point[i, end], work.frame[i, end], work.bend[i, end]
+    sign = 1.0 if end == 0 else -1.0
+    for c in range(3):
+        e[c] = sign * (x[c] - other[c])
+    d = math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
+    row = 4 * m + 2 * end
+    if d < PINNED * size:
+        work.rhs[row], work.rhs[row + 1] = 0.0, 0.0
+        put(m, end, row, 1.0, 0.0, 0.0, work)
+        put(m, end, row + 1, 0.0, 1.0, -sign * d, work)
+        return
+    for c in range(3):
+        e[c] /= d
+    t_e, n_e, b_e = dot(frame[0], e), dot(frame[1], e), dot(frame[2], e)
+    for part in range(2):
+        m_e = n_e if part == 0 else b_e
+        across = work.vector[3]
+        for c in range(3):
+            across[c] = sign * (frame[1 + part, c] - m_e * e[c])
+        along, aside = dot(across, frame[0]), dot(across, frame[2])
+        if part == 0:
+            turn_a, turn_b = bend[0] * t_e + bend[1] * b_e, bend[1] * t_e + bend[2] * b_e
+            put(m, end, row, along + d * turn_a, aside + d * turn_b, 0.0, work)
+        else:
+            turn_a, turn_b = -bend[1] * n_e, -bend[2] * n_e
+            put(m, end, row + 1, along + d * turn_a, aside + d * turn_b, -d * t_e, work)
+        if neighbour >= 0:
+            there = work.frame[work.slot[neighbour], 1 - end]
+            put(neighbour, 1 - end, row + part, -dot(across, there[0]), -dot(across, there[2]), 0.0, work)
+        work.rhs[row + part] = -d * m_e
+
+
+@njit
+def put(m, end, row, alpha, beta, omega, work):
+    """Add to a row the factors of the motion of one end of the m-th touched station."""
+    H, c = work.matrix, 4 * m
+    if end == 0:
+        H[row, c] += alpha
+        H[row, c + 1] += beta
+        H[row, c + 2] += omega
+        return
+    field = work.field[work.slot[m]]
+    H[row, c + 3] += alpha
+    H[row, c + 1] += beta * field[0] + omega * field[1]
+    H[row, c + 2] += beta * field[2] + omega * field[3]
+
+
+@njit
+def move(surfaces, k, placement, ends, x, vector):
+    """Entry and direction in ends moved by the first three of x : alpha, beta [m], omega [rad]."""
+    kind, size = surfaces.kind[k], surfaces.size[k]
+    point, t, n = ends[0], ends[2], vector[0]
+    normal(kind, size, point, n)
+    bx, by, bz = n[1] * t[2] - n[2] * t[1], n[2] * t[0] - n[0] * t[2], n[0] * t[1] - n[1] * t[0]
+    point[0] += x[0] * t[0] + x[1] * bx
+    point[1] += x[0] * t[1] + x[1] * by
+    point[2] += x[0] * t[2] + x[1] * bz
+    t[0], t[1], t[2] = t[0] + x[2] * bx, t[1] + x[2] * by, t[2] + x[2] * bz
+    lay_on(kind, size, point, t, n)
+
+
+@njit
+def solve(H, x, n):
+    """x : (n,) <- H^-1 x by elimination with row exchange, H destroyed; False if singular."""
+    for j in range(n):
+        pivot = j
+        for i in range(j + 1, n):
+            if abs(H[i, j]) > abs(H[pivot, j]):
+                pivot = i
+        if not abs(H[pivot, j]) > 0.0:
+            return False
+        if pivot != j:
+            for c in range(j, n):
+                H[j, c], H[pivot, c] = H[pivot, c], H[j, c]
+            x[j], x[pivot] = x[pivot], x[j]
+        inverse = 1.0 / H[j, j]
+        for i in range(j + 1, n):
+            factor = H[i, j] * inverse
+            if factor != 0.0:
+                for c in range(j + 1, n):
+                    H[i, c] -= factor * H[j, c]
+                x[i] -= factor * x[j]
+    for j in range(n - 1, -1, -1):
+        s = x[j]
+        for c in range(j + 1, n):
+            s -= H[j, c] * x[c]
+        x[j] = s / H[j, j]
+    return True
+
+
+@njit
+def dot(x, y):
+    """x . y of three."""
+    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
