@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels._jit import entry, njit
 from kernels.copying import copy_matrix
 from kernels.rotation import multiply, rotate
 from kernels.tree import point_in_ground
@@ -75,7 +75,7 @@ def turn_out_of_surface(placement, k, y, x_out):
     rotate(placement.rotation[k], y, x_out)
 
 
-@njit
+@entry
 def clearance(kind, size, x):
     """Height of x : (3,) in the surface frame above the surface, about, as a part of its size; < 0 inside."""
     if kind == SPHERE:

@@ -56,6 +56,8 @@ def command(
 
     A moment arm is positive where the muscle's tension turns the angle the positive way: r = -dl/dtheta.
     """
+    from rich.console import Console
+
     from rtsim.methods.moment_arms import MomentArms, index_of
     from rtsim.models.load import load_mechanism
     from rtsim.report.arms import arms_along, arms_at
@@ -63,18 +65,20 @@ def command(
     sweep = sweep or low is not None or high is not None
     if plot and not sweep:
         raise ConfigError("--plot draws a sweep", where="moment-arms", remedy="add --sweep and --angle")
-    arms = MomentArms(load_mechanism(model, subject), moving_point_work=moving_points == "work")
-    mechanism = arms.mechanism
+    mechanism = load_mechanism(model, subject)
     if not mechanism.muscle_names:
         raise ConfigError(
             "the model has no muscles", where=f"model {mechanism.name}", remedy="add [[muscles]] to its file"
         )
     rows = [index_of(mechanism.muscle_names, name, "muscle", mechanism.name) for name in muscles]
     rows = rows or list(range(len(mechanism.muscle_names)))
+    with Console(stderr=True).status("compiling the kernels (the very first time: about a minute)"):
+        arms = MomentArms(mechanism, moving_point_work=moving_points == "work")
+        q = arms.assembled()
     chosen = list(angles) or list(mechanism.angle_names)
     for name in chosen:
         arms.angle_index(name)
-    q = start_of(arms, places)
+    q = start_of(arms, q, places)
     for name in angles:
         arms.coupling(q, name)  # an angle that was asked for by name must exist here
     ways = WAYS if way == "all" else (way,)
@@ -92,9 +96,8 @@ def command(
         draw(arms, angles[0], rows, swept[ways[0]], plot)
 
 
-def start_of(arms: MomentArms, places: tuple[str, ...]) -> Any:
+def start_of(arms: MomentArms, q: Any, places: tuple[str, ...]) -> Any:
     """Coordinates that satisfy the constraints with the given ones where the user wants them."""
-    q = arms.assembled()
     for place in places:
         name, equals, text = place.partition("=")
         if not equals:

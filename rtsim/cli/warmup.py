@@ -16,11 +16,14 @@ def command() -> None:
 
     console = Console(stderr=True)
     start = time.monotonic()
-    with console.status("compiling the kernels (about a minute the first time)"):
+    with console.status("compiling the kernels (a minute or two the first time)"):
         from kernels._jit import cache_folder, prune_cache
         from rtsim.live.serve import prepare
+        from rtsim.methods.moment_arms import MomentArms
+        from rtsim.models.load import load_mechanism
 
-        prepare(Run(name="warmup"))
+        MomentArms(load_mechanism("pin")).assembled()
+        prepare(Run(name="warmup"))  # last: it forbids further compilation
         n_removed = prune_cache()
     console.print(f"kernels ready in {time.monotonic() - start:.1f} s, cached in {cache_folder()}")
     if n_removed:

@@ -26,6 +26,8 @@ from kernels.path.moment_arms import (
     moment_arms,
     new_leverage_work,
 )
+from kernels.path.stations import WRAP
+from kernels.path.surfaces import clearance
 from kernels.tree import integrate
 from rtsim.errors import ModelError
 from rtsim.models.packing.mechanism import Mechanism
@@ -213,11 +215,27 @@ class MomentArms:
         if len(failed):
             m = int(failed[0])
             status = int(self._work.path.status[m])
+            what = muscle_path.STATUS_NAMES[status]
             raise ModelError(
-                muscle_path.STATUS_NAMES[status],
+                self._point_inside(m) or what if status == muscle_path.POINT_INSIDE else what,
                 where=f"model {self.mechanism.name}: muscle {self.mechanism.muscle_names[m]}",
                 remedy="move the point or the surface, or choose other coordinates",
             )
+
+    def _point_inside(self, m: int) -> str:
+        """Which point of a muscle's path lies inside which surface; nothing where it is a contact point."""
+        stations, work = self.leverage.stations, self._work
+        rows = range(stations.start[m], stations.start[m + 1])
+        placed = work.path.wrap.placement
+        for wrap in (s for s in rows if stations.kind[s] == WRAP):
+            k = stations.surface[wrap]
+            for number, s in enumerate(rows, 1):
+                if stations.kind[s] == WRAP:
+                    continue
+                x = placed.rotation[k].T @ (work.path.point[s] - placed.position[k])
+                if clearance(int(self.leverage.surfaces.kind[k]), self.leverage.surfaces.size[k], x) < 0.0:
+                    return f"station {number} lies inside {self.mechanism.surface_names[k]}"
+        return ""
 
     def _by_differences(self, q: Array) -> Array:
         arms = np.full(self._arms.shape, np.nan)
