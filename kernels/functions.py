@@ -20,7 +20,7 @@ class Functions(NamedTuple):
     """A table of functions; the numbers of one lie together in data.
 
     CONSTANT: [value]. LINEAR: [slope, intercept]. POLYNOMIAL: coefficients, lowest power first.
-    SPLINE: n abscissae (rising), n values, n second derivatives (zero at both ends: natural).
+    SPLINE: n abscissae (rising), n values, n second derivatives.
     """
 
     kind: np.ndarray  # (n_function,) int64
@@ -45,13 +45,13 @@ def evaluate(functions, f, x):
             value = value * x + data[k]
         return value, slope, 2.0 * half_curvature
     if kind == SPLINE:
-        return natural_spline(data, start, functions.n_term[f], x)
+        return cubic_spline(data, start, functions.n_term[f], x)
     return data[start], 0.0, 0.0
 
 
 @njit
-def natural_spline(data, start, n, x):
-    """(value, slope, curvature) of a natural cubic spline with n knots; straight beyond its ends."""
+def cubic_spline(data, start, n, x):
+    """(value, slope, curvature) of a cubic spline with n knots; straight beyond its ends."""
     low, high = start, start + n - 1
     outside = 0.0
     if x < data[low]:

@@ -90,7 +90,7 @@ def new_leverage_work(leverage: Leverage, n_angle: int | None = None) -> Leverag
 def moment_arms(leverage, q, method, moving_work, work, arms_out):
     """arms_out : (n_muscle, n_angle) [m] at the coordinates q : (n_q,), by one of the three methods.
 
-    moving_work : int - 0 leaves the work of moving points out, as OpenSim does (FORCE, PARTIAL_VELOCITY)
+    moving_work : int - 0 leaves the work of moving points out (FORCE, PARTIAL_VELOCITY)
     Leaves in work.path length, gradient and status of every muscle, in work.angle value, coupling and status
     of every angle. Arms about an angle without status ok are zero.
     """

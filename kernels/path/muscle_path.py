@@ -7,8 +7,9 @@ move: to first order neither a slide of the contact points along a surface nor a
 one line, and each dof between them changes its length by twist . (r x e, e).
 
 A moving point changes the length with its own coordinate, too. Virtual work therefore gives that coordinate
-a generalized force; leaving it out, as OpenSim does, lets the muscle do spurious work (Sherman, Seth, Delp
-2010, assumption 1): moving_work = 0 of `gradients` and `add_forces`, for comparison only.
+a generalized force; leaving it out, as OpenSim did in 2010, lets the muscle do spurious work (Sherman, Seth,
+Delp 2010, assumption 1; OpenSim 4.6 takes it along): moving_work = 0 of `gradients` and `add_forces`, for
+comparison only.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
 def gradients(tree, stations, pose, moving_work, work):
     """work.gradient of all muscles, after follow_paths: d length / d q, dof by dof.
 
-    moving_work : int - 1 = a moving point's coordinate gets what virtual work demands; 0 = left out (OpenSim)
+    moving_work : int - 1 = a moving point's coordinate gets what virtual work demands; 0 = left out
     """
     for m in range(stations.start.shape[0] - 1):
         row = work.gradient[m]

@@ -30,7 +30,8 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     type=click.Choice(["work", "opensim"]),
     default="work",
     show_default=True,
-    help="work: forces of moving points as virtual work demands; opensim: without their own work.",
+    help="work: forces of moving points as virtual work demands; opensim: without their own work, as OpenSim "
+    "did it in 2010.",
 )
 @click.option("--subject", help="Subject that scales the model, where it has anatomy: .toml or shipped name.")
 @click.option(
@@ -65,7 +66,7 @@ def command(
     sweep = sweep or low is not None or high is not None
     if plot and not sweep:
         raise ConfigError("--plot draws a sweep", where="moment-arms", remedy="add --sweep and --angle")
-    mechanism = load_mechanism(model, subject)
+    mechanism = load_mechanism(model, subject, note=lambda text: click.echo(f"note: {text}", err=True))
     if not mechanism.muscle_names:
         raise ConfigError(
             "the model has no muscles", where=f"model {mechanism.name}", remedy="add [[muscles]] to its file"

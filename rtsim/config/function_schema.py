@@ -5,7 +5,7 @@ Their numbers are SI whatever they describe: radians and metres in, radians and 
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -13,10 +13,15 @@ KINDS = ("constant", "linear", "polynomial", "spline")
 
 
 class Spline(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A natural cubic spline through points, straight beyond its ends."""
+    """A cubic spline through points, straight beyond its ends.
+
+    ends: natural, without curvature there, or cubic, with the third derivative there of the cubic through
+    the last four points (of three points: their parabola), as in OpenSim's SimmSpline.
+    """
 
     at: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
     value: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
+    ends: Literal["natural", "cubic"] = "natural"
 
     def __post_init__(self) -> None:
         if len(self.at) != len(self.value):

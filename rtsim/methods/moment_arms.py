@@ -58,7 +58,7 @@ class MomentArms:
     Parameters
     ----------
     mechanism : the packed model
-    moving_point_work : False leaves the work of moving points out, as OpenSim does, for comparison
+    moving_point_work : False leaves the work of moving points out, as OpenSim did in 2010, for comparison
     """
 
     def __init__(self, mechanism: Mechanism, moving_point_work: bool = True) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtsim.config.load import load_toml
@@ -12,15 +14,29 @@ if TYPE_CHECKING:
     from rtsim.models.packing.mechanism import Mechanism
 
 
-def load_model(name: str) -> ModelSpec:
-    """The model of that name or file."""
-    return load_toml(find_config(name, "models"), ModelSpec)
+OPENSIM = ".osim"
+Note = Callable[[str], None]
 
 
-def load_mechanism(name: str, subject: str | None = None, method: str | None = None) -> Mechanism:
+def load_model(name: str, note: Note | None = None) -> ModelSpec:
+    """The model of that name or file (.toml, .osim); note hears what was left out or assumed on the way."""
+    if Path(name).suffix.lower() != OPENSIM:
+        return load_toml(find_config(name, "models"), ModelSpec)
+    from rtsim.files.osim.model import read_osim
+
+    spec, notes = read_osim(name)
+    if note:
+        for text in notes:
+            note(text)
+    return spec
+
+
+def load_mechanism(
+    name: str, subject: str | None = None, method: str | None = None, note: Note | None = None
+) -> Mechanism:
     """The packed model of that name or file, scaled to a subject where it has anatomy."""
     from rtsim.models.packing.mechanism import pack_mechanism  # loads the compiler: only where it is needed
     from rtsim.models.subject import load_subject
 
     person = load_subject(find_config(subject, "subjects")) if subject else None
-    return pack_mechanism(load_model(name), person, method)
+    return pack_mechanism(load_model(name, note), person, method)

@@ -9,7 +9,7 @@ import pytest
 
 from kernels import functions as kernel
 from kernels.functions import IDENTITY, Functions
-from rtsim.models.packing.tree import build_functions, constant, linear, natural_spline, polynomial
+from rtsim.models.packing.tree import build_functions, constant, linear, polynomial, spline
 from tests.naive import functions as naive
 
 KNOTS = (-1.2, -0.9, -0.1, 0.05, 0.8, 1.5)
@@ -20,8 +20,8 @@ TABLE = {
     "linear": linear(-1.3, 0.4),
     "polynomial": polynomial((0.3, -0.2, 0.5, 0.1, -0.4)),
     "polynomial of degree 0": polynomial((0.6,)),
-    "spline": natural_spline(KNOTS, VALUES),
-    "spline of two knots": natural_spline(*TWO_KNOTS),
+    "spline": spline(KNOTS, VALUES),
+    "spline of two knots": spline(*TWO_KNOTS),
 }
 NAMES = list(TABLE)
 FUNCTIONS = build_functions(list(TABLE.values()))
@@ -106,7 +106,7 @@ def test_the_piece_is_found_among_any_number_of_knots(n: int) -> None:
     """Protects the bisection for odd, even and least numbers of uneven knots."""
     rng = np.random.default_rng(n)
     knots = np.cumsum(rng.uniform(0.05, 1.0, n))
-    functions = build_functions([natural_spline(list(knots), list(rng.normal(size=n)))])
+    functions = build_functions([spline(list(knots), list(rng.normal(size=n)))])
     for x in (*knots, *(0.5 * (knots[:-1] + knots[1:])), knots[0] - 1.0, knots[-1] + 1.0):
         np.testing.assert_allclose(at(0, x, functions), naive.evaluate(functions, 0, x), atol=1e-11)
 

@@ -19,8 +19,8 @@ from rtsim.models.packing.tree import (
     build_tree,
     constant,
     linear,
-    natural_spline,
     polynomial,
+    spline,
 )
 from tests.naive.constraints import path_between
 from tests.naive.tree import integrate, matrix_quaternion, n_coordinates, slices
@@ -93,8 +93,8 @@ FUNCTIONS = (
     constant(0.3),
     linear(-0.7, 0.2),
     polynomial((0.1, 0.4, -0.3, 0.2)),
-    natural_spline((-1.1, -0.4, 0.3, 1.2), (0.2, -0.3, 0.1, 0.4)),
-    natural_spline((-0.5, 0.9), (-0.1, 0.3)),
+    spline((-1.1, -0.4, 0.3, 1.2), (0.2, -0.3, 0.1, 0.4)),
+    spline((-0.5, 0.9), (-0.1, 0.3)),
 )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.functions import IDENTITY, POLYNOMIAL, SPLINE, Functions
 from rtsim.config.function_schema import FunctionSpec
-from rtsim.models.packing.tree import Function, build_functions, constant, linear, natural_spline, polynomial
+from rtsim.models.packing.tree import Function, build_functions, constant, linear, polynomial, spline
 
 
 class FunctionTable:
@@ -30,7 +30,7 @@ class FunctionTable:
 def function_of(spec: FunctionSpec) -> Function:
     """The numbers of the function that is given."""
     if spec.spline is not None:
-        return natural_spline(spec.spline.at, spec.spline.value)
+        return spline(spec.spline.at, spec.spline.value, spec.spline.ends)
     if spec.polynomial is not None:
         return polynomial(spec.polynomial)
     if spec.linear is not None:

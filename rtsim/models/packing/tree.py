@@ -154,19 +154,37 @@ def polynomial(coefficients: Sequence[float]) -> Function:
     return Function(POLYNOMIAL, len(coefficients), tuple(coefficients))
 
 
-def natural_spline(x: Sequence[float], y: Sequence[float]) -> Function:
-    """Natural cubic spline through (x, y), x rising; two knots make a straight line.
+def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Function:
+    """Cubic spline through (x, y), x rising; two knots make a straight line.
 
     The second derivatives M solve the tridiagonal system of de Boor (1978), A Practical Guide to
-    Splines, chapter IV: continuity of the slope at the inner knots, M = 0 at both ends.
+    Splines, chapter IV: continuity of the slope at the inner knots. At both ends M = 0 ("natural"), or the
+    third derivative is that of the cubic through the four knots there ("cubic"; with three knots M is one
+    number): Forsythe, Malcolm, Moler (1977), Computer Methods for Mathematical Computations, section 4.4.
     """
     n = len(x)
-    h, rise = np.diff(x), np.diff(y)
+    h, slope = np.diff(x), np.diff(y) / np.diff(x)
     M = np.zeros(n)
     if n > 2:
-        A = np.diag((h[:-1] + h[1:]) / 3.0) + np.diag(h[1:-1] / 6.0, 1) + np.diag(h[1:-1] / 6.0, -1)
-        M[1:-1] = np.linalg.solve(A, np.diff(rise / h))
+        A, b = np.eye(n), np.zeros(n)
+        for k in range(1, n - 1):
+            A[k, k - 1 : k + 2] = h[k - 1] / 6.0, (h[k - 1] + h[k]) / 3.0, h[k] / 6.0
+            b[k] = slope[k] - slope[k - 1]
+        if ends == "cubic":
+            A[0, 1] = A[-1, -2] = -1.0
+            if n > 3:
+                b[0] = -h[0] * third_derivative(x[:4], y[:4])
+                b[-1] = h[-1] * third_derivative(x[-4:], y[-4:])
+        M[:] = np.linalg.solve(A, b)
     return Function(SPLINE, n, (*x, *y, *M))
+
+
+def third_derivative(x: Sequence[float], y: Sequence[float]) -> float:
+    """Of the cubic through four points: six times their divided difference."""
+    difference = np.array(y, float)
+    for order in (1, 2, 3):
+        difference = np.diff(difference) / (np.array(x[order:]) - np.array(x[: 4 - order]))
+    return 6.0 * float(difference[0])
 
 
 def build_functions(functions: Sequence[Function]) -> Functions:

@@ -1,0 +1,1 @@
+"""OpenSim models (.osim) as models of rtsim."""

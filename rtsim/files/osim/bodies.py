@@ -1,0 +1,125 @@
+"""OpenSim's bodies, each with the joint that carries it, as bodies of a model file, parents first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+from rtsim.files.osim.document import Node
+from rtsim.files.osim.frames import GROUND, Frames, Transform
+from rtsim.files.osim.joints import ABOUT, ALONG, Coordinate, Joint
+
+Table = dict[str, Any]
+
+
+def body_tables(
+    frames: Frames, joints: list[Joint], followers: Collection[str], named: Collection[str]
+) -> tuple[list[Table], dict[str, Transform]]:
+    """Bodies of a model file, parents first, and where they are in ground at the default values.
+
+    followers : coordinates that a coupler puts in place; named : all that anything else names
+    """
+    carried: dict[str, Joint] = {}
+    for joint in joints:
+        if joint.child.body == GROUND:
+            joint.node.fail("ground is the child", remedy="swap parent and child")
+        if joint.child.body in carried:
+            joint.node.fail(
+                f"{joint.child.body} has a joint already, {carried[joint.child.body].node.name}",
+                remedy="close the loop by a WeldConstraint or a PointConstraint",
+            )
+        carried[joint.child.body] = joint
+    tables, poses = [], {GROUND: Transform()}
+    left = list(frames.bodies)
+    while left:
+        name = next((n for n in left if n not in carried or carried[n].parent.body in poses), "")
+        if not name:
+            carried[left[0]].node.fail("its bodies carry each other in a ring", remedy="fix one to ground")
+        left.remove(name)
+        body = frames.bodies[name]
+        if name not in carried:
+            body.document.note(f"body {name} has no joint: it is free, as in OpenSim")
+            tables.append({"name": name, "joint": "free", **mass(body)})
+            poses[name] = Transform()
+            continue
+        joint = carried[name]
+        tables.append({"name": name, **joint_table(joint, followers, named), **mass(body)})
+        X_GF = poses[joint.parent.body] @ joint.parent.transform
+        poses[name] = X_GF @ joint.transform @ joint.child.transform.inverse()
+    return tables, poses
+
+
+def joint_table(joint: Joint, followers: Collection[str], named: Collection[str]) -> Table:
+    """Keys of a body that say how it moves."""
+    kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
+    if joint.node.tag == "FreeJoint" and not any(c.name in named or c.locked for c in coordinates):
+        kind = "free"
+        joint.node.document.note(
+            f"{joint.node.label}: a free joint here turns without angles, so its coordinates have no names; "
+            "it starts at their default values"
+        )
+    elif joint.node.tag in ("FreeJoint", "BallJoint"):
+        joint.node.document.note(
+            f"{joint.node.label}: its coordinates are angles about x, y, z here, "
+            "two of which become one where the second is 90 degrees; speeds and moment arms belong to their "
+            "rates, not to the angular velocity as in OpenSim"
+        )
+    if kind in ("free", "weld"):
+        in_parent = in_parent @ joint.transform
+    table: Table = {
+        "joint": kind,
+        "in_parent": in_parent.place(),
+        "in_child": joint.child.transform.place(),
+    }
+    if joint.parent.body != GROUND:
+        table["parent"] = joint.parent.body
+    axes = [motion.get(ABOUT) or motion.get(ALONG) for motion in joint.motions]
+    if kind in ("hinge", "slider"):
+        table["axis"] = axes[0]
+    elif kind in ("universal", "planar"):
+        table["axes"] = axes[:2]
+    elif kind == "custom":
+        table["motion"] = joint.motions
+    if kind not in ("free", "weld"):
+        if kind != "custom":  # in the order of the motions
+            by_name = {coordinate.name: coordinate for coordinate in coordinates}
+            coordinates = [by_name[motion["of"]] for motion in joint.motions]
+        table["coordinates"] = [coordinate_table(c, followers) for c in coordinates]
+    return table
+
+
+def coordinate_table(coordinate: Coordinate, followers: Collection[str]) -> Table:
+    """Name, start and range of a coordinate, in degrees or millimetres."""
+    node, name = coordinate.node, coordinate.name
+    unit, scale = ("deg", math.degrees(1.0)) if coordinate.angular else ("mm", 1e3)
+    table: Table = {"name": name}
+    limits = node.numbers("range", finite=False)
+    low, high = limits if limits is not None and len(limits) == 2 else (-math.inf, math.inf)
+    if limits is not None and not low < high:
+        node.document.note(f"coordinate {name}: its range {low} to {high} is empty and was left out")
+        low, high = -math.inf, math.inf
+    if not low <= coordinate.default <= high:
+        node.document.note(f"coordinate {name}: its range was widened to its default value")
+        low, high = min(low, coordinate.default), max(high, coordinate.default)
+    if math.isfinite(low) and math.isfinite(high):
+        table[f"range_{unit}"] = [scale * low, scale * high]
+    if name not in followers and not coordinate.locked:
+        table[f"neutral_{unit}"] = scale * coordinate.default
+    if node.flag("prescribed"):
+        node.document.note(f"coordinate {name}: its prescribed motion in time was left out; it is free")
+    return table
+
+
+def mass(body: Node) -> Table:
+    """Mass, its centre and the inertia about it."""
+    kilograms = body.number("mass", 0.0)
+    if body.child("inertia_xx") is not None:  # 3.x
+        inertia = [body.number(f"inertia_{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz")]
+    else:
+        inertia = body.vector("inertia", 6).tolist()
+    if kilograms == 0.0 and any(inertia):
+        body.document.note(f"body {body.name}: an inertia without mass was left out")
+        inertia = [0.0, 0.0, 0.0]
+    centre = 1e3 * body.vector("mass_center")
+    return {"mass_kg": kilograms, "mass_centre_mm": centre.tolist(), "inertia_kg_m2": inertia}

@@ -1,0 +1,98 @@
+"""OpenSim's constraints as couplers and elements of a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rtsim.files.osim.document import Node
+from rtsim.files.osim.frames import Frame, Frames, offset_of
+from rtsim.files.osim.functions import function_below, read_function
+from rtsim.files.osim.joints import Joint
+
+Table = dict[str, Any]
+SUPPORTED = "CoordinateCouplerConstraint, PointConstraint, WeldConstraint, ConstantDistanceConstraint"
+
+
+def read_constraints(model: Node, frames: Frames, joints: list[Joint]) -> tuple[list[Table], list[Table]]:
+    """Couplers, with those of locked coordinates, and elements; switched-off constraints are left out."""
+    couplers: list[Table] = []
+    elements: list[Table] = []
+    for node in model.members("ConstraintSet"):
+        if not node.flag("isEnforced", True) or node.flag("isDisabled"):
+            node.document.note(f"{node.label}: it is switched off and was left out")
+        elif node.tag == "CoordinateCouplerConstraint":
+            couplers.append(read_coupler(node))
+        else:
+            elements += read_elements(node, frames)
+    follows = {coupler["coordinate"] for coupler in couplers}
+    locked = [c for joint in joints for c in joint.coordinates if c.locked]
+    for coordinate in locked:
+        if coordinate.name in follows:
+            coordinate.node.document.note(f"coordinate {coordinate.name}: its coupler goes before its lock")
+        else:
+            couplers.append({"coordinate": coordinate.name, "constant": coordinate.default})
+    return couplers, elements
+
+
+def read_coupler(node: Node) -> Table:
+    """coordinate = scale * f(another)."""
+    of = node.text("independent_coordinate_names").split()
+    if len(of) != 1:
+        node.fail(f"{len(of)} independent coordinates", allowed="one")
+    holder = node.child("coupled_coordinates_function")
+    found = function_below(holder) if holder is not None else None
+    if found is None:
+        node.fail("it has no function", remedy="correct the file")
+    function = read_function(found, node.number("scale_factor", 1.0))
+    coordinate = node.text("dependent_coordinate_name")
+    return {"coordinate": coordinate, **({} if "constant" in function else {"of": of[0]}), **function}
+
+
+def read_elements(node: Node, frames: Frames) -> list[Table]:
+    """Points that coincide, frames that coincide, or two points at a distance."""
+    if node.tag not in ("PointConstraint", "WeldConstraint", "ConstantDistanceConstraint"):
+        node.fail(f"a {node.tag} has no counterpart here", allowed=SUPPORTED, remedy="leave it out")
+    path = f"/constraintset/{node.name}"
+    a = frames.named(node, path, "socket_body_1", "socket_frame1", "body_1")
+    b = frames.named(node, path, "socket_body_2", "socket_frame2", "body_2")
+    if node.tag == "WeldConstraint":
+        a, b = (
+            Frame(f.body, f.transform @ offset_of(node, f"location_body_{k}", f"orientation_body_{k}"))
+            for k, f in ((1, a), (2, b))
+        )
+        return weld(node.name, a, b)
+    at = [f.transform.apply(node.vector(f"location_body_{k}")) for k, f in ((1, a), (2, b))]
+    table = {"name": node.name, "a": place(a, at[0]), "b": place(b, at[1])}
+    if node.tag == "PointConstraint":
+        return [{**table, "kind": "point"}]
+    length = 1e3 * node.number("constant_distance")
+    return [{**table, "kind": "distance", "target_mm": length}]
+
+
+def weld(name: str, a: Frame, b: Frame) -> list[Table]:
+    """Two frames on top of each other: their origins, the tip of x in two planes, the tip of y in one.
+
+    The tips lie 1 m out, so that a turn counts as much as a shift, and above a plane 1 m behind the origin,
+    as distances from planes are positive.
+    """
+    A, B = a.transform, b.transform
+    origin = {"name": name, "kind": "point", "a": place(a, A.position), "b": place(b, B.position)}
+    planes = []
+    for tip, across in ("xy", "xz", "yz"):
+        direction, normal = A.rotation[:, "xyz".index(tip)], B.rotation[:, "xyz".index(across)]
+        plane = {
+            "name": f"{name}.{tip}{across}",
+            "kind": "sphere_on_plane",
+            "a": place(a, A.position + direction),
+            "b": place(b, B.position - normal),
+            "normal": normal.tolist(),
+            "target_mm": 1e3,
+        }
+        planes.append(plane)
+    return [origin, *planes]
+
+
+def place(frame: Frame, point: np.ndarray) -> Table:
+    return {"segment": frame.body, "offset_mm": (1e3 * point).tolist()}

@@ -1,0 +1,200 @@
+"""Elements of an OpenSim document: XML read with care, as files come from strangers."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+
+MAX_BYTES = 64_000_000
+MAX_DEPTH = 100
+OLDEST, NEWEST_KNOWN, NEXT_MAJOR = 30000, 40600, 50000
+"""Versions of documents: OpenSim 3.0 to 4.6; a later 4.x is tried."""
+UPDATE = "open the model in OpenSim 4 and save it again"
+
+
+@dataclass
+class Document:
+    """What all elements of a file share."""
+
+    where: str
+    version: int = 0
+    defaults: dict[str, ET.Element] = field(default_factory=dict)  # of a class of elements
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        """Keep a sentence for the user, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+@dataclass(frozen=True)
+class Node:
+    """An element with its properties; one that a file leaves out has the value that its class defines."""
+
+    element: ET.Element
+    document: Document
+    trail: str  # where the element is in the document
+
+    @property
+    def tag(self) -> str:
+        return self.element.tag
+
+    @property
+    def name(self) -> str:
+        return self.element.get("name", "")
+
+    @property
+    def label(self) -> str:
+        """Class and name."""
+        return f"{self.tag} {self.name}" if self.name else self.tag
+
+    def fail(self, what: str, *, allowed: str | None = None, remedy: str | None = None) -> NoReturn:
+        raise ConfigError(what, where=f"{self.document.where}: {self.trail}", allowed=allowed, remedy=remedy)
+
+    def node(self, element: ET.Element) -> Node:
+        """An element below this one; the wrapper `objects` of a set is not worth a step of the trail."""
+        label = Node(element, self.document, "").label
+        return Node(element, self.document, self.trail if label == "objects" else f"{self.trail} / {label}")
+
+    def children(self) -> Iterator[Node]:
+        return (self.node(child) for child in self.element)
+
+    def child(self, *tags: str) -> Node | None:
+        """The property with one of these names; an empty one counts, a missing one may have a default."""
+        default = self.document.defaults.get(self.tag)
+        for holder in (self.element,) if default is None else (self.element, default):
+            for tag in tags:
+                found = holder.find(tag)
+                if found is not None:
+                    return self.node(found)
+        return None
+
+    def members(self, tag: str) -> list[Node]:
+        """The objects of a set; none where there is no such set."""
+        found = self.child(tag)
+        objects = found.child("objects") if found else None
+        return list(objects.children()) if objects else []
+
+    def children_of(self, tag: str) -> list[Node]:
+        """The elements of a list; none where there is no such list."""
+        found = self.child(tag)
+        return list(found.children()) if found else []
+
+    def text(self, *tags: str, default: str = "") -> str:
+        found = self.child(*tags)
+        return " ".join((found.element.text or "").split()) if found else default
+
+    def flag(self, tag: str, default: bool = False) -> bool:
+        return self.text(tag, default=str(default)).lower() in ("true", "1")
+
+    def numbers(self, tag: str, finite: bool = True) -> list[float] | None:
+        """The numbers of a property, None where it is missing; NaN is refused, infinity where told to."""
+        found = self.child(tag)
+        if found is None:
+            return None
+        try:
+            values = [float(word) for word in (found.element.text or "").split()]
+        except ValueError:
+            found.fail(f"{(found.element.text or '').strip()!r} are no numbers", remedy="correct the file")
+        for value in values:
+            if math.isnan(value) or (finite and math.isinf(value)):
+                found.fail(f"{value} is no number that a model can use", remedy="correct the file")
+        return values
+
+    def vector(self, tag: str, n: int = 3, default: float | None = 0.0) -> NDArray[np.float64]:
+        """(n,) - the numbers of a property."""
+        values = self.numbers(tag)
+        if values is None and default is not None:
+            return np.full(n, default)
+        if values is None or len(values) != n:
+            found = "it is missing" if values is None else f"{len(values)} numbers"
+            self.fail(f"{tag} needs {n} numbers; {found}", remedy="correct the file")
+        return np.array(values)
+
+    def number(self, tag: str, default: float | None = None) -> float:
+        return float(self.vector(tag, 1, default)[0])
+
+
+def read_document(path: Path) -> Node:
+    """The Model of an .osim file; ConfigError where it is none that can be read."""
+    root = parse(read_bytes(path), str(path))
+    version = root.get("Version", "")
+    if root.tag != "OpenSimDocument" or not version.isdecimal():
+        raise ConfigError(
+            f"the root element is {root.tag}, not an OpenSimDocument with a Version",
+            where=str(path),
+            remedy="give an OpenSim model (.osim)",
+        )
+    document = Document(str(path), int(version))
+    if not OLDEST <= document.version < NEXT_MAJOR:
+        raise ConfigError(
+            f"document version {version}",
+            where=str(path),
+            allowed=f"{OLDEST} to {NEWEST_KNOWN} (OpenSim 3.0 to 4.6)",
+            remedy=UPDATE,
+        )
+    if document.version > NEWEST_KNOWN:
+        document.note(f"document version {version} is newer than the newest one known here, {NEWEST_KNOWN}")
+    model = root.find("Model")
+    if model is None:
+        raise ConfigError("there is no Model in it", where=str(path), remedy="give an OpenSim model (.osim)")
+    if model.find(".//connectors") is not None:
+        raise ConfigError("the layout of a test version of OpenSim 4", where=str(path), remedy=UPDATE)
+    for element in model.findall("defaults/*"):
+        document.defaults[element.tag] = element
+    return Node(model, document, f"Model {model.get('name', '')}".strip())
+
+
+def read_bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"larger than {MAX_BYTES // 1_000_000} MB", where=str(path))
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot be read ({error.strerror})", where=str(path), remedy="check the path"
+        ) from None
+
+
+def parse(data: bytes, where: str) -> ET.Element:
+    """The root element. A document type, which could bring entities, is refused before it is read."""
+    parser, builder, depth = expat.ParserCreate(), ET.TreeBuilder(), 0
+
+    def refuse(*_: object) -> NoReturn:
+        raise ConfigError(
+            "it has a document type definition, which no OpenSim file needs",
+            where=where,
+            remedy="remove <!DOCTYPE ...>",
+        )
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise ConfigError(f"elements nested more than {MAX_DEPTH} deep", where=where)
+        builder.start(tag, attributes)
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag)
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = builder.data
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, ValueError) as error:
+        raise ConfigError(f"not valid XML: {error}", where=where, remedy="mend the line named") from None
+    return builder.close()

@@ -1,0 +1,148 @@
+"""Frames of an OpenSim model: which body each one belongs to, and where on it."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.osim.document import Node
+
+Array = NDArray[np.float64]
+GROUND = "ground"
+OFFSET_FRAME = "PhysicalOffsetFrame"
+
+
+@dataclass(frozen=True)
+class Transform:
+    """x_parent = rotation @ x + position."""
+
+    rotation: Array = field(default_factory=lambda: np.eye(3))
+    position: Array = field(default_factory=lambda: np.zeros(3))
+
+    def __matmul__(self, other: Transform) -> Transform:
+        return Transform(self.rotation @ other.rotation, self.apply(other.position))
+
+    def apply(self, point: Array) -> Array:
+        """(3,) - a point of this frame in the parent's."""
+        return self.rotation @ point + self.position
+
+    def inverse(self) -> Transform:
+        return Transform(self.rotation.T, -self.rotation.T @ self.position)
+
+    def place(self) -> dict[str, Any]:
+        """As a frame of a model file."""
+        return {
+            "offset_mm": (1e3 * self.position).tolist(),
+            "turned_deg": np.degrees(angles_of(self.rotation)).tolist(),
+        }
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame fixed to a body, or to ground."""
+
+    body: str
+    transform: Transform = field(default_factory=Transform)
+
+
+def about(axis: Array, angle: float) -> Array:
+    """(3, 3) - rotation by an angle [rad] about an axis (Rodrigues)."""
+    x, y, z = axis / np.linalg.norm(axis)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+
+
+def turned(angles: Array) -> Array:
+    """(3, 3) - body-fixed rotations about x, y, z [rad]."""
+    ex, ey, ez = np.eye(3)
+    return about(ex, angles[0]) @ about(ey, angles[1]) @ about(ez, angles[2])
+
+
+def angles_of(R: Array) -> Array:
+    """(3,) - the angles of `turned` [rad]; the third is 0 where only its sum with the first is determined."""
+    cosine = np.hypot(R[0, 0], R[0, 1])
+    y = np.arctan2(R[0, 2], cosine)
+    if cosine < 1e-12:
+        return np.array([np.arctan2(R[2, 1], R[1, 1]), y, 0.0])
+    return np.array([np.arctan2(-R[1, 2], R[2, 2]), y, np.arctan2(-R[0, 1], R[0, 0])])
+
+
+class Frames:
+    """All frames of a model by their paths, as 4.x names them; 3.x knows bodies alone."""
+
+    def __init__(self, model: Node) -> None:
+        self.bodies = {body.name: body for body in model.members("BodySet") if body.name != GROUND}
+        self.offsets: dict[str, Node] = {}
+        self.wraps: list[tuple[Node, str, str]] = []  # wrap object, path and name of its frame
+        ground = model.child("Ground") or next(
+            (body for body in model.members("BodySet") if body.name == GROUND), None
+        )
+        if ground is not None:
+            self.collect(ground, f"/{GROUND}")
+        for body in self.bodies.values():
+            self.collect(body, f"/bodyset/{body.name}")
+        for tag in ("JointSet", "ConstraintSet"):
+            for owner in model.members(tag):
+                for frame in owner.children_of("frames"):
+                    self.add_offset(frame, f"/{tag.lower()}/{owner.name}/{frame.name}")
+        for tag in ("ComponentSet", "components"):
+            for frame in model.members(tag) or model.children_of(tag):
+                if frame.tag == OFFSET_FRAME:
+                    self.add_offset(frame, f"{'/componentset' if tag == 'ComponentSet' else ''}/{frame.name}")
+
+    def collect(self, node: Node, path: str) -> None:
+        """Frames and wrap objects below a frame."""
+        self.wraps += [(wrap, path, node.name) for wrap in node.members("WrapObjectSet")]
+        for frame in node.children_of("components"):
+            if frame.tag == OFFSET_FRAME:
+                self.add_offset(frame, f"{path}/{frame.name}")
+
+    def add_offset(self, frame: Node, path: str) -> None:
+        self.offsets[path] = frame
+        self.collect(frame, path)
+
+    def of_body(self, name: str, owner: Node) -> Frame:
+        """The frame of a body itself."""
+        if name != GROUND and name not in self.bodies:
+            owner.fail(f"unknown body {name!r}", allowed=", ".join([GROUND, *self.bodies]))
+        return Frame(name)
+
+    def named(self, owner: Node, path: str, *tags: str) -> Frame:
+        """The frame that a property of an element at a path names.
+
+        4.x gives a path, absolute or from the owner on; 3.x gives a body's name.
+        """
+        name = owner.text(*tags)
+        if not name:
+            owner.fail(f"{' or '.join(tags)} is missing", remedy="correct the file")
+        return self.resolve(name, path, owner)
+
+    def resolve(self, name: str, path: str, owner: Node, depth: int = 0) -> Frame:
+        full = posixpath.normpath(posixpath.join(path, name))
+        last = posixpath.basename(full)
+        if full not in self.offsets:
+            if last == GROUND or last in self.bodies:
+                return Frame(last)
+            same = [at for at in self.offsets if posixpath.basename(at) == last]
+            if len(same) != 1:
+                owner.fail(
+                    f"unknown frame {name!r}", allowed=", ".join([GROUND, *self.bodies, *self.offsets])
+                )
+            full = same[0]
+        if depth > len(self.offsets):
+            owner.fail(f"frame {name!r} is fixed to itself", remedy="correct the file")
+        node = self.offsets[full]
+        on = node.text("socket_parent")
+        if not on:
+            node.fail("socket_parent is missing", remedy="correct the file")
+        parent = self.resolve(on, full, node, depth + 1)
+        return Frame(parent.body, parent.transform @ offset_of(node, "translation", "orientation"))
+
+
+def offset_of(node: Node, position: str, orientation: str) -> Transform:
+    """The transform of two properties: a place [m] and body-fixed x-y-z angles [rad]."""
+    return Transform(turned(node.vector(orientation)), node.vector(position))

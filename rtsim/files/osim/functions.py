@@ -1,0 +1,74 @@
+"""OpenSim's functions of one coordinate as those of a model file: numbers in radians and metres."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rtsim.files.osim.document import Node
+
+SPLINES = ("SimmSpline", "NaturalCubicSpline", "natCubicSpline")
+"""Three names of one class; its splines are not natural in spite of the second."""
+KNOWN = ("Constant", "LinearFunction", "PolynomialFunction", "MultiplierFunction", *SPLINES)
+
+
+def function_below(node: Node) -> Node | None:
+    """The function that a property holds: below `function` in 3.x, directly in 4.x; None without one."""
+    holder = node.child("function")
+    if holder is not None:
+        node = holder
+    for child in node.children():
+        if child.tag in KNOWN:
+            return child
+        if child.tag.endswith(("Function", "Spline", "Set")) or child.name == "function":
+            refuse(child)
+    return None
+
+
+def refuse(node: Node) -> None:
+    node.fail(
+        f"a {node.tag} has no counterpart here",
+        allowed=", ".join(KNOWN),
+        remedy="replace it by a SimmSpline through its points",
+    )
+
+
+def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
+    """The function of an element, times a scale, as constant, linear, polynomial or spline."""
+    if node.tag == "MultiplierFunction":
+        inside = function_below(node)
+        if inside is None:
+            node.fail("it has no function to multiply", remedy="correct the file")
+        return read_function(inside, scale * node.number("scale", 1.0))
+    if node.tag == "Constant":
+        return {"constant": scale * node.number("value", 0.0)}
+    if node.tag in SPLINES:
+        at, value = node.numbers("x") or [], node.numbers("y") or []
+        if len(at) < 2 or len(at) != len(value):
+            node.fail(
+                f"{len(at)} x and {len(value)} y", allowed="two or more pairs", remedy="correct the file"
+            )
+        return {"spline": {"at": at, "value": [scale * y for y in value], "ends": "cubic"}}
+    # OpenSim writes the highest power first, also of [slope, intercept]
+    coefficients = [scale * c for c in node.numbers("coefficients") or []]
+    if node.tag == "LinearFunction":
+        if len(coefficients) != 2:
+            node.fail(f"{len(coefficients)} coefficients", allowed="two: slope and intercept")
+        return {"linear": coefficients}
+    if not coefficients:
+        node.fail("it has no coefficients", remedy="correct the file")
+    return {"polynomial": coefficients[::-1]}
+
+
+def rough_value(function: dict[str, Any], x: float) -> float:
+    """The function at x, straight between the knots of a spline; the coordinate itself without function."""
+    if "constant" in function:
+        return float(function["constant"])
+    if "linear" in function:
+        return float(function["linear"][0] * x + function["linear"][1])
+    if "polynomial" in function:
+        return float(np.polynomial.polynomial.polyval(x, function["polynomial"]))
+    if "spline" in function:
+        return float(np.interp(x, function["spline"]["at"], function["spline"]["value"]))
+    return x

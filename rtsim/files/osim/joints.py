@@ -1,0 +1,149 @@
+"""OpenSim's joints and their coordinates as motions of a model file, one after the other.
+
+A joint of OpenSim moves the child's frame in the parent's first along, then about its axes, which are those
+of the parent's frame for translations and body-fixed for rotations (Seth et al. 2010, Multibody Syst Dyn 24,
+291-303).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rtsim.files.osim.document import Node
+from rtsim.files.osim.frames import Frame, Frames, Transform, about, offset_of
+from rtsim.files.osim.functions import function_below, read_function, rough_value
+
+Motion = dict[str, Any]
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+ALONG, ABOUT = "translates", "rotates"
+TURNS = ((0, ABOUT, X), (1, ABOUT, Y), (2, ABOUT, Z))
+# kind, and for each motion the coordinate, what it does and its axis; angles of a ball joint are x-y-z, too
+PLAIN = {
+    "WeldJoint": ("weld", ()),
+    "PinJoint": ("hinge", ((0, ABOUT, Z),)),
+    "SliderJoint": ("slider", ((0, ALONG, X),)),
+    "UniversalJoint": ("universal", TURNS[:2]),
+    "PlanarJoint": ("planar", ((1, ALONG, X), (2, ALONG, Y), (0, ABOUT, Z))),
+    "GimbalJoint": ("custom", TURNS),
+    "BallJoint": ("custom", TURNS),
+    "FreeJoint": ("custom", ((3, ALONG, X), (4, ALONG, Y), (5, ALONG, Z), *TURNS)),
+}
+AXES = ("translation1", "translation2", "translation3", "rotation1", "rotation2", "rotation3")
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A coordinate of a joint [rad, m]."""
+
+    node: Node
+    default: float
+    angular: bool
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def locked(self) -> bool:
+        return self.node.flag("locked")
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint between frames of two bodies."""
+
+    node: Node
+    parent: Frame
+    child: Frame
+    kind: str
+    motions: list[Motion]
+    coordinates: list[Coordinate]
+
+    @property
+    def transform(self) -> Transform:
+        """The child's frame in the parent's at the default values, roughly where splines move it."""
+        at = {coordinate.name: coordinate.default for coordinate in self.coordinates}
+        X_FM = Transform()
+        for motion in self.motions:
+            value = rough_value(motion, at.get(motion.get("of", ""), 0.0))
+            if ABOUT in motion:
+                X_FM = X_FM @ Transform(rotation=about(np.array(motion[ABOUT]), value))
+            else:
+                axis = np.array(motion[ALONG])
+                X_FM = X_FM @ Transform(position=value * axis / np.linalg.norm(axis))
+        return X_FM
+
+
+def read_joints(model: Node, frames: Frames) -> Iterator[Joint]:
+    """All joints: of the JointSet (4.x), or inside the bodies that they carry (3.x)."""
+    for node in model.members("JointSet"):
+        path = f"/jointset/{node.name}"
+        parent = frames.named(node, path, "socket_parent_frame", "socket_parent")
+        yield read_joint(node, parent, frames.named(node, path, "socket_child_frame", "socket_child"))
+    for name, body in frames.bodies.items():
+        for node in body.children_of("Joint"):
+            if node.flag("reverse"):
+                node.fail("a reversed joint", remedy="swap parent and child")
+            parent = frames.of_body(node.text("parent_body"), node)
+            in_parent = offset_of(node, "location_in_parent", "orientation_in_parent")
+            in_child = offset_of(node, "location", "orientation")
+            yield read_joint(node, Frame(parent.body, in_parent), Frame(name, in_child))
+
+
+def read_joint(node: Node, parent: Frame, child: Frame) -> Joint:
+    """One joint; ConfigError for a class without counterpart."""
+    if node.tag != "CustomJoint" and node.tag not in PLAIN:
+        node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(["CustomJoint", *PLAIN]))
+    nodes = node.children_of("coordinates") or node.members("CoordinateSet")
+    if node.tag == "CustomJoint":
+        motions = spatial_transform(node, [coordinate.name for coordinate in nodes])
+        kind = "custom" if nodes else "weld"
+    else:
+        kind, steps = PLAIN[node.tag]
+        if len(nodes) != len(steps):
+            node.fail(f"{len(nodes)} coordinates", allowed=str(len(steps)), remedy="correct the file")
+        motions = [{what: list(axis), "of": nodes[k].name} for k, what, axis in steps]
+    turning = {motion["of"] for motion in motions if ABOUT in motion and "of" in motion}
+    coordinates = [Coordinate(n, n.number("default_value", 0.0), n.name in turning) for n in nodes]
+    return Joint(node, parent, child, kind, motions, coordinates)
+
+
+def spatial_transform(node: Node, own: list[str]) -> list[Motion]:
+    """The motions of a custom joint: those that are always zero left out."""
+    transform = node.child("SpatialTransform")
+    if transform is None:
+        node.fail("SpatialTransform is missing", remedy="correct the file")
+    axes = {axis.name: axis for axis in transform.children() if axis.tag == "TransformAxis"}
+    motions = []
+    for name in AXES:
+        if name in axes:
+            motion = transform_axis(axes[name], ABOUT if name.startswith("rotation") else ALONG, own)
+            if motion.get("constant") != 0.0:
+                motions.append(motion)
+    return motions
+
+
+def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
+    names = node.text("coordinates").split()
+    if len(names) > 1:
+        node.fail(f"it follows {len(names)} coordinates", allowed="one coordinate, or none with a Constant")
+    if names and names[0] not in own:
+        node.fail(f"unknown coordinate {names[0]!r}", allowed=", ".join(own) or "none")
+    found = function_below(node)
+    function = read_function(found) if found is not None else {} if names else {"constant": 0.0}
+    if not names and "constant" not in function:
+        node.fail("its function has no coordinate", remedy="name one in coordinates")
+    if function.get("linear") == [1.0, 0.0]:
+        function = {}
+    of = {"of": names[0]} if "constant" not in function else {}
+    return {what: node.vector("axis", default=None).tolist(), **of, **function}
+
+
+def units_of(joints: list[Joint]) -> Mapping[str, str]:
+    """deg or mm for every coordinate."""
+    return {c.name: "deg" if c.angular else "mm" for joint in joints for c in joint.coordinates}

@@ -1,0 +1,82 @@
+"""Read OpenSim models (.osim, documents of OpenSim 3.0 to 4.6) as models of rtsim.
+
+What the file says becomes the tables of a model file (rtsim/config/model_schema.py), which are checked like
+any other. What has no counterpart is either left out with a note, if it is no part of the mechanics asked
+for (markers, contact, controllers), or refused.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rtsim.config.load import check_record
+from rtsim.config.model_schema import ModelSpec
+from rtsim.files.osim.bodies import body_tables
+from rtsim.files.osim.constraints import read_constraints
+from rtsim.files.osim.document import Node, read_document
+from rtsim.files.osim.frames import Frames
+from rtsim.files.osim.joints import read_joints, units_of
+from rtsim.files.osim.muscles import Paths, read_muscles
+
+SUFFIX = ".osim"
+IGNORED = ("ContactGeometrySet", "ControllerSet", "MarkerSet", "ProbeSet")
+NAMES_A_COORDINATE = (
+    "independent_coordinate_names", "dependent_coordinate_name", "coordinate", "socket_coordinate",
+    *(f"{axis}_coordinate" for axis in "xyz"), *(f"socket_{axis}_coordinate" for axis in "xyz"),
+)  # fmt: skip
+
+
+def read_osim(path: str | Path) -> tuple[ModelSpec, tuple[str, ...]]:
+    """The model in an .osim file, and sentences on what was left out or assumed.
+
+    ConfigError names the file, the element and a remedy where it cannot be read or has no counterpart.
+    """
+    path = Path(path)
+    model = read_document(path)
+    tables = model_tables(model, path)
+    for tag in IGNORED:
+        n = len(model.members(tag))
+        if n:
+            model.document.note(f"{tag}: {n} left out")
+    return check_record(tables, ModelSpec, str(path)), tuple(model.document.notes)
+
+
+def model_tables(model: Node, path: Path) -> dict[str, Any]:
+    """The tables of the model file."""
+    frames = Frames(model)
+    joints = list(read_joints(model, frames))
+    couplers, elements = read_constraints(model, frames, joints)
+    named = coordinates_named(model)
+    bodies, poses = body_tables(frames, joints, {c["coordinate"] for c in couplers}, named)
+    defaults = {c.name: c.default for joint in joints for c in joint.coordinates}
+    paths = Paths(frames, poses, defaults, units_of(joints))
+    muscles = read_muscles(model, paths)
+    return {
+        "name": model.name or path.stem,
+        "source": source(model, path),
+        "bodies": bodies,
+        "elements": elements,
+        "couplers": couplers,
+        "surfaces": list(paths.wraps.surfaces.values()),
+        "muscles": muscles,
+        "gravity_m_s2": gravity(model),
+    }
+
+
+def coordinates_named(model: Node) -> set[str]:
+    """Coordinates that constraints or path points name; a free joint keeps those as its own."""
+    texts = (element.text or "" for tag in NAMES_A_COORDINATE for element in model.element.iter(tag))
+    return {word.rsplit("/", 1)[-1] for text in texts for word in text.split()}
+
+
+def gravity(model: Node) -> list[float]:
+    numbers = model.vector("gravity") if model.child("gravity") else (0.0, -9.80665, 0.0)
+    return [float(x) for x in numbers]
+
+
+def source(model: Node, path: Path) -> str:
+    """Where the numbers come from, in the words of the file."""
+    said = [model.text(tag) for tag in ("credits", "publications")]
+    parts = [f"OpenSim model {path.name}, document version {model.document.version}", *filter(None, said)]
+    return ". ".join(parts)

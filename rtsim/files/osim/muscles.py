@@ -1,0 +1,190 @@
+"""OpenSim's muscles: their path points and Hill parameters as those of a model file."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rtsim.files.osim.document import Node
+from rtsim.files.osim.frames import Frames, Transform
+from rtsim.files.osim.functions import function_below, read_function, rough_value
+from rtsim.files.osim.wraps import PathPoint, WrapObjects
+
+Table = dict[str, Any]
+# property of the tendon's strain at maximum isometric force, and its default
+TENDON_STRAIN = {
+    "Thelen2003Muscle": ("FmaxTendonStrain", 0.04),
+    "Millard2012EquilibriumMuscle": ("strain_at_one_norm_force", 0.049),
+    "DeGrooteFregly2016Muscle": ("tendon_strain_at_one_norm_force", 0.049),
+}
+# time constants of activation and deactivation that are the default [s]
+TIME_CONSTANTS = {
+    "Thelen2003Muscle": (0.015, 0.050),
+    "Millard2012EquilibriumMuscle": (0.010, 0.040),
+    "DeGrooteFregly2016Muscle": (0.015, 0.060),
+}
+
+
+class Paths:
+    """What path points are about: frames, where bodies and coordinates are by default, and wrap objects."""
+
+    def __init__(
+        self,
+        frames: Frames,
+        poses: dict[str, Transform],
+        defaults: Mapping[str, float],
+        units: Mapping[str, str],
+    ) -> None:
+        self.frames, self.poses, self.defaults, self.units = frames, poses, defaults, units
+        self.wraps = WrapObjects(frames, poses)
+
+    def read(self, muscle: Node) -> list[Table]:
+        """The stations of a muscle."""
+        geometry = muscle.child("GeometryPath")
+        if geometry is None:
+            muscle.fail("it has no GeometryPath", remedy="give it a path through points")
+        nodes = geometry.members("PathPointSet")
+        tables = [self.station(node, f"/forceset/{muscle.name}/path/{node.name}") for node in nodes]
+        points = [self.point(table) for table in tables]
+        return self.wraps.add_to(muscle.name, tables, points, geometry.members("PathWrapSet"))
+
+    def station(self, node: Node, path: str) -> Table:
+        """A point of a path: fixed, there within a range, or moving."""
+        frame = self.frames.named(node, path, "socket_parent_frame", "socket_parent", "body")
+        if node.tag == "MovingPathPoint":
+            return self.moving(node, frame.body, frame.transform)
+        position = frame.transform.apply(node.vector("location", default=None))
+        table = {"segment": frame.body, "offset_mm": (1e3 * position).tolist()}
+        if node.tag == "PathPoint":
+            return table
+        if node.tag != "ConditionalPathPoint":
+            node.fail(
+                f"a {node.tag} has no counterpart here",
+                allowed="PathPoint, ConditionalPathPoint, MovingPathPoint",
+            )
+        name = self.coordinate(node, "socket_coordinate", "coordinate")
+        scale = math.degrees(1.0) if self.units[name] == "deg" else 1e3
+        limits = (scale * node.vector("range", 2, None)).tolist()
+        return {**table, "within": {"coordinate": name, f"range_{self.units[name]}": limits}}
+
+    def moving(self, node: Node, body: str, transform: Transform) -> Table:
+        """A point whose coordinates in its body are functions of one coordinate."""
+        if not np.array_equal(transform.rotation, np.eye(3)):
+            node.fail("a moving point in a turned frame", remedy="give its locations in the body's frame")
+        functions, of = {}, set()
+        for k, axis in enumerate("xyz"):
+            holder = node.child(f"{axis}_location")
+            found = function_below(holder) if holder is not None else None
+            if found is None:
+                node.fail(f"{axis}_location has no function", remedy="correct the file")
+            function = shifted(read_function(found), float(transform.position[k]))
+            functions[axis] = function
+            if "constant" not in function:
+                of.add(self.coordinate(node, f"socket_{axis}_coordinate", f"{axis}_coordinate"))
+        if len(of) > 1:
+            node.fail(
+                f"it follows {' and '.join(sorted(of))}",
+                allowed="one coordinate for x, y and z",
+                remedy="make the other functions constant",
+            )
+        if not of:
+            fixed = [1e3 * functions[axis]["constant"] for axis in "xyz"]
+            return {"segment": body, "offset_mm": fixed}
+        return {"segment": body, "moving": {"of": of.pop(), **functions}}
+
+    def coordinate(self, node: Node, *tags: str) -> str:
+        """The coordinate that a property names, in 4.x by its path."""
+        name = node.text(*tags).rsplit("/", 1)[-1]
+        if name not in self.defaults:
+            node.fail(f"unknown coordinate {name!r}", allowed=", ".join(self.defaults))
+        return name
+
+    def point(self, station: Table) -> PathPoint:
+        """Where a station is at the default values."""
+        there = True
+        if "moving" in station:
+            moving = station["moving"]
+            x = self.defaults[moving["of"]]
+            local = np.array([rough_value(moving[axis], x) for axis in "xyz"])
+        else:
+            local = 1e-3 * np.array(station["offset_mm"])
+        if "within" in station:
+            within = station["within"]
+            name = within["coordinate"]
+            scale = math.degrees(1.0) if self.units[name] == "deg" else 1e3
+            low, high = within[f"range_{self.units[name]}"]
+            there = low <= scale * self.defaults[name] <= high
+        return PathPoint(self.poses[station["segment"]].apply(local), there)
+
+
+def shifted(function: Table, by: float) -> Table:
+    """The function plus a number."""
+    if by == 0.0:
+        return function
+    if "constant" in function:
+        return {"constant": function["constant"] + by}
+    if "linear" in function:
+        slope, intercept = function["linear"]
+        return {"linear": [slope, intercept + by]}
+    if "polynomial" in function:
+        lowest, *others = function["polynomial"]
+        return {"polynomial": [lowest + by, *others]}
+    spline = function["spline"]
+    return {"spline": {**spline, "value": [value + by for value in spline["value"]]}}
+
+
+def read_muscles(model: Node, paths: Paths) -> list[Table]:
+    """All muscles of the ForceSet; other forces are left out with a note."""
+    tables, others = [], Counter[str]()
+    for node in model.members("ForceSet"):
+        if "Muscle" in node.tag:
+            hill = read_hill(node)
+            tables.append({"name": node.name, "path": paths.read(node), **({"hill": hill} if hill else {})})
+        else:
+            others[node.tag] += 1
+    if others:
+        model.document.note(
+            "forces left out: " + ", ".join(f"{n} {tag}" for tag, n in sorted(others.items()))
+        )
+    return tables
+
+
+def read_hill(node: Node) -> Table | None:
+    """Hill parameters; None for a muscle that is switched off or has no force.
+
+    The curves of force over length and speed are those of kernels/muscle, whatever the class.
+    """
+    document = node.document
+    force = node.number("max_isometric_force", 1000.0)
+    if not node.flag("appliesForce", True) or node.flag("isDisabled") or force == 0.0:
+        document.note(f"{node.label}: it is switched off or without force; its path and moment arms are kept")
+        return None
+    document.note(f"{node.tag}: its parameters were taken over, not its curves, which all muscles here share")
+    slack = node.number("tendon_slack_length", 0.2)
+    damping = node.numbers("fiber_damping")
+    hill: Table = {
+        "max_isometric_force_N": force,
+        "optimal_fibre_length_mm": 1e3 * node.number("optimal_fiber_length", 0.1),
+        "tendon_slack_length_mm": 1e3 * slack,
+        "pennation_deg": math.degrees(node.number("pennation_angle_at_optimal", 0.0)),
+        "max_contraction_speed": node.number("max_contraction_velocity", 10.0),
+        "min_activation": node.number("minimum_activation", 0.01),
+    }
+    if damping and damping[0] > 0.0:
+        hill["fibre_damping"] = damping[0]
+    if node.tag in TENDON_STRAIN:
+        key, default = TENDON_STRAIN[node.tag]
+        curve = node.child("TendonForceLengthCurve") or node
+        hill["tendon_strain"] = curve.number(key, default)
+    if node.tag in TIME_CONSTANTS:
+        rise, fall = TIME_CONSTANTS[node.tag]
+        hill["activation_ms"] = 1e3 * node.number("activation_time_constant", rise)
+        hill["deactivation_ms"] = 1e3 * node.number("deactivation_time_constant", fall)
+    elastic = slack > 0.0 and node.tag != "RigidTendonMuscle" and not node.flag("ignore_tendon_compliance")
+    if elastic and "fibre_damping" not in hill:
+        document.note(f"{node.tag}: it has no fibre damping; an elastic tendon here needs some, the default")
+    return {**hill, "tendon": "elastic" if elastic else "rigid"}

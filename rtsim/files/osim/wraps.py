@@ -1,0 +1,169 @@
+"""OpenSim's wrap objects as surfaces of a model file, and where on a muscle's path they belong.
+
+OpenSim looks for the segment of a path that a wrap object touches in every configuration anew, among those
+that the path names. Here a surface stands between two stations once and for all: where it is nearest to the
+straight path at the default values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.osim.document import Node
+from rtsim.files.osim.frames import Frame, Frames, Transform, offset_of
+
+Table = dict[str, Any]
+Array = NDArray[np.float64]
+KINDS = {"WrapSphere": "sphere", "WrapCylinder": "cylinder", "WrapEllipsoid": "ellipsoid"}
+N_SAMPLE = 201
+"""Points of a segment at which its distance from a surface is looked at."""
+
+
+class PathPoint(NamedTuple):
+    """A point of a muscle's path at the default values."""
+
+    position: Array  # (3,) - in ground [m]
+    there: bool  # False: a conditional point out of its range
+
+
+class Wrap(NamedTuple):
+    """A surface on a path."""
+
+    after: int  # point of the path that it follows
+    along: float  # where on the segment it is nearest, in [0, 1]
+    station: Table
+
+
+class WrapObjects:
+    """The wrap objects of a model by name; those that muscles use become surfaces."""
+
+    def __init__(self, frames: Frames, poses: dict[str, Transform]) -> None:
+        self.poses = poses
+        self.frames: dict[str, Frame] = {}
+        self.nodes: dict[str, Node] = {}
+        self.surfaces: dict[str, Table] = {}
+        for node, path, name in frames.wraps:
+            if node.name not in self.nodes:  # OpenSim takes the first of a name, too
+                self.nodes[node.name] = node
+                self.frames[node.name] = frames.resolve(name, path, node) if name else Frame("ground")
+
+    def add_to(
+        self, muscle: str, path: list[Table], points: Sequence[PathPoint], wraps: Sequence[Node]
+    ) -> list[Table]:
+        """A muscle's stations with its wraps between them."""
+        found = [wrap for wrap in (self.find(muscle, node, points) for node in wraps) if wrap is not None]
+        stations: list[Table] = []
+        for k, station in enumerate(path):
+            here = sorted((wrap for wrap in found if wrap.after == k), key=lambda wrap: wrap.along)
+            stations += [station, *(wrap.station for wrap in here)]
+        return stations
+
+    def find(self, muscle: str, node: Node, points: Sequence[PathPoint]) -> Wrap | None:
+        """Where a PathWrap belongs; None where its object is switched off."""
+        name = node.text("wrap_object")
+        if name not in self.nodes:
+            node.fail(f"unknown wrap object {name!r}", allowed=", ".join(self.nodes) or "none")
+        wrap = self.nodes[name]
+        if not wrap.flag("active", True):
+            wrap.document.note(f"{wrap.label}: it is switched off and was left out")
+            return None
+        surface = self.surfaces.setdefault(name, surface_of(wrap, self.frames[name]))
+        first, last = point_range(node, len(points))
+        there = [k for k in range(first, last + 1) if points[k].there]
+        if len(there) < 2:
+            node.fail("its range holds no two points of the path at the default values")
+        X_GS = self.poses[surface["segment"]] @ self.frames[name].transform @ pose_of(wrap)
+        before, after, _ = nearest(points, there, surface, X_GS)
+        # a conditional point that is not there now will split the segment
+        before, _, along = nearest(points, list(range(before, after + 1)), surface, X_GS)
+        if len(there) > 2:
+            node.document.note(
+                f"muscle {muscle}: {name} may be wrapped anywhere between points {first + 1} and {last + 1}; "
+                f"here it stays behind point {before + 1}"
+            )
+        return Wrap(before, along, {"over": name, **side_of(wrap)})
+
+
+def surface_of(node: Node, frame: Frame) -> Table:
+    """A wrap object as a surface of a body."""
+    if node.tag not in KINDS:
+        node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(KINDS))
+    table = {
+        "name": node.name,
+        "kind": KINDS[node.tag],
+        "segment": frame.body,
+        **(frame.transform @ pose_of(node)).place(),
+    }
+    if node.tag == "WrapEllipsoid":
+        return {**table, "radii_mm": (1e3 * node.vector("dimensions", default=None)).tolist()}
+    if node.tag == "WrapCylinder":
+        node.document.note("cylinders have no ends here: paths that leave a short one sideways still wrap it")
+    return {**table, "radius_mm": 1e3 * node.number("radius")}
+
+
+def pose_of(node: Node) -> Transform:
+    """A wrap object in its frame."""
+    return offset_of(node, "translation", "xyz_body_rotation")
+
+
+def side_of(node: Node) -> Table:
+    """The half to which a path is confined, as the direction of its middle; none for the shortest way."""
+    quadrant = node.text("quadrant", default="all").lower()
+    if quadrant in ("all", "unassigned", ""):
+        return {}
+    sign, axis = -1.0 if quadrant[0] == "-" else 1.0, "xyz".find(quadrant.lstrip("+-"))
+    if axis < 0 or len(quadrant.lstrip("+-")) != 1:
+        node.fail(f"unknown quadrant {quadrant!r}", allowed="all, x, -x, y, -y, z, -z")
+    if node.tag == "WrapCylinder" and axis == 2:
+        node.document.note(f"{node.label}: its quadrant is along its axis and chooses no side")
+        return {}
+    return {"side": [sign * float(k == axis) for k in range(3)]}
+
+
+def point_range(node: Node, n_point: int) -> tuple[int, int]:
+    """First and last point between which a wrap may be, from 0; below 1 in the file stands for the end."""
+    low, high = (int(k) for k in node.vector("range", 2, -1.0))
+    first, last = (low if low >= 1 else 1) - 1, (high if high >= 1 else n_point) - 1
+    if not 0 <= first < last < n_point:
+        node.fail(f"range {low} {high}", allowed=f"two points of 1 to {n_point}, in order, or -1 -1")
+    return first, last
+
+
+def nearest(
+    points: Sequence[PathPoint], chain: Sequence[int], surface: Table, X_GS: Transform
+) -> tuple[int, int, float]:
+    """The straight segment of a chain of points that comes nearest to, or deepest into, a surface.
+
+    Its two points, and where on it: from 0 to 1. Of several that run through the surface it is the first, as
+    in OpenSim.
+    """
+    best, found = np.inf, (chain[0], chain[1], 0.0)
+    share = np.linspace(0.0, 1.0, N_SAMPLE)
+    into = X_GS.inverse()
+    for a, b in pairwise(chain):
+        p, q = into.apply(points[a].position), into.apply(points[b].position)
+        height = heights(surface, p + share[:, None] * (q - p))
+        if height.min() < best:
+            inside = height <= max(height.min(), 0.0)  # of a run through the surface, its middle
+            best, found = height.min(), (a, b, float(share[inside].mean()))
+        if best < 0.0:
+            break
+    return found
+
+
+def heights(surface: Table, x: Array) -> Array:
+    """(n,) - heights of points x : (n, 3) in the surface's frame above it, about [m]; negative inside."""
+    y = 1e3 * x
+    if surface["kind"] == "sphere":
+        height = np.linalg.norm(y, axis=1) - surface["radius_mm"]
+    elif surface["kind"] == "cylinder":
+        height = np.hypot(y[:, 0], y[:, 1]) - surface["radius_mm"]
+    else:
+        radii = np.array(surface["radii_mm"])
+        height = (np.linalg.norm(y / radii, axis=1) - 1.0) * radii.mean()
+    return 1e-3 * height

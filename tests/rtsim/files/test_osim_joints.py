@@ -1,0 +1,334 @@
+"""OpenSim's bodies, joints, coordinates, functions and frames as those of a model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kernels.tree import new_pose, pose
+from rtsim.errors import ConfigError
+from rtsim.files.osim.frames import angles_of, turned
+from rtsim.files.osim.model import read_osim
+from rtsim.models.packing.functions import function_of, value
+from rtsim.models.packing.mechanism import pack_mechanism
+
+from .osim_texts import (
+    CHAIN,
+    GROUND,
+    KNEE,
+    LINE,
+    SPLINE,
+    Coordinate,
+    Joint,
+    Model,
+    Muscle,
+    Point,
+    spatial_transform,
+    transform_axis,
+)
+
+FREE = Joint("FreeJoint", GROUND, "a", tuple(Coordinate(f"f{k}", 0.1 * k) for k in range(6)))
+BALL = Joint("BallJoint", GROUND, "a", tuple(Coordinate(f"b{k}", 0.1 * k) for k in range(3)))
+
+
+@pytest.fixture
+def read(write):
+    """Reader of a model, in the layout of OpenSim 4 unless told."""
+
+    def read(model, version=40000):
+        text = model if isinstance(model, str) else model.text(version)
+        return read_osim(write("small.osim", text))
+
+    return read
+
+
+def poses(spec):
+    """Positions and rotations of all bodies where they start."""
+    mechanism = pack_mechanism(spec)
+    tree = mechanism.system.tree
+    bodies = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
+    pose(tree, mechanism.q_neutral, bodies)
+    return bodies
+
+
+def euler(*angles):
+    """Rotation matrix of body-fixed rotations about x, y, z."""
+    return turned(np.array(angles))
+
+
+def knee_with(function, coordinate="bend"):
+    """A body on a custom joint whose first translation follows a function of a coordinate."""
+    transform = spatial_transform(
+        transform_axis("rotation1", "0 0 1", "bend", LINE),
+        transform_axis("translation1", "1 0 0", coordinate, function),
+    )
+    return Model((Joint("CustomJoint", GROUND, "a", (Coordinate("bend"),), transform),))
+
+
+def test_kinds_of_joints(read):
+    """Protects the table of classes: each has its kind, its coordinates and their units."""
+    spec, _ = read(Model(CHAIN))
+    kinds = ["hinge", "slider", "universal", "planar", "custom", "custom", "weld"]
+    assert [body.joint for body in spec.bodies] == kinds
+    names = [[coordinate.name for coordinate in body.coordinates] for body in spec.bodies]
+    assert names[:4] == [["pin"], ["slide"], ["first", "second"], ["x", "y", "turn"]]
+    units = {c.name: c.unit for body in spec.bodies for c in body.coordinates}
+    millimetres = {name for name, unit in units.items() if unit == "mm"}
+    assert millimetres == {"slide", "x", "y", "glide"}
+    assert spec.bodies[0].coordinates[0].neutral == pytest.approx(0.2, rel=1e-15)
+    assert spec.bodies[0].coordinates[0].range == pytest.approx((-1.5, 1.5), rel=1e-15)
+
+
+@pytest.mark.parametrize("kind", ["EllipsoidJoint", "ScapulothoracicJoint"])
+def test_joints_without_counterpart_are_refused(read, kind):
+    """Protects from a wrong shoulder: joints on surfaces are named, with the classes there are."""
+    with pytest.raises(ConfigError, match=rf"{kind} .*has no counterpart.*CustomJoint, WeldJoint"):
+        read(Model((Joint(kind, GROUND, "a"),)))
+
+
+@pytest.mark.parametrize("version", [30000, 40000])
+def test_frames_of_a_joint(read, version):
+    """Protects the offsets: x_ground = in_parent in_child^-1 x for a weld, angles body-fixed x-y-z."""
+    joint = Joint(
+        "WeldJoint", GROUND, "a", (), "", ("0.1 0.2 0.3", "0.4 -0.5 0.6"), ("1 2 3", "-0.1 0.2 0.3")
+    )
+    bodies = poses(read(Model((joint,)), version)[0])
+    R = euler(0.4, -0.5, 0.6) @ euler(-0.1, 0.2, 0.3).T
+    np.testing.assert_allclose(bodies.rotation[0], R, atol=1e-15)
+    np.testing.assert_allclose(bodies.position[0], [0.1, 0.2, 0.3] - R @ [1.0, 2.0, 3.0], atol=1e-14)
+
+
+def test_frames_on_frames(read):
+    """Protects 4.x models whose frames hang from other frames, by absolute and relative paths."""
+    model = Model((Joint("WeldJoint", GROUND, "a"), Joint("WeldJoint", "a", "b"))).text(40000)
+    frames = "".join(
+        f'<PhysicalOffsetFrame name="{name}"><socket_parent>{parent}</socket_parent>'
+        f"<translation>{place}</translation><orientation>{angles}</orientation></PhysicalOffsetFrame>"
+        for name, parent, place, angles in (
+            ("inner", "..", "0.1 0 0", "0 0 0.5"),
+            ("outer", "../inner", "0 0.2 0", "0.3 0 0"),
+        )
+    )
+    model = model.replace('<Body name="a">', f'<Body name="a"><components>{frames}</components>')
+    model = model.replace("<socket_parent_frame>a_offset<", "<socket_parent_frame>/bodyset/a/outer<").replace(
+        '<PhysicalOffsetFrame name="b_offset"><socket_parent>/bodyset/b<', "<X><socket_parent>/bodyset/b<"
+    )
+    model = model.replace("<socket_child_frame>b_offset<", "<socket_child_frame>/bodyset/b<")
+    model = model.replace("<X>", '<PhysicalOffsetFrame name="b_offset">')
+    in_parent = read(model)[0].bodies[1].in_parent
+    expected = np.array([0.1, 0.0, 0.0]) + euler(0.0, 0.0, 0.5) @ [0.0, 0.2, 0.0]
+    np.testing.assert_allclose(in_parent.offset_mm, 1e3 * expected, atol=1e-12)
+    R = euler(*np.radians(in_parent.turned_deg))
+    np.testing.assert_allclose(R, euler(0.0, 0.0, 0.5) @ euler(0.3, 0.0, 0.0), atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "angles", [(0.3, -0.4, 0.5), (3.0, 1.5, -3.0), (0.4, math.pi / 2, 0.2), (0, -math.pi / 2, 1)]
+)
+def test_angles_of_a_rotation(angles):
+    """Protects turned frames everywhere, also where two of the angles turn about one axis."""
+    R = euler(*angles)
+    np.testing.assert_allclose(euler(*angles_of(R)), R, atol=1e-15)
+
+
+def test_frame_fixed_to_itself_is_refused(read):
+    """Protects from endless loops through frames that name each other."""
+    model = Model((Joint("WeldJoint", GROUND, "a"),)).text(40000)
+    with pytest.raises(ConfigError, match="fixed to itself"):
+        read(model.replace("<socket_parent>/bodyset/a<", "<socket_parent>../a_offset<"))
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "expected"),
+    [
+        ("<Constant><value>0.3</value></Constant>", 2.0, 0.3),
+        ("<LinearFunction><coefficients>2 0.5</coefficients></LinearFunction>", 3.0, 6.5),
+        ("<PolynomialFunction><coefficients>1 2 5</coefficients></PolynomialFunction>", 2.0, 13.0),
+        (
+            "<MultiplierFunction><function><MultiplierFunction><function><LinearFunction>"
+            "<coefficients>2 0.5</coefficients></LinearFunction></function><scale>3</scale>"
+            "</MultiplierFunction></function><scale>-1</scale></MultiplierFunction>",
+            3.0,
+            -19.5,
+        ),
+        # by OpenSim 4.6: SimmSpline through five points, between them and outside
+        (SPLINE, 0.3, 0.03037212739656603),
+        (SPLINE, -1.7, 0.026072132145745136),
+        (SPLINE, 2.5, -0.0073158826403228044),
+    ],
+)
+def test_functions(read, text, x, expected):
+    """Protects every function: order of coefficients, scales, and the ends of SIMM's splines."""
+    spec, _ = read(knee_with(text))
+    (motion,) = (motion for motion in spec.bodies[0].motion if motion.translates is not None)
+    assert value(function_of(motion), x) == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 9])
+def test_splines_reproduce_cubics(read, n):
+    """Protects SIMM's ends: through points of a cubic (3 points: parabola, 2: line) it is that polynomial."""
+    at = np.sort(np.random.default_rng(n).uniform(-2.0, 2.0, n))
+    polynomial = np.array([0.3, -0.2, 0.5, 0.7])[: min(n, 4)]
+    values = np.polynomial.polynomial.polyval(at, polynomial)
+    text = "<SimmSpline><x>{}</x><y>{}</y></SimmSpline>".format(
+        *(" ".join(map(repr, numbers.tolist())) for numbers in (at, values))
+    )
+    (motion,) = (m for m in read(knee_with(text))[0].bodies[0].motion if m.translates is not None)
+    x = 0.5 * (at[0] + at[-1])
+    expected = np.polynomial.polynomial.polyval(x, polynomial)
+    assert value(function_of(motion), x) == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize("tag", ["SimmSpline", "NaturalCubicSpline", "natCubicSpline"])
+def test_names_of_splines(read, tag):
+    """Protects older models: three names of one function."""
+    spec, _ = read(knee_with(SPLINE.replace("SimmSpline", tag)))
+    assert spec == read(knee_with(SPLINE))[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        ("<GCVSpline/>", "GCVSpline has no counterpart"),
+        ("<SimmSpline><x>1</x><y>1</y></SimmSpline>", "two or more pairs"),
+        ("<SimmSpline><x>1 2</x><y>1</y></SimmSpline>", "two or more pairs"),
+        ("<SimmSpline><x>2 1</x><y>1 1</y></SimmSpline>", "must rise"),
+        ("<LinearFunction><coefficients>1</coefficients></LinearFunction>", "slope and intercept"),
+        ("<PolynomialFunction><coefficients/></PolynomialFunction>", "no coefficients"),
+        ("<MultiplierFunction/>", "no function to multiply"),
+        ("<Constant><value>x</value></Constant>", "are no numbers"),
+        ("<Constant><value>nan</value></Constant>", "nan is no number"),
+        ("<Constant><value>inf</value></Constant>", "inf is no number"),
+    ],
+)
+def test_functions_that_cannot_be(read, function, what):
+    """Protects from a guess: an unknown or broken function is refused, with its place in the file."""
+    with pytest.raises(ConfigError, match=what):
+        read(knee_with(function))
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "function", "what"),
+    [
+        ("bend other", LINE, "one coordinate"),
+        ("other", LINE, "unknown coordinate 'other'.*allowed: bend"),
+        ("", LINE, "no coordinate"),
+    ],
+)
+def test_axes_that_cannot_be(read, coordinate, function, what):
+    """Protects spatial transforms: every axis follows one coordinate of its joint, or none."""
+    with pytest.raises(ConfigError, match=what):
+        read(knee_with(function, coordinate))
+
+
+def test_custom_joint_without_coordinates_is_a_weld(read):
+    """Protects a joint of constants alone: its frames are where the constants put them."""
+    transform = spatial_transform(
+        transform_axis("translation1", "1 0 0", "", "<Constant><value>0.3</value></Constant>"),
+        transform_axis("rotation1", "0 0 1", "", "<Constant><value>0.5</value></Constant>"),
+    )
+    still = ("0 0 0", "0 0 0")
+    spec, _ = read(Model((Joint("CustomJoint", GROUND, "a", (), transform, still, still),)))
+    assert spec.bodies[0].joint == "weld"
+    bodies = poses(spec)
+    np.testing.assert_allclose(bodies.position[0], [0.3, 0.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(bodies.rotation[0], euler(0.0, 0.0, 0.5), atol=1e-15)
+
+
+def test_free_joint_starts_at_its_default(read):
+    """Protects where a model stands: a free joint has no coordinates here, its default values count."""
+    spec, notes = read(Model((FREE,)))
+    assert spec.bodies[0].joint == "free"
+    assert any("free joint" in note for note in notes)
+    names = Model(
+        (FREE,),
+        (
+            Muscle(
+                "m",
+                (
+                    Point(GROUND, "1 0 0"),
+                    Point("a", "0 1 0", within=("a_joint", "f1", "-1 1")),
+                    Point("a", "0 0 1"),
+                ),
+            ),
+        ),
+    )
+    custom, _ = read(names)
+    assert [c.name for c in custom.bodies[0].coordinates] == [f"f{k}" for k in range(6)]
+    for bodies in (poses(spec), poses(custom)):
+        P, C = euler(0.1, -0.2, 0.3), euler(-0.2, 0.1, 0.2)
+        R = P @ euler(0.0, 0.1, 0.2) @ C.T
+        np.testing.assert_allclose(bodies.rotation[0], R, atol=1e-15)
+        at = P @ [0.3, 0.4, 0.5] + [0.01, 0.2, 0.03] - R @ [0.0, 0.1, 0.02]
+        np.testing.assert_allclose(bodies.position[0], at, atol=1e-15)
+
+
+def test_ball_joint_keeps_its_coordinates(read):
+    """Protects names and moment arms at ball joints: they are angles about x, y, z, and a note says so."""
+    spec, notes = read(Model((BALL,)))
+    assert [c.name for c in spec.bodies[0].coordinates] == ["b0", "b1", "b2"]
+    assert any("not to the angular velocity" in note for note in notes)
+
+
+def test_body_without_joint_is_free(read):
+    """Protects what OpenSim does with a body that nothing carries."""
+    text = Model((Joint("WeldJoint", GROUND, "a"),)).text(30000)
+    spec, notes = read(
+        text.replace("</objects></BodySet>", '<Body name="x"><mass>1</mass></Body></objects></BodySet>')
+    )
+    assert spec.bodies[1].joint == "free"
+    assert any("x has no joint" in note for note in notes)
+
+
+def test_reversed_joint_is_refused(read):
+    """Protects the sense of coordinates in 3.x."""
+    text = Model(CHAIN[:1]).text(30000).replace("<reverse>false", "<reverse>true", 1)
+    with pytest.raises(ConfigError, match="reversed"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "range", "note"),
+    [
+        (Coordinate("p", 2.0), (-1.5, 2.0), "widened"),
+        (Coordinate("p", 0.0, "1 1"), (-math.inf, math.inf), "empty"),
+        (Coordinate("p", 0.0, "-inf inf"), (-math.inf, math.inf), ""),
+        (Coordinate("p", more="<prescribed>true</prescribed>"), (-1.5, 1.5), "prescribed"),
+    ],
+)
+def test_ranges(read, coordinate, range, note):
+    """Protects models whose ranges do not hold their own defaults: they load, and a note tells."""
+    spec, notes = read(Model((Joint("PinJoint", GROUND, "a", (coordinate,)),)))
+    assert spec.bodies[0].coordinates[0].range == pytest.approx(range)
+    assert bool(note) == any(note and note in text for text in notes)
+
+
+def test_masses(read):
+    """Protects mass properties: order of the inertia, and no inertia where there is no mass."""
+    text = Model((Joint("WeldJoint", GROUND, "a"),)).text(40000)
+    body = read(text)[0].bodies[0]
+    assert body.mass_kg == 2.0
+    assert body.mass_centre_mm == pytest.approx((10.0, 20.0, 30.0))
+    assert body.inertia_kg_m2 == (0.1, 0.11, 0.12, 0.001, 0.002, 0.003)
+    spec, notes = read(text.replace("<mass>2<", "<mass>0<"))
+    assert not any(spec.bodies[0].inertia_kg_m2)
+    assert any("inertia without mass" in note for note in notes)
+
+
+def test_knee_moves_as_written(read):
+    """Protects the order of a spatial transform: translations in the parent's axes, then the rotations."""
+    still = ("0 0 0", "0 0 0")
+    q, s = 0.4, 0.1
+    joint = Joint(
+        "CustomJoint", GROUND, "a", (Coordinate("bend", q), Coordinate("glide", s)), KNEE, still, still
+    )
+    bodies = poses(read(Model((joint,)))[0])
+    axis = np.array([0.1, 0.2, 0.9])
+    K = np.cross(np.eye(3), axis / np.linalg.norm(axis))  # K x = a x x
+    first = np.eye(3) + np.sin(q) * K + (1.0 - np.cos(q)) * K @ K
+    R = first @ euler(0.0, 0.2 * q * q - 0.3 * q + 0.01, 0.0) @ euler(0.2, 0.0, 0.0)
+    np.testing.assert_allclose(bodies.rotation[0], R, atol=1e-15)
+    along = 1.5 * value(function_of(read(knee_with(SPLINE))[0].bodies[0].motion[0]), q)
+    np.testing.assert_allclose(bodies.position[0], [along, s, 0.0], atol=1e-15)
