@@ -17,6 +17,8 @@ from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_tra
 from kernels.tree import point_in_ground, pose
 
 OK, MASSLESS = 0, 1
+NO_MASS = 1e-14
+"""Part of the largest entry of the mass matrix below which a pivot is no more than rounding [1]."""
 
 
 @entry
@@ -44,7 +46,7 @@ def constrained_dynamics(
     newton_euler(system, v_dot_out, wrench, work)
     transmit(tree, work.pose, work.reaction, v_dot_out)
     composite_mass(tree, work.pose, work.inertia, work.M)
-    if not cholesky(work.M, n_v, 0.0):
+    if not cholesky(work.M, n_v, NO_MASS * heaviest(work.M)):
         return MASSLESS
     for d in range(n_v):
         v_dot_out[d] = tau[d] - v_dot_out[d]
@@ -71,6 +73,15 @@ def constrained_dynamics(
             v_dot_out[d] += Y[i, d] * lambda_out[i]
     solve_lower_transposed(work.M, n_v, v_dot_out)
     return OK
+
+
+@njit
+def heaviest(M):
+    """Largest diagonal entry of M : (n_v, n_v)."""
+    largest = 0.0
+    for d in range(M.shape[0]):
+        largest = max(largest, M[d, d])
+    return largest
 
 
 @njit

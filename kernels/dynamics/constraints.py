@@ -26,6 +26,8 @@ from kernels.tree import along
 
 DEPENDENT = 1e-11
 """Part of a row, squared, below which it counts as a combination of earlier rows [1]."""
+NO_ROW = 1e-13
+"""Largest entry below which an element's row is no more than rounding, and no dof changes the element."""
 
 
 class Couplers(NamedTuple):
@@ -102,13 +104,18 @@ def constraint_rows(tree, constraints, pose, q, work):
 
 @njit
 def element_row(elements, pose, e, work, row_out):
-    """row_out : (n_v,) = dPhi/dq of element e, after element_values."""
+    """row_out : (n_v,) = dPhi/dq of element e, after element_values; exact zeros where no dof changes it."""
     for d in range(row_out.shape[0]):
         row_out[d] = 0.0
     mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work.element)
+    nothing = True
     for k in range(elements.n_path[e]):
         d = elements.path[e, k]
         row_out[d] = elements.side[e, k] * along(pose.twist, d, mx, my, mz, fx, fy, fz)
+        nothing = nothing and abs(row_out[d]) < NO_ROW  # false for NaN, which stays
+    if nothing:
+        for k in range(elements.n_path[e]):
+            row_out[elements.path[e, k]] = 0.0
 
 
 @njit

@@ -292,6 +292,8 @@ def wrap_station(surfaces, k, side, i, P, Q, work):
     was, arc = work.touching[i], work.arc[i]
     work.touching[i] = 0
     work.arc[i] = 0.0
+    if k < 0:  # a conditional point that is not there now
+        return OK, float(was)
     into_surface(work.placement, k, P, p)
     into_surface(work.placement, k, Q, q)
     kind, size = surfaces.kind[k], surfaces.size[k]
