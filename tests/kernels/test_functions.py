@@ -86,7 +86,7 @@ def test_two_knots_make_a_straight_line() -> None:
         np.testing.assert_allclose(at(NAMES.index("spline of two knots"), x), expected, atol=1e-15)
 
 
-def test_a_natural_spline_bends_least() -> None:
+def test_a_spline_bends_least() -> None:
     """Protects the second derivatives against the property that defines them (Holladay 1957).
 
     Of all curves through the same points the natural spline has the least integral of curvature squared: the

@@ -25,8 +25,8 @@ from rtsim.models.packing.tree import (
     build_tree,
     constant,
     linear,
-    natural_spline,
     polynomial,
+    spline,
 )
 from tests.naive.functions import evaluate
 from tests.naive.random_models import elements_between, planar, random_system, tree_of, unit_rows
@@ -38,7 +38,7 @@ FUNCTIONS = (
     constant(0.4),
     linear(-0.6, 0.2),
     polynomial((0.1, 0.5, -0.3, 0.2)),
-    natural_spline((-1.2, -0.4, 0.5, 1.3), (0.3, -0.2, 0.1, 0.5)),
+    spline((-1.2, -0.4, 0.5, 1.3), (0.3, -0.2, 0.1, 0.5)),
 )
 # One root on six dofs with two branches and a twig, a second root in a plane.
 KINDS = (FREE, HINGE, HINGE, CHAIN, BALL, SLIDER, WELD, CHAIN, HINGE, SLIDER)
