@@ -5,35 +5,98 @@ w = a' e1 + b' e2 + c' e3 of the distal body in the proximal one (Grood and Sunt
 the vector dual to e1, and the angle's own motion is the joint's rotation about e1. Where the method
 constrains the joint, the motion that goes with the angle is the mechanism's; soft elements take part as
 rows with compliance, so that they keep their lengths as far as the hard ones and the angle let them.
+
+A mechanism turns about all three axes at once, and where its motion is mostly flexion the arms about the
+other two would be those of flexion times the reciprocal of a small slope, of metres and of either sign. An
+angle that only follows another one in this way is left out.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from kernels._jit import entry, njit
 from kernels.constraints import SOFT
-from kernels.dynamics.constraints import constraint_rows, element_row, factor_rows
-from kernels.path.angles import OK, couplings
+from kernels.dynamics.constraints import (
+    Constraints,
+    ConstraintWork,
+    constraint_rows,
+    element_row,
+    factor_rows,
+    new_constraint_work,
+)
+from kernels.joint_angles import JointAxes
+from kernels.path.angles import LOCKED, OK, AngleWork, couplings, new_angle_work
 from kernels.path.moment_arms import arms_by_partial_velocity
-from kernels.path.muscle_path import follow_paths, gradients, piece_gradient
+from kernels.path.muscle_path import (
+    PathWork,
+    follow_paths,
+    gradients,
+    new_path_work,
+    piece_gradient,
+    wraps_in_closed_form,
+)
+from kernels.path.stations import Stations
+from kernels.path.surfaces import Surfaces
 from kernels.rotation import rotate
-from kernels.tree import ROTATES
+from kernels.tree import ROTATES, Tree
 
 YIELD = 1e-6
 """Weight of the angle's own motion against that of soft elements [1/rad^2, 1/m^2]: small: they win."""
 COINCIDENT = 1e-20
 """Square of the sine between e1 and e3 below which the angles about them are one."""
 
+FOLLOWS = 2.0
+"""Speed at which the joint turns at unit rate of an angle [1] above which the angle counts as following:
+less than half of the rotation is its own."""
+
+
+class JointLeverage(NamedTuple):
+    """What these moment arms depend on, but for the pose."""
+
+    tree: Tree
+    constraints: Constraints  # with the roles of the method that solves the frames
+    stations: Stations
+    surfaces: Surfaces
+    joints: JointAxes
+
+
+class JointLeverageWork(NamedTuple):
+    """Results and working space; the angles are in the order of the joints, three of each."""
+
+    constraint: ConstraintWork
+    path: PathWork
+    angle: AngleWork
+    axes: np.ndarray  # (6, 3) - e1, e2, e3, those of the bodies, and a dual vector
+    moment: np.ndarray  # (6,)
+
+
+def new_joint_leverage_work(leverage: JointLeverage) -> JointLeverageWork:
+    """Allocate a JointLeverageWork."""
+    n_v = len(leverage.tree.dof_body)
+    closed_form = wraps_in_closed_form(leverage.stations, leverage.surfaces)
+    constraint = new_constraint_work(leverage.constraints, n_v)
+    return JointLeverageWork(
+        constraint,
+        new_path_work(leverage.stations, leverage.surfaces, n_v, closed_form),
+        new_angle_work(3 * len(leverage.joints.proximal), n_v, len(constraint.value)),
+        np.zeros((6, 3)),
+        np.zeros(6),
+    )
+
 
 @entry
-def joint_moment_arms(leverage, joints, pose, q, work, arms_out):
-    """arms_out : (n_muscle, 3 n_joint) [m] and work.path.length at a pose that the solver has written.
+def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
+    """lengths_out : (n_muscle,), arms_out : (n_muscle, 3 n_joint) [m], at a pose that the solver has written.
 
-    leverage.constraints holds the method's roles; leverage.angles is not read. NaN where an angle does not
-    exist in this pose (e1 = e3), where the joint does not have it, and for a path that failed.
+    r = -dl/dtheta. Arms are NaN about an angle that does not exist in this pose (e1 = e3), that the joint
+    does not have, or that only follows another one; both are NaN where a path fails, for which
+    work.path.status says why. Returns the number of such paths.
     """
-    tree, constraints = leverage.tree, leverage.constraints
+    tree, constraints, joints = leverage.tree, leverage.constraints, leverage.joints
     follow_paths(tree, leverage.stations, leverage.surfaces, pose, q, work.path)
     gradients(tree, leverage.stations, pose, 1, work.path)
     n = constraint_rows(tree, constraints, pose, q, work.constraint)
@@ -42,11 +105,39 @@ def joint_moment_arms(leverage, joints, pose, q, work, arms_out):
     for j in range(joints.proximal.shape[0]):
         place_joint_angles(tree, joints, j, pose, work)
     couplings(n, work.constraint.row, work.constraint.kernel, work.angle)
+    lock_followers(tree, joints, pose, work.angle)
     arms_by_partial_velocity(work, arms_out)
+    return leave_undefined_out(work, lengths_out, arms_out)
+
+
+@njit
+def lock_followers(tree, joints, pose, angle):
+    """angle.status LOCKED for the angles at whose unit rate the joint turns faster than FOLLOWS."""
+    for a in range(angle.status.shape[0]):
+        body = joints.distal[a // 3]
+        x, y, z = 0.0, 0.0, 0.0
+        for i in range(tree.dof_body.shape[0]):
+            if tree.dof_body[i] == body:
+                speed, turn = angle.coupling[a, i], pose.twist[i]
+                x += speed * turn[0]
+                y += speed * turn[1]
+                z += speed * turn[2]
+        if x * x + y * y + z * z > FOLLOWS * FOLLOWS:
+            angle.status[a] = LOCKED
+
+
+@njit
+def leave_undefined_out(work, lengths_out, arms_out):
+    """lengths_out from work.path, and NaN in both where there is no value; returns how many paths failed."""
+    n_failed = 0
     for m in range(arms_out.shape[0]):
+        failed = work.path.status[m] != OK
+        n_failed += failed
+        lengths_out[m] = math.nan if failed else work.path.length[m]
         for a in range(arms_out.shape[1]):
-            if work.angle.status[a] != OK or work.path.status[m] != OK:
+            if failed or work.angle.status[a] != OK:
                 arms_out[m, a] = math.nan
+    return n_failed
 
 
 @njit

@@ -62,15 +62,13 @@ class LeverageWork(NamedTuple):
     wrench: np.ndarray  # (n_body, 6)
     force: np.ndarray  # (n_v,)
     joint_force: np.ndarray  # (n_v,)
-    axes: np.ndarray  # (6, 3) - directions of a joint's angles
-    moment: np.ndarray  # (6,)
 
 
-def new_leverage_work(leverage: Leverage, n_angle: int | None = None) -> LeverageWork:
-    """Allocate a LeverageWork; n_angle where the angles are not those of the leverage (joint_arms)."""
+def new_leverage_work(leverage: Leverage) -> LeverageWork:
+    """Allocate a LeverageWork."""
     tree = leverage.tree
     n_body, n_v = len(tree.parent), len(tree.dof_body)
-    n_angle = len(leverage.angles.start) - 1 if n_angle is None else n_angle
+    n_angle = len(leverage.angles.start) - 1
     constraint = new_constraint_work(leverage.constraints, n_v)
     return LeverageWork(
         new_pose(n_body, n_v, len(tree.chains.dof)),
@@ -81,8 +79,6 @@ def new_leverage_work(leverage: Leverage, n_angle: int | None = None) -> Leverag
         np.zeros((n_body, 6)),
         np.zeros(n_v),
         np.zeros(n_v),
-        np.zeros((6, 3)),
-        np.zeros(6),
     )
 
 

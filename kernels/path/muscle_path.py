@@ -20,7 +20,7 @@ import numpy as np
 
 from kernels._jit import njit
 from kernels.path.stations import WRAP, Stations, place_station
-from kernels.path.surfaces import Surfaces
+from kernels.path.surfaces import CYLINDER, SPHERE, Surfaces
 from kernels.path.wrap import WrapWork, new_wrap_work, place_surfaces, wrap_run
 from kernels.tree import along
 
@@ -51,8 +51,14 @@ class PathWork(NamedTuple):
     wrap: WrapWork
 
 
-def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int) -> PathWork:
-    """Allocate a PathWork."""
+def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
+    """Whether every wrap is over one sphere or cylinder, between two points."""
+    wraps = stations.kind == WRAP
+    return not (wraps[1:] & wraps[:-1]).any() and bool(np.isin(surfaces.kind, (SPHERE, CYLINDER)).all())
+
+
+def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form: bool = False) -> PathWork:
+    """Allocate a PathWork; closed_form : of paths that wrap so, for kernels that compile in less time."""
     n_station, n_muscle = len(stations.kind), len(stations.start) - 1
     return PathWork(
         np.zeros((n_station, 3)),
@@ -65,7 +71,7 @@ def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int) -> PathWork:
         np.zeros((n_muscle, n_v)),
         np.zeros(n_muscle, np.int64),
         np.zeros(3),
-        new_wrap_work(n_station, len(surfaces.kind)),
+        new_wrap_work(n_station, len(surfaces.kind), closed_form),
     )
 
 

@@ -68,11 +68,14 @@ class WrapWork(NamedTuple):
     ends_best: np.ndarray  # (n_station, 4, 3) - of the run taken from its first end
     arc_best: np.ndarray  # (n_station,)
     touching_best: np.ndarray  # (n_station,) int64
-    chain: ChainWork
+    chain: ChainWork | None  # None where there are only single spheres and cylinders, in closed form
 
 
-def new_wrap_work(n_station: int, n_surface: int) -> WrapWork:
-    """Allocate a WrapWork."""
+def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> WrapWork:
+    """Allocate a WrapWork.
+
+    closed_form : every run is one sphere or cylinder, so that nothing else need be compiled (a third of all)
+    """
     return WrapWork(
         np.zeros(n_station, dtype=np.int64),
         np.zeros((n_station, 3)),
@@ -91,7 +94,7 @@ def new_wrap_work(n_station: int, n_surface: int) -> WrapWork:
         np.zeros((n_station, 4, 3)),
         np.zeros(n_station),
         np.zeros(n_station, dtype=np.int64),
-        new_chain_work(n_station),
+        None if closed_form else new_chain_work(n_station),
     )
 
 
@@ -116,8 +119,18 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
     """
     if last - first == 1:
         work.touching[first] = 0
-        status, _ = wrap_station(surfaces, stations_surface[first], side[first], first, P, Q, work)
+        status, _ = wrap_station(
+            surfaces, stations_surface[first], side[first], first, P, Q, work, work.chain
+        )
         return status
+    return wrap_several(surfaces, stations_surface, side, first, last, P, Q, work, work.chain)
+
+
+@njit
+def wrap_several(surfaces, stations_surface, side, first, last, P, Q, work, chain):
+    """wrap_run of more than one station; chain, that of work, is an argument so that None prunes the rest."""
+    if chain is None:
+        return NOT_CONVERGED
     best, best_status = math.inf, NOT_CONVERGED
     n_turn = 2 if some_side_open(side, first, last) else 1
     for turn in range(n_turn):
@@ -262,7 +275,7 @@ def others_free(surfaces, stations_surface, side, first, last, P, Q, work):
             before, after = neighbours(i, first, last, work.touching)
             start = P if before < 0 else work.exit[before]
             end = Q if after < 0 else work.entry[after]
-            wrap_station(surfaces, stations_surface[i], side[i], i, start, end, work)
+            wrap_station(surfaces, stations_surface[i], side[i], i, start, end, work, work.chain)
             if work.touching[i] == 1:
                 work.touching[i] = 0  # the next sweep will find it
                 return False
@@ -279,15 +292,18 @@ def sweep(surfaces, stations_surface, side, first, last, P, Q, backwards, work):
         start = P if before < 0 else work.exit[before]
         end = Q if after < 0 else work.entry[after]
         was = work.touching[i]
-        status, moved = wrap_station(surfaces, stations_surface[i], side[i], i, start, end, work)
+        status, moved = wrap_station(surfaces, stations_surface[i], side[i], i, start, end, work, work.chain)
         worst, largest = max(worst, status), max(largest, moved)
         changed = changed or was != work.touching[i]
     return worst, largest, changed
 
 
 @njit
-def wrap_station(surfaces, k, side, i, P, Q, work):
-    """Station i alone, between P and Q : (3,) in ground; (status, how far its ends moved / size)."""
+def wrap_station(surfaces, k, side, i, P, Q, work, chain):
+    """Station i alone, between P and Q : (3,) in ground; (status, how far its ends moved / size).
+
+    chain : that of work; None prunes what is not in closed form
+    """
     ends, p, q = work.ends[i], work.local[0], work.local[1]
     was, arc = work.touching[i], work.arc[i]
     work.touching[i] = 0
@@ -304,6 +320,8 @@ def wrap_station(surfaces, k, side, i, P, Q, work):
         arc = wrap_sphere(size[0], p, q, side, ends)
     elif kind == CYLINDER:
         arc = wrap_cylinder(size[0], p, q, side, ends)
+    elif chain is None:
+        return NOT_CONVERGED, float(was)
     else:
         arc = wrap_ellipsoid(size, p, q, side, work.known[i], arc, ends, work.scratch)
         work.known[i] = 1 if arc >= 0.0 else 0

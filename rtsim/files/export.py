@@ -22,7 +22,8 @@ def export(
 
     .trc : the measured markers, or those of the fitted model with `model_markers`
     .mot, .sto : joint angles in degrees and displacements in m, columns named by the labels of the descriptor
-    .csv : every scalar of the descriptor as "field.label [unit]", angles in degrees, and the status bits
+    .csv : every scalar of the descriptor as "field.label [unit]", angles in degrees, moment arms as
+        "moment_arms.muscle.angle [m]", and the status bits
 
     ConfigError for another suffix and for a recording that does not hold what the format needs.
     """
@@ -63,13 +64,19 @@ def motion_table(results: Results, name: str, where: str) -> Table:
 
 
 def csv_table(results: Results) -> Table:
-    """Every field of one axis or none, one column per entry with its unit, after time and status."""
+    """Every field of one axis or none, and the moment arms, one column per entry with its unit, after time
+    and status."""
     columns, data = ["time [s]", "status [bits]"], [results.times, results.status.astype(np.float64)]
+    angles = next((_labels(spec) for spec in results.session.fields if spec.name == "joint_angles"), [])
     for spec in results.session.fields:
-        if not _is_scalar(spec):
+        if _is_scalar(spec):
+            labels = _labels(spec)
+        elif spec.name == "moment_arms" and tuple(spec.shape[1:]) == (len(angles),):
+            labels = [f"{muscle}.{angle}" for muscle in _labels(spec) for angle in angles]
+        else:
             continue
         values, unit = _at_the_face(results.fields[spec.name], spec.unit)
-        for index, label in enumerate(_labels(spec)):
+        for index, label in enumerate(labels):
             columns.append(f"{spec.name}.{label} [{unit}]" if label else f"{spec.name} [{unit}]")
             data.append(values[:, index])
     return Table(tuple(columns), np.column_stack(data), True, "results")

@@ -20,6 +20,7 @@ from kernels.kkt import CONVERGED, Options, new_work
 from kernels.track import Track, TrackOptions, new_track
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
+from rtsim.methods.muscle_arms import MuscleArms
 from rtsim.models.packing.model import Packed, find_method, pack
 from rtsim.models.subject import Subject
 
@@ -35,6 +36,7 @@ class Solution(NamedTuple):
     n_open: int  # dofs held near the last pose: nothing determines them
     n_visible: int
     n_swap: int
+    n_failed_path: int = 0  # muscles without a length in this pose
 
 
 class _Setup(NamedTuple):
@@ -47,6 +49,7 @@ class _Setup(NamedTuple):
     outputs: Outputs
     shape: tuple[int, int]  # of a measured frame
     run: Callable[..., tuple]
+    muscles: MuscleArms | None
 
 
 class MultibodyEstimator:
@@ -109,6 +112,11 @@ class MultibodyEstimator:
         return self._now.method.roles.target
 
     @property
+    def muscles(self) -> MuscleArms | None:
+        """Lengths and moment arms of the last frame, where the model has muscles."""
+        return self._now.muscles
+
+    @property
     def flexion_joint(self) -> int:
         """Joint whose first angle enters eq. 1."""
         return self._now.method.flexion_joint
@@ -122,7 +130,8 @@ class MultibodyEstimator:
             s.model, s.method, measured, float(dt), self.options, self.track_options, self.health_options,
             s.track, s.first, self.health, s.work, self._fit, s.outputs,
         )  # fmt: skip
-        return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap)
+        n_failed_path = s.muscles.measure() if s.muscles else 0
+        return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap, n_failed_path)
 
     def switch(self, method: str) -> None:
         """Use another method from the next frame on; starts from the pose at hand where joints agree."""
@@ -203,12 +212,13 @@ def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
     n_q, n_marker = len(packed.q_neutral), len(packed.marker_names)
     n_path, n_motion = packed.elements.path.shape[1], len(packed.tree.chains.dof)
     work = new_work(n_body, n_q, packed.n_v, n_marker, n_element, n_path, n_motion)
+    track = new_track(n_q, packed.n_v, n_element)
     return _Setup(
         packed,
         model,
         Method(roles, first, int(bool(how.follows)), flexion),
         work,
-        new_track(n_q, packed.n_v, n_element),
+        track,
         new_track(n_q, packed.n_v, n_element),
         new_outputs(
             len(packed.joints.proximal),
@@ -219,4 +229,5 @@ def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
         ),
         (n_marker, 3),
         estimate,
+        MuscleArms(spec, subject, method, packed, work.pose, track.q) if spec.muscles else None,
     )

@@ -55,11 +55,13 @@ class ToolBar(QWidget):
         self.durations[DURATION_FIRST].setChecked(True)
         self._group = _exclusive(self, self.durations.values())
         row.addSpacing(18)
+        self.arms = _button("Muscles", "Moment arms of the muscles about each joint (M)", "M", True)
+        self.arms.hide()  # until a stream has some
         self.pause = _button("Pause", "Hold the display while the estimator runs on (space)", "Space", True)
         self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
         self.save = _button("Save PNG", "Save a picture of this window (Ctrl+S)", "Ctrl+S")
         self.dark = _button("Dark", "Dark colours (D)", "D", True)
-        for button in (self.pause, self.clear, self.save, self.dark):
+        for button in (self.arms, self.pause, self.clear, self.save, self.dark):
             row.addWidget(button)
 
     def show_method(self, current: str, busy: bool) -> None:

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 TIME_TITLE = "time before the newest frame (s)"
 NO_VALUE = "–"
+NO_ARM = 0.1  # mm; a muscle that does not cross the joint has none but for rounding
 NOTHING_TO_DRAW = "This stream has no joint angles, displacements, ligaments or residuals to draw."
 
 
@@ -75,6 +76,43 @@ class CurvePanel(PlotCard):
         self.write_header(self.panel.title, self.panel.names, values)
 
 
+class ArmPanel(CurvePanel):
+    """Moment arms about one angle, of those muscles alone that have been seen to act about it."""
+
+    def __init__(self, panel: Panel, theme: Theme, time_titled: bool) -> None:
+        self.acting: list[int] = []
+        super().__init__(panel, theme, time_titled)
+        self.header.setWordWrap(True)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Recolour; where the colours begin again the lines are dashed."""
+        self.paint_axes(theme)
+        for k, i in enumerate(self.acting):
+            style = Qt.PenStyle.DashLine if self._dashed(k) else Qt.PenStyle.SolidLine
+            self.curves[i].setPen(pg.mkPen(theme.curve(k), width=CURVE_WIDTH, style=style))
+            self.curves[i].setSegmentedLineMode("off" if self._dashed(k) else "on")  # or dashes run together
+        self._write_values()
+
+    def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
+        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
+        acting = np.flatnonzero((np.abs(self._own(values)) > NO_ARM).any(axis=1))
+        new = sorted({*self.acting, *acting.tolist()})
+        if new != self.acting:
+            self.acting = new
+            for i, curve in enumerate(self.curves):
+                curve.setVisible(i in new)
+            self.set_theme(self.theme)
+        super().draw(time, values, bands)
+
+    def _dashed(self, k: int) -> bool:
+        return k >= len(self.theme.curves)
+
+    def _write_values(self) -> None:
+        marks = ["– –\u00a0" if self._dashed(k) else "" for k in range(len(self.acting))]
+        names = [mark + self.panel.names[i] for mark, i in zip(marks, self.acting, strict=True)]
+        self.write_header(self.panel.title, names)
+
+
 class Curves(QWidget):
     """All panels of a layout, in columns of equal plots."""
 
@@ -85,6 +123,8 @@ class Curves(QWidget):
         self.duration = 5.0
         self._period = 0.01
         self._columns: list[QWidget] = []
+        self._arm_column: QWidget | None = None
+        self.arms_shown = False
         self.placeholder = QLabel()
         self.placeholder.setObjectName("placeholder")
         self.placeholder.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -99,25 +139,35 @@ class Curves(QWidget):
             self._row.removeWidget(column)
             column.hide()
             column.deleteLater()
-        self._columns, self.panels = [], []
+        self._columns, self.panels, self._arm_column = [], [], None
         self._period = 1.0 / layout.rate_assumed
         for index in sorted({panel.column for panel in layout.panels}):
-            self._add_column([panel for panel in layout.panels if panel.column == index])
+            self._add_column([panel for panel in layout.panels if panel.column == index], CurvePanel)
+        if layout.arms:
+            self._arm_column = self._add_column(list(layout.arms), ArmPanel)
+            self._arm_column.setVisible(self.arms_shown)
         self.placeholder.setVisible(not self.panels)
         self.placeholder.setText(NOTHING_TO_DRAW)
 
-    def _add_column(self, panels: list[Panel]) -> None:
+    def show_arms(self, on: bool) -> None:
+        """Show or hide the column of moment arms."""
+        self.arms_shown = on
+        if self._arm_column is not None:
+            self._arm_column.setVisible(on)
+
+    def _add_column(self, panels: list[Panel], kind: type[CurvePanel]) -> QWidget:
         column = QWidget()
         rows = QVBoxLayout(column)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(6)
         for i, panel in enumerate(panels):
-            widget = CurvePanel(panel, self.theme, time_titled=i == len(panels) - 1)
+            widget = kind(panel, self.theme, time_titled=i == len(panels) - 1)
             widget.set_duration(self.duration)
             rows.addWidget(widget, 1)
             self.panels.append(widget)
         self._columns.append(column)
         self._row.addWidget(column, 1)
+        return column
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour all plots."""
@@ -141,7 +191,8 @@ class Curves(QWidget):
             for quality, colour in shades
         ]
         for panel in self.panels:
-            panel.draw(time - newest, values, bands)
+            if self.arms_shown or not isinstance(panel, ArmPanel):
+                panel.draw(time - newest, values, bands)
 
     def show_values(self, newest: Array) -> None:
         """Write the newest values [display units] into the headers."""

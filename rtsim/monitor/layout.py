@@ -41,6 +41,8 @@ PANEL_KINDS: dict[str, PanelKind] = {
     "marker_rms": PanelKind("Marker residual", "RMS", 1, 5.0, True),
 }
 
+ARM_COLUMN, ARM_EXTENT_LEAST = 2, 20.0  # a column of their own; shortest axis [mm]
+
 
 class Panel(NamedTuple):
     """One plot: curves are the channels `first` to `first + len(names)` of the history."""
@@ -81,6 +83,7 @@ class Layout(NamedTuple):
     """Everything the window builds from one descriptor.
 
     rate : nominal rate [Hz], NaN when the stream is irregular;
+    arms : moment arms of all muscles about the first angle of each joint, shown on demand;
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None.
     """
 
@@ -90,6 +93,7 @@ class Layout(NamedTuple):
     labels: dict[str, tuple[str, ...]]
     meta: dict[str, str]
     panels: tuple[Panel, ...]
+    arms: tuple[Panel, ...]
     channels: tuple[Channel, ...]
     n_channel: int
     contact: Contact | None
@@ -123,6 +127,9 @@ def layout_of(session: Session) -> Layout:
             panels.append(Panel(title, kind.quantity, unit, names, n_channel, *kind[2:]))
             channels.append(Channel(name, np.array(entries), scale, n_channel))
             n_channel += len(entries)
+    arms = _arms(specs.get("moment_arms"), specs.get("joint_angles"), n_channel)
+    channels += [channel for _, channel in arms]
+    n_channel += sum(len(channel.entries) for _, channel in arms)
     contact = _contact(specs.get("contact_points"), n_channel)
     if contact is not None:
         channels.append(contact[1])
@@ -136,12 +143,29 @@ def layout_of(session: Session) -> Layout:
         labels=labels,
         meta={key: str(value) for key, value in session.meta.items() if isinstance(value, str | int | float)},
         panels=_balanced(panels),
+        arms=tuple(panel for panel, _ in arms),
         channels=tuple(channels),
         n_channel=n_channel,
         contact=contact[0] if contact else None,
         stick=_stick(session.meta.get("stick"), labels.get("joint_centres", ())),
         follow=segments.index("pelvis") if "pelvis" in segments else None,
     )
+
+
+def _arms(spec: FieldSpec | None, angles: FieldSpec | None, first: int) -> list[tuple[Panel, Channel]]:
+    """A panel of all muscles for the first angle of each joint; the columns of the field are the angles."""
+    if spec is None or angles is None or tuple(spec.shape[1:]) != tuple(angles.shape) or not spec.shape[0]:
+        return []
+    unit, scale = DISPLAY_UNITS.get(spec.unit, (spec.unit, 1.0))
+    names = tuple(name.replace("_", " ") for name in _labels(spec))
+    n_muscle, n_angle = spec.shape
+    found = []
+    for joint, entries, movements in _groups(angles, PANEL_KINDS["joint_angles"]):
+        title = f"Muscles about {joint.lower()} {movements[0]}"
+        panel = Panel(title, "moment arm", unit, names, first, ARM_COLUMN, ARM_EXTENT_LEAST, False)
+        found.append((panel, Channel(spec.name, entries[0] + n_angle * np.arange(n_muscle), scale, first)))
+        first += n_muscle
+    return found
 
 
 def _contact(spec: FieldSpec | None, first: int) -> tuple[Contact, Channel] | None:

@@ -80,6 +80,7 @@ class MonitorWindow(QMainWindow):
     def _connect(self) -> None:
         bar = self.bar
         bar.duration_chosen.connect(self._set_duration)
+        bar.arms.toggled.connect(self._show_arms)
         bar.pause.toggled.connect(self._set_paused)
         bar.dark.toggled.connect(lambda on: self.set_theme(DARK if on else LIGHT))
         bar.clear.clicked.connect(self._clear)
@@ -133,6 +134,7 @@ class MonitorWindow(QMainWindow):
         if self.feed.layout:
             for part in (self.figure_card.figure, self.contact, self.curves):
                 part.set_layout(self.feed.layout)
+            self.bar.arms.setVisible(bool(self.feed.layout.arms))
 
     def _draw_figure(self) -> None:
         if self.feed.layout:
@@ -168,6 +170,10 @@ class MonitorWindow(QMainWindow):
     def _set_duration(self, seconds: float) -> None:
         self.curves.set_duration(seconds)
         self._changed = True
+
+    def _show_arms(self, on: bool) -> None:
+        self.curves.show_arms(on)
+        self._draw_curves()
 
     def _set_paused(self, on: bool) -> None:
         self.feed.paused = on

@@ -89,14 +89,14 @@ class Door:
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
         """Whether the line from foot to pelvis can be a person's; NaN (not visible) says nothing."""
         if length > SCALE_LIMIT * self._size:
-            self._count(
+            self.count(
                 "millimetres_as_metres",
                 f"The markers span {length:.0f} m from pelvis to foot: millimetres sent as metres? "
                 'Declare unit "mm" in the session, or send metres.',
             )
             return False
         if length < self._size / SCALE_LIMIT:
-            self._count(
+            self.count(
                 "millimetres_as_metres",
                 f"The markers span {1e3 * length:.2f} mm from pelvis to foot: metres declared as mm? "
                 'Declare unit "m" in the session, or send millimetres.',
@@ -104,7 +104,7 @@ class Door:
             return False
         if rise < 0.5 * length and abs(sideways) > 0.8 * length:
             up = "Y" if self._z_up else "Z"
-            self._count(
+            self.count(
                 "wrong_up_axis",
                 f"The pelvis is not above the foot: the up axis looks like {up}. "
                 f'Declare up = "{up}" in the session. Joint angles do not depend on it, the picture does.',
@@ -125,8 +125,8 @@ class Door:
                 f"{len(labels)} markers: {', '.join(missing[:8])}{also}"
             )
 
-    def _count(self, kind: str, sentence: str) -> None:
-        """Count a fault; say it at its first frame and now and then while it lasts."""
+    def count(self, kind: str, sentence: str) -> None:
+        """Count a fault of the frame at hand; say it at its first frame and now and then while it lasts."""
         self.counters[kind] += 1
         if self._n_frame >= self._told.get(kind, 0):
             self._told[kind] = self._n_frame + SAY_EVERY

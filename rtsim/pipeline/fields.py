@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.muscle_arms import MuscleArms
 from rtsim.pipeline.door import Door
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, new_session_id
@@ -39,6 +40,7 @@ class ResultFields:
         self._door = door
         self._signs = estimator.packed.angle_signs.ravel()
         self._angles = np.zeros(self._signs.shape)
+        self._arms = np.zeros((len(estimator.muscles.names) if estimator.muscles else 0, len(self._signs)))
         self._swaps = np.zeros(estimator.health.swap_with.shape)
         self.arrays = self._sources(estimator, door)
         self._across = {name: self.arrays[name] for name in ACROSS} if door.mirrors else {}
@@ -47,6 +49,8 @@ class ResultFields:
     def fill(self, estimator: MultibodyEstimator) -> dict[str, bytes]:
         """Bytes of every field of the last frame."""
         np.multiply(estimator.outputs.angles.reshape(-1), self._signs, out=self._angles)
+        if estimator.muscles:
+            np.multiply(estimator.muscles.arms, self._signs, out=self._arms)
         self._swaps[:] = estimator.health.swap_with
         for name, array in self._across.items():
             self.arrays[name][:] = array
@@ -74,6 +78,8 @@ class ResultFields:
             "segment_positions": position,
             "segment_rotations": rotation,
         }
+        if estimator.muscles:
+            sources |= {"muscle_lengths": estimator.muscles.lengths, "moment_arms": self._arms}
         for name, array in sources.items():
             assert array.shape == tuple(self.layout.specs[name].shape), name
         return sources
@@ -115,6 +121,15 @@ def field_specs(estimator: MultibodyEstimator) -> tuple[FieldSpec, ...]:
         FieldSpec(name="joint_centres", shape=(len(centres), 3), unit="m", labels=centres),
         FieldSpec(name="segment_positions", shape=(n_body, 3), unit="m", labels=packed.body_names),
         FieldSpec(name="segment_rotations", shape=(n_body, 3, 3), unit="1", labels=packed.body_names),
+        *(muscle_specs(estimator.muscles) if estimator.muscles else ()),
+    )
+
+
+def muscle_specs(muscles: MuscleArms) -> tuple[FieldSpec, ...]:
+    """The fields of models with muscles; the columns of moment_arms are the entries of joint_angles."""
+    return (
+        FieldSpec(name="muscle_lengths", shape=muscles.lengths.shape, unit="m", labels=muscles.names),
+        FieldSpec(name="moment_arms", shape=muscles.arms.shape, unit="m", labels=muscles.names),
     )
 
 

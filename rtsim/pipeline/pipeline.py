@@ -59,10 +59,22 @@ class Pipeline:
         measured, plausible = self.door.admit(frame.data)
         dt = dt if 0.0 < dt < LONGEST_STEP_S else 0.0
         solution = self.estimator.estimate(measured, dt) if plausible else NO_SOLUTION
+        if solution.n_failed_path:
+            self._name_failed_paths()
         t_solved = now_ns()
         data = self.fields.fill(self.estimator)
         return FrameResult(
             status_of(solution, plausible), solution.iterations, solution.residual, t_solved, data
+        )
+
+    def _name_failed_paths(self) -> None:
+        """Count the frame among those with a muscle that has no length."""
+        assert self.estimator.muscles is not None
+        failed = [f"{name} ({why})" for name, why in self.estimator.muscles.failures()]
+        self.door.count(
+            "failed_paths",
+            f"No length and no moment arms in this pose: {', '.join(failed[:8])}. They are NaN; "
+            "check the muscle's path in the model, and the subject's size.",
         )
 
 

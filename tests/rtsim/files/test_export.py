@@ -72,6 +72,22 @@ def test_trc_of_measured_and_model_markers(recording, tmp_path):
     assert any("up axis" in note for note in notes)
 
 
+def test_csv_names_moment_arms_by_muscle_and_angle(tmp_path):
+    """A column for each muscle and angle, in the order of the field; without the angles none."""
+    arms = FieldSpec("moment_arms", (2, 2), "m", ("vasti", "psoas"))
+    lengths = FieldSpec("muscle_lengths", (2,), "m", ("vasti", "psoas"))
+    export(write_results(tmp_path / "a.mcap", (FIELDS[0], lengths, arms)), tmp_path / "a.csv")
+    export(write_results(tmp_path / "b.mcap", (lengths, arms)), tmp_path / "b.csv")
+    rows = list(csv.reader((tmp_path / "a.csv").open(newline="")))
+    assert rows[0][4:] == [
+        "muscle_lengths.vasti [m]", "muscle_lengths.psoas [m]",
+        "moment_arms.vasti.hip_flexion [m]", "moment_arms.vasti.knee_flexion [m]",
+        "moment_arms.psoas.hip_flexion [m]", "moment_arms.psoas.knee_flexion [m]",
+    ]  # fmt: skip
+    assert [float(x) for x in rows[1][6:]] == pytest.approx([0.1] * 4)
+    assert "moment_arms" not in (tmp_path / "b.csv").read_text()
+
+
 @pytest.mark.parametrize("suffix", [".mot", ".sto"])
 def test_motion_file(recording, tmp_path, suffix):
     """Angles in degrees, displacements in metres, columns by label; a label twice gets its field's name."""

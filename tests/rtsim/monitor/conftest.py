@@ -89,7 +89,7 @@ def make_arrays(session: Session, seq: int) -> dict[str, np.ndarray]:
         "segment_rotations": np.tile(np.eye(3), (4, 1, 1)),
         "joint_centres": centres,
     }
-    return {spec.name: arrays[spec.name] for spec in session.fields}
+    return {spec.name: arrays[spec.name] for spec in session.fields if spec.name in arrays}
 
 
 @dataclass

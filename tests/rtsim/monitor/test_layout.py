@@ -109,3 +109,26 @@ def test_irregular_stream_has_no_rate(session_of: SessionOf) -> None:
     layout = layout_of(session_of(rate=0.0))
     assert np.isnan(layout.rate)
     assert layout.rate_assumed > 0.0
+
+
+def test_moment_arms_are_shown_about_the_first_angle_of_each_joint(session_of: SessionOf) -> None:
+    """Protects the columns: each panel has every muscle's arm about its own angle, in mm."""
+    labels = ("hip_flexion", "hip_adduction", "knee_flexion", "knee_adduction")
+    muscles = FieldSpec(name="moment_arms", shape=(2, 4), unit="m", labels=("vasti", "gluteus_medius"))
+    layout = layout_of(session_of((angles(*labels), muscles)))
+    assert [panel.title for panel in layout.arms] == [
+        "Muscles about hip flexion",
+        "Muscles about knee flexion",
+    ]
+    assert [panel.names for panel in layout.arms] == [("vasti", "gluteus medius")] * 2
+    values = np.empty(layout.n_channel)
+    layout.read({"joint_angles": np.zeros(4), "moment_arms": 0.001 * np.arange(8.0).reshape(2, 4)}, values)
+    for panel, expected in zip(layout.arms, ([0.0, 4.0], [2.0, 6.0]), strict=True):
+        np.testing.assert_allclose(values[panel.first : panel.first + 2], expected)
+
+
+def test_moment_arms_without_their_angles_are_left_out(session_of: SessionOf) -> None:
+    """Protects the meaning of the columns: without as many joint angles there is none."""
+    muscles = FieldSpec(name="moment_arms", shape=(1, 3), unit="m", labels=("vasti",))
+    assert layout_of(session_of((muscles,))).arms == ()
+    assert layout_of(session_of((angles("hip_flexion"), muscles))).arms == ()

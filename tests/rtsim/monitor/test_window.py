@@ -54,6 +54,28 @@ def test_data_are_shown(stage: Any, sender: Any) -> None:
     assert "flexion" in stage.window.curves.panels[0].header.text()
 
 
+def test_moment_arms_are_shown_on_demand(stage: Any, sender: Any, session_of: SessionOf) -> None:
+    """Protects a calm window: muscles in a column of their own when asked for, those that act alone."""
+    assert not stage.window.bar.arms.isVisible()
+    muscles = FieldSpec(name="moment_arms", shape=(3, 2), unit="m", labels=("vasti", "soleus", "psoas"))
+    angles = FieldSpec(name="joint_angles", shape=(2,), unit="rad", labels=("hip_flexion", "knee_flexion"))
+    sender.announce(session_of((angles, muscles)))
+    arms = np.array([[0.0, -0.042], [0.0, 1e-9], [0.03, np.nan]])
+    sender.send(20, joint_angles=np.zeros(2), moment_arms=arms)
+    stage.until(lambda: len(stage.window.feed.history) == 20, sender.publisher.service)
+    hip, knee = stage.window.curves.panels[-2:]
+    assert stage.window.bar.arms.isVisible()
+    assert not hip.isVisible()
+    stage.window.bar.arms.click()
+    assert hip.isVisible()
+    assert [[panel.panel.names[i] for i in panel.acting] for panel in (hip, knee)] == [["psoas"], ["vasti"]]
+    np.testing.assert_allclose(knee.curves[0].getData()[1], -42.0)
+    assert "vasti" in knee.header.text()
+    assert "soleus" not in knee.header.text()
+    stage.window.bar.arms.click()
+    assert not hip.isVisible()
+
+
 def test_gaps_and_doubts_are_shown(stage: Any, sender: Any) -> None:
     """Protects honesty on the screen: a loss breaks the curve, degraded frames have a band behind them."""
     stage.receive(sender, 20)

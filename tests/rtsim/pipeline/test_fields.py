@@ -8,8 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from rtsim.config.model_schema import MethodSpec
+from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.walker import true_angles
 from rtsim.pipeline.fields import stick
+from rtsim.pipeline.pipeline import Pipeline
 from streams.codec import FieldLayout, decode, encode
 from streams.messages import FieldSpec, Session, Status, marker_session
 
@@ -190,12 +193,80 @@ def test_a_left_leg_in_other_axes_and_units(make_pipeline, make_frame, session, 
     np.testing.assert_allclose(left["markers_measured"], trial.positions[0] * MIRROR, rtol=1e-12)
 
 
+def test_moment_arms_are_labelled_by_muscle_and_angle(make_pipeline, estimator):
+    """Protects the document: a row per muscle, a column per entry of joint_angles."""
+    fields = {spec.name: spec for spec in make_pipeline().fields.session.fields}
+    names = fields["muscle_lengths"].labels
+    assert {"vasti", "hamstrings", "gastrocnemius", "soleus"} <= set(names)
+    assert fields["muscle_lengths"] == FieldSpec("muscle_lengths", (len(names),), "m", names)
+    n_angle = len(fields["joint_angles"].labels)
+    assert fields["moment_arms"] == FieldSpec("moment_arms", (len(names), n_angle), "m", names)
+
+
+@pytest.mark.parametrize(
+    ("muscle", "angle", "sign"), [("vasti", "knee_flexion", -1.0), ("soleus", "ankle_dorsiflexion", -1.0)]
+)
+def test_published_arms_are_about_published_angles(
+    make_pipeline, make_frame, session, trial, estimator, muscle, angle, sign
+):
+    """Protects signs and columns: between frames the length changes by -r times the change of the angle."""
+    estimator.switch("hinge")  # knee flexion is the one angle that changes the vasti
+    pipeline = make_pipeline()
+    labels = {spec.name: spec.labels for spec in pipeline.fields.session.fields}
+    m, a = labels["muscle_lengths"].index(muscle), labels["joint_angles"].index(angle)
+    length, theta, arm = [], [], []
+    for index in range(0, 100, 2):
+        pipeline.run(make_frame(session, trial.positions[index], index))
+        arrays = pipeline.fields.arrays
+        length.append(arrays["muscle_lengths"][m])
+        theta.append(arrays["joint_angles"][a])
+        arm.append(arrays["moment_arms"][m, a])
+    assert (np.array(arm) * sign > 0.02).all()
+    expected = -0.5 * (np.array(arm)[1:] + np.array(arm)[:-1]) * np.diff(theta)
+    np.testing.assert_allclose(np.diff(length), expected, atol=2e-5)
+
+
+def with_muscle_inside(spec):
+    """The model with the origin of the gastrocnemius on the axis of the surface that it is to wrap."""
+    surface = next(s for s in spec.surfaces if s.name == "medial_condyle_back")
+    muscles = []
+    for muscle in spec.muscles:
+        if muscle.name == "gastrocnemius":
+            origin = msgspec.structs.replace(muscle.path[0], offset_mm=surface.offset_mm)
+            muscle = msgspec.structs.replace(muscle, path=(origin, *muscle.path[1:]))
+        muscles.append(muscle)
+    return msgspec.structs.replace(spec, muscles=tuple(muscles))
+
+
+def test_a_failed_path_is_named_and_counted(spec, subject, session, trial, make_frame):
+    """Protects the reader of one muscle: NaN, counted on every frame, told by name; the frame is good."""
+    pipeline = Pipeline(
+        MultibodyEstimator(with_muscle_inside(spec), subject, "minimised"), subject, session, {}, 0
+    )
+    for index in range(3):
+        result = pipeline.run(make_frame(session, trial.positions[index], index))
+        assert result.status == Status.OK
+    names = next(f.labels for f in pipeline.fields.session.fields if f.name == "muscle_lengths")
+    bad = np.array([name == "gastrocnemius" for name in names])
+    arrays = pipeline.fields.arrays
+    np.testing.assert_array_equal(np.isnan(arrays["muscle_lengths"]), bad)
+    assert np.isnan(arrays["moment_arms"][bad]).all()
+    assert np.isfinite(arrays["moment_arms"][~bad, 0]).all()
+    assert pipeline.door.counters["failed_paths"] == 3
+    (sentence,) = pipeline.door.sentences
+    assert "gastrocnemius (a path point lies inside a wrapping surface)" in sentence
+
+
+def test_a_model_without_muscles_has_no_fields_of_muscles(spec, subject, session, trial, make_frame):
+    """Protects other models: absent rather than empty."""
+    bare = msgspec.structs.replace(spec, muscles=(), surfaces=())
+    pipeline = Pipeline(MultibodyEstimator(bare, subject, "free"), subject, session, {}, 0)
+    data = pipeline.run(make_frame(session, trial.positions[0])).data
+    assert not {"muscle_lengths", "moment_arms"} & {*data, *(f.name for f in pipeline.fields.session.fields)}
+
+
 def test_a_model_without_contacts_and_ligaments_has_empty_fields(spec, subject, session, trial, make_frame):
     """Protects other models: no contact, no ligament, no knee, and still a frame that can be sent."""
-    from rtsim.config.model_schema import MethodSpec
-    from rtsim.methods.multibody import MultibodyEstimator
-    from rtsim.pipeline.pipeline import Pipeline
-
     bare = msgspec.structs.replace(
         spec, elements=(), contacts=(), flexion="", displacement="", methods={"free": MethodSpec()}
     )

@@ -42,7 +42,12 @@ def test_every_method_solves_the_walker(make_pipeline, make_frame, session, tria
         assert result.residual < 1e-10
         assert result.t_solved > 0
         assert 0.0 < pipeline.fields.arrays["marker_rms"][0] < 0.012
-    assert not any(np.isnan(array).any() for array in pipeline.fields.arrays.values())
+    arrays = pipeline.fields.arrays
+    assert not any(np.isnan(array).any() for name, array in arrays.items() if name != "moment_arms")
+    labels = next(spec.labels for spec in pipeline.fields.session.fields if spec.name == "joint_angles")
+    flexions = [labels.index(name) for name in ("hip_flexion", "knee_flexion", "ankle_dorsiflexion")]
+    assert np.isfinite(arrays["moment_arms"][:, flexions]).all()
+    assert pipeline.door.counters["failed_paths"] == 0
 
 
 def test_a_shank_and_foot_out_of_sight_are_degraded_and_come_back(make_pipeline, make_frame, session, trial):

@@ -21,7 +21,8 @@ anything = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from([math.nan, 0.0, -0.0, 5e-324, 1e-160, 1e154, -1e155, 1e300, 1.7e308]),
 )
-MAY_BE_NAN = {"markers_measured", "marker_residuals", "marker_rms"}  # by definition, where nothing is seen
+# by definition: where nothing is seen; about an angle that is none; where a path leads into a surface
+MAY_BE_NAN = {"markers_measured", "marker_residuals", "marker_rms", "moment_arms", "muscle_lengths"}
 UNRESTRICTED = settings(
     max_examples=150,
     deadline=None,
@@ -61,6 +62,9 @@ def check(pipeline, result) -> None:
     }
     for rotation in values["segment_rotations"]:
         np.testing.assert_allclose(rotation @ rotation.T, np.eye(3), atol=1e-9)
+    failed = np.isnan(values["muscle_lengths"])
+    assert np.isnan(values["moment_arms"][failed]).all()
+    assert failed.any() <= (pipeline.door.counters["failed_paths"] > 0)
     message = Result(
         session=pipeline.fields.session.session, seq=0, time=0.0, t_capture=0, t_received=0,
         t_solved=result.t_solved, t_published=result.t_solved, status=int(result.status),

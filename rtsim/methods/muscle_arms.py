@@ -1,0 +1,58 @@
+"""Muscle lengths and moment arms about the joint angles, frame by frame, at the pose of a marker method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kernels._jit import bind
+from kernels.dynamics.constraints import Constraints
+from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
+from kernels.path.muscle_path import OK, STATUS_NAMES
+from kernels.tree import Pose
+from rtsim.config.model_schema import ModelSpec
+from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.packing.model import Packed
+from rtsim.models.subject import Subject
+
+
+class MuscleArms:
+    """Everything that one method needs for the muscles of a model.
+
+    Parameters
+    ----------
+    packed : the method's parameters, of whose bodies `pose` will be the solution
+    pose, q : where the solver leaves it
+
+    Attributes
+    ----------
+    lengths : (n_muscle,) [m], NaN where a path fails
+    arms : (n_muscle, n_angle) [m] about the joint angles as kernels/joint_angles counts them, r = -dl/dtheta;
+        NaN about an angle that the joint does not have, and where a path fails
+    """
+
+    def __init__(
+        self, spec: ModelSpec, subject: Subject, method: str, packed: Packed, pose: Pose, q: np.ndarray
+    ) -> None:
+        mechanism = pack_mechanism(spec, subject, method)
+        constraints = Constraints(packed.elements, packed.roles, mechanism.couplers)
+        leverage = JointLeverage(
+            mechanism.system.tree, constraints, mechanism.stations, mechanism.surfaces, packed.joints
+        )
+        self.names = mechanism.muscle_names
+        self.lengths = np.full(len(self.names), np.nan)
+        self.arms = np.full((len(self.names), len(packed.angle_names)), np.nan)
+        self._work = new_joint_leverage_work(leverage)
+        self._arguments = (leverage, pose, q, self._work, self.lengths, self.arms)
+        self._run = bind(joint_moment_arms, self._arguments)
+
+    def measure(self) -> int:
+        """Update lengths and arms to the pose at hand; returns how many paths failed."""
+        return int(self._run(*self._arguments))
+
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """Muscles whose path failed the last time, and why."""
+        for name, status in zip(self.names, self._work.path.status, strict=True):
+            if status != OK:
+                yield name, STATUS_NAMES[status]
