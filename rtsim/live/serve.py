@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from rtsim.config.run_schema import USUAL_METHODS, Run
 from rtsim.errors import ConfigError
+from rtsim.live.beside import compiling_muscles
 from rtsim.live.collection import no_collection
 from rtsim.live.loop import LiveLoop
 from rtsim.live.sources import resolve_subject
@@ -32,7 +33,8 @@ def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
     if unknown:
         raise ConfigError(f"unknown method {unknown[0]!r}", where="--method", allowed=", ".join(spec.methods))
     subject = resolve_subject(run)
-    estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
+    with compiling_muscles(run.model):
+        estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
     warm_up(estimator, subject)
     return estimator, subject
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -45,10 +45,12 @@ class MuscleArms:
         self.arms = np.full((len(self.names), len(packed.angle_names)), np.nan)
         self._work = new_joint_leverage_work(leverage)
         self._arguments = (leverage, pose, q, self._work, self.lengths, self.arms)
-        self._run = bind(joint_moment_arms, self._arguments)
+        self._run: Callable[..., int] | None = None
 
     def measure(self) -> int:
         """Update lengths and arms to the pose at hand; returns how many paths failed."""
+        if self._run is None:  # compiled at the first call, which warm-up makes
+            self._run = bind(joint_moment_arms, self._arguments)
         return int(self._run(*self._arguments))
 
     def failures(self) -> Iterator[tuple[str, str]]:
