@@ -32,7 +32,7 @@ class Functions(NamedTuple):
 @njit
 def evaluate(functions, f, x):
     """(value, slope, curvature) of function f at x; f = IDENTITY gives (x, 1, 0)."""
-    if f < 0:
+    if functions is None or f < 0:
         return x, 1.0, 0.0
     kind, start, data = functions.kind[f], functions.start[f], functions.data
     if kind == LINEAR:

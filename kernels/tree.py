@@ -68,8 +68,15 @@ class Tree(NamedTuple):
     dof_rotates: np.ndarray  # (n_v,) int64 - TRANSLATES, ROTATES or DRIVEN
     dof_group: np.ndarray  # (n_v,) int64 - dofs of one group act at once: the rotations of a ball
     last_dof: np.ndarray  # (n_body,) int64 - last dof that moves the body, -1 = none
-    chains: Chains
-    functions: Functions
+    chains: Chains  # None in a tree without_tables
+    functions: Functions  # None in a tree without_tables
+
+
+def without_tables(tree: Tree) -> Tree:
+    """The tree without the tables of chains and functions, where it has none: a quarter less to compile."""
+    if len(tree.chains.dof) or len(tree.functions.kind):
+        return tree
+    return tree._replace(chains=None, functions=None)  # type: ignore[arg-type]
 
 
 class Pose(NamedTuple):
@@ -181,7 +188,7 @@ def joint_motion(tree, b, q, pose_out):
             x[i] += q[k] * pose_out.axis[v, i]
         copy(x, pose_out.centre[v])
     elif kind == CHAIN:
-        chain_motion(tree, b, q, frame, pose_out)
+        chain_motion(tree.chains, tree.functions, tree, b, q, frame, pose_out)
 
 
 @njit
@@ -193,12 +200,17 @@ def turn_by(frame, quaternion, work):
 
 
 @njit
-def chain_motion(tree, b, q, frame, pose_out):
-    """frame : (3, 3) and pose_out.position[b] moved through a chain joint; axes, points, rates on the way."""
-    chains, x = tree.chains, pose_out.position[b]
+def chain_motion(chains, functions, tree, b, q, frame, pose_out):
+    """frame : (3, 3) and pose_out.position[b] moved through a chain joint; axes, points, rates on the way.
+
+    chains, functions : those of the tree, as arguments of their own so that None prunes the rest
+    """
+    if chains is None:
+        return
+    x = pose_out.position[b]
     for m in range(chains.start[b], chains.start[b + 1]):
         coordinate = q[tree.q_start[b] + chains.dof[m]]
-        value, slope, curvature = evaluate(tree.functions, chains.function[m], coordinate)
+        value, slope, curvature = evaluate(functions, chains.function[m], coordinate)
         pose_out.rate[m, 0], pose_out.rate[m, 1] = slope, curvature
         axis, point = pose_out.screw[m, :3], pose_out.screw[m, 3:]
         if chains.rotates[m]:
@@ -228,13 +240,15 @@ def twists(tree, pose_out):
             twist[d, 0], twist[d, 1], twist[d, 2] = 0.0, 0.0, 0.0
             twist[d, 3], twist[d, 4], twist[d, 5] = ax, ay, az
     if pose_out.screw.shape[0] > 0:
-        chain_twists(tree, pose_out)
+        chain_twists(tree.chains, tree, pose_out)
 
 
 @njit
-def chain_twists(tree, pose_out):
+def chain_twists(chains, tree, pose_out):
     """pose_out.screw as twists, and the twist of each dof that drives them by functions: sum f' screw."""
-    chains, screw, origin = tree.chains, pose_out.screw, pose_out.position[0]
+    if chains is None:
+        return
+    screw, origin = pose_out.screw, pose_out.position[0]
     for b in range(tree.parent.shape[0]):
         for m in range(chains.start[b], chains.start[b + 1]):
             ax, ay, az = screw[m, 0], screw[m, 1], screw[m, 2]

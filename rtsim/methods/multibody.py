@@ -18,6 +18,7 @@ from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
 from kernels.kkt import CONVERGED, Options, new_work
 from kernels.track import Track, TrackOptions, new_track
+from kernels.tree import without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
 from rtsim.methods.muscle_arms import MuscleArms
@@ -205,7 +206,8 @@ def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
     first_angles = packed.angle_names[::3]
     flexion = first_angles.index(spec.flexion) if spec.flexion in first_angles else 0
     model = Model(
-        packed.tree, packed.markers, packed.elements, packed.joints, packed.q_neutral, packed.neutral_length,
+        without_tables(packed.tree), packed.markers, packed.elements, packed.joints, packed.q_neutral,
+        packed.neutral_length,
         packed.polynomial, packed.ligaments, packed.contacts, packed.points, packed.point_body,
     )  # fmt: skip
     n_body, n_element = len(packed.body_names), len(packed.element_names)

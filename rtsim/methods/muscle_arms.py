@@ -10,7 +10,7 @@ from kernels._jit import bind
 from kernels.dynamics.constraints import Constraints
 from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
 from kernels.path.muscle_path import OK, STATUS_NAMES
-from kernels.tree import Pose
+from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.packing.mechanism import pack_mechanism
 from rtsim.models.packing.model import Packed
@@ -38,7 +38,11 @@ class MuscleArms:
         mechanism = pack_mechanism(spec, subject, method)
         constraints = Constraints(packed.elements, packed.roles, mechanism.couplers)
         leverage = JointLeverage(
-            mechanism.system.tree, constraints, mechanism.stations, mechanism.surfaces, packed.joints
+            without_tables(mechanism.system.tree),
+            constraints,
+            mechanism.stations,
+            mechanism.surfaces,
+            packed.joints,
         )
         self.names = mechanism.muscle_names
         self.lengths = np.full(len(self.names), np.nan)
