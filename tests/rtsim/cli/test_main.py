@@ -34,13 +34,13 @@ def test_every_command_is_listed_and_there(here):
     assert done.code == 0
     for name in COMMANDS:
         assert f"\n  {name} " in done.out
-        assert importlib.import_module(f"rtsim.cli.{name}").command.name == name
+        assert importlib.import_module(f"rtsim.cli.{name.replace('-', '_')}").command.name == name
 
 
 def test_every_option_is_explained():
     """Protects the help: an option without a word is none."""
     for name in COMMANDS:
-        command = importlib.import_module(f"rtsim.cli.{name}").command
+        command = importlib.import_module(f"rtsim.cli.{name.replace('-', '_')}").command
         commands = command.commands.values() if isinstance(command, click.Group) else [command]
         for one in commands:
             assert one.help, name
