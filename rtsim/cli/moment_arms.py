@@ -22,7 +22,9 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
 @click.option("--sweep", is_flag=True, help="Move one --angle through its range, or --from LOW --to HIGH.")
 @click.option("--from", "low", type=float, help="Where the sweep starts [deg, mm].")
 @click.option("--to", "high", type=float, help="Where it ends [deg, mm].")
-@click.option("--steps", type=click.IntRange(2, 100_000), default=37, show_default=True)
+@click.option(
+    "--steps", type=click.IntRange(2, 100_000), default=37, show_default=True, help="Values of the sweep."
+)
 @click.option("--at", "places", multiple=True, metavar="COORDINATE=VALUE", help="Set a coordinate [deg, mm].")
 @click.option("--method", "way", type=click.Choice([*WAYS, "all"]), default="force", show_default=True)
 @click.option(
