@@ -26,7 +26,14 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     "--steps", type=click.IntRange(2, 100_000), default=37, show_default=True, help="Values of the sweep."
 )
 @click.option("--at", "places", multiple=True, metavar="COORDINATE=VALUE", help="Set a coordinate [deg, mm].")
-@click.option("--method", "way", type=click.Choice([*WAYS, "all"]), default="force", show_default=True)
+@click.option(
+    "--method",
+    "way",
+    type=click.Choice([*WAYS, "all"]),
+    default="force",
+    show_default=True,
+    help="How they are computed; all: every way, and how far they differ.",
+)
 @click.option(
     "--moving-points",
     type=click.Choice(["work", "opensim"]),
