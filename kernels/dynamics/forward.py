@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels._jit import entry, njit
 from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
-from kernels.dynamics.inverse import body_force
+from kernels.dynamics.inverse import body_force, carry, take_off
 from kernels.dynamics.motion import velocities
 from kernels.tree import pose
 
@@ -27,8 +27,6 @@ def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
 @njit
 def free_bodies(tree, wrench, work):
     """work.articulated and work.bias_force of every body on its own."""
-    origin = work.pose.position[0]
-    ox, oy, oz = origin[0], origin[1], origin[2]
     for b in range(tree.parent.shape[0]):
         row, A = work.inertia[b], work.articulated[b]
         m, hx, hy, hz = row[MASS], row[MOMENT], row[MOMENT + 1], row[MOMENT + 2]
@@ -38,16 +36,11 @@ def free_bodies(tree, wrench, work):
         A[3, 0], A[3, 1], A[3, 2], A[3, 3] = 0.0, hz, -hy, m
         A[4, 0], A[4, 1], A[4, 2], A[4, 3], A[4, 4] = -hz, 0.0, hx, 0.0, m
         A[5, 0], A[5, 1], A[5, 2], A[5, 3], A[5, 4], A[5, 5] = hy, -hx, 0.0, 0.0, 0.0, m
-        p, w, a = work.bias_force[b], wrench[b], work.acceleration[b]
+        p, a = work.bias_force[b], work.acceleration[b]
         for i in range(6):
             a[i] = 0.0
         body_force(work.inertia, b, a, work.velocities.body[b], p)
-        p[0] -= w[0] - oy * w[5] + oz * w[4]
-        p[1] -= w[1] - oz * w[3] + ox * w[5]
-        p[2] -= w[2] - ox * w[4] + oy * w[3]
-        p[3] -= w[3]
-        p[4] -= w[4]
-        p[5] -= w[5]
+        take_off(wrench[b], work.pose.position[0], p)
 
 
 @njit
@@ -103,14 +96,8 @@ def accelerate(system, work, v_dot_out):
     """v_dot_out : (n_v,) and work.acceleration from ground to the leaves."""
     tree, twist = system.tree, work.pose.twist
     for b in range(tree.parent.shape[0]):
-        p = tree.parent[b]
-        a, bias = work.acceleration[b], work.velocities.bias[b]
-        for i in range(6):
-            above = work.acceleration[p, i] if p >= 0 else 0.0
-            a[i] = above + bias[i]
-        if p < 0:  # gravity as an acceleration of ground the other way
-            for i in range(3):
-                a[3 + i] -= system.gravity[i]
+        a = work.acceleration[b]
+        carry(system, b, work)
         for d in range(tree.v_start[b], tree.v_start[b + 1]):
             U, s = work.U[d], twist[d]
             rate = work.u[d]

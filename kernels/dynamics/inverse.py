@@ -26,28 +26,38 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
 @njit
 def newton_euler(system, v_dot, wrench, work):
     """work.acceleration, work.reaction : (n_body, 6) of every body on its own: I a + v x* I v - wrench."""
-    tree, twist, origin = system.tree, work.pose.twist, work.pose.position[0]
-    ox, oy, oz = origin[0], origin[1], origin[2]
+    tree, twist = system.tree, work.pose.twist
     for b in range(tree.parent.shape[0]):
-        p = tree.parent[b]
-        a, bias = work.acceleration[b], work.velocities.bias[b]
-        for i in range(6):
-            above = work.acceleration[p, i] if p >= 0 else 0.0
-            a[i] = above + bias[i]
-        if p < 0:  # gravity as an acceleration of ground the other way
-            for i in range(3):
-                a[3 + i] -= system.gravity[i]
+        a = work.acceleration[b]
+        carry(system, b, work)
         for d in range(tree.v_start[b], tree.v_start[b + 1]):
             for i in range(6):
                 a[i] += v_dot[d] * twist[d, i]
         body_force(work.inertia, b, a, work.velocities.body[b], work.reaction[b])
-        f, w = work.reaction[b], wrench[b]
-        f[0] -= w[0] - oy * w[5] + oz * w[4]
-        f[1] -= w[1] - oz * w[3] + ox * w[5]
-        f[2] -= w[2] - ox * w[4] + oy * w[3]
-        f[3] -= w[3]
-        f[4] -= w[4]
-        f[5] -= w[5]
+        take_off(wrench[b], work.pose.position[0], work.reaction[b])
+
+
+@njit
+def carry(system, b, work):
+    """work.acceleration[b] before the joint's own v_dot: parent's and bias; ground moves against gravity."""
+    p, a, bias = system.tree.parent[b], work.acceleration[b], work.velocities.bias[b]
+    for i in range(6):
+        above = work.acceleration[p, i] if p >= 0 else 0.0
+        a[i] = above + bias[i]
+    if p < 0:
+        for i in range(3):
+            a[3 + i] -= system.gravity[i]
+
+
+@njit
+def take_off(wrench, origin, force):
+    """force : (6,), about the reference point at origin : (3,), -= wrench : (6,) about ground's origin."""
+    x, y, z = origin[0], origin[1], origin[2]
+    force[0] -= wrench[0] - y * wrench[5] + z * wrench[4]
+    force[1] -= wrench[1] - z * wrench[3] + x * wrench[5]
+    force[2] -= wrench[2] - x * wrench[4] + y * wrench[3]
+    for i in range(3, 6):
+        force[i] -= wrench[i]
 
 
 @njit
