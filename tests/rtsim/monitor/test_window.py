@@ -350,6 +350,7 @@ def test_bad_control_address_is_said(
     stage.join(sender)
     stage.window.bar.methods["zero"].click()
     stage.until(lambda: "Not done" in stage.window.status.message.text())
+    assert "nonsense" in stage.window.status.message.text()
 
 
 def test_end_of_the_stream_is_said(stage: Any, sender: Any) -> None:
