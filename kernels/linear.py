@@ -77,3 +77,46 @@ def solve_lower_transposed(L, n, x):
         x[i] /= L[i, i]
         for k in range(i):
             x[k] -= L[i, k] * x[i]
+
+
+@njit
+def lu(A, n, pivot_out):
+    """Replace A : (n, n) by its LU factors with row exchanges in pivot_out : (n,) int64; False where singular."""
+    for k in range(n):
+        p, largest = k, abs(A[k, k])
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > largest:
+                p, largest = i, abs(A[i, k])
+        if not (largest > 0.0 and largest < math.inf):  # also catches NaN
+            return False
+        pivot_out[k] = p
+        if p != k:
+            for j in range(n):
+                A[k, j], A[p, j] = A[p, j], A[k, j]
+        inverse = 1.0 / A[k, k]
+        for i in range(k + 1, n):
+            factor = A[i, k] * inverse
+            A[i, k] = factor
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    A[i, j] -= factor * A[k, j]
+    return True
+
+
+@njit
+def lu_solve(A, n, pivot, x):
+    """x : (n,) <- A^-1 x with the factors of `lu`."""
+    for k in range(n):
+        p = pivot[k]
+        if p != k:
+            x[k], x[p] = x[p], x[k]
+    for i in range(n):
+        s = x[i]
+        for k in range(i):
+            s -= A[i, k] * x[k]
+        x[i] = s
+    for i in range(n - 1, -1, -1):
+        s = x[i]
+        for k in range(i + 1, n):
+            s -= A[i, k] * x[k]
+        x[i] = s / A[i, i]

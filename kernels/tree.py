@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import inlined, inlined_entry, njit
 from kernels.copying import copy, copy_matrix
 from kernels.functions import Functions, evaluate
 from kernels.rotation import (
@@ -110,7 +110,7 @@ def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
     )
 
 
-@entry
+@inlined_entry
 def pose(tree, q, pose_out):
     """Positions of all bodies and motions of all dofs at the coordinates q : (n_q,)."""
     rotation = pose_out.rotation
@@ -135,7 +135,7 @@ def pose(tree, q, pose_out):
     twists(tree, pose_out)
 
 
-@njit
+@inlined
 def joint_centre(tree, b, pose_out):
     """pose_out.position[b] : (3,) - origin of joint b on its parent."""
     p, x, c = tree.parent[b], pose_out.position[b], tree.position_in_parent[b]
@@ -148,7 +148,7 @@ def joint_centre(tree, b, pose_out):
     x[2] = above[2] + R[2, 0] * c[0] + R[2, 1] * c[1] + R[2, 2] * c[2]
 
 
-@njit
+@inlined
 def leave_joint(tree, b, pose_out):
     """pose_out.rotation[b], position[b] from the joint's frame on the child back to the body's own."""
     frame, before, x = pose_out.rotation[b], pose_out.work[0], pose_out.position[b]
@@ -159,7 +159,7 @@ def leave_joint(tree, b, pose_out):
         x[i] -= pose_out.work[1, 0, i]
 
 
-@njit
+@inlined
 def joint_motion(tree, b, q, pose_out):
     """pose_out.rotation[b], position[b] moved from the joint's frame on the parent to that on the child."""
     kind, k, v = tree.kind[b], tree.q_start[b], tree.v_start[b]
@@ -199,7 +199,7 @@ def turn_by(frame, quaternion, work):
     multiply(work[1], work[0], frame)
 
 
-@njit
+@inlined
 def chain_motion(chains, functions, tree, b, q, frame, pose_out):
     """frame : (3, 3) and pose_out.position[b] moved through a chain joint; axes, points, rates on the way.
 
@@ -226,7 +226,7 @@ def chain_motion(chains, functions, tree, b, q, frame, pose_out):
             copy(x, pose_out.centre[v])
 
 
-@njit
+@inlined
 def twists(tree, pose_out):
     """pose_out.twist : (n_v, 6) of all dofs about the origin of body 0; screws as twists, too."""
     axis, centre, twist, origin = pose_out.axis, pose_out.centre, pose_out.twist, pose_out.position[0]
@@ -243,7 +243,7 @@ def twists(tree, pose_out):
         chain_twists(tree.chains, tree, pose_out)
 
 
-@njit
+@inlined
 def chain_twists(chains, tree, pose_out):
     """pose_out.screw as twists, and the twist of each dof that drives them by functions: sum f' screw."""
     if chains is None:
@@ -273,7 +273,7 @@ def along(twist, d, mx, my, mz, fx, fy, fz):
     )  # fmt: skip
 
 
-@njit
+@inlined
 def point_in_ground(pose, body, point, x_out):
     """x_out : (3,) - a point fixed in a body [m]; body -1 is ground."""
     if body < 0:
@@ -284,7 +284,7 @@ def point_in_ground(pose, body, point, x_out):
             x_out[i] += pose.position[body, i]
 
 
-@entry
+@inlined_entry
 def integrate(tree, q, delta, scale, q_out):
     """q_out : (n_q,) = q moved by the tangent step scale * delta : (n_v,); may alias q."""
     for b in range(tree.parent.shape[0]):

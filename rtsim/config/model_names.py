@@ -30,7 +30,7 @@ def check_names(spec: ModelSpec) -> None:
         check_element(element, bodies)
     for name, method in spec.methods.items():
         check_method(name, method, spec, bodies, elements)
-    check_known(spec.contacts, elements, "contacts")
+    check_known(spec.contact_elements, elements, "contact_elements")
     check_known([spec.flexion] if spec.flexion else [], angles, "flexion")
     check_known([spec.displacement] if spec.displacement else [], bodies, "displacement")
     check_coordinates(spec)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.force_schema import Contact, Ligament, Load, LoadedFriction, SimulationSpec, Spring
 from rtsim.config.function_schema import FunctionSpec, require_function
 from rtsim.config.joint_schema import Body, PlainJoint
 from rtsim.config.model_checks import check_finite, check_mechanics
@@ -85,8 +86,14 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     surfaces: tuple[Surface, ...] = ()
     muscles: tuple[Muscle, ...] = ()
     angles: tuple[Angle, ...] = ()
+    ligaments: tuple[Ligament, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    frictions: tuple[LoadedFriction, ...] = ()
+    loads: tuple[Load, ...] = ()
+    simulation: SimulationSpec = SimulationSpec()
     gravity_m_s2: Vector = (0.0, -9.81, 0.0)
-    contacts: tuple[str, ...] = ()
+    contact_elements: tuple[str, ...] = ()
     flexion: str = ""
     displacement: str = ""
 

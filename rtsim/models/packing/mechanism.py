@@ -11,6 +11,7 @@ from kernels.constraints import Elements, Roles
 from kernels.dynamics.constraints import Constraints, Couplers
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
+from kernels.forces.assembly import Forces
 from kernels.functions import IDENTITY
 from kernels.muscle.hill import Muscles
 from kernels.path.angles import Angles
@@ -18,6 +19,7 @@ from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.anatomy import Anatomy
+from rtsim.models.packing.forces import pack_forces
 from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates, joints_of, neutral_coordinates, pack_coordinates
 from rtsim.models.packing.model import body_index, find_method, pack_elements, pack_roles, scalar_elements
@@ -40,6 +42,7 @@ class Mechanism:
     stations: Stations
     surfaces: Surfaces
     muscles: Muscles
+    forces: Forces
     angles: Angles  # every coordinate, then the named ones
     q_neutral: Array  # (n_q,) - couplers hold there; elements may not
     coordinate_names: tuple[str, ...]
@@ -53,6 +56,10 @@ class Mechanism:
     angle_names: tuple[str, ...]
     angle_is_rotation: NDArray[np.bool_]  # (n_angle,) - False where a length is meant, in metres
     surface_names: tuple[str, ...]
+    line_names: tuple[str, ...]  # ligaments, then springs between places
+    contact_names: tuple[str, ...]
+    friction_names: tuple[str, ...]
+    load_names: tuple[str, ...]
 
     @property
     def n_v(self) -> int:
@@ -89,6 +96,7 @@ def pack_mechanism(spec: ModelSpec, subject: Subject | None = None, method: str 
         stations=stations,
         surfaces=pack_surfaces(spec, anatomy, index),
         muscles=pack_hill(spec),
+        forces=pack_forces(spec, anatomy, index, coordinates, tree, q_neutral),
         angles=angles,
         q_neutral=q_neutral,
         coordinate_names=coordinates.names,
@@ -102,6 +110,13 @@ def pack_mechanism(spec: ModelSpec, subject: Subject | None = None, method: str 
         angle_names=(*coordinates.names, *(angle.name for angle in spec.angles)),
         angle_is_rotation=np.concatenate([coordinates.is_angle, named_rotations(spec, coordinates)]),
         surface_names=tuple(surface.name for surface in spec.surfaces),
+        line_names=(
+            *(ligament.name for ligament in spec.ligaments),
+            *(spring.name for spring in spec.springs if not spring.coordinate),
+        ),
+        contact_names=tuple(contact.name for contact in spec.contacts),
+        friction_names=tuple(friction.name for friction in spec.frictions),
+        load_names=tuple(load.name for load in spec.loads),
     )
 
 

@@ -89,7 +89,9 @@ def pack(spec: ModelSpec, subject: Subject, method: str) -> Packed:
         element_names=tuple(row.name for row in rows),
         angle_names=tuple(name for body in jointed if body.angles for name in body.angles.names),
         ligaments=np.array([e for e, row in enumerate(rows) if row.element.ligament], np.int64),
-        contacts=np.array([e for e, row in enumerate(rows) if row.element.name in spec.contacts], np.int64),
+        contacts=np.array(
+            [e for e, row in enumerate(rows) if row.element.name in spec.contact_elements], np.int64
+        ),
     )
 
 

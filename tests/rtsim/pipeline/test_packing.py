@@ -57,7 +57,11 @@ MISTAKES = {
     "element twice": ('name = "PCL"', 'name = "ACL"', ("ACL",)),
     "joint of no body": ('joints = { shank = "hinge" }', 'joints = { knee = "hinge" }', ("knee", "shank")),
     "method to follow": ('follows = "zero"', 'follows = "zerro"', ("zerro", "zero")),
-    "contact": ('contacts = ["medial_contact"', 'contacts = ["medial"', ("contacts", "medial_contact")),
+    "contact": (
+        'contact_elements = ["medial_contact"',
+        'contact_elements = ["medial"',
+        ("contact_elements", "medial_contact"),
+    ),
     "flexion": ('flexion = "knee_flexion"', 'flexion = "knee_bending"', ("knee_bending", "knee_flexion")),
     "displacement": ('displacement = "shank"', 'displacement = "tibia"', ("tibia", "shank")),
     "target": ("target_mm = 40.53\nmean_mm = 40.62\n", "", ("ACL", "target_mm")),

@@ -1,0 +1,146 @@
+"""Torques of the patch of a volumetric contact: rolling resistance and spinning friction.
+
+With the centroidal second moment of the volume, flattened along the normal into the plane,
+C = P {c1 Q + c2 s s'/h^2} P, P = 1 - n n', c1 = a b c Jn/2, c2 = a b c (m - Jn/2),
+Jn = pi d^3 (3 d^2 - 15 d + 20)/30, m = pi d^4 (3 d^2 - 24 d + 40)/(240 (3 - d)), and J = tr(C) 1 - C:
+exact, where eqs 5.36-5.37 of the thesis project obliquely (errata). Rolling: -k_V |a_V| J w_t (eq. 5.45);
+spinning: -F(r_g |w_n|) r_g about the normal with the contact's friction law and r_g = sqrt(tr(C)/V) (eq. 5.50
+with the errata).
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+from kernels.contact.elements import (
+    AXIS,
+    D_FLAT,
+    D_SUPPORT,
+    D_TORQUE,
+    D_TURN,
+    ETA,
+    FLAT,
+    OMEGA,
+    SUPPORT,
+    TORQUE,
+    TURN,
+)
+from kernels.contact.pressure import DAMPING, SIZE, STIFFNESS
+from kernels.friction import friction_force
+
+
+@njit
+def patch_moments(d, size):
+    """(c1, c2, V) of a patch of depth d in (0, 2] and a b c = size, and their derivatives by d."""
+    scale = size * math.pi
+    J = scale * d**3 * (3.0 * d * d - 15.0 * d + 20.0) / 30.0
+    J_d = scale * d * d * (15.0 * d * d - 60.0 * d + 60.0) / 30.0
+    top = d**4 * (3.0 * d * d - 24.0 * d + 40.0)
+    top_d = d**3 * (18.0 * d * d - 120.0 * d + 160.0)
+    m = scale * top / (240.0 * (3.0 - d))
+    m_d = scale * (top_d + top / (3.0 - d)) / (240.0 * (3.0 - d))
+    V, V_d = scale * d * d * (1.0 - d / 3.0), scale * d * (2.0 - d)
+    return 0.5 * J, m - 0.5 * J, V, 0.5 * J_d, m_d - 0.5 * J_d, V_d
+
+
+@njit
+def add_patch_torque(contacts, e, d, h, N, row, matrix, V):
+    """row[TORQUE] += rolling resistance and spinning friction of contact e under the normal force N [N].
+
+    V : (6,) - velocity of the ellipsoid relative to the plane; row[TURN] receives its angular part in the plane
+    """
+    n, s, torque, turn = row[AXIS], row[SUPPORT], row[TORQUE], row[TURN]
+    if contacts.round[e]:
+        for i in range(3):
+            for j in range(3):
+                matrix[0, i, j] = h * h if i == j else 0.0
+    c1, c2, volume, _, _, _ = patch_moments(min(d, 2.0), contacts.pressure[e, SIZE])
+    trace = flat_trace(c1, c2, h, s, matrix[0])
+    spin = V[0] * n[0] + V[1] * n[1] + V[2] * n[2]
+    for i in range(3):
+        turn[i] = V[i] - spin * n[i]
+    if contacts.rolls[e]:
+        resistance = contacts.pressure[e, STIFFNESS] * contacts.pressure[e, DAMPING]
+        reach = (s[0] * turn[0] + s[1] * turn[1] + s[2] * turn[2]) * c2 / (h * h)
+        across = 0.0
+        for i in range(3):
+            flat = c1 * dot_row(matrix[0], i, turn) + reach * s[i]
+            across += flat * n[i]
+            torque[i] -= resistance * (trace * turn[i] - flat)
+        for i in range(3):
+            torque[i] -= resistance * across * n[i]
+    if contacts.spins[e] and N > 0.0:
+        radius = math.sqrt(trace / volume)
+        F, _, _ = friction_force(contacts.friction_law[e], contacts.friction[e], radius * spin, N)
+        for i in range(3):
+            torque[i] -= F * radius * n[i]
+
+
+@njit
+def flat_trace(c1, c2, h, s, Q):
+    """tr(C): the second moment about the normal."""
+    square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
+    return c1 * (Q[0, 0] + Q[1, 1] + Q[2, 2] - h * h) + c2 * (square / (h * h) - h * h)
+
+
+@njit
+def dot_row(A, i, x):
+    return A[i, 0] * x[0] + A[i, 1] * x[1] + A[i, 2] * x[2]
+
+
+@njit
+def add_patch_slope(contacts, e, d, h, d_d, d_h, N, d_N, row, matrix, V, change):
+    """change[D_TORQUE] : (3,) += change of add_patch_torque along the twist of change[OMEGA], change[ETA]."""
+    n, s, turn, Q = row[AXIS], row[SUPPORT], row[TURN], matrix[0]
+    d_s, d_turn, eta, torque = change[D_SUPPORT], change[D_TURN], change[ETA], change[D_TORQUE]
+    if d > 2.0:
+        d_d = 0.0
+    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(d, 2.0), contacts.pressure[e, SIZE])
+    trace = flat_trace(c1, c2, h, s, Q)
+    square, rise, spin, d_spin = 0.0, 0.0, 0.0, 0.0
+    for i in range(3):
+        square += s[i] * s[i]
+        rise += s[i] * d_s[i]
+        spin += V[i] * n[i]
+        d_spin += eta[i] * n[i]
+    for i in range(3):
+        d_turn[i] = eta[i] - d_spin * n[i]
+    d_trace = flat_trace(c1_d * d_d, c2_d * d_d, h, s, Q) - 2.0 * c1 * h * d_h
+    d_trace += 2.0 * c2 * (rise / (h * h) - square * d_h / (h * h * h) - h * d_h)
+    if contacts.rolls[e]:
+        flat_change(c1, c2, c1_d * d_d, c2_d * d_d, h, d_h, row, Q, change)
+        d_flat = change[D_FLAT]
+        across = d_flat[0] * n[0] + d_flat[1] * n[1] + d_flat[2] * n[2]
+        resistance = contacts.pressure[e, STIFFNESS] * contacts.pressure[e, DAMPING]
+        for i in range(3):
+            gain = d_trace * turn[i] + trace * d_turn[i] - d_flat[i] + across * n[i]
+            torque[i] -= resistance * gain
+    if contacts.spins[e] and N > 0.0:
+        radius = math.sqrt(trace / volume)
+        d_radius = (d_trace - radius * radius * volume_d * d_d) / (2.0 * radius * volume)
+        F, F_v, F_N = friction_force(contacts.friction_law[e], contacts.friction[e], radius * spin, N)
+        d_F = F_v * (d_radius * spin + radius * d_spin) + F_N * d_N
+        for i in range(3):
+            torque[i] -= (d_F * radius + F * d_radius) * n[i]
+
+
+@njit
+def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
+    """change[D_FLAT] : (3,) - change of c1 Q t + c2 s (s . t)/h^2 for the turning t in the plane."""
+    s, t, d_s, d_t = row[SUPPORT], row[TURN], change[D_SUPPORT], change[D_TURN]
+    flat, omega, d_flat = change[FLAT], change[OMEGA], change[D_FLAT]
+    reach, d_reach, inverse = 0.0, 0.0, 1.0 / (h * h)
+    for i in range(3):
+        flat[i] = dot_row(Q, i, t)
+        reach += s[i] * t[i]
+        d_reach += d_s[i] * t[i] + s[i] * d_t[i]
+    wx = omega[1] * t[2] - omega[2] * t[1]
+    wy = omega[2] * t[0] - omega[0] * t[2]
+    wz = omega[0] * t[1] - omega[1] * t[0]
+    along = (d_c2 * reach + c2 * d_reach - 2.0 * c2 * reach * d_h / h) * inverse
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        turned = omega[j] * flat[k] - omega[k] * flat[j]
+        turned += dot_row(Q, i, d_t) - Q[i, 0] * wx - Q[i, 1] * wy - Q[i, 2] * wz
+        d_flat[i] = d_c1 * flat[i] + c1 * turned + along * s[i] + c2 * reach * inverse * d_s[i]

@@ -1,0 +1,84 @@
+"""Normal forces of contact, one scalar kernel per law.
+
+A new law is one constant, one kernel with its equation and source, one branch in `normal_force` and one row
+in tests/kernels/contact/test_pressure.py.
+
+Arguments of a law: the depth d in units of the ellipsoid's height h above its support plane (0 = touching,
+2 = swallowed), h [m], and the normal velocity v_n [m/s], positive where the bodies part. Results: the force
+[N], never negative, and its derivatives by d, h and v_n.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry, njit
+
+VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY, POWER = 0, 1, 2, 3
+STIFFNESS, DAMPING, EXPONENT, SIZE = 0, 1, 2, 3
+"""Columns of a law's parameters: VOLUMETRIC k_V [N/m^3], -a_V [s/m], -, a b c [m^3]; KELVIN_VOIGT k [N/m], d
+[N s/m]; HUNT_CROSSLEY k [N/m^n], b [N s/m^(n+1)], n; POWER k [N/m^n], -, n."""
+N_PRESSURE = 4
+
+
+@entry
+def normal_force(law, p, d, h, v_n):
+    """(F, F_d, F_h, F_v) of a law; zero without contact, d <= 0."""
+    if not d > 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    if law == VOLUMETRIC:
+        return volumetric(p, d, v_n)
+    depth = h * d
+    if law == KELVIN_VOIGT:
+        F, F_depth, F_v = kelvin_voigt(p, depth, v_n)
+    elif law == HUNT_CROSSLEY:
+        F, F_depth, F_v = hunt_crossley(p, depth, v_n)
+    else:
+        F, F_depth, F_v = power(p, depth)
+    return F, F_depth * h, F_depth * d, F_v
+
+
+@njit
+def volumetric(p, d, v_n):
+    """F = k_V V (1 + a_V v_n), V = a b c pi d^2 (3 - d)/3 (thesis, eqs 5.2, 5.15, 5.44, after Gonthier 2007).
+
+    v_n is signed and a_V < 0, and the bracket is clamped at 0, so that the ground never pulls (errata of 5.44).
+    """
+    if d > 2.0:
+        d = 2.0
+    size = p[STIFFNESS] * p[SIZE] * math.pi * d
+    spring, slope = size * d * (1.0 - d / 3.0), size * (2.0 - d)
+    bracket = 1.0 - p[DAMPING] * v_n
+    if not bracket > 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    return spring * bracket, slope * bracket, 0.0, -p[DAMPING] * spring
+
+
+@njit
+def kelvin_voigt(p, depth, v_n):
+    """F = k depth + d depth-rate (eq. 2.1): jumps at touch-down; clamped at 0."""
+    F = p[STIFFNESS] * depth - p[DAMPING] * v_n
+    if not F > 0.0:
+        return 0.0, 0.0, 0.0
+    return F, p[STIFFNESS], -p[DAMPING]
+
+
+@njit
+def hunt_crossley(p, depth, v_n):
+    """F = k depth^n + b depth^n depth-rate (Hunt, Crossley 1975; eq. 2.2); clamped at 0."""
+    raised = depth ** p[EXPONENT]
+    bracket = p[STIFFNESS] - p[DAMPING] * v_n
+    if not bracket > 0.0:
+        return 0.0, 0.0, 0.0
+    return raised * bracket, p[EXPONENT] * raised / depth * bracket, -p[DAMPING] * raised
+
+
+@njit
+def power(p, depth):
+    """F = k depth^n; n = 2 is the impact experiment of the thesis, section 4.3.2."""
+    if p[EXPONENT] == 2.0:
+        raised, slope = depth * depth, 2.0 * depth
+    else:
+        raised = depth ** p[EXPONENT]
+        slope = p[EXPONENT] * raised / depth
+    return p[STIFFNESS] * raised, p[STIFFNESS] * slope, 0.0

@@ -1,0 +1,51 @@
+"""What velocities add to the change of a body's force: B x = I (x x V) + x x* I V + V x* I x, in ground axes.
+
+Of a translation x the three terms cancel (Jacobi's identity), so that twelve numbers hold B.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ
+
+# B (w, u) = (N w, w x P), whatever u. Columns: N row by row (9) [kg m^2/s], then P (3) [kg m/s].
+IMPULSE = 9  # P, twice the linear momentum
+N_CORIOLIS = 12
+
+
+@njit
+def coriolis(row, velocity, coriolis_out):
+    """coriolis_out : (N_CORIOLIS,) - B of one body: N = 2 (-w X E + (h . u) 1 - u h'), P = 2 (m u + w X h).
+
+    row : (N_INERTIA,); velocity : (6,) = (w, u); h mass moment, E = tr(J)/2 1 - J second moments of mass.
+    E in place of J: for symmetric E, tr(E) a X b = E (a X b) + E a X b + a X E b.
+    """
+    m, hx, hy, hz = 2.0 * row[MASS], 2.0 * row[MOMENT], 2.0 * row[MOMENT + 1], 2.0 * row[MOMENT + 2]
+    wx, wy, wz, ux, uy, uz = velocity[0], velocity[1], velocity[2], velocity[3], velocity[4], velocity[5]
+    exx, eyy, ezz = row[YY] + row[ZZ] - row[XX], row[XX] + row[ZZ] - row[YY], row[XX] + row[YY] - row[ZZ]
+    exy, exz, eyz = -2.0 * row[XY], -2.0 * row[XZ], -2.0 * row[YZ]
+    along = hx * ux + hy * uy + hz * uz
+    coriolis_out[0] = wz * exy - wy * exz + along - ux * hx
+    coriolis_out[1] = wz * eyy - wy * eyz - ux * hy
+    coriolis_out[2] = wz * eyz - wy * ezz - ux * hz
+    coriolis_out[3] = wx * exz - wz * exx - uy * hx
+    coriolis_out[4] = wx * eyz - wz * exy + along - uy * hy
+    coriolis_out[5] = wx * ezz - wz * exz - uy * hz
+    coriolis_out[6] = wy * exx - wx * exy - uz * hx
+    coriolis_out[7] = wy * exy - wx * eyy - uz * hy
+    coriolis_out[8] = wy * exz - wx * eyz + along - uz * hz
+    coriolis_out[IMPULSE] = m * ux + wy * hz - wz * hy
+    coriolis_out[IMPULSE + 1] = m * uy + wz * hx - wx * hz
+    coriolis_out[IMPULSE + 2] = m * uz + wx * hy - wy * hx
+
+
+@njit
+def add_coriolis(B, motion, force_out):
+    """force_out : (6,) += B motion."""
+    x, y, z = motion[0], motion[1], motion[2]
+    force_out[0] += B[0] * x + B[1] * y + B[2] * z
+    force_out[1] += B[3] * x + B[4] * y + B[5] * z
+    force_out[2] += B[6] * x + B[7] * y + B[8] * z
+    force_out[3] += y * B[IMPULSE + 2] - z * B[IMPULSE + 1]
+    force_out[4] += z * B[IMPULSE] - x * B[IMPULSE + 2]
+    force_out[5] += x * B[IMPULSE + 1] - y * B[IMPULSE]

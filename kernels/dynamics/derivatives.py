@@ -1,0 +1,247 @@
+"""Derivatives of inverse dynamics: how tau = M v_dot + h changes with q and with v.
+
+With all spatial vectors about one point at rest, a dof e carries the bodies i beyond it as one rigid body:
+  dV_i/dq_e = psi_dot_e + S_e x V_i                     (kernels/dynamics/twist_rates)
+  dA_i/dq_e = psi_ddot_e + psi_dot_e x V_i + S_e x A_i
+  dF_i/dq_e = S_e x* F_i + I_i psi_ddot_e + B_i psi_dot_e
+  dF_i/dv_e = I_i (psi_dot_e + dS_e/dt) + B_i S_e
+where F = I A + V x* I V and B x = I (x x V) + x x* I V + V x* I x. Forces, I and B are summed over subtrees,
+and each pair of dofs on one path costs four inner products.
+Singh, Russo, Wensing 2022 (IEEE Robotics and Automation Letters 7(2), 1776-1783); Carpentier, Mansard 2018
+(Robotics: Science and Systems XIV). Chain joints, whose coordinates may drive several motions by functions,
+and the short form of B are our own derivation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.dynamics.coriolis import IMPULSE, N_CORIOLIS, add_coriolis, coriolis
+from kernels.dynamics.inertia import N_INERTIA, momentum
+from kernels.dynamics.inverse import body_force
+from kernels.dynamics.third_derivative import third_derivative
+from kernels.dynamics.twist_rates import add_scaled_cross, cross, crossed, power, twist_rates
+from kernels.tree import BALL, CHAIN, FREE, Tree
+
+
+class DerivativeWork(NamedTuple):
+    """Working space of inverse_dynamics_derivatives; spatial vectors about the reference point."""
+
+    psi_dot: np.ndarray  # (n_v, 6) - see twist_rates
+    psi_ddot: np.ndarray  # (n_v, 6) - the same for accelerations
+    sway: np.ndarray  # (n_v, 6) - psi_dot + dS/dt
+    acceleration: np.ndarray  # (n_body, 6) - ground accelerates against gravity
+    force: np.ndarray  # (n_body, 6) - what the joint transmits to the body without external wrenches
+    inertia: np.ndarray  # (n_body, N_INERTIA) - of the subtree
+    coriolis: np.ndarray  # (n_body, N_CORIOLIS) - B of the subtree
+    lever: np.ndarray  # (n_v, 9) - I S, and the angular part of B'S
+    wrench_q: np.ndarray  # (n_v, 6) - dF/dq of the subtree
+    wrench_v: np.ndarray  # (n_v, 6) - dF/dv of the subtree
+    before: np.ndarray  # (3, 6) - velocity and acceleration before a motion, and a cross product
+
+
+def new_derivative_work(tree: Tree) -> DerivativeWork:
+    """Allocate a DerivativeWork."""
+    n_body, n_v = len(tree.parent), len(tree.dof_body)
+    return DerivativeWork(
+        np.zeros((n_v, 6)),
+        np.zeros((n_v, 6)),
+        np.zeros((n_v, 6)),
+        np.zeros((n_body, 6)),
+        np.zeros((n_body, 6)),
+        np.zeros((n_body, N_INERTIA)),
+        np.zeros((n_body, N_CORIOLIS)),
+        np.zeros((n_v, 9)),
+        np.zeros((n_v, 6)),
+        np.zeros((n_v, 6)),
+        np.zeros((3, 6)),
+    )
+
+
+@njit
+def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau_q_out, tau_v_out):
+    """tau_q_out, tau_v_out : (n_v, n_v) - dtau_d/dq_e, dtau_d/dv_e of tau = M v_dot + h, row d, column e.
+
+    Gravity is in h, external wrenches are not. dq is the tangent step of kernels/tree.integrate.
+
+    q, v, v_dot : (n_q,), (n_v,), (n_v,)
+    work : pose, velocities and inertia (of each body on its own) are current and stay so
+    """
+    tree, own = system.tree, derivative_work
+    twist_rates(tree, work.pose, v, work.velocities, own.psi_dot)
+    accelerations(system, q, v, v_dot, work, own)
+    for b in range(tree.parent.shape[0]):
+        body_force(work.inertia, b, own.acceleration[b], work.velocities.body[b], own.force[b])
+        for k in range(N_INERTIA):
+            own.inertia[b, k] = work.inertia[b, k]
+        coriolis(work.inertia[b], work.velocities.body[b], own.coriolis[b])
+    gather(tree, own)
+    responses(tree, work.pose.twist, own)
+    pair_up(tree, work.pose.twist, own, tau_q_out, tau_v_out)
+    within_joints(tree, work.pose, own.force, tau_q_out)
+
+
+@njit
+def accelerations(system, q, v, v_dot, work, own):
+    """own.acceleration, psi_ddot = A x S + V x psi_dot and sway, V and A before the dof's group."""
+    tree, twist, body = system.tree, work.pose.twist, work.velocities.body
+    V, A = own.before[0], own.before[1]
+    for b in range(tree.parent.shape[0]):
+        p, start, kind = tree.parent[b], tree.v_start[b], tree.kind[b]
+        for i in range(6):
+            V[i] = body[p, i] if p >= 0 else 0.0
+            A[i] = own.acceleration[p, i] if p >= 0 else 0.0
+        if p < 0:
+            for i in range(3):
+                A[3 + i] -= system.gravity[i]
+        for i in range(6):
+            own.acceleration[b, i] = A[i] + work.velocities.bias[b, i]
+        if kind == CHAIN:
+            chain_accelerations(tree, work.pose, b, q, v, v_dot, own)
+        for d in range(start, tree.v_start[b + 1]):
+            S, psi_dot, sway = twist[d], own.psi_dot[d], own.sway[d]
+            for i in range(6):
+                own.acceleration[b, i] += v_dot[d] * S[i]
+                sway[i] = 2.0 * psi_dot[i]
+            if kind == CHAIN:
+                continue
+            if kind == FREE and d == start + 3:
+                for k in range(start, d):  # its rotations come after its translations
+                    pass_motion(1.0, twist[k], v[k], v_dot[k], V, A)
+            if kind == BALL or (kind == FREE and d >= start + 3):  # carried round by the others of the group
+                cross(body[b], S, sway)
+                for i in range(6):
+                    sway[i] += psi_dot[i]
+            cross(A, S, own.psi_ddot[d])
+            add_scaled_cross(1.0, V, psi_dot, own.psi_ddot[d])
+
+
+@njit
+def pass_motion(slope, twist, speed, acceleration, V, A):
+    """V, A : (6,) beyond a motion; its speed and acceleration are those of its coordinate, times slope."""
+    add_scaled_cross(slope * speed, V, twist, A)
+    for i in range(6):
+        V[i] += slope * speed * twist[i]
+        A[i] += slope * acceleration * twist[i]
+
+
+@njit
+def chain_accelerations(tree, pose, b, q, v, v_dot, own):
+    """own.psi_ddot of the dofs of chain joint b; own.before : V and A of the parent, used up.
+
+    Sum over the motions n that a coordinate drives of
+    f' (A x s + V x (V x s)) + 2 f'' v V x s + (f'' v_dot + f''' v^2) s, with V and A before n.
+    """
+    V, A, turned = own.before[0], own.before[1], own.before[2]
+    chains, first = tree.chains, tree.v_start[b]
+    for d in range(first, tree.v_start[b + 1]):
+        for i in range(6):
+            own.psi_ddot[d, i] = 0.0
+    for m in range(chains.start[b], chains.start[b + 1]):
+        d, s = first + chains.dof[m], pose.screw[m]
+        slope, curvature, psi_ddot = pose.rate[m, 0], pose.rate[m, 1], own.psi_ddot[d]
+        third = third_derivative(tree.functions, chains.function[m], q[tree.q_start[b] + chains.dof[m]])
+        cross(V, s, turned)
+        add_scaled_cross(slope, A, s, psi_ddot)
+        add_scaled_cross(slope, V, turned, psi_ddot)
+        twice, jerk = 2.0 * curvature * v[d], curvature * v_dot[d] + third * v[d] * v[d]
+        for i in range(6):
+            psi_ddot[i] += twice * turned[i] + jerk * s[i]
+        pass_motion(slope, s, v[d], v_dot[d], V, A)
+        for i in range(6):
+            A[i] += curvature * v[d] * v[d] * s[i]
+
+
+@njit
+def gather(tree, own):
+    """own.force, inertia and coriolis of every body become those of its subtree."""
+    for b in range(tree.parent.shape[0] - 1, 0, -1):
+        p = tree.parent[b]
+        if p >= 0:
+            for k in range(6):
+                own.force[p, k] += own.force[b, k]
+            for k in range(N_INERTIA):
+                own.inertia[p, k] += own.inertia[b, k]
+            for k in range(N_CORIOLIS):
+                own.coriolis[p, k] += own.coriolis[b, k]
+
+
+@njit
+def responses(tree, twist, own):
+    """own.lever, wrench_q, wrench_v of every dof: what its subtree as one rigid body asks for."""
+    for d in range(tree.dof_body.shape[0]):
+        b = tree.dof_body[d]
+        S, psi_dot, lever, f, B = twist[d], own.psi_dot[d], own.lever[d], own.force[b], own.coriolis[b]
+        momentum(own.inertia, b, S, lever)
+        px, py, pz = B[IMPULSE], B[IMPULSE + 1], B[IMPULSE + 2]
+        lever[6] = B[0] * S[0] + B[3] * S[1] + B[6] * S[2] + py * S[5] - pz * S[4]
+        lever[7] = B[1] * S[0] + B[4] * S[1] + B[7] * S[2] + pz * S[3] - px * S[5]
+        lever[8] = B[2] * S[0] + B[5] * S[1] + B[8] * S[2] + px * S[4] - py * S[3]
+        wrench = own.wrench_q[d]
+        momentum(own.inertia, b, own.psi_ddot[d], wrench)
+        add_coriolis(B, psi_dot, wrench)
+        wrench[0] += S[1] * f[2] - S[2] * f[1] + S[4] * f[5] - S[5] * f[4]
+        wrench[1] += S[2] * f[0] - S[0] * f[2] + S[5] * f[3] - S[3] * f[5]
+        wrench[2] += S[0] * f[1] - S[1] * f[0] + S[3] * f[4] - S[4] * f[3]
+        wrench[3] += S[1] * f[5] - S[2] * f[4]
+        wrench[4] += S[2] * f[3] - S[0] * f[5]
+        wrench[5] += S[0] * f[4] - S[1] * f[3]
+        momentum(own.inertia, b, own.sway[d], own.wrench_v[d])
+        add_coriolis(B, S, own.wrench_v[d])
+
+
+@njit
+def pair_up(tree, twist, own, tau_q_out, tau_v_out):
+    """Both matrices, as if all dofs of one joint acted at once (within_joints puts that right)."""
+    n_v = tree.dof_body.shape[0]
+    for d in range(n_v):
+        for e in range(n_v):
+            tau_q_out[d, e] = 0.0
+            tau_v_out[d, e] = 0.0
+    for d in range(n_v):
+        b = tree.dof_body[d]
+        for e in range(tree.v_start[b], tree.v_start[b + 1]):
+            respond(twist, own, d, e, tau_q_out, tau_v_out)
+        e = tree.dof_parent[tree.v_start[b]]
+        while e >= 0:
+            respond(twist, own, d, e, tau_q_out, tau_v_out)
+            # dof d moves only its own subtree, and with it what that asks of e; e itself stays
+            tau_q_out[e, d] = power(twist[e], own.wrench_q[d])
+            tau_v_out[e, d] = power(twist[e], own.wrench_v[d])
+            e = tree.dof_parent[e]
+
+
+@njit
+def respond(twist, own, d, e, tau_q_out, tau_v_out):
+    """Row d, column e where e carries d and all of its subtree: what turns with e stays the same for d."""
+    lever, psi_dot, S = own.lever[d], own.psi_dot[e], twist[e]
+    tau_q_out[d, e] = (
+        power(own.psi_ddot[e], lever) + lever[6] * psi_dot[0] + lever[7] * psi_dot[1] + lever[8] * psi_dot[2]
+    )
+    tau_v_out[d, e] = power(own.sway[e], lever) + lever[6] * S[0] + lever[7] * S[1] + lever[8] * S[2]
+
+
+@njit
+def within_joints(tree, pose, force, tau_q_out):
+    """tau_q_out += (dS_d/dq_e - S_e x S_d) . force of dofs of one joint: a later dof does not turn a former.
+
+    In a chain that is - f_m' f_n' (s_n x s_m) . force of its motions m of d before n of e, and the curvatures
+    of one's own motions, f'' s . force.
+    """
+    chains = tree.chains
+    for b in range(tree.parent.shape[0]):
+        start, f = tree.v_start[b], force[b]
+        if tree.kind[b] == FREE:
+            for d in range(start, start + 3):
+                for e in range(start + 3, start + 6):
+                    tau_q_out[d, e] -= crossed(pose.twist[e], pose.twist[d], f)
+        elif tree.kind[b] == CHAIN:
+            for n in range(chains.start[b], chains.start[b + 1]):
+                e = start + chains.dof[n]
+                tau_q_out[e, e] += pose.rate[n, 1] * power(pose.screw[n], f)
+                for m in range(chains.start[b], n):
+                    slopes = pose.rate[m, 0] * pose.rate[n, 0]
+                    tau_q_out[start + chains.dof[m], e] -= slopes * crossed(pose.screw[n], pose.screw[m], f)

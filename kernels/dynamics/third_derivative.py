@@ -1,0 +1,28 @@
+"""Third derivatives of the functions that drive chain joints: the curvature f'' v^2 moves with q, too."""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.functions import POLYNOMIAL, SPLINE
+
+
+@njit
+def third_derivative(functions, f, x):
+    """f'''(x) of function f; at a knot of a spline, where it jumps, that of the piece beyond."""
+    if f < 0:
+        return 0.0
+    kind, start, n, data = functions.kind[f], functions.start[f], functions.n_term[f], functions.data
+    third = 0.0
+    if kind == POLYNOMIAL:
+        for k in range(n - 1, 2, -1):
+            third = third * x + k * (k - 1) * (k - 2) * data[start + k]
+    elif kind == SPLINE and data[start] <= x < data[start + n - 1]:
+        low, high = start, start + n - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if x < data[middle]:
+                high = middle
+            else:
+                low = middle
+        third = (data[high + 2 * n] - data[low + 2 * n]) / (data[high] - data[low])
+    return third

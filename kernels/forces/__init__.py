@@ -1,0 +1,1 @@
+"""Force elements between bodies: wrenches, and how they change with the pose and the velocity."""

@@ -1,0 +1,37 @@
+"""Spring-dampers on coordinates: hinge orthoses, stops of a chain, passive stiffness of a joint."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+
+
+class Springs(NamedTuple):
+    """tau = -k (q - q0) - c v of single coordinates."""
+
+    coordinate: np.ndarray  # (n_spring,) int64 - index in q
+    dof: np.ndarray  # (n_spring,) int64 - index in v
+    rest: np.ndarray  # (n_spring,) - q0 [rad, m]
+    stiffness: np.ndarray  # (n_spring,) [N m/rad, N/m]
+    damping: np.ndarray  # (n_spring,) [N m s/rad, N s/m]
+
+
+@njit
+def add_springs(springs, q, v, tau):
+    """tau : (n_v,) += the springs' generalized forces."""
+    for e in range(springs.dof.shape[0]):
+        d = springs.dof[e]
+        stretch = q[springs.coordinate[e]] - springs.rest[e]
+        tau[d] -= springs.stiffness[e] * stretch + springs.damping[e] * v[d]
+
+
+@njit
+def add_spring_slopes(springs, tau_q, tau_v):
+    """tau_q, tau_v : (n_v, n_v) += their derivatives."""
+    for e in range(springs.dof.shape[0]):
+        d = springs.dof[e]
+        tau_q[d, d] -= springs.stiffness[e]
+        tau_v[d, d] -= springs.damping[e]

@@ -1,0 +1,1 @@
+"""Fixed-step Rosenbrock integration of stiff systems."""

@@ -1,0 +1,136 @@
+"""What a forward simulation reads and where it works, and the motion's equation: state -> acceleration."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, inlined
+from kernels.dynamics.derivatives import DerivativeWork, inverse_dynamics_derivatives, new_derivative_work
+from kernels.dynamics.forward import accelerate, eliminate, free_bodies
+from kernels.dynamics.inertia import spatial_inertia
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.dynamics.mass import composite_mass, mass_matrix
+from kernels.dynamics.motion import velocities
+from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
+from kernels.dynamics.twist_rates import twist_rates
+from kernels.forces.assembly import Forces, ForceWork, force_derivatives, generalized_forces, new_force_work
+from kernels.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.rosenbrock.stages import StageWork, new_stage_work
+from kernels.tree import pose
+
+
+class Simulation(NamedTuple):
+    """A system of bodies with force elements between them."""
+
+    system: System
+    forces: Forces
+    constant: (
+        int  # 1 = inertia and gravity pull on the coordinates in the same way everywhere (set_constants)
+    )
+
+
+class SimulationWork(NamedTuple):
+    """Working space of a simulation."""
+
+    dynamics: DynamicsWork
+    derivatives: DerivativeWork
+    forces: ForceWork
+    stages: StageWork
+    wrench: np.ndarray  # (n_body, 6) - zero: all forces come from elements
+    L: np.ndarray  # (n_v, n_v) - Cholesky factor of a constant mass matrix
+    weight: np.ndarray  # (n_v,) - generalized force of gravity where it is constant
+    tau: np.ndarray  # (n_v,)
+    v_dot: np.ndarray  # (n_v,) - at the step's start
+    q: np.ndarray  # (n_q,) - of a stage
+    state: np.ndarray  # (5, n_v) - theta, v, theta-dot, v-dot of a stage; embedded error
+
+
+def new_simulation_work(simulation: Simulation) -> SimulationWork:
+    """Allocate a SimulationWork."""
+    tree = simulation.system.tree
+    n_body, n_v = len(tree.parent), len(tree.dof_body)
+    n_q = int(n_v + (tree.kind == 3).sum() + (tree.kind == 4).sum())
+    return SimulationWork(
+        new_dynamics_work(tree),
+        new_derivative_work(tree),
+        new_force_work(simulation.forces),
+        new_stage_work(n_v),
+        np.zeros((n_body, 6)),
+        np.zeros((n_v, n_v)),
+        np.zeros(n_v),
+        np.zeros(n_v),
+        np.zeros(n_v),
+        np.zeros(n_q),
+        np.zeros((5, n_v)),
+    )
+
+
+@entry
+def set_constants(simulation, q, work):
+    """Mass matrix and weight at q : (n_q,), once before the first step; False where a dof moves no mass."""
+    n_v = work.tau.shape[0]
+    for d in range(n_v):
+        work.state[0, d] = 0.0
+    inverse_dynamics(
+        simulation.system, q, work.state[0], work.state[0], work.wrench, work.dynamics, work.weight
+    )
+    for d in range(n_v):
+        work.weight[d] = -work.weight[d]
+    mass_matrix(simulation.system, q, work.dynamics, work.stages.M)
+    largest = 0.0
+    for i in range(n_v):
+        largest = max(largest, work.stages.M[i, i])
+        for j in range(i + 1):
+            work.L[i, j] = work.stages.M[i, j]
+    return cholesky(work.L, n_v, 1e-14 * largest)
+
+
+@inlined
+def acceleration(simulation, q, v, work, v_dot_out):
+    """v_dot_out : (n_v,) at q, v; where the inertia is constant nothing but the elements is evaluated."""
+    system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
+    pose(tree, q, dynamics.pose)
+    if simulation.constant:
+        generalized_forces(simulation.forces, dynamics.pose, q, v, work.forces, v_dot_out)
+        n_v = v_dot_out.shape[0]
+        for d in range(n_v):
+            v_dot_out[d] += work.weight[d]
+        solve_lower(work.L, n_v, v_dot_out)
+        solve_lower_transposed(work.L, n_v, v_dot_out)
+        return
+    velocities(tree, dynamics.pose, v, dynamics.velocities)
+    spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
+    generalized_forces(simulation.forces, dynamics.pose, q, v, work.forces, work.tau)
+    free_bodies(tree, work.wrench, dynamics)
+    eliminate(tree, work.tau, dynamics)
+    accelerate(system, dynamics, v_dot_out)
+
+
+@inlined
+def linearise(simulation, q, v, v_dot, step, work):
+    """work.stages.tau_q, tau_v and M : (n_v, n_v) right after `acceleration` gave v_dot at q, v.
+
+    tau_q, tau_v : derivatives of forces - (M v_dot + bias) at fixed v_dot; step : as for force_derivatives
+    """
+    system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
+    tau_q, tau_v = work.stages.tau_q, work.stages.tau_v
+    rates = work.derivatives.psi_dot
+    n_v = v.shape[0]
+    if simulation.constant:
+        velocities(tree, dynamics.pose, v, dynamics.velocities)
+        twist_rates(tree, dynamics.pose, v, dynamics.velocities, rates)
+        for i in range(n_v):
+            for j in range(n_v):
+                tau_q[i, j], tau_v[i, j] = 0.0, 0.0
+    else:
+        inverse_dynamics_derivatives(system, q, v, v_dot, dynamics, work.derivatives, tau_q, tau_v)
+        for i in range(n_v):
+            for j in range(n_v):
+                tau_q[i, j], tau_v[i, j] = -tau_q[i, j], -tau_v[i, j]
+        composite_mass(tree, dynamics.pose, dynamics.inertia, work.stages.M)
+    force_derivatives(
+        tree, simulation.forces, dynamics.pose, dynamics.velocities.body, rates, v, v_dot, step, work.forces,
+        tau_q, tau_v,
+    )  # fmt: skip

@@ -1,0 +1,135 @@
+"""One Rosenbrock step of a simulation, or one part of a step that is split where sliding turns round.
+
+The embedded difference tells whether the step was small enough; where friction turns round within a step it is
+far larger than the error: a flag, no error bar.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from kernels._jit import inlined, njit
+from kernels.forces.kinks import part_length, sticks
+from kernels.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.rosenbrock.local import local_rate
+from kernels.rosenbrock.model import acceleration, linearise
+from kernels.rosenbrock.stages import factor, stage_solve, stage_state
+from kernels.rosenbrock.trace import write_row
+from kernels.tree import integrate
+
+OK, ERROR_LARGE, SINGULAR, NON_FINITE = 0, 1, 2, 3
+"""Outcome of a step: the state has moved on after the first two, and stays where it was after the others."""
+SLOW = 0.01
+"""Speed [m/s, rad/s] below which the embedded error is not judged relative to the speed any more."""
+
+
+class Options(NamedTuple):
+    """How a simulation steps."""
+
+    step: float  # [s]
+    secant: int  # 1 = secant slope where friction would turn round within the step, 0 = exact slope
+    split: int  # most parts of a step where friction turns round, 1 = never split
+    fraction: float  # of its sliding speed by which a contact may change it within a part [1]
+    floor: float  # the same, of the transition velocity [1]
+    tolerance: float  # embedded error relative to the speed above which a step counts as too large [1]
+
+
+@inlined
+def part(options, simulation, rest, v, work):
+    """Length of the next part of a step of which rest [s] is left, once the start's derivatives are known."""
+    if options.split <= 1:
+        return rest
+    forces, stages, jerk = simulation.forces, work.stages, work.state[3]
+    n_v = v.shape[0]
+    for d in range(n_v):
+        jerk[d] = 0.0
+    if sticks(forces, work.forces):
+        find_jerk(v, work.v_dot, stages, jerk)
+    pose = work.dynamics.pose
+    h = part_length(
+        forces, pose.twist, pose.position[0], jerk, options.fraction, options.floor, rest, work.forces
+    )
+    return min(rest, max(h, options.step / options.split))
+
+
+@njit
+def find_jerk(v, v_dot, stages, jerk_out):
+    """jerk_out : (n_v,) = M^-1 (tau_q v + tau_v v_dot), the rate of v_dot along the motion; S is used."""
+    n_v = v.shape[0]
+    for i in range(n_v):
+        total = 0.0
+        for j in range(n_v):
+            total += stages.tau_q[i, j] * v[j] + stages.tau_v[i, j] * v_dot[j]
+            stages.S[i, j] = stages.M[i, j]
+        jerk_out[i] = total
+    if cholesky(stages.S, n_v, 0.0):
+        solve_lower(stages.S, n_v, jerk_out)
+        solve_lower_transposed(stages.S, n_v, jerk_out)
+
+
+@inlined
+def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
+    """(status, error, length): q and v moved by one step, or by the next part of the `rest` [s] of one.
+
+    record : write a row of the trace where the step starts; halt : do nothing more, length 0
+    error : largest embedded difference of a speed, relative to the speed or SLOW; above the tolerance the
+    status is ERROR_LARGE
+    """
+    tree, stages, state = simulation.system.tree, work.stages, work.state
+    theta, stage_v, rate, v_dot = state[0], state[1], state[2], state[3]
+    n_v, n_stage, h = v.shape[0], tableau.m.shape[0], rest
+    for i in range(n_stage):
+        if i == 0:
+            for d in range(n_v):
+                theta[d], stage_v[d] = 0.0, v[d]
+        else:
+            stage_state(tableau, i, v, stages, theta, stage_v)
+        integrate(tree, q, theta, 1.0, work.q)
+        acceleration(simulation, work.q, stage_v, work, v_dot)
+        if i == 0:
+            for d in range(n_v):
+                work.v_dot[d] = v_dot[d]
+            linearise(simulation, q, v, work.v_dot, rest if options.secant else 0.0, work)
+            if record:
+                write_row(q, v, work, trace)
+            if halt:
+                return OK, 0.0, 0.0
+            h = part(options, simulation, rest, v, work)
+            if not factor(tree, v, 1.0 / (h * tableau.g), stages):
+                return (SINGULAR if finite(work.v_dot) else NON_FINITE), math.inf, 0.0
+        local_rate(tree, theta, stage_v, rate)
+        stage_solve(tree, tableau, i, h, v, rate, work.v_dot if i == 0 else v_dot, stages)
+    error = weigh(tableau, h, v, work.v_dot, stages, theta, stage_v)
+    if not (finite(theta) and finite(stage_v)):
+        return NON_FINITE, math.inf, 0.0
+    for d in range(n_v):
+        v[d] = stage_v[d]
+    integrate(tree, q, theta, 1.0, q)
+    return (ERROR_LARGE if error > options.tolerance else OK), error, h
+
+
+@njit
+def weigh(tableau, h, v, v_dot, stages, theta_out, v_out):
+    """theta_out, v_out : (n_v,) at the end of the step; returns its embedded error relative to the speeds."""
+    error = 0.0
+    for d in range(v.shape[0]):
+        x, y, difference = 0.0, v[d], 0.0
+        for i in range(tableau.m.shape[0]):
+            x += tableau.m[i] * stages.u_q[i, d]
+            y += tableau.m[i] * stages.u_v[i, d]
+            difference += tableau.e[i] * stages.u_v[i, d]
+        if not tableau.embedded:
+            difference = y - v[d] - h * v_dot[d]
+        theta_out[d], v_out[d] = x, y
+        error = max(error, abs(difference) / (SLOW + abs(y)))
+    return error
+
+
+@njit
+def finite(x):
+    """Whether all entries of x : (n,) are finite numbers."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += abs(x[i])
+    return total < math.inf

@@ -1,0 +1,77 @@
+"""What a simulation leaves behind, row by row."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.contact.elements import N_CONTACT_OUT
+from kernels.forces.frictions import N_FRICTION_OUT
+from kernels.forces.lines import N_LINE_OUT
+from kernels.rosenbrock.model import Simulation
+
+STEP, RECORDED, N_LARGE, N_PART, STATUS = 0, 1, 2, 3, 4
+"""Columns of Trace.counts: steps done, rows written, steps with a large error, parts of steps, status of the last."""
+N_COUNT = 5
+
+
+class Trace(NamedTuple):
+    """Results row by row; every row is the state at its time and the forces there."""
+
+    q: np.ndarray  # (n_row, n_q)
+    v: np.ndarray  # (n_row, n_v)
+    v_dot: np.ndarray  # (n_row, n_v)
+    line: np.ndarray  # (n_row, n_line, N_LINE_OUT)
+    contact: np.ndarray  # (n_row, n_contact, N_CONTACT_OUT)
+    friction: np.ndarray  # (n_row, n_friction, N_FRICTION_OUT)
+    error: np.ndarray  # (n_row,) - largest of the steps up to the row
+    counts: np.ndarray  # (N_COUNT,) int64
+    largest: np.ndarray  # (1,) - error since the last row
+
+
+def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
+    """Allocate a Trace."""
+    forces = simulation.forces
+    n_line, n_contact, n_friction = (
+        len(forces.lines.pair),
+        len(forces.contacts.pair),
+        len(forces.frictions.pair),
+    )
+    return Trace(
+        np.zeros((n_row, n_q)),
+        np.zeros((n_row, n_v)),
+        np.zeros((n_row, n_v)),
+        np.zeros((n_row, n_line, N_LINE_OUT)),
+        np.zeros((n_row, n_contact, N_CONTACT_OUT)),
+        np.zeros((n_row, n_friction, N_FRICTION_OUT)),
+        np.zeros(n_row),
+        np.zeros(N_COUNT, np.int64),
+        np.zeros(1),
+    )
+
+
+@njit
+def write_row(q, v, work, trace):
+    """The next row of the trace, after the first stage of a step found the forces."""
+    r = trace.counts[RECORDED]
+    trace.counts[RECORDED] = r + 1
+    forces = work.forces
+    for i in range(q.shape[0]):
+        trace.q[r, i] = q[i]
+    for i in range(v.shape[0]):
+        trace.v[r, i], trace.v_dot[r, i] = v[i], work.v_dot[i]
+    write_table(forces.lines.out, trace.line[r])
+    write_table(forces.contacts.out, trace.contact[r])
+    write_table(forces.frictions.out, trace.friction[r])
+    trace.error[r] = trace.largest[0]
+    trace.largest[0] = 0.0
+
+
+@njit
+def write_table(table, out):
+    """out = table, entry by entry."""
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            out[i, j] = table[i, j]

@@ -1,0 +1,226 @@
+"""Schema of force elements: ligaments, springs, contacts, friction under a load, and loads."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.place_schema import Frame, Name, NonNegative, Place, Positive, Vector
+
+
+class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A friction law and its coefficients (kernels/friction); a law reads only its own."""
+
+    law: Literal["proposed", "andersson", "hollars", "specker"] = "proposed"
+    static: NonNegative = 0.0
+    dynamic: NonNegative = 0.0
+    # where static friction peaks; andersson: over which it decays
+    transition_velocity_m_s: Positive = 1e-3
+    # not hollars
+    viscous_N_s_m: NonNegative = 0.0
+    # proposed: normal force from which viscous friction is whole
+    transition_force_N: Positive = 10.0
+    # hollars: viscous friction per normal force
+    viscous_s_m: NonNegative = 0.0
+    # specker: velocity at which dynamic friction sets in; a quarter of the transition velocity if none is given
+    dynamic_velocity_m_s: Positive | None = None
+    # andersson
+    exponent: Positive = 2.0
+    steepness_s_m: Positive = 1e4
+
+
+class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A ligament with a quadratic toe and a linear region, by one of two sets of numbers.
+
+    toe_stiffness and linear_stiffness (the slack length follows, if it is not given), or the stiffness per
+    strain with a slack length or the strain at a reference length (that of the neutral pose, if none is given).
+    """
+
+    name: Name
+    a: Place
+    b: Place
+    toe_stiffness_N_mm2: Positive | None = None
+    linear_stiffness_N_mm: Positive | None = None
+    stiffness_N: Positive | None = None
+    slack_length_mm: Positive | None = None
+    reference_strain: Annotated[float, msgspec.Meta(gt=-1.0)] | None = None
+    reference_length_mm: Positive | None = None
+    # half the strain at which the toe ends
+    threshold_strain: Positive = 0.03
+    # acts while the ligament is taut
+    damping_N_s_m: NonNegative = 0.0
+
+    def __post_init__(self) -> None:
+        key = f"ligaments.{self.name}"
+        stiffnesses = self.toe_stiffness_N_mm2 is not None, self.linear_stiffness_N_mm is not None
+        if (self.stiffness_N is None) != all(stiffnesses) or (self.stiffness_N and any(stiffnesses)):
+            raise ValueError(
+                f"{key}: give either stiffness_N or both toe_stiffness_N_mm2 and linear_stiffness_N_mm"
+            )
+        if self.slack_length_mm is not None and self.reference_strain is not None:
+            raise ValueError(
+                f"{key}: slack_length_mm and reference_strain both say how long it is; remove one"
+            )
+        if self.stiffness_N is not None and self.slack_length_mm is None and self.reference_strain is None:
+            raise ValueError(f"{key}: how long it is is missing; add slack_length_mm or reference_strain")
+        if self.reference_length_mm is not None and self.reference_strain is None:
+            raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
+
+
+class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A linear spring and damper, between two places or on a coordinate (per radian where that is an angle)."""
+
+    name: Name
+    a: Place | None = None
+    b: Place | None = None
+    coordinate: str = ""
+    rest_mm: float | None = None
+    rest_deg: float | None = None
+    stiffness_N_m: NonNegative | None = None
+    damping_N_s_m: NonNegative | None = None
+    stiffness_N_m_rad: NonNegative | None = None
+    damping_N_m_s_rad: NonNegative | None = None
+
+    def __post_init__(self) -> None:
+        key = f"springs.{self.name}"
+        if bool(self.coordinate) == (self.a is not None) or (self.a is None) != (self.b is None):
+            raise ValueError(f"{key}: give either the places a and b or a coordinate")
+        if self.stiffness is None and self.damping is None:
+            raise ValueError(f"{key}: stiffness and damping are missing; add one of them")
+        linear = (self.rest_mm, self.stiffness_N_m, self.damping_N_s_m)
+        angular = (self.rest_deg, self.stiffness_N_m_rad, self.damping_N_m_s_rad)
+        if any(x is not None for x in linear) and any(x is not None for x in angular):
+            raise ValueError(f"{key}: some numbers are in mm, some in degrees; choose one")
+        if self.a is not None and any(x is not None for x in angular):
+            raise ValueError(f"{key}: a spring between places has no angle; give stiffness_N_m and rest_mm")
+
+    @property
+    def is_angular(self) -> bool:
+        """Whether its numbers are those of an angle."""
+        angular = (self.rest_deg, self.stiffness_N_m_rad, self.damping_N_m_s_rad)
+        return any(x is not None for x in angular)
+
+    @property
+    def stiffness(self) -> float | None:
+        """[N/m, N m/rad]"""
+        return self.stiffness_N_m if self.stiffness_N_m_rad is None else self.stiffness_N_m_rad
+
+    @property
+    def damping(self) -> float | None:
+        """[N s/m, N m s/rad]"""
+        return self.damping_N_s_m if self.damping_N_m_s_rad is None else self.damping_N_m_s_rad
+
+
+class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The ellipsoid, or sphere, of a contact."""
+
+    radius_mm: Positive | None = None
+    radii_mm: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)] | None = None
+
+    @property
+    def sizes_mm(self) -> tuple[float, float, float]:
+        """Three radii."""
+        if self.radii_mm is None:
+            assert self.radius_mm is not None
+            return self.radius_mm, self.radius_mm, self.radius_mm
+        a, b, c = self.radii_mm
+        return a, b, c
+
+
+class Plane(Place, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The plane of a contact: a point, the normal towards the ellipsoid, and how its surface moves (a belt)."""
+
+    normal: Vector
+    velocity_mm_s: Vector = (0.0, 0.0, 0.0)
+
+
+class Contact(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """An ellipsoid on a plane.
+
+    stiffness: volumetric N/m^3, kelvin_voigt N/m, hunt_crossley and power N/m^exponent
+    damping: volumetric s/m (-a_V), kelvin_voigt N s/m, hunt_crossley N s/m^(exponent + 1)
+    """
+
+    name: Name
+    ellipsoid: Ellipsoid
+    plane: Plane
+    stiffness: Positive
+    law: Literal["volumetric", "kelvin_voigt", "hunt_crossley", "power"] = "volumetric"
+    damping: NonNegative = 0.0
+    exponent: Annotated[float, msgspec.Meta(ge=1.0)] = 2.0
+    friction: Friction | None = None
+    # resistance against rolling by the damping of a volumetric contact
+    rolling: bool = False
+    # friction against spinning about the normal
+    spinning: bool = False
+
+    def __post_init__(self) -> None:
+        key = f"contacts.{self.name}"
+        if (self.ellipsoid.radius_mm is None) == (self.ellipsoid.radii_mm is None):
+            raise ValueError(f"{key}.ellipsoid: give either radius_mm or radii_mm")
+        if not any(self.plane.normal):
+            raise ValueError(f"{key}.plane.normal: [0, 0, 0] has no direction; correct it")
+        if (self.rolling or self.spinning) and self.law != "volumetric":
+            raise ValueError(
+                f"{key}: only a volumetric contact has a patch that rolls or spins; remove the key"
+            )
+        if self.rolling and not self.damping:
+            raise ValueError(f"{key}.rolling: it comes from damping; add damping")
+        if self.spinning and self.friction is None:
+            raise ValueError(f"{key}.spinning: it comes from friction; add friction")
+
+
+class LoadedFriction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Friction of a point of one segment along a direction of another, under a constant normal force."""
+
+    name: Name
+    a: Place
+    b: str
+    direction: Vector
+    load_N: Positive
+    friction: Friction
+    # of b's surface along the direction (a belt)
+    velocity_mm_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not any(self.direction):
+            raise ValueError(f"frictions.{self.name}.direction: [0, 0, 0] has no direction; correct it")
+
+
+class Load(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A force on a point of a body for some time: a push, a weight, what a device commands."""
+
+    name: Name
+    at: Place
+    force_N: Vector
+    # axes of the force: fixed in ground, or turning with the body
+    axes: Literal["ground", "body"] = "ground"
+    start_s: float = 0.0
+    # without end if none is given
+    duration_s: NonNegative | None = None
+
+
+class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How a model is simulated unless the command says otherwise."""
+
+    method: Literal["lieuler", "ros2", "ros3", "ros34pw2", "ros34prw", "ros3prl", "rodas4p"] = "ros34pw2"
+    step_ms: Positive = 1.0
+    duration_s: Positive = 1.0
+    # where sliding turns round within a step: shorten the step there, take the secant slope, or do nothing
+    kinks: Literal["split", "secant", "exact"] = "secant"
+    # split: largest change of a sliding speed within a part, relative to the speed and to the transition velocity
+    split_fraction: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = 0.4
+    split_floor: Positive = 0.25
+    # largest relative difference of the embedded step that counts as small
+    tolerance: Positive = 0.1
+    # start from the static equilibrium of all coordinates that are not held, with or without gravity
+    equilibrium: Literal["none", "loaded", "weightless"] = "none"
+    hold: tuple[str, ...] = ()
+    # of coordinates at the start [deg/s, mm/s]
+    speeds: dict[str, float] = {}
+    # of bodies on free and ball joints at the start
+    velocities_mm_s: dict[str, Vector] = {}
+    turning_deg_s: dict[str, Vector] = {}
+    # coordinates to draw
+    plot: tuple[str, ...] = ()

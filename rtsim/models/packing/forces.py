@@ -1,0 +1,291 @@
+"""Force elements of a model into the tables of kernels/forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from kernels.contact.elements import Contacts
+from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, N_PRESSURE, POWER, VOLUMETRIC, normal_force
+from kernels.forces.assembly import Forces
+from kernels.forces.frictions import Frictions
+from kernels.forces.lines import Lines
+from kernels.forces.loads import Loads
+from kernels.forces.pairs import Pairs
+from kernels.forces.springs import Springs
+from kernels.friction import ANDERSSON, HOLLARS, N_FRICTION, PROPOSED, SPECKER
+from kernels.ligament import (
+    LINEAR,
+    N_LIGAMENT,
+    TOE_LINEAR,
+    slack_length_from_reference,
+    slack_length_from_stiffnesses,
+    toe_from_strain_stiffness,
+)
+from kernels.tree import Pose, Tree, new_pose, pose
+from rtsim.config.force_schema import Contact, Friction, Ligament, Spring
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.place_schema import GROUND, Place
+from rtsim.errors import ConfigError
+from rtsim.models.anatomy import Anatomy
+from rtsim.models.natural import unit
+from rtsim.models.packing.joints import Coordinates, turned
+from rtsim.models.packing.model import path_between
+
+Array = NDArray[np.float64]
+FRICTION_LAWS = {"proposed": PROPOSED, "andersson": ANDERSSON, "hollars": HOLLARS, "specker": SPECKER}
+PRESSURE_LAWS = {
+    "volumetric": VOLUMETRIC,
+    "kelvin_voigt": KELVIN_VOIGT,
+    "hunt_crossley": HUNT_CROSSLEY,
+    "power": POWER,
+}
+DYNAMIC_PART = 0.25
+"""Specker's v_d in parts of v_t where none is given: puts the peak at v_t (Brown 2017, section 4.1.3)."""
+
+
+class PairTable:
+    """Pairs of bodies in the order in which elements ask for them."""
+
+    def __init__(self, tree: Tree, index: dict[str, int]) -> None:
+        self.tree, self.index = tree, index
+        self.rows: list[tuple[int, int]] = []
+
+    def find(self, a: str, b: str, where: str) -> int:
+        """Number of a pair of segments."""
+        pair = self.index[a], self.index[b]
+        if not path_between(self.tree, *pair):
+            raise ConfigError(
+                f"{a} and {b} never move against each other",
+                where=where,
+                remedy="join segments that a joint moves, or leave the element out",
+            )
+        if pair not in self.rows:
+            self.rows.append(pair)
+        return self.rows.index(pair)
+
+    def build(self) -> Pairs:
+        """The kernels' table."""
+        paths = [path_between(self.tree, a, b) for a, b in self.rows]
+        width = max((len(path) for path in paths), default=0) or 1
+        path = np.zeros((len(paths), width), np.int64)
+        side = np.zeros((len(paths), width))
+        for p, steps in enumerate(paths):
+            for k, (dof, sign) in enumerate(steps):
+                path[p, k], side[p, k] = dof, sign
+        return Pairs(
+            np.array([a for a, _ in self.rows], np.int64),
+            np.array([b for _, b in self.rows], np.int64),
+            np.array([len(steps) for steps in paths], np.int64),
+            path,
+            side,
+        )
+
+
+def pack_forces(
+    spec: ModelSpec, anatomy: Anatomy, index: dict[str, int], coordinates: Coordinates, tree: Tree, q: Array
+) -> Forces:
+    """All force elements; q : (n_q,) - the neutral pose, for lengths that a model leaves open."""
+    pairs = PairTable(tree, index)
+    at_rest = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
+    pose(tree, q, at_rest)
+    lines = pack_lines(spec, anatomy, pairs, at_rest)
+    contacts = pack_contacts(spec, anatomy, pairs)
+    frictions = pack_frictions(spec, anatomy, pairs)
+    loads = pack_loads(spec, anatomy, pairs)
+    return Forces(pairs.build(), lines, contacts, frictions, loads, pack_springs(spec, coordinates))
+
+
+class HasEnds(Protocol):
+    """An element between two places."""
+
+    @property
+    def a(self) -> Place | None: ...
+    @property
+    def b(self) -> Place | None: ...
+
+
+def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> Lines:
+    """Ligaments, then the springs between places."""
+    pair, law, ends, parameters = [], [], [], []
+    springs = [spring for spring in spec.springs if spring.a is not None]
+    for kind, element in [("ligaments", x) for x in spec.ligaments] + [("springs", x) for x in springs]:
+        where = f"{kind}.{element.name}"
+        a, b = element.a, element.b
+        assert a is not None and b is not None
+        points = anatomy.place(a, a.segment, where), anatomy.place(b, b.segment, where)
+        length = distance(at_rest, pairs.index[a.segment], pairs.index[b.segment], points)
+        pair.append(pairs.find(a.segment, b.segment, where))
+        ends.append(points)
+        if isinstance(element, Ligament):
+            law.append(TOE_LINEAR)
+            parameters.append(ligament_row(element, length))
+        else:
+            law.append(LINEAR)
+            parameters.append(spring_row(element, length))
+    return Lines(
+        np.array(pair, np.int64),
+        np.array(law, np.int64),
+        np.array([x for x, _ in ends], float).reshape(-1, 3),
+        np.array([x for _, x in ends], float).reshape(-1, 3),
+        np.array(parameters, float).reshape(-1, N_LIGAMENT),
+    )
+
+
+def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array]) -> float:
+    """Between two points of bodies, or of ground (-1) [m]."""
+    a, b = (
+        x if body < 0 else at_rest.position[body] + at_rest.rotation[body] @ x
+        for body, x in zip((body_a, body_b), points, strict=True)
+    )
+    return float(np.linalg.norm(a - b))
+
+
+def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]:
+    """Parameters of kernels/ligament from either set of numbers."""
+    strain = ligament.threshold_strain
+    slack = None if ligament.slack_length_mm is None else 1e-3 * ligament.slack_length_mm
+    if ligament.reference_strain is not None:
+        mm = ligament.reference_length_mm
+        slack = slack_length_from_reference(
+            neutral_length if mm is None else 1e-3 * mm, ligament.reference_strain
+        )
+    if ligament.stiffness_N is not None:
+        assert slack is not None
+        toe, linear = toe_from_strain_stiffness(ligament.stiffness_N, slack, strain)
+    else:
+        assert ligament.toe_stiffness_N_mm2 is not None and ligament.linear_stiffness_N_mm is not None
+        toe, linear = 1e6 * ligament.toe_stiffness_N_mm2, 1e3 * ligament.linear_stiffness_N_mm
+        if slack is None:
+            slack = slack_length_from_stiffnesses(toe, linear, strain)
+    return slack, toe, linear, strain, ligament.damping_N_s_m
+
+
+def spring_row(spring: Spring, neutral_length: float) -> tuple[float, ...]:
+    """As ligament_row; without rest_mm a spring is at rest in the neutral pose."""
+    rest = neutral_length if spring.rest_mm is None else 1e-3 * spring.rest_mm
+    return rest, 0.0, spring.stiffness or 0.0, 0.0, spring.damping or 0.0
+
+
+def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contacts:
+    contacts = spec.contacts
+    keys = [f"contacts.{contact.name}" for contact in contacts]
+    radii = 1e-3 * np.array([contact.ellipsoid.sizes_mm for contact in contacts], float).reshape(-1, 3)
+    return Contacts(
+        pair=np.array(
+            [
+                pairs.find(c.ellipsoid.segment, c.plane.segment, key)
+                for c, key in zip(contacts, keys, strict=True)
+            ],
+            np.int64,
+        ),
+        law=np.array([PRESSURE_LAWS[contact.law] for contact in contacts], np.int64),
+        centre=points([c.ellipsoid for c in contacts], anatomy, keys),
+        rotation=np.array([turned(contact.ellipsoid) for contact in contacts], float).reshape(-1, 3, 3),
+        radii=radii,
+        round=np.array([len(set(row)) == 1 for row in radii], np.int64),
+        point=points([c.plane for c in contacts], anatomy, keys),
+        normal=np.array([unit(np.array(c.plane.normal)) for c in contacts], float).reshape(-1, 3),
+        drift=1e-3 * np.array([c.plane.velocity_mm_s for c in contacts], float).reshape(-1, 3),
+        pressure=np.array([pressure_row(contact) for contact in contacts], float).reshape(-1, N_PRESSURE),
+        friction_law=np.array(
+            [FRICTION_LAWS[c.friction.law] if c.friction else -1 for c in contacts], np.int64
+        ),
+        friction=np.array(
+            [friction_row(c.friction) if c.friction else (0.0,) * N_FRICTION for c in contacts], float
+        ).reshape(-1, N_FRICTION),
+        rolls=np.array([contact.rolling for contact in contacts], np.int64),
+        spins=np.array([contact.spinning for contact in contacts], np.int64),
+        ramp=np.array([viscous_ramp(contact) for contact in contacts], float),
+    )
+
+
+def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Array:
+    """(n, 3) - places on their segments [m]."""
+    found = [anatomy.place(place, place.segment, key) for place, key in zip(places, keys, strict=True)]
+    return np.array(found, float).reshape(-1, 3)
+
+
+def pressure_row(contact: Contact) -> tuple[float, ...]:
+    """Parameters of kernels/contact/pressure."""
+    a, b, c = contact.ellipsoid.sizes_mm
+    return contact.stiffness, contact.damping, contact.exponent, 1e-9 * a * b * c
+
+
+def friction_row(friction: Friction) -> tuple[float, ...]:
+    """Parameters of kernels/friction."""
+    v_t, v_d = friction.transition_velocity_m_s, friction.dynamic_velocity_m_s
+    if friction.law == "andersson":
+        v_d = v_t
+    elif v_d is None:
+        v_d = DYNAMIC_PART * v_t
+    return (
+        friction.static, friction.dynamic, v_t, friction.viscous_N_s_m, friction.transition_force_N,
+        friction.viscous_s_m, v_d, friction.exponent, friction.steepness_s_m,
+    )  # fmt: skip
+
+
+def viscous_ramp(contact: Contact) -> float:
+    """Depth at which the normal force reaches the transition force of viscous friction [m], 0 without one."""
+    friction = contact.friction
+    if friction is None or friction.law != "proposed" or not friction.viscous_N_s_m:
+        return 0.0
+    law, row, h = (
+        PRESSURE_LAWS[contact.law],
+        np.array(pressure_row(contact)),
+        1e-3 * min(contact.ellipsoid.sizes_mm),
+    )
+
+    def missing(d: float) -> float:
+        return normal_force(law, row, d, h, 0.0)[0] - friction.transition_force_N
+
+    return h * float(brentq(missing, 0.0, 2.0)) if missing(2.0) > 0.0 else h
+
+
+def pack_frictions(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Frictions:
+    frictions = spec.frictions
+    keys = [f"frictions.{friction.name}" for friction in frictions]
+    return Frictions(
+        pair=np.array(
+            [pairs.find(f.a.segment, f.b, key) for f, key in zip(frictions, keys, strict=True)], np.int64
+        ),
+        law=np.array([FRICTION_LAWS[f.friction.law] for f in frictions], np.int64),
+        point=points([f.a for f in frictions], anatomy, keys),
+        direction=np.array([unit(np.array(f.direction)) for f in frictions], float).reshape(-1, 3),
+        drift=1e-3 * np.array([f.velocity_mm_s for f in frictions], float),
+        load=np.array([f.load_N for f in frictions], float),
+        parameter=np.array([friction_row(f.friction) for f in frictions], float).reshape(-1, N_FRICTION),
+    )
+
+
+def pack_loads(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Loads:
+    loads = spec.loads
+    keys = [f"loads.{load.name}" for load in loads]
+    return Loads(
+        pair=np.array(
+            [pairs.find(x.at.segment, GROUND, key) for x, key in zip(loads, keys, strict=True)], np.int64
+        ),
+        point=points([load.at for load in loads], anatomy, keys),
+        force=np.array([load.force_N for load in loads], float).reshape(-1, 3),
+        turns=np.array([load.axes == "body" for load in loads], np.int64),
+        start=np.array([load.start_s for load in loads], float),
+        stop=np.array([np.inf if x.duration_s is None else x.start_s + x.duration_s for x in loads], float),
+    )
+
+
+def pack_springs(spec: ModelSpec, coordinates: Coordinates) -> Springs:
+    """Springs on coordinates."""
+    springs = [spring for spring in spec.springs if spring.coordinate]
+    at = np.array([coordinates.find(s.coordinate, f"springs.{s.name}") for s in springs], np.int64)
+    rest = [np.radians(s.rest_deg or 0.0) if s.is_angular else 1e-3 * (s.rest_mm or 0.0) for s in springs]
+    return Springs(
+        coordinates.q[at],
+        coordinates.dof[at],
+        np.array(rest, float),
+        np.array([spring.stiffness or 0.0 for spring in springs], float),
+        np.array([spring.damping or 0.0 for spring in springs], float),
+    )

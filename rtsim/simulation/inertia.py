@@ -1,0 +1,36 @@
+"""Whether the inertia of a system is the same in every pose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.dynamics.mass import mass_matrix
+from kernels.dynamics.system import System, new_dynamics_work
+from kernels.tree import BALL, FREE, integrate
+
+N_POSE = 3
+ROUNDING = 1e-12
+
+
+def is_constant(system: System) -> bool:
+    """Whether mass matrix and weight are the same in every pose, and no velocity makes a force.
+
+    Both are analytic functions of the coordinates, unless a spline drives a joint, so that a few poses at random
+    tell: sliders, planar bodies about their centre of mass. A step then needs neither of them again.
+    """
+    tree = system.tree
+    if len(tree.functions.kind) or np.isin(tree.kind, (BALL, FREE)).any():
+        return False
+    n_v = len(tree.dof_body)
+    random = np.random.default_rng(1)
+    work, none = new_dynamics_work(tree), np.zeros((len(tree.parent), 6))
+    found = []
+    for _ in range(N_POSE):
+        q, v, M, tau = np.zeros(n_v), random.normal(size=n_v), np.zeros((n_v, n_v)), np.zeros(n_v)
+        integrate(tree, q, random.normal(size=n_v), 1.0, q)
+        mass_matrix(system, q, work, M)
+        inverse_dynamics(system, q, v, np.zeros(n_v), none, work, tau)
+        found.append(np.concatenate([np.tril(M).ravel(), tau]))
+    largest = max(np.abs(row).max(initial=0.0) for row in found)
+    return all(np.abs(row - found[0]).max(initial=0.0) <= ROUNDING * largest for row in found)

@@ -1,0 +1,91 @@
+"""A model forward in time at a fixed step: parameters, working space and state in one place."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rosenbrock.advance import advance
+from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
+from kernels.rosenbrock.step import Options
+from kernels.rosenbrock.tableau import METHODS
+from kernels.rosenbrock.trace import STEP, Trace, new_trace
+from rtsim.config.force_schema import SimulationSpec
+from rtsim.errors import ModelError
+from rtsim.models.packing.mechanism import Mechanism
+from rtsim.simulation.inertia import is_constant
+from rtsim.simulation.start import find_equilibrium, set_speeds
+
+Array = NDArray[np.float64]
+MAX_SPLIT = 64
+"""Most parts of one step where friction turns round."""
+
+
+class Simulator:
+    """A mechanism with its state; every call of `run` goes on where the last one ended.
+
+    q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1), for devices to change
+    """
+
+    def __init__(self, mechanism: Mechanism, settings: SimulationSpec) -> None:
+        self.mechanism = mechanism
+        self.settings = settings
+        system = mechanism.system
+        self.simulation = Simulation(system, mechanism.forces, int(is_constant(system)))
+        self.work: SimulationWork = new_simulation_work(self.simulation)
+        self.method = METHODS[settings.method]
+        self.options = Options(
+            step=1e-3 * settings.step_ms,
+            secant=int(settings.kinks == "secant"),
+            split=MAX_SPLIT if settings.kinks == "split" else 1,
+            fraction=settings.split_fraction,
+            floor=settings.split_floor,
+            tolerance=settings.tolerance,
+        )
+        self.q: Array = mechanism.q_neutral.copy()
+        self.v: Array = np.zeros(mechanism.n_v)
+        self.gain: Array = np.ones(len(mechanism.load_names))
+        self.start_time = 0.0
+        self.n_step = 0
+        self.refresh()
+        self.reset()
+
+    def refresh(self) -> None:
+        """Read anew what is constant in the model: after its masses or its gravity have changed."""
+        if not set_constants(self.simulation, self.q, self.work):
+            raise ModelError(
+                "a coordinate moves no mass",
+                where=self.mechanism.name,
+                remedy="give mass_kg and inertia_kg_m2 to the bodies that it moves",
+            )
+
+    def reset(self) -> None:
+        """Back to the start that the settings ask for, at time zero."""
+        self.q[:], self.v[:] = self.mechanism.q_neutral, 0.0
+        self.n_step = 0
+        if self.settings.equilibrium != "none":
+            find_equilibrium(self, self.settings.hold, self.settings.equilibrium == "loaded")
+        set_speeds(self)
+
+    @property
+    def time(self) -> float:
+        """Of the state [s]."""
+        return self.start_time + self.n_step * self.options.step
+
+    def trace(self, n_row: int) -> Trace:
+        """Room for n_row rows of results."""
+        return new_trace(self.simulation, n_row, len(self.q), len(self.v))
+
+    def run(self, n_step: int, every: int, trace: Trace, last: bool = False) -> int:
+        """Move the state by n_step steps, a row of the trace every so many (0 = none); status of the last step.
+
+        trace : with room for the rows; steps are counted in trace.counts from where it stands
+        last : one more row for the state at the end
+        """
+        before = int(trace.counts[STEP])
+        status = advance(
+            self.simulation, self.method.tableau, self.options, self.start_time, n_step, every, int(last), self.gain,
+            self.q, self.v, self.work, trace,
+        )  # fmt: skip
+        self.n_step += int(trace.counts[STEP]) - before
+        return int(status)
