@@ -7,7 +7,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from kernels.contact.elements import Contacts
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, N_PRESSURE, POWER, VOLUMETRIC, normal_force
