@@ -91,7 +91,8 @@ def pack_forces(
     """All force elements; q : (n_q,) - the neutral pose, for lengths that a model leaves open."""
     pairs = PairTable(tree, index)
     at_rest = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
-    pose(tree, q, at_rest)
+    if spec.ligaments or spec.springs:  # a model without them needs no compiled kernel yet
+        pose(tree, q, at_rest)
     lines = pack_lines(spec, anatomy, pairs, at_rest)
     contacts = pack_contacts(spec, anatomy, pairs)
     frictions = pack_frictions(spec, anatomy, pairs)
