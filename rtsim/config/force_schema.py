@@ -23,7 +23,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     transition_force_N: Positive = 10.0
     # hollars: viscous friction per normal force
     viscous_s_m: NonNegative = 0.0
-    # specker: velocity at which dynamic friction sets in; a quarter of the transition velocity if none is given
+    # specker: velocity at which dynamic friction sets in; a quarter of the transition velocity by default
     dynamic_velocity_m_s: Positive | None = None
     # andersson
     exponent: Positive = 2.0
@@ -34,7 +34,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A ligament with a quadratic toe and a linear region, by one of two sets of numbers.
 
     toe_stiffness and linear_stiffness (the slack length follows, if it is not given), or the stiffness per
-    strain with a slack length or the strain at a reference length (that of the neutral pose, if none is given).
+    strain with a slack length or the strain at a reference length (by default that of the neutral pose).
     """
 
     name: Name
@@ -69,7 +69,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A linear spring and damper, between two places or on a coordinate (per radian where that is an angle)."""
+    """A linear spring and damper, between two places or on a coordinate (per radian of an angle)."""
 
     name: Name
     a: Place | None = None
@@ -129,7 +129,7 @@ class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 class Plane(Place, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The plane of a contact: a point, the normal towards the ellipsoid, and how its surface moves (a belt)."""
+    """The plane of a contact: a point, the normal towards the ellipsoid, how its surface moves (a belt)."""
 
     normal: Vector
     velocity_mm_s: Vector = (0.0, 0.0, 0.0)
@@ -209,12 +209,12 @@ class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     duration_s: Positive = 1.0
     # where sliding turns round within a step: shorten the step there, take the secant slope, or do nothing
     kinks: Literal["split", "secant", "exact"] = "secant"
-    # split: largest change of a sliding speed within a part, relative to the speed and to the transition velocity
+    # split: largest change of a sliding speed within a part, of the speed and of the transition velocity
     split_fraction: Annotated[float, msgspec.Meta(gt=0.0, le=1.0)] = 0.4
     split_floor: Positive = 0.25
     # largest relative difference of the embedded step that counts as small
     tolerance: Positive = 0.1
-    # start from the static equilibrium of all coordinates that are not held, with or without gravity
+    # start from the static equilibrium of all coordinates that are not held
     equilibrium: Literal["none", "loaded", "weightless"] = "none"
     hold: tuple[str, ...] = ()
     # of coordinates at the start [deg/s, mm/s]

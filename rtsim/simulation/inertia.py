@@ -16,8 +16,8 @@ ROUNDING = 1e-12
 def is_constant(system: System) -> bool:
     """Whether mass matrix and weight are the same in every pose, and no velocity makes a force.
 
-    Both are analytic functions of the coordinates, unless a spline drives a joint, so that a few poses at random
-    tell: sliders, planar bodies about their centre of mass. A step then needs neither of them again.
+    Both are analytic functions of the coordinates, unless a spline drives a joint, so that a few poses at
+    random tell: sliders, planar bodies about their centre of mass. A step then needs neither of them again.
     """
     tree = system.tree
     if len(tree.functions.kind) or np.isin(tree.kind, (BALL, FREE)).any():

@@ -77,15 +77,15 @@ class Simulator:
         return new_trace(self.simulation, n_row, len(self.q), len(self.v))
 
     def run(self, n_step: int, every: int, trace: Trace, last: bool = False) -> int:
-        """Move the state by n_step steps, a row of the trace every so many (0 = none); status of the last step.
+        """Move the state by n_step steps, a row of the trace every so many (0 = none); status of the last.
 
         trace : with room for the rows; steps are counted in trace.counts from where it stands
         last : one more row for the state at the end
         """
         before = int(trace.counts[STEP])
         status = advance(
-            self.simulation, self.method.tableau, self.options, self.start_time, n_step, every, int(last), self.gain,
-            self.q, self.v, self.work, trace,
+            self.simulation, self.method.tableau, self.options, self.start_time, n_step, every, int(last),
+            self.gain, self.q, self.v, self.work, trace,
         )  # fmt: skip
         self.n_step += int(trace.counts[STEP]) - before
         return int(status)

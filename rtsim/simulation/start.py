@@ -1,4 +1,4 @@
-"""Where a simulation starts: the neutral pose or a static equilibrium, and the speeds that the model gives."""
+"""Where a simulation starts: the neutral pose or a static equilibrium, and the speeds of the model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ N_ITERATION = 200
 BALANCED = 1e-9
 """Largest force that is left where a pose counts as an equilibrium, relative to the forces at the start."""
 FIRST_STEP = 1e-2
-"""Pseudo time step of the first iteration [s]: the smaller, the nearer to the way a damped model would sink."""
+"""Pseudo time step of the first iteration [s]: small: it sinks as a damped model would."""
 
 
 def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool) -> int:
     """Move simulator.q to a static equilibrium of all coordinates but the held ones; number of iterations.
 
     With gravity and the loads that act before time zero, or with neither.
-    Pseudo-transient continuation (Kelley, Keyes 1998, SIAM J Numer Anal 35, 508-523): implicit Euler steps from
-    rest, (M/h^2 - dF/dq) delta = F, whose h grows as the force falls, so that they end as Newton's. Among several
-    equilibria it finds the one that the model sinks into from its neutral pose.
+    Pseudo-transient continuation (Kelley, Keyes 1998, SIAM J Numer Anal 35, 508-523): implicit Euler steps
+    from rest, (M/h^2 - dF/dq) delta = F, whose h grows as the force falls, so that they end as Newton's.
+    Among several equilibria it finds the one that the model sinks into from its neutral pose.
     """
     mechanism, tree = simulator.mechanism, simulator.simulation.system.tree
     names = {
@@ -70,9 +70,9 @@ def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool)
     simulator.refresh()
     if not done:
         raise ModelError(
-            f"no static equilibrium is found from the neutral pose; {force / first:.1e} of the first force is left",
+            f"no static equilibrium near the neutral pose: {force / first:.1e} of the first force is left",
             where=f"{mechanism.name}: simulation.equilibrium",
-            remedy="move the neutral pose nearer to it, hold a coordinate that nothing supports, or start without",
+            remedy="move the neutral pose, hold a coordinate that nothing supports, or start without",
         )
     return n
 
@@ -88,7 +88,7 @@ def forces_at(simulator: Simulator, trace: Trace, free: NDArray[np.int64]) -> tu
 
 
 def size(F: Array, M: Array) -> float:
-    """Length of a generalized force in the units of its coordinates' inertia, so that metres and radians mix."""
+    """Length of a generalized force, weighted by inertia so that metres and radians mix."""
     return float(np.sqrt(np.sum(F**2 / np.maximum(np.diag(M), 1e-300))))
 
 

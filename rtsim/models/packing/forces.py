@@ -116,7 +116,8 @@ def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pos
     for kind, element in [("ligaments", x) for x in spec.ligaments] + [("springs", x) for x in springs]:
         where = f"{kind}.{element.name}"
         a, b = element.a, element.b
-        assert a is not None and b is not None
+        assert a is not None
+        assert b is not None
         points = anatomy.place(a, a.segment, where), anatomy.place(b, b.segment, where)
         length = distance(at_rest, pairs.index[a.segment], pairs.index[b.segment], points)
         pair.append(pairs.find(a.segment, b.segment, where))
@@ -158,7 +159,8 @@ def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]
         assert slack is not None
         toe, linear = toe_from_strain_stiffness(ligament.stiffness_N, slack, strain)
     else:
-        assert ligament.toe_stiffness_N_mm2 is not None and ligament.linear_stiffness_N_mm is not None
+        assert ligament.toe_stiffness_N_mm2 is not None
+        assert ligament.linear_stiffness_N_mm is not None
         toe, linear = 1e6 * ligament.toe_stiffness_N_mm2, 1e3 * ligament.linear_stiffness_N_mm
         if slack is None:
             slack = slack_length_from_stiffnesses(toe, linear, strain)
@@ -234,11 +236,10 @@ def viscous_ramp(contact: Contact) -> float:
     friction = contact.friction
     if friction is None or friction.law != "proposed" or not friction.viscous_N_s_m:
         return 0.0
-    law, row, h = (
-        PRESSURE_LAWS[contact.law],
-        np.array(pressure_row(contact)),
-        1e-3 * min(contact.ellipsoid.sizes_mm),
-    )
+    from scipy.optimize import brentq  # a quarter of a second: only where a contact needs it
+
+    law, row = PRESSURE_LAWS[contact.law], np.array(pressure_row(contact))
+    h = 1e-3 * min(contact.ellipsoid.sizes_mm)
 
     def missing(d: float) -> float:
         return normal_force(law, row, d, h, 0.0)[0] - friction.transition_force_N
