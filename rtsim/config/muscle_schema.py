@@ -91,7 +91,7 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
 class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Parameters of a Hill-type muscle (kernels/muscle/hill.py says what they do)."""
 
-    max_isometric_force_N: Positive  # noqa: N815 - the unit
+    max_isometric_force_N: Positive
     optimal_fibre_length_mm: Positive
     tendon_slack_length_mm: NonNegative
     pennation_deg: Annotated[float, msgspec.Meta(ge=0.0, lt=90.0)] = 0.0
