@@ -90,6 +90,11 @@ def size_of(spec: ModelSpec) -> str:
         "surface": spec.surfaces,
         "muscle": spec.muscles,
         "angle": spec.angles,
+        "ligament": spec.ligaments,
+        "spring": spec.springs,
+        "contact": spec.contacts,
+        "friction": spec.frictions,
+        "load": spec.loads,
     }
     bodies = "1 body" if len(spec.bodies) == 1 else f"{len(spec.bodies)} bodies"
     return ", ".join([bodies, *(count_of(len(part), name) for name, part in parts.items() if part)])

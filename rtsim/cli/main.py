@@ -23,6 +23,7 @@ COMMANDS = {
     "monitor": "Open the monitor window on a result stream.",
     "calibrate": "Build a subject model from a static trial, or from the trial itself.",
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
+    "simulate": "Move a model forward in time under its contacts, ligaments, springs and loads.",
     "check": "Check configs: models, labs, runs, subjects.",
     "command": "Send a command to a running estimator (set_method, set_downweighting, status, stop).",
     "warmup": "Compile the kernels now, so that the next start is quick.",

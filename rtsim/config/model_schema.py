@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.force_checks import check_forces, places_of
 from rtsim.config.force_schema import Contact, Ligament, Load, LoadedFriction, SimulationSpec, Spring
 from rtsim.config.function_schema import FunctionSpec, require_function
 from rtsim.config.joint_schema import Body, PlainJoint
@@ -104,6 +105,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_finite(msgspec.to_builtins(self), "")
         check_names(self)
         check_mechanics(self)
+        check_forces(self)
 
     @property
     def of_subject(self) -> bool:
@@ -112,4 +114,5 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         places += [p for element in self.elements for p in (element.a, element.b)]
         places += self.surfaces
         places += [station for muscle in self.muscles for station in muscle.path]
+        places += places_of(self)
         return any(place.of_subject for place in places) or any(body.angles for body in self.bodies)

@@ -81,8 +81,10 @@ def read_storage(path: str | Path) -> Table:
     return Table(columns, data, in_degrees, _name(header, path), tuple(notes))
 
 
-def write_storage(path: str | Path, table: Table) -> None:
+def write_storage(path: str | Path, table: Table, lines: Sequence[str] = ()) -> None:
     """Write a table as .mot or .sto in the form OpenSim reads: twelve significant digits, NaN for missing.
+
+    lines : free text of the header
 
     ConfigError for another suffix, for labels with tabs or line ends, and for an unwritable path.
     """
@@ -95,6 +97,7 @@ def write_storage(path: str | Path, table: Table) -> None:
         f"nRows={table.data.shape[0]}",
         f"nColumns={table.data.shape[1]}",
         f"inDegrees={'yes' if table.in_degrees else 'no'}",
+        *lines,
         "endheader",
         "\t".join(table.columns),
     ]

@@ -25,6 +25,7 @@ class Simulator:
     """A mechanism with its state; every call of `run` goes on where the last one ended.
 
     q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1), for devices to change
+    n_iteration : of the search for the equilibrium at the start
     """
 
     def __init__(self, mechanism: Mechanism, settings: SimulationSpec) -> None:
@@ -62,9 +63,10 @@ class Simulator:
     def reset(self) -> None:
         """Back to the start that the settings ask for, at time zero."""
         self.q[:], self.v[:] = self.mechanism.q_neutral, 0.0
-        self.n_step = 0
+        self.n_step = self.n_iteration = 0
         if self.settings.equilibrium != "none":
-            find_equilibrium(self, self.settings.hold, self.settings.equilibrium == "loaded")
+            loaded = self.settings.equilibrium == "loaded"
+            self.n_iteration = find_equilibrium(self, self.settings.hold, loaded)
         set_speeds(self)
 
     @property

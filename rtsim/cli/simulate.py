@@ -1,0 +1,203 @@
+"""`rtsim simulate`: a model forward in time, as fast as it goes."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args, get_type_hints
+
+import click
+
+from rtsim.config.force_schema import SimulationSpec
+from rtsim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rtsim.simulation.run import Run
+    from rtsim.simulation.simulator import Simulator
+
+KINDS = get_type_hints(SimulationSpec)
+MOST_STEPS = 1_000_000_000
+ROUNDING = 1e-9
+MOST_ROWS = 10_000
+"""Rows that are kept where the command does not say how often."""
+MOST_VALUES = 200_000_000
+"""Numbers that are kept at the most: 1.6 GB."""
+
+
+@click.command("simulate")
+@click.argument("model")
+@click.option("--method", type=click.Choice(get_args(KINDS["method"])), help="How a step is taken.")
+@click.option("--step", "step_ms", type=float, metavar="MS", help="Length of a step [ms].")
+@click.option("--duration", "duration_s", type=float, metavar="S", help="How long to simulate [s].")
+@click.option(
+    "--kinks",
+    type=click.Choice(get_args(KINDS["kinks"])),
+    help="Where sliding turns round within a step: split it, take the secant slope, or do nothing.",
+)
+@click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
+@click.option("--subject", help="Subject that scales the model, where it has anatomy: .toml or shipped name.")
+@click.option(
+    "--out",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Write the results to this .sto, .csv or .mcap file (repeatable).",
+)
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    metavar="N",
+    help=f"Keep every Nth step of the results (default: as many as give {MOST_ROWS} rows at the most).",
+)
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw a figure into a PNG file."
+)
+@click.option("--over", metavar="COORDINATE", default="", help="Draw over this coordinate instead of time.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, in metres and radians.")
+def command(
+    model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
+    loads: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
+    plot: Path | None, over: str, as_json: bool,
+) -> None:  # fmt: skip
+    """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
+
+    What is not given as an option is what [simulation] in the model's file says. Ctrl-C ends early; what is
+    done by then is told and written.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    check_options(step_ms, duration_s, plot, over)
+    with console.status("starting (the very first start compiles the kernels: about a minute)"):
+        from rtsim.simulation.files import check_outputs
+        from rtsim.simulation.load import load_simulator
+        from rtsim.simulation.panels import abscissa
+        from rtsim.simulation.run import run, warm_up
+
+        check_outputs(outputs)
+        simulator = load_simulator(
+            model, subject, gains_of(loads), lambda text: click.echo(f"note: {text}", err=True),
+            method=method, step_ms=step_ms, duration_s=duration_s, kinks=kinks,
+        )  # fmt: skip
+        n_step = steps_of(simulator)
+        rows = rows_of(simulator, n_step, every)
+        if over:
+            abscissa(simulator, warm_up(simulator), over)  # a wrong name is told before the run
+        else:
+            warm_up(simulator)
+    with interruptible() as stop, progress_of(console, simulator, n_step) as progress:
+        done = run(simulator, n_step, rows, stop, progress)
+    finish(simulator, done, outputs, plot, over, as_json)
+
+
+def finish(
+    simulator: Simulator, done: Run, outputs: tuple[Path, ...], plot: Path | None, over: str, as_json: bool
+) -> None:
+    """Tell, write and draw what was done, then say what is wrong with it."""
+    from rtsim.report.simulation import summary, text
+    from rtsim.simulation.files import write
+    from rtsim.simulation.run import check_run
+
+    told = summary(simulator, done)
+    click.echo(json.dumps(told, indent=1) if as_json else text(told))
+    for path in outputs:
+        write(path, simulator, done)
+        click.echo(f"wrote {path}", err=True)
+    if plot:
+        from rtsim.monitor.stack import save_panels
+        from rtsim.simulation.panels import panels_of
+
+        title = f"{simulator.mechanism.name}: {told['method']}, {told['step_ms']:g} ms"
+        save_panels(plot, title, panels_of(simulator, done, over))
+        click.echo(f"wrote {plot}", err=True)
+    kept = "; the results up to then were written" if outputs or plot else ""
+    check_run(done, simulator, kept)
+    if done.stopped:
+        click.echo(f"stopped at {simulator.time:.6g} s{kept}", err=True)
+        raise SystemExit(130)
+
+
+def check_options(step_ms: float | None, duration_s: float | None, plot: Path | None, over: str) -> None:
+    """What can be told before anything is loaded."""
+    for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):
+        if value is not None and not 0.0 < value < math.inf:
+            raise ConfigError(f"{value}", where=option, allowed=f"more than 0 {unit}")
+    if over and not plot:
+        raise ConfigError("it is for figures", where="--over", remedy="add --plot FILE.png")
+    if plot:
+        from rtsim.monitor.app import check_folder, require_qt
+
+        check_folder(plot, "--plot")
+        require_qt()
+
+
+def steps_of(simulator: Simulator) -> int:
+    """How many steps the duration has."""
+    settings = simulator.settings
+    n_step = settings.duration_s / (1e-3 * settings.step_ms)
+    if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
+        raise ConfigError(
+            f"a duration of {settings.duration_s:g} s has {n_step:.3g} steps of {settings.step_ms:g} ms",
+            where=f"{simulator.mechanism.name}: simulation",
+            allowed=f"1 to {MOST_STEPS} steps",
+            remedy="change --duration or --step",
+        )
+    return round(n_step)
+
+
+def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
+    """Every how many steps a row is kept."""
+    every = every or -(-n_step // MOST_ROWS)
+    n_value = (n_step // every + 2) * sum(x[0].size for x in simulator.trace(1)[:-2])
+    if n_value > MOST_VALUES:
+        raise ConfigError(
+            f"{n_value:.2g} numbers would have to be kept",
+            where="--every",
+            allowed=f"{every * -(-n_value // MOST_VALUES)} or more",
+        )
+    return every
+
+
+def gains_of(loads: tuple[str, ...]) -> dict[str, float]:
+    """Load -> part of it that acts."""
+    gains = {}
+    for load in loads:
+        name, _, value = load.partition("=")
+        try:
+            gains[name] = float(value)
+        except ValueError:
+            gains[name] = math.nan
+        if not math.isfinite(gains[name]):
+            raise ConfigError(f"{load!r} has no number", where="--load", allowed="NAME=GAIN")
+    return gains
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed, instead of the exception, which would come in the middle of a chunk."""
+    pressed: list[int] = []
+    former = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
+@contextmanager
+def progress_of(console, simulator: Simulator, n_step: int) -> Iterator[Callable[[int], None]]:
+    """A bar in a terminal, nothing elsewhere; it is told the steps that are done."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    step = simulator.options.step
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=n_step)
+        yield lambda n_done: bar.update(
+            task,
+            completed=n_done,
+            description=f"{n_done * step:.4g} of {n_step * step:.4g} s",
+        )

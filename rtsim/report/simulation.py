@@ -1,0 +1,163 @@
+"""A simulation in a few lines for people, in mm and degrees, or as JSON for programs, in m and rad."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kernels.tree import FREE
+from rtsim.simulation.results import AXES, fields_of, largest, outside
+from rtsim.simulation.run import Run
+from rtsim.simulation.simulator import Simulator
+
+MM = 1e3
+MOST = 1e7
+"""Numbers from this on are written with a power of ten."""
+PEAKS = {
+    "contact_normal_forces": "contact",
+    "contact_friction_forces": "contact friction",
+    "ligament_forces": "ligament",
+    "friction_forces": "friction",
+}
+N_SHOWN = 12
+"""Most lines of one kind in the text; JSON has all of them."""
+
+
+def summary(simulator: Simulator, done: Run) -> dict[str, Any]:
+    """Everything that is told about a run; units are in the keys or beside the values."""
+    fields = {field.name: field for field in fields_of(simulator, done)}
+    settings, simulated = simulator.settings, done.n_done * simulator.options.step
+    start: dict[str, Any] = {"equilibrium": settings.equilibrium}
+    if settings.equilibrium != "none":
+        start |= {"iterations": simulator.n_iteration, "held": list(settings.hold)}
+    return {
+        "model": simulator.mechanism.name,
+        "method": settings.method,
+        "kinks": settings.kinks,
+        "step_ms": settings.step_ms,
+        "outcome": outcome(done),
+        "time_s": simulator.time,
+        "rows": len(done.times),
+        "steps": done.n_done,
+        "steps_asked": done.n_asked,
+        "steps_large_error": done.n_large,
+        "steps_parts": done.n_part,
+        "compute_s": done.wall,
+        "real_time_factor": simulated / done.wall if done.wall > 0.0 and simulated > 0.0 else None,
+        "start": start,
+        "final": final(simulator),
+        "peaks": {
+            name: {
+                label: {"value": plain(value), "unit": fields[name].unit, "time_s": when}
+                for label, (value, when) in largest(fields[name], done.times).items()
+            }
+            for name in PEAKS
+            if name in fields
+        },
+        "notes": outside(simulator, done),
+    }
+
+
+def outcome(done: Run) -> str:
+    """In a word: finished, stopped, failed, or too large a step."""
+    if done.failed:
+        return "failed"
+    if done.stopped:
+        return "stopped"
+    return "step too large" if done.too_large else "finished"
+
+
+def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
+    """Coordinates, then places of free bodies, and their speeds at the end."""
+    m, tree = simulator.mechanism, simulator.mechanism.system.tree
+    rows = list(zip(m.coordinate_names, m.coordinate_q, m.coordinate_dof, m.coordinate_is_angle, strict=True))
+    for b in [b for b, kind in enumerate(tree.kind) if kind == FREE]:
+        rows += [
+            (f"{m.body_names[b]}_{axis}", tree.q_start[b] + k, tree.v_start[b] + k, False)
+            for k, axis in enumerate(AXES)
+        ]
+    return {
+        name: {
+            "value": plain(float(simulator.q[q])),
+            "speed": plain(float(simulator.v[d])),
+            "unit": "rad" if turns else "m",
+        }
+        for name, q, d, turns in rows
+    }
+
+
+def text(told: dict[str, Any]) -> str:
+    """The summary for people."""
+    lines = [
+        f"{told['model']}: {told['outcome']} at {told['time_s']:.6g} s, {told['steps']} steps of "
+        f"{told['step_ms']:g} ms by {told['method']} (kinks: {told['kinks']})"
+    ]
+    if told["real_time_factor"] is not None:
+        lines.append(f"computed in {duration(told['compute_s'])}: {pace(told['real_time_factor'])}")
+    lines += [
+        start_of(told["start"]),
+        steps_of(told),
+        "",
+        f"{'at the end':28s}{'value':>12s}{'per second':>14s}",
+    ]
+    for name, end in told["final"].items():
+        scale, unit = (180.0 / math.pi, "deg") if end["unit"] == "rad" else (MM, "mm")
+        value, speed = (number(end[key], scale) for key in ("value", "speed"))
+        lines.append(f"  {name:26s}{value:>12s}{speed:>14s} {unit}")
+    if any(told["peaks"].values()):
+        lines += ["", f"{'largest force':40s}{'[N]':>12s}{'at [s]':>12s}"]
+    for name, kind in PEAKS.items():
+        lines += peaks_of(kind, told["peaks"].get(name, {}))
+    return "\n".join([*lines, *(f"note: {note}" for note in told["notes"])])
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits."""
+    return f"{seconds:.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:.3g} ms"
+
+
+def pace(factor: float) -> str:
+    """How fast the simulation was, of real time."""
+    return f"{factor:.3g} times faster than real time" if factor >= 1.0 else f"{factor:.3g} of real time"
+
+
+def start_of(start: dict[str, Any]) -> str:
+    """Where it started."""
+    if start["equilibrium"] == "none":
+        return "start: the neutral pose"
+    held = f", {', '.join(start['held'])} held" if start["held"] else ""
+    n = start["iterations"]
+    weight = "without weight and loads" if start["equilibrium"] == "weightless" else "under its weight"
+    return f"start: static equilibrium {weight} after {n} iteration{'' if n == 1 else 's'}{held}"
+
+
+def steps_of(told: dict[str, Any]) -> str:
+    """Steps that were not as the others."""
+    large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
+    said = f"steps with a large error: {large}"
+    return f"{said}; parts of steps that were split: {more} more than steps" if more > 0 else said
+
+
+def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
+    """Lines of one kind, the largest first; those that never act are counted."""
+    acting = sorted((item for item in peaks.items() if item[1]["value"]), key=lambda item: -item[1]["value"])
+    lines = [
+        f"  {kind + ' ' + name:38s}{number(peak['value']):>12s}{peak['time_s']:12.4f}"
+        for name, peak in acting[:N_SHOWN]
+    ]
+    if len(acting) > N_SHOWN:
+        lines.append(f"  {len(acting) - N_SHOWN} smaller ones of kind {kind}: see --json")
+    idle = len(peaks) - len(acting)
+    return [*lines, f"  {kind}: {idle} of {len(peaks)} without force"] if idle else lines
+
+
+def number(value: float | None, scale: float = 1.0) -> str:
+    """Three decimals as far as they fit into the column."""
+    if value is None:
+        return "none"
+    return f"{scale * value:z.3f}" if abs(scale * value) < MOST else f"{scale * value:.3e}"
+
+
+def plain(value: float) -> float | None:
+    """A number for JSON, which has no NaN."""
+    return value if math.isfinite(value) else None

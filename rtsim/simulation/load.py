@@ -1,0 +1,126 @@
+"""From the name of a model to a simulator at its start, or a sentence that says why there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from kernels.dynamics.mass import mass_matrix
+from kernels.dynamics.system import new_dynamics_work
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.errors import ConfigError, ModelError
+from rtsim.models.load import Note, load_model
+from rtsim.models.packing.mechanism import Mechanism, pack_mechanism
+from rtsim.models.subject import load_subject
+from rtsim.simulation.simulator import Simulator
+
+NO_MASS = 1e-14
+"""Inertia of a coordinate, relative to the largest one, that counts as none."""
+
+
+def load_simulator(
+    name: str,
+    subject: str | None = None,
+    gains: dict[str, float] | None = None,
+    note: Note = lambda text: None,
+    **changes: Any,
+) -> Simulator:
+    """The simulator of a model (.toml, .osim or a shipped name) at its start.
+
+    subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
+    note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
+    """
+    spec = load_model(name, note)
+    check_free(spec, note)
+    if spec.of_subject and subject is None:
+        raise ConfigError(
+            "the model has places or axes that only a person's anatomy gives",
+            where=f"model {spec.name}",
+            remedy="add --subject",
+        )
+    person = load_subject(find_config(subject, "subjects")) if subject else None
+    mechanism = pack_mechanism(spec, person)
+    check_settings(spec, mechanism)
+    check_mass(spec, mechanism)
+    given = {key: value for key, value in changes.items() if value is not None}
+    simulator = Simulator(mechanism, msgspec.structs.replace(spec.simulation, **given))
+    if gains:
+        set_gains(simulator, gains)
+    return simulator
+
+
+def check_free(spec: ModelSpec, note: Note) -> None:
+    """ConfigError where something holds exactly, which a simulation cannot; notes on what does nothing."""
+    how = next(iter(spec.methods.values()))
+    remedy = "forward simulation does not hold constraints: replace it by a {0}, or remove it"
+    if spec.couplers:
+        coupler = spec.couplers[0]
+        what = "follows another one" if coupler.of else "is prescribed"
+        raise ConfigError(
+            f"the coordinate {what}",
+            where=f"model {spec.name}: couplers.{coupler.coordinate}",
+            remedy=remedy.format("spring on the coordinate"),
+        )
+    if how.hard:
+        raise ConfigError(
+            "the element holds exactly",
+            where=f"model {spec.name}: elements.{how.hard[0]}",
+            remedy=remedy.format("ligament, spring or contact"),
+        )
+    if how.soft:
+        note(f"soft elements carry no force in a simulation: {', '.join(how.soft)}")
+    if spec.muscles:
+        note(f"muscles carry no force in a simulation: the model has {len(spec.muscles)}")
+
+
+def check_settings(spec: ModelSpec, mechanism: Mechanism) -> None:
+    """ConfigError where the model's method replaces a joint that [simulation] names a coordinate of."""
+    for key in ("hold", "speeds", "plot"):
+        for name in getattr(spec.simulation, key):
+            if name not in mechanism.coordinate_names:
+                raise ConfigError(
+                    f"the coordinate {name!r} is not there with the joints of the first method",
+                    where=f"model {spec.name}: simulation.{key}",
+                    allowed=", ".join(mechanism.coordinate_names) or "none",
+                )
+
+
+def check_mass(spec: ModelSpec, mechanism: Mechanism) -> None:
+    """ModelError where nothing can move, or a coordinate has no mass to move."""
+    n_v, where = mechanism.n_v, f"model {spec.name}"
+    if not n_v:
+        raise ModelError("nothing can move", where=where, remedy="add a body with a joint other than a weld")
+    M = np.zeros((n_v, n_v))
+    mass_matrix(mechanism.system, mechanism.q_neutral, new_dynamics_work(mechanism.system.tree), M)
+    M = np.tril(M) + np.tril(M, -1).T
+    if not np.isfinite(M).all():
+        raise ModelError("the masses are too large to add up", where=where, remedy="correct mass_kg")
+    size, ways = np.linalg.eigh(M)
+    if size[0] > NO_MASS * size[-1]:
+        return
+    d = int(np.abs(ways[:, 0]).argmax())
+    body = spec.bodies[int(mechanism.system.tree.dof_body[d])].name
+    names = dict(zip(mechanism.coordinate_dof.tolist(), mechanism.coordinate_names, strict=True))
+    raise ModelError(
+        f"{'the coordinate ' + names[d] if d in names else 'its joint'} moves no mass",
+        where=f"{where}: bodies.{body}.mass_kg",
+        remedy="give mass_kg, and inertia_kg_m2 where it turns, to this body or to one that it carries",
+    )
+
+
+def set_gains(simulator: Simulator, gains: dict[str, float]) -> None:
+    """Part of each load that acts; the start is found anew, since it may depend on them."""
+    names = simulator.mechanism.load_names
+    for name, gain in gains.items():
+        if name not in names:
+            raise ConfigError(
+                f"unknown load {name!r}",
+                where=simulator.mechanism.name,
+                allowed=", ".join(names) or "none: the model has no [[loads]]",
+            )
+        simulator.gain[names.index(name)] = gain
+    if simulator.settings.equilibrium == "loaded":
+        simulator.reset()

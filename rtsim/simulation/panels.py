@@ -1,0 +1,139 @@
+"""What a figure of a simulation shows: panels of curves, chosen from what the model has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.simulation.results import Field, fields_of
+from rtsim.simulation.run import Run
+from rtsim.simulation.simulator import Simulator
+
+Array = NDArray[np.float64]
+
+N_COORDINATE = 6
+"""Most coordinates that are drawn where the model does not say which."""
+SMALL = 1e-3
+"""Curves below this part of the largest one of their field are not drawn."""
+STICKS, SLIPS = 1.0, 5.0
+"""Sliding speeds, of the transition velocity, below which something sticks and above which it slips."""
+TRANSITION = 2
+"""Column of the transition velocity in the parameters of friction."""
+N_AROUND = 15
+"""Rows on both sides of the transition that is drawn enlarged."""
+FACE = {"rad": ("deg", 180.0 / np.pi), "rad/s": ("deg/s", 180.0 / np.pi), "m": ("mm", 1e3)}
+
+
+class Panel(NamedTuple):
+    """Curves over one abscissa; enlarged: a part of the time, with an axis of its own."""
+
+    title: str
+    unit: str
+    x_title: str
+    x: Array
+    curves: dict[str, Array]
+    enlarged: bool = False
+
+
+def panels_of(simulator: Simulator, done: Run, over: str = "") -> list[Panel]:
+    """Panels over time, or over a coordinate, from top to bottom."""
+    fields = {field.name: field for field in fields_of(simulator, done)}
+    x_title, x = abscissa(simulator, done, over)
+    chosen = [name for name in drawn(simulator) if name != over]
+    slides = "contact_sliding" in fields or "friction_sliding" in fields
+    rows: list[tuple[str, list[str], list[str] | None]] = [
+        ("angle", ["joint_angles"], chosen),
+        ("displacement", ["joint_displacements"], chosen),
+        ("position", ["joint_positions"], None),
+    ]
+    if slides:
+        rows += [
+            ("turning speed", ["joint_angle_speeds"], chosen),
+            ("speed", ["joint_displacement_speeds"], chosen),
+            ("speed", ["joint_velocities"], None),
+            ("sliding velocity", ["contact_sliding", "friction_sliding"], None),
+        ]
+    rows += [
+        ("contact normal force", ["contact_normal_forces"], None),
+        ("friction", ["contact_friction_forces", "friction_forces"], None),
+        ("ligament force", ["ligament_forces"], None),
+    ]
+    panels = []
+    for title, names, only in rows:
+        there = [fields[name] for name in names if name in fields]
+        curves = {key: y for field in there for key, y in curves_of(field, only).items()}
+        if curves:
+            unit = FACE.get(there[0].unit, (there[0].unit, 1.0))[0]
+            panels.append(Panel(title, unit, x_title, x, curves))
+    return panels if over else panels + enlarged(simulator, done, panels)
+
+
+def drawn(simulator: Simulator) -> list[str]:
+    """Coordinates that the model wants to be drawn, or the first ones."""
+    return list(simulator.settings.plot or simulator.mechanism.coordinate_names[:N_COORDINATE])
+
+
+def abscissa(simulator: Simulator, done: Run, over: str) -> tuple[str, Array]:
+    """Title with unit, and values."""
+    m = simulator.mechanism
+    if not over:
+        return "time [s]", done.times
+    if over not in m.coordinate_names:
+        raise ConfigError(
+            f"unknown coordinate {over!r}", where="--over", allowed=", ".join(m.coordinate_names) or "none"
+        )
+    k = m.coordinate_names.index(over)
+    unit, scale = FACE["rad" if m.coordinate_is_angle[k] else "m"]
+    return f"{over.replace('_', ' ')} [{unit}]", scale * done.trace.q[:, m.coordinate_q[k]]
+
+
+def curves_of(field: Field, only: Sequence[str] | None) -> dict[str, Array]:
+    """Name -> values in the units of the figure; vectors by those components that are not next to nothing."""
+    scale = FACE.get(field.unit, ("", 1.0))[1]
+    flat = scale * field.values.reshape(len(field.values), -1)
+    n_part = len(field.parts) or 1
+    names = [f"{label} {part}".strip() for label in field.labels for part in (field.parts or ("",))]
+    sizes = np.nan_to_num(np.abs(flat)).max(axis=0, initial=0.0)
+    least = SMALL * sizes.max(initial=0.0)
+    curves = {}
+    for k, name in enumerate(names):
+        wanted = field.labels[k // n_part] in only if only is not None else sizes[k] > least
+        if wanted:
+            curves[name.replace("_", " ")] = flat[:, k]
+    return curves
+
+
+def enlarged(simulator: Simulator, done: Run, panels: Sequence[Panel]) -> list[Panel]:
+    """The friction around the first time that something stops to slip, if anything does."""
+    row = first_stick(simulator, done)
+    friction = next((panel for panel in panels if panel.title == "friction"), None)
+    if row is None or friction is None:
+        return []
+    part = slice(max(row - N_AROUND, 0), row + N_AROUND + 1)
+    curves = {name: y[part] for name, y in friction.curves.items()}
+    return [
+        friction._replace(title="slip to stick, enlarged", x=friction.x[part], curves=curves, enlarged=True)
+    ]
+
+
+def first_stick(simulator: Simulator, done: Run) -> int | None:
+    """The first row in which something sticks that has slipped before."""
+    forces = simulator.mechanism.forces
+    rubs = forces.contacts.friction_law >= 0
+    parameters = np.vstack([forces.frictions.parameter, forces.contacts.friction[rubs]])
+    speeds = [
+        np.abs(field.values) if field.values.ndim == 2 else np.linalg.norm(field.values, axis=2)
+        for name in ("friction_sliding", "contact_sliding")
+        for field in fields_of(simulator, done)
+        if field.name == name
+    ]
+    if not speeds:
+        return None
+    relative = np.hstack(speeds) / parameters[:, TRANSITION]
+    has_slipped = np.maximum.accumulate(relative > SLIPS, axis=0)
+    rows = np.flatnonzero((has_slipped & (relative < STICKS)).any(axis=1))
+    return int(rows[0]) if len(rows) else None

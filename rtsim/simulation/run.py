@@ -1,0 +1,130 @@
+"""A simulation in chunks of steps, so that it can be watched and stopped, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK
+from kernels.rosenbrock.trace import N_LARGE, N_PART, RECORDED, STEP, Trace
+from rtsim.errors import ModelError
+from rtsim.simulation.simulator import Simulator
+
+Array = NDArray[np.float64]
+
+CHUNK = 1000
+"""Steps between two looks at whether to stop."""
+LARGE_PART = 0.1
+"""Part of the steps that may have a large error before the step counts as too large for the model."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rows of a run and how it went.
+
+    times : (n_row,) - of the rows [s]; trace : their results; n_asked, n_done : steps
+    status : of kernels/rosenbrock/step, of the last step; n_large : steps with a large error
+    n_part : steps and parts of steps that were taken; wall : time of the computation [s]
+    stopped : whether it was told to stop
+    """
+
+    trace: Trace
+    times: Array
+    n_asked: int
+    n_done: int
+    status: int
+    n_large: int
+    n_part: int
+    wall: float
+    stopped: bool
+
+    @property
+    def failed(self) -> bool:
+        """Whether a step had no result."""
+        return self.status > ERROR_LARGE
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the step was too large for the model."""
+        return self.n_large > LARGE_PART * max(self.n_done, 1)
+
+
+def run(
+    simulator: Simulator,
+    n_step: int,
+    every: int = 1,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[int], None] = lambda n_done: None,
+) -> Run:
+    """n_step steps of a simulator from where it stands, a row every so many steps and one at the end.
+
+    stop : asked between chunks; progress : told the steps done after each of them
+    """
+    first = simulator.n_step
+    trace = simulator.trace(n_step // every + 2)
+    trace.counts[STEP] = first
+    status, wall, stopped = OK, 0.0, False
+    while simulator.n_step < first + n_step and status <= ERROR_LARGE and not stopped:
+        n_chunk = min(CHUNK, first + n_step - simulator.n_step)
+        start = time.perf_counter()
+        status = simulator.run(n_chunk, every, trace)
+        wall += time.perf_counter() - start
+        progress(simulator.n_step - first)
+        stopped = stop()
+    if status <= ERROR_LARGE:
+        simulator.run(0, 0, trace, last=True)
+    n_row = int(trace.counts[RECORDED])
+    steps = every * (-(-first // every) + np.arange(n_row, dtype=float))
+    if status <= ERROR_LARGE:
+        steps[-1] = simulator.n_step
+    n_done = simulator.n_step - first
+    return Run(
+        trace._replace(**{name: getattr(trace, name)[:n_row] for name in trace._fields[:-2]}),
+        simulator.start_time + steps * simulator.options.step,
+        n_step,
+        n_done,
+        status,
+        int(trace.counts[N_LARGE]),
+        int(trace.counts[N_PART]) - (status > ERROR_LARGE),
+        wall,
+        stopped and n_done < n_step,
+    )
+
+
+def warm_up(simulator: Simulator) -> Run:
+    """No step, one row: compiles what a run calls, and finds out whether the start has finite forces."""
+    done = run(simulator, 0)
+    if not np.isfinite(done.trace.v_dot).all():
+        raise ModelError(
+            "the forces at the start are no numbers",
+            where=simulator.mechanism.name,
+            remedy="correct the neutral values of its coordinates, its masses or its elements",
+        )
+    return done
+
+
+def check_run(done: Run, simulator: Simulator, kept: str = "") -> None:
+    """ModelError, with the time and a remedy, where a step had no result or many had a large error.
+
+    kept : what is said about results at the end of the sentence
+    """
+    step_ms, name = 1e3 * simulator.options.step, simulator.mechanism.name
+    shorter = f"shorten the step of {step_ms:g} ms (--step or simulation.step_ms)"
+    if done.failed:
+        what = "the state is no number any more" if done.status == NON_FINITE else "the step has no solution"
+        raise ModelError(
+            f"{what} at {simulator.time:.6g} s",
+            where=name,
+            remedy=f"{shorter}, or look for forces that grow without end{kept}",
+        )
+    if done.too_large:
+        raise ModelError(
+            f"{done.n_large} of {done.n_done} steps have a large error",
+            where=name,
+            allowed=f"{LARGE_PART:.0%} of the steps",
+            remedy=shorter + kept,
+        )

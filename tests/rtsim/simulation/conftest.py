@@ -1,0 +1,35 @@
+"""Simulators of the loose model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rtsim.simulation.load import load_simulator
+from rtsim.simulation.run import Run, run
+from rtsim.simulation.simulator import Simulator
+from tests.rtsim.simulation.loose import MODEL
+
+N_STEP, EVERY = 50, 4
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Callable[..., Simulator]:
+    """The simulator of the model, or of one in which a text is replaced by another."""
+
+    def make(right: str = "", wrong: str = "", **options) -> Simulator:
+        assert right in MODEL
+        path = tmp_path / "loose.toml"
+        path.write_text(MODEL.replace(right, wrong, 1) if right else MODEL, encoding="utf-8")
+        return load_simulator(str(path), **options)
+
+    return make
+
+
+@pytest.fixture
+def loose(build: Callable[..., Simulator]) -> tuple[Simulator, Run]:
+    """The model after fifty steps, every fourth of them kept."""
+    simulator = build()
+    return simulator, run(simulator, N_STEP, EVERY)

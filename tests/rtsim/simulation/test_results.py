@@ -1,0 +1,264 @@
+"""Results of a run: every quantity under its name, in its unit, from the right place; and as files."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.files.export import export
+from rtsim.files.recording import read_results
+from rtsim.files.storage import read_storage
+from rtsim.report.simulation import summary, text
+from rtsim.simulation.files import check_outputs, write
+from rtsim.simulation.panels import N_AROUND, first_stick, panels_of
+from rtsim.simulation.results import body_fields, fields_of, largest, outside
+from rtsim.simulation.run import run
+from streams.messages import Status
+
+UNITS = {
+    "joint_angles": "rad", "joint_displacements": "m", "joint_angle_speeds": "rad/s",
+    "joint_displacement_speeds": "m/s", "joint_positions": "m", "joint_quaternions": "1",
+    "joint_velocities": "m/s", "joint_turning": "rad/s", "ligament_forces": "N", "ligament_lengths": "m",
+    "contact_normal_forces": "N",
+    "contact_friction_forces": "N", "contact_sliding": "m/s", "contact_depths": "m", "contact_places": "m",
+    "friction_forces": "N", "friction_sliding": "m/s", "step_error": "1",
+}  # fmt: skip
+SLIDER = """
+name = "sledge"
+source = "made up"
+[[bodies]]
+name = "sledge"
+joint = "slider"
+axis = "u"
+coordinates = [{ name = "way" }]
+mass_kg = 2.0
+[[frictions]]
+name = "snow"
+a = { segment = "sledge" }
+b = "ground"
+direction = [1.0, 0.0, 0.0]
+load_N = 20.0
+friction = { static = 0.5, dynamic = 0.5 }
+[simulation]
+duration_s = 0.1
+step_ms = 1.0
+method = "ros34pw2"
+kinks = "secant"
+speeds = { way = 250.0 }
+"""
+
+
+@pytest.fixture
+def fields(loose):
+    """The fields of the loose model by name."""
+    return {field.name: field for field in fields_of(*loose)}
+
+
+def test_every_quantity_is_there_with_its_unit(fields):
+    """Protects the descriptor: what the model has and nothing else, SI units, labels of the right things."""
+    assert {name: field.unit for name, field in fields.items()} == UNITS
+    labels = {name: field.labels for name, field in fields.items()}
+    assert labels["joint_angles"] == labels["joint_angle_speeds"] == ("swing",)
+    assert labels["joint_displacements"] == ("position",)
+    assert (labels["joint_positions"], labels["joint_quaternions"]) == (("ball",), ("bob", "ball"))
+    assert labels["ligament_forces"] == ("band", "cord")
+    assert (labels["contact_depths"], labels["contact_sliding"]) == (("floor", "wall"), ("floor",))
+
+
+def test_the_start_is_as_the_model_says(fields):
+    """Protects the places in q and v: what the file says of the start comes out under the same name."""
+    first = {name: field.values[0] for name, field in fields.items()}
+    np.testing.assert_allclose(np.degrees(first["joint_angles"]), [20.0])
+    np.testing.assert_allclose(np.degrees(first["joint_angle_speeds"]), [90.0])
+    np.testing.assert_allclose(first["joint_displacement_speeds"], [0.1])
+    np.testing.assert_allclose(first["joint_velocities"], [[0.5, 0.0, 0.0]])
+    np.testing.assert_allclose(np.degrees(first["joint_turning"]), [[0.0, 180.0, 0.0], [0.0, 0.0, 90.0]])
+    np.testing.assert_allclose(first["joint_quaternions"], [[1.0, 0.0, 0.0, 0.0]] * 2)
+    np.testing.assert_allclose(first["friction_sliding"], [0.1])
+    # the ball turns backwards about its centre, so that its lowest point is faster
+    np.testing.assert_allclose(first["contact_sliding"][0, 0], 0.5 + 0.5 * np.pi * 0.0489, rtol=1e-2)
+
+
+def test_forces_agree_with_their_laws(fields):
+    """Protects the columns of forces: dynamic friction under the load, a springs's tension by its length."""
+    np.testing.assert_allclose(fields["friction_forces"].values[0], [-0.15 * 9.81], rtol=1e-3)
+    cord = fields["ligament_lengths"].values[:, 1]
+    np.testing.assert_allclose(fields["ligament_forces"].values[:, 1], 100.0 * (cord - 0.05))
+    depth, force = fields["contact_depths"].values, fields["contact_normal_forces"].values
+    assert ((depth > 0.0) == (force > 0.0)).all()
+    friction = np.linalg.norm(fields["contact_friction_forces"].values[:, 0], axis=1)
+    assert (friction <= 0.2 * force[:, 0] + 1e-12).all()
+    assert friction.max() > 0.0
+
+
+def test_what_does_not_touch_has_no_place(fields):
+    """Protects readers: the far wall has a gap, no force, and no place at zero."""
+    places = fields["contact_places"].values
+    assert np.isnan(places[:, 1]).all()
+    assert np.isfinite(places[:, 0]).all()
+    assert (fields["contact_depths"].values[:, 1] < -0.5).all()
+
+
+def test_bodies_lie_where_their_joints_put_them(loose):
+    """Protects the stick figure: the slider's body along its axis, the free one from its joint's frame."""
+    fields = {field.name: field.values for field in (*fields_of(*loose), *body_fields(*loose))}
+    block, ball = fields["segment_positions"][:, 0], fields["segment_positions"][:, 3]
+    np.testing.assert_allclose(block[:, 0], fields["joint_displacements"][:, 0], atol=1e-15)
+    np.testing.assert_allclose(ball, fields["joint_positions"][:, 0] + [0.0, 0.049, 0.3], atol=1e-15)
+    turns = fields["segment_rotations"]
+    np.testing.assert_allclose(
+        turns @ turns.transpose(0, 1, 3, 2), np.broadcast_to(np.eye(3), turns.shape), atol=1e-12
+    )
+
+
+def test_largest_values_and_ranges(loose):
+    """Protects the summary: the peak with its time, vectors by their length, and who left his range when."""
+    simulator, done = loose
+    fields = {field.name: field for field in fields_of(simulator, done)}
+    force = fields["contact_normal_forces"].values[:, 0]
+    assert largest(fields["contact_normal_forces"], done.times)["floor"] == (
+        force.max(),
+        done.times[force.argmax()],
+    )
+    friction = np.linalg.norm(fields["contact_friction_forces"].values[:, 0], axis=1)
+    assert largest(fields["contact_friction_forces"], done.times)["floor"][0] == friction.max()
+    beyond = done.times[done.trace.q[:, 0] > 0.002][0]
+    assert outside(simulator, done) == [
+        f"position leaves its range at {beyond:g} s: only forces could hold it"
+    ]
+
+
+def test_the_summary_tells_the_run(loose):
+    """Protects the figures that are printed: units of both faces, what was done, what never acts."""
+    simulator, done = loose
+    told = summary(simulator, done)
+    assert (told["outcome"], told["steps"], told["rows"]) == ("finished", 50, 14)
+    assert told["final"]["swing"]["unit"] == "rad"
+    assert told["final"]["ball_z"]["value"] == simulator.q[-5]
+    assert told["start"] == {"equilibrium": "none"}
+    said = text(told)
+    assert "loose: finished at 0.05 s, 50 steps of 1 ms by ros34pw2 (kinks: secant)" in said
+    assert f"{np.degrees(told['final']['swing']['value']):.3f}" in said
+    assert "contact: 1 of 2 without force" in said
+    assert "note: position leaves its range" in said
+
+
+def test_columns_of_the_tables(loose, tmp_path):
+    """Protects other programs: OpenSim's header, degrees, metres, one name per column, and the units said."""
+    write(tmp_path / "a.sto", *loose)
+    write(tmp_path / "a.csv", *loose)
+    table = read_storage(tmp_path / "a.sto")
+    assert (table.in_degrees, table.name, table.notes) == (True, "loose", ())
+    assert table.columns[:7] == (
+        "time",
+        "swing",
+        "position",
+        "swing_speed",
+        "position_speed",
+        "ball_x",
+        "ball_y",
+    )
+    assert {"band_force", "floor_normal_force", "floor_friction_x", "wall_depth", "belt_friction"} < set(
+        table.columns
+    )
+    np.testing.assert_allclose(table.column("swing")[0], 20.0)
+    np.testing.assert_allclose(table.column("swing_speed")[0], 90.0)
+    head = (tmp_path / "a.sto").read_text().split("endheader")[0]
+    assert "nRows=14\n" in head
+    assert f"nColumns={len(table.columns)}\n" in head
+    assert "inDegrees=yes\n" in head
+    rows = list(csv.reader((tmp_path / "a.csv").open(newline="")))
+    assert rows[0][:3] == ["time [s]", "swing [deg]", "position [m]"]
+    assert [name.partition(" [")[0] for name in rows[0]] == list(table.columns)
+    assert f"units: {', '.join(rows[0])}\n" in head
+    np.testing.assert_allclose([float(row[2]) for row in rows[1:]], table.column("position"))
+
+
+def test_names_that_collide_stay_apart(build, tmp_path):
+    """Protects the tables: a ligament may be called so that its force has the name of a contact's."""
+    simulator = build('name = "band"', 'name = "floor_normal"')
+    write(tmp_path / "a.sto", simulator, run(simulator, 2))
+    table = read_storage(tmp_path / "a.sto")
+    assert table.notes == ()
+    assert [c for c in table.columns if c.startswith("floor_normal_force")] == [
+        "floor_normal_force",
+        "floor_normal_force_2",
+    ]
+
+
+def test_a_recording_is_read_as_that_of_a_session(loose, tmp_path):
+    """Protects the way through export: all fields come back, with times, labels, units and flags."""
+    simulator, done = loose
+    done.trace.error[3] = 0.2
+    path = tmp_path / "a.mcap"
+    write(path, simulator, done)
+    results = read_results(path)
+    assert results.notes == ()
+    np.testing.assert_allclose(results.times, done.times)
+    assert results.session.meta["model"] == "loose"
+    assert results.session.rate == pytest.approx(250.0)
+    assert ["block", "arm"] in results.session.meta["stick"]
+    for field in fields_of(simulator, done):
+        np.testing.assert_array_equal(results.fields[field.name], field.values)
+    assert results.status.tolist() == [Status.DEGRADED if k == 3 else Status.OK for k in range(14)]
+    export(path, tmp_path / "b.sto")
+    motion = read_storage(tmp_path / "b.sto")
+    assert motion.columns == ("time", "swing", "position")
+    np.testing.assert_allclose(np.radians(motion.column("swing")), done.trace.q[:, 1], rtol=1e-11)
+
+
+def test_outputs_are_looked_at_before_the_run(tmp_path):
+    """Protects long runs from ending without a file: format, folder, names, no recording overwritten."""
+    (tmp_path / "there.mcap").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    good = tmp_path / "a.sto"
+    for paths, words in (
+        ([tmp_path / "a.xls"], "allowed: .sto, .csv, .mcap"),
+        ([good, good], "is given twice"),
+        ([tmp_path / "no" / "a.sto"], "there is no folder"),
+        ([tmp_path / "folder.csv"], "is a folder"),
+        ([tmp_path / "there.mcap"], "exists already"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            check_outputs(paths)
+        assert words in str(caught.value)
+    check_outputs([good, tmp_path / "a.csv", tmp_path / "b.mcap"])
+
+
+def test_panels_show_what_the_model_has(loose):
+    """Protects figures: coordinates that the model names, forces, sliding; nothing for what does nothing."""
+    simulator, done = loose
+    panels = {(panel.title, panel.unit): panel for panel in panels_of(simulator, done)}
+    assert list(panels) == [
+        ("displacement", "mm"), ("position", "mm"), ("speed", "m/s"), ("sliding velocity", "m/s"),
+        ("contact normal force", "N"), ("friction", "N"), ("ligament force", "N"),
+    ]  # fmt: skip
+    assert list(panels["displacement", "mm"].curves) == ["position"]
+    np.testing.assert_array_equal(panels["displacement", "mm"].curves["position"], 1e3 * done.trace.q[:, 0])
+    assert list(panels["contact normal force", "N"].curves) == ["floor"]
+    assert {panel.x_title for panel in panels.values()} == {"time [s]"}
+    over = panels_of(simulator, done, "swing")
+    assert over[0].x_title == "swing [deg]"
+    np.testing.assert_allclose(over[0].x, np.degrees(done.trace.q[:, 1]))
+    with pytest.raises(ConfigError, match="--over: unknown coordinate 'reach'; allowed: position, swing"):
+        panels_of(simulator, done, "reach")
+
+
+def test_the_moment_of_sticking_is_enlarged(tmp_path):
+    """Protects the figure of a slip-to-stick transition: a sledge stops where v0 = mu g t says."""
+    from rtsim.simulation.load import load_simulator
+
+    path = tmp_path / "sledge.toml"
+    path.write_text(SLIDER, encoding="utf-8")
+    simulator = load_simulator(str(path))
+    done = run(simulator, 100)
+    row = first_stick(simulator, done)
+    assert row is not None
+    assert done.times[row] == pytest.approx(0.25 * 2.0 / (0.5 * 20.0), abs=2e-3)
+    last = panels_of(simulator, done)[-1]
+    assert (last.enlarged, len(last.x), last.x[N_AROUND]) == (True, 2 * N_AROUND + 1, done.times[row])
+    early = run(load_simulator(str(path)), 20)
+    assert first_stick(simulator, early) is None
