@@ -51,6 +51,19 @@ def moment_arms(as_json: bool, model: str | None) -> None:
     click.echo(figures.report("moment-arms", moment_arms.run(model), as_json))
 
 
+@command.command("rosenbrock")
+@AS_JSON
+@click.option(
+    "--batches", type=click.IntRange(1), default=200, show_default=True, help="Timed batches of each."
+)
+@click.option("--repeats", type=click.IntRange(1), default=200, show_default=True, help="Steps in a batch.")
+def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
+    """Order, error and time per step of every method; the linear algebra of a step; steps of long chains."""
+    from rtsim.bench import figures, rosenbrock
+
+    click.echo(figures.report("rosenbrock", rosenbrock.run(batches, repeats), as_json))
+
+
 @command.command("latency")
 @AS_JSON
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")
