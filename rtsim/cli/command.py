@@ -1,4 +1,4 @@
-"""`rtsim command`: one command to a running estimator."""
+"""`rtsim command`: one command to a running estimator or simulation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from rtsim.errors import ConfigError
 def command(
     name: str, arguments: tuple[str, ...], control: str, client_key: str | None, server_key: str | None
 ) -> None:
-    """Send NAME (set_method method=zero, set_downweighting on=false, status, stop) and print the answer."""
+    """Send NAME and print the answer.
+
+    An estimator takes set_method method=zero, set_downweighting on=false, status, stop; a live simulation pause,
+    resume, restart, status, stop.
+    """
     from streams.control import request
 
     pairs = [argument.partition("=") for argument in arguments]

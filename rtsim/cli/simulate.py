@@ -1,4 +1,4 @@
-"""`rtsim simulate`: a model forward in time, as fast as it goes."""
+"""`rtsim simulate`: a model forward in time, as fast as it goes or, live, in step with the clock."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.errors import ConfigError
+from streams.sockets import CONTROL_ADDRESS, RESULTS_ADDRESS
 
 if TYPE_CHECKING:
     from rtsim.simulation.run import Run
@@ -58,20 +59,49 @@ MOST_VALUES = 200_000_000
 )
 @click.option("--over", metavar="COORDINATE", default="", help="Draw over this coordinate instead of time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, in metres and radians.")
+@click.option(
+    "--live", is_flag=True, help="Publish frames in step with the clock until Ctrl-C or --duration."
+)
+@click.option(
+    "--rate",
+    "rate_hz",
+    type=float,
+    default=1000.0,
+    show_default=True,
+    help="With --live: ticks a second [Hz].",
+)
+@click.option(
+    "--frame-rate",
+    "frame_rate_hz",
+    type=float,
+    default=100.0,
+    show_default=True,
+    help="With --live: frames published a second [Hz].",
+)
+@click.option("--results", default=RESULTS_ADDRESS, show_default=True, help="With --live: results go here.")
+@click.option(
+    "--control", default=CONTROL_ADDRESS, show_default=True, help="With --live: commands come here."
+)
+@click.option(
+    "--urgent", is_flag=True, help="With --live: before all other work, where the system grants it."
+)
+@click.option("--monitor", is_flag=True, help="With --live: open the monitor window too.")
 def command(
     model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
     loads: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
-    plot: Path | None, over: str, as_json: bool,
+    plot: Path | None, over: str, as_json: bool, live: bool, rate_hz: float, frame_rate_hz: float, results: str,
+    control: str, urgent: bool, monitor: bool,
 ) -> None:  # fmt: skip
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 
     What is not given as an option is what [simulation] in the model's file says. Ctrl-C ends early; what is
-    done by then is told and written.
+    done by then is told and written. With --live the model starts anew each time its own duration is over.
     """
     from rich.console import Console
 
     console = Console(stderr=True)
     check_options(step_ms, duration_s, plot, over)
+    check_live(live, monitor, urgent, outputs, plot, every)
     with console.status("starting (the very first start compiles the kernels: about a minute)"):
         from rtsim.simulation.files import check_outputs
         from rtsim.simulation.load import load_simulator
@@ -81,8 +111,18 @@ def command(
         check_outputs(outputs)
         simulator = load_simulator(
             model, subject, gains_of(loads), lambda text: click.echo(f"note: {text}", err=True),
-            method=method, step_ms=step_ms, duration_s=duration_s, kinks=kinks,
+            method=method, step_ms=step_ms, duration_s=None if live else duration_s, kinks=kinks,
         )  # fmt: skip
+    if live:
+        from rtsim.cli.simulate_live import run_live
+
+        raise SystemExit(
+            run_live(
+                simulator, duration_s, rate_hz, frame_rate_hz=frame_rate_hz, results=results, control=control,
+                urgently=urgent, open_monitor=monitor, as_json=as_json,
+            )
+        )  # fmt: skip
+    with console.status("warming up"):
         n_step = steps_of(simulator)
         rows = rows_of(simulator, n_step, every)
         if over:
@@ -133,6 +173,23 @@ def check_options(step_ms: float | None, duration_s: float | None, plot: Path | 
 
         check_folder(plot, "--plot")
         require_qt()
+
+
+def check_live(
+    live: bool, monitor: bool, urgent: bool, outputs: tuple[Path, ...], plot: Path | None, every: int | None
+) -> None:
+    """A live run is published, not kept; what only it has needs --live."""
+    kept = {"--out": outputs, "--plot": plot, "--every": every}
+    for option, value in kept.items():
+        if live and value:
+            raise ConfigError(
+                "a live run keeps nothing",
+                where=option,
+                remedy="leave it out and record the run with `rtsim record`",
+            )
+    for option, given in {"--monitor": monitor, "--urgent": urgent}.items():
+        if given and not live:
+            raise ConfigError("it is for live runs", where=option, remedy="add --live")
 
 
 def steps_of(simulator: Simulator) -> int:

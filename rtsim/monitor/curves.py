@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from rtsim.monitor.history import Quality, Window, spans, thin
-from rtsim.monitor.layout import Layout, Panel
+from rtsim.monitor.layout import ARM_COLUMN, Layout, Panel
 from rtsim.monitor.plots import CURVE_WIDTH, PlotCard, Spans
 from rtsim.monitor.scaling import Range, held_range
 from rtsim.monitor.theme import LIGHT, Theme
@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 
 TIME_TITLE = "time before the newest frame (s)"
 NO_VALUE = "–"
-NO_ARM = 0.1  # mm; a muscle that does not cross the joint has none but for rounding
+NOTHING = 0.1  # mm, N; less is a muscle that does not cross the joint, or a slack ligament
+CROWD = 6  # curves; beyond, colours repeat and names fill the width
 NOTHING_TO_DRAW = "This stream has no joint angles, displacements, ligaments or residuals to draw."
 
 
@@ -76,8 +77,8 @@ class CurvePanel(PlotCard):
         self.write_header(self.panel.title, self.panel.names, values)
 
 
-class ArmPanel(CurvePanel):
-    """Moment arms about one angle, of those muscles alone that have been seen to act about it."""
+class CrowdPanel(CurvePanel):
+    """Many curves, as of all muscles or ligaments: those alone that have been seen to differ from zero."""
 
     def __init__(self, panel: Panel, theme: Theme, time_titled: bool) -> None:
         self.acting: list[int] = []
@@ -95,7 +96,7 @@ class ArmPanel(CurvePanel):
 
     def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
         """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
-        acting = np.flatnonzero((np.abs(self._own(values)) > NO_ARM).any(axis=1))
+        acting = np.flatnonzero((np.abs(self._own(values)) > NOTHING).any(axis=1))
         new = sorted({*self.acting, *acting.tolist()})
         if new != self.acting:
             self.acting = new
@@ -122,6 +123,7 @@ class Curves(QWidget):
         self.theme = LIGHT
         self.duration = 5.0
         self._period = 0.01
+        self._n_panel = 0  # without those of moment arms, which come last
         self._columns: list[QWidget] = []
         self._arm_column: QWidget | None = None
         self.arms_shown = False
@@ -142,9 +144,10 @@ class Curves(QWidget):
         self._columns, self.panels, self._arm_column = [], [], None
         self._period = 1.0 / layout.rate_assumed
         for index in sorted({panel.column for panel in layout.panels}):
-            self._add_column([panel for panel in layout.panels if panel.column == index], CurvePanel)
+            self._add_column([panel for panel in layout.panels if panel.column == index])
+        self._n_panel = len(self.panels)
         if layout.arms:
-            self._arm_column = self._add_column(list(layout.arms), ArmPanel)
+            self._arm_column = self._add_column(list(layout.arms))
             self._arm_column.setVisible(self.arms_shown)
         self.placeholder.setVisible(not self.panels)
         self.placeholder.setText(NOTHING_TO_DRAW)
@@ -155,12 +158,13 @@ class Curves(QWidget):
         if self._arm_column is not None:
             self._arm_column.setVisible(on)
 
-    def _add_column(self, panels: list[Panel], kind: type[CurvePanel]) -> QWidget:
+    def _add_column(self, panels: list[Panel]) -> QWidget:
         column = QWidget()
         rows = QVBoxLayout(column)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(6)
         for i, panel in enumerate(panels):
+            kind = CrowdPanel if panel.column == ARM_COLUMN or len(panel.names) > CROWD else CurvePanel
             widget = kind(panel, self.theme, time_titled=i == len(panels) - 1)
             widget.set_duration(self.duration)
             rows.addWidget(widget, 1)
@@ -190,9 +194,8 @@ class Curves(QWidget):
             ([(a - newest, b - newest) for a, b in spans(window, quality, self._period)], QColor(colour))
             for quality, colour in shades
         ]
-        for panel in self.panels:
-            if self.arms_shown or not isinstance(panel, ArmPanel):
-                panel.draw(time - newest, values, bands)
+        for panel in self.panels if self.arms_shown else self.panels[: self._n_panel]:
+            panel.draw(time - newest, values, bands)
 
     def show_values(self, newest: Array) -> None:
         """Write the newest values [display units] into the headers."""

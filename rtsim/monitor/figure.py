@@ -1,4 +1,4 @@
-"""The stick figure: segments, measured and model markers and their residuals, painted without OpenGL."""
+"""The stick figure: segments, markers and their residuals, ligaments and contacts, painted without OpenGL."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from rtsim.monitor.layout import Layout
-from rtsim.monitor.legend import marker_words, paint_key, paint_triad
+from rtsim.monitor.legend import COLOURS, marker_words, paint_key, paint_triad, signs
 from rtsim.monitor.projection import VIEWS, Camera, floor_grid
 from rtsim.monitor.theme import LIGHT, Theme
 
 Array = NDArray[np.float64]
 
-POINTS = ("joint_centres", "markers_measured", "markers_model", "segment_positions")
+POINTS = ("joint_centres", "markers_measured", "markers_model", "segment_positions", "contact_places")
 # What is drawn or told, and the shape of each entry of the first axis; other shapes are left out.
 FIELDS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(POINTS, (3,)),
     "segment_rotations": (3, 3),
+    "ligament_ends": (2, 3),
     "marker_residuals": (),
     "marker_weights": (),
     "marker_gap_age": (),
@@ -31,8 +32,8 @@ FRAME_LENGTH = 0.09  # m; drawn length of the axes of a segment frame
 GRID_STEP, GRID_REACH = 0.25, 1.5  # m
 DEGREES_PER_PIXEL = 0.4
 ZOOM_PER_NOTCH = 0.9
-STICK_WIDTH = 5.0  # px
-MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS = 2.6, 4.5, 3.5  # px
+STICK_WIDTH, LIGAMENT_WIDTH = 5.0, 1.6  # px
+MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  # px
 REACH = 9.0  # px; how near to a marker the mouse must be to ask for it
 FIT_MARGIN = 1.3  # height of the view over the height of the figure
 
@@ -102,7 +103,7 @@ class Figure(QWidget):
             self.update()
 
     def _all_points(self) -> Array:
-        parts = [self._data[name] for name in POINTS if name in self._data]
+        parts = [self._data[name].reshape(-1, 3) for name in (*POINTS, "ligament_ends") if name in self._data]
         points = np.concatenate(parts) if parts else np.empty((0, 3))
         return points[np.isfinite(points).all(axis=1)]
 
@@ -128,10 +129,11 @@ class Figure(QWidget):
         if self.dimmed:
             painter.setOpacity(0.35)
         self._paint_segments(painter)
+        self._paint_forces(painter)
         self._paint_markers(painter)
         painter.setOpacity(1.0)
         paint_triad(painter, self.camera.basis(), self.height(), self.theme)
-        paint_key(painter, self.height(), self.theme)
+        paint_key(painter, self.height(), self.theme, signs(self._data))
         painter.end()
 
     def _pixels(self, points: Array) -> Array:
@@ -167,6 +169,17 @@ class Figure(QWidget):
         cap = Qt.PenCapStyle.RoundCap
         painter.setPen(QPen(QColor(colour), STICK_WIDTH, Qt.PenStyle.SolidLine, cap))
         painter.drawLines(_lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
+
+    def _paint_forces(self, painter: QPainter) -> None:
+        """Ligaments as thin lines, a dot where two bodies touch."""
+        ends, places = self._data.get("ligament_ends"), self._data.get("contact_places")
+        if ends is not None:
+            painter.setPen(QPen(QColor(getattr(self.theme, COLOURS["ligament"])), LIGAMENT_WIDTH))
+            painter.drawLines(_lines(self._pixels(ends[:, 0]), self._pixels(ends[:, 1])))
+        if places is not None:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(getattr(self.theme, COLOURS["contact"])))
+            _dots(painter, self._pixels(places), CONTACT_RADIUS)
 
     def _paint_markers(self, painter: QPainter) -> None:
         measured, model = self._data.get("markers_measured"), self._data.get("markers_model")

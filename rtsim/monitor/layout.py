@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 DISPLAY_UNITS: dict[str, tuple[str, float]] = {
     "rad": ("°", 180.0 / math.pi),
     "m": ("mm", 1000.0),
+    "m/s": ("mm/s", 1000.0),
     "1": ("%", 100.0),
 }
 RATE_ASSUMED = 100.0  # Hz, for the buffers when the stream is irregular and the descriptor names no rate
@@ -36,8 +37,13 @@ class PanelKind(NamedTuple):
 
 PANEL_KINDS: dict[str, PanelKind] = {
     "joint_angles": PanelKind("", "angle", 0, 10.0, False),  # one panel per joint, titled by the joint
+    "joint_displacements": PanelKind("Displacements", "displacement", 0, 4.0, False),
+    "joint_displacement_speeds": PanelKind("Velocities", "velocity", 0, 10.0, False),
     "knee_displacements": PanelKind("Knee displacement", "displacement", 1, 4.0, False),
     "ligament_lengthening": PanelKind("Ligaments", "lengthening", 1, 4.0, False),
+    "contact_normal_forces": PanelKind("Contacts", "normal force", 1, 20.0, True),
+    "ligament_forces": PanelKind("Ligaments", "tension", 1, 20.0, False),
+    "friction_forces": PanelKind("Friction", "force", 1, 2.0, False),
     "marker_rms": PanelKind("Marker residual", "RMS", 1, 5.0, True),
 }
 
@@ -198,6 +204,8 @@ def _groups(spec: FieldSpec, kind: PanelKind) -> list[tuple[str, list[int], tupl
     if kind.title:
         names = labels if len(labels) > 1 else (kind.quantity,)
         return [(kind.title, list(range(len(labels))), tuple(name.replace("_", " ") for name in names))]
+    if not _named_by_joint(labels):
+        return [("Joint angles", list(range(len(labels))), tuple(name.replace("_", " ") for name in labels))]
     groups: dict[str, list[int]] = {}
     for i, label in enumerate(labels):
         joint, _, movement = label.partition("_")
@@ -206,6 +214,12 @@ def _groups(spec: FieldSpec, kind: PanelKind) -> list[tuple[str, list[int], tupl
         (joint.capitalize(), entries, tuple(_movement(labels[i]) for i in entries))
         for joint, entries in groups.items()
     ]
+
+
+def _named_by_joint(labels: tuple[str, ...]) -> bool:
+    """Whether angles are named after joints, as hip_flexion is; internal_rotation beside flexion is not."""
+    joints = Counter(label.partition("_")[0] for label in labels if "_" in label)
+    return joints.total() == len(labels) or max(joints.values(), default=0) > 1
 
 
 def _movement(label: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from rtsim.monitor.theme import Theme
 Array = NDArray[np.float64]
 
 TRIAD_CORNER, TRIAD_LENGTH, TRIAD_LABEL = 34.0, 20.0, 28.0  # px
+COLOURS = {"ligament": "model", "contact": "residual"}
+"""Colour of a sign in the theme, where it has another name."""
 SHORTEST_AXIS = 0.15  # of the length; a shorter axis points at the viewer
 KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
 
@@ -32,13 +34,23 @@ def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> N
         painter.drawText(QRectF(label[0] - 8, label[1] - 8, 16, 16), Qt.AlignmentFlag.AlignCenter, name)
 
 
-def paint_key(painter: QPainter, height: int, theme: Theme) -> None:
+def signs(fields: Collection[str]) -> tuple[str, ...]:
+    """The signs that the figure of a stream with these fields may have."""
+    markers = ("measured", "model", "occluded") if {"markers_measured", "markers_model"} & set(fields) else ()
+    forces = (("ligament", "ligament_ends"), ("contact", "contact_places"))
+    return (*markers, *(sign for sign, field in forces if field in fields))
+
+
+def paint_key(painter: QPainter, height: int, theme: Theme, shown: Collection[str]) -> None:
     """What the signs mean, along the lower edge."""
     x, y = KEY_LEFT, height - KEY_BOTTOM
-    for text in ("measured", "model", "occluded"):
-        painter.setPen(QPen(QColor(getattr(theme, text)), 1.4))
-        painter.setBrush(QColor(theme.model) if text == "model" else Qt.BrushStyle.NoBrush)
-        if text == "occluded":
+    for text in shown:
+        colour = QColor(getattr(theme, COLOURS.get(text, text)))
+        painter.setPen(QPen(colour, 1.4))
+        painter.setBrush(colour if text in ("model", "contact") else Qt.BrushStyle.NoBrush)
+        if text == "ligament":
+            painter.drawLine(QPointF(x - SIGN_RADIUS, y), QPointF(x + SIGN_RADIUS, y))
+        elif text == "occluded":
             for sign in (1.0, -1.0):
                 reach = QPointF(SIGN_RADIUS, sign * SIGN_RADIUS)
                 painter.drawLine(QPointF(x, y) - reach, QPointF(x, y) + reach)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK
-from kernels.rosenbrock.trace import N_LARGE, N_PART, RECORDED, STEP, Trace
+from kernels.rosenbrock.trace import N_LARGE, N_PART, RECORDED, Trace
 from rtsim.errors import ModelError
 from rtsim.simulation.simulator import Simulator
 
@@ -66,7 +66,6 @@ def run(
     """
     first = simulator.n_step
     trace = simulator.trace(n_step // every + 2)
-    trace.counts[STEP] = first
     status, wall, stopped = OK, 0.0, False
     while simulator.n_step < first + n_step and status <= ERROR_LARGE and not stopped:
         n_chunk = min(CHUNK, first + n_step - simulator.n_step)

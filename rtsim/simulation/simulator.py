@@ -81,13 +81,13 @@ class Simulator:
     def run(self, n_step: int, every: int, trace: Trace, last: bool = False) -> int:
         """Move the state by n_step steps, a row of the trace every so many (0 = none); status of the last.
 
-        trace : with room for the rows; steps are counted in trace.counts from where it stands
+        trace : with room for the rows; its counts say how many steps were done since the start
         last : one more row for the state at the end
         """
-        before = int(trace.counts[STEP])
+        trace.counts[STEP] = self.n_step
         status = advance(
             self.simulation, self.method.tableau, self.options, self.start_time, n_step, every, int(last),
             self.gain, self.q, self.v, self.work, trace,
         )  # fmt: skip
-        self.n_step += int(trace.counts[STEP]) - before
+        self.n_step = int(trace.counts[STEP])
         return int(status)

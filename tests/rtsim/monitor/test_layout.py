@@ -29,6 +29,46 @@ def test_joint_angles_are_grouped_by_joint(session_of: SessionOf) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("labels", "titles", "names"),
+    [
+        (("flexion", "internal_rotation"), ["Joint angles"], ("flexion", "internal rotation")),
+        (("knee_flexion", "knee_adduction", "lift"), ["Knee", "Joint angles"], ("flexion", "adduction")),
+        (("hip_a", "knee_a"), ["Hip", "Knee"], ("a",)),
+    ],
+)
+def test_angles_that_name_no_joint_stand_together(
+    session_of: SessionOf, labels: tuple[str, ...], titles: list[str], names: tuple[str, ...]
+) -> None:
+    """Protects simulated models: an underscore in a name that stands for itself makes no joint of its own."""
+    panels = layout_of(session_of((angles(*labels),))).panels
+    assert [panel.title for panel in panels] == titles
+    assert panels[0].names == names
+
+
+def test_forces_and_displacements_of_a_simulation_are_shown(session_of: SessionOf) -> None:
+    """Protects simulated streams: each quantity has a panel of its own, in mm, mm/s and N."""
+    fields = (
+        FieldSpec(name="joint_displacements", shape=(1,), unit="m", labels=("shift",)),
+        FieldSpec(name="joint_displacement_speeds", shape=(1,), unit="m/s", labels=("shift",)),
+        FieldSpec(name="contact_normal_forces", shape=(2,), unit="N", labels=("medial", "lateral")),
+        FieldSpec(name="ligament_forces", shape=(1,), unit="N", labels=("ACL",)),
+        FieldSpec(name="friction_forces", shape=(1,), unit="N", labels=("belt",)),
+    )
+    layout = layout_of(session_of(fields))
+    assert [(panel.title, panel.axis_title, panel.column) for panel in layout.panels] == [
+        ("Displacements", "displacement (mm)", 0),
+        ("Velocities", "velocity (mm/s)", 0),
+        ("Contacts", "normal force (N)", 1),
+        ("Ligaments", "tension (N)", 1),
+        ("Friction", "force (N)", 1),
+    ]
+    values = np.empty(layout.n_channel)
+    data = {spec.name: np.arange(1.0, 1.0 + spec.shape[0]) for spec in fields}
+    layout.read(data, values)
+    assert values.tolist() == [1000.0, 1000.0, 1.0, 2.0, 1.0, 1.0]
+
+
 def test_values_are_converted_where_they_are_shown(session_of: SessionOf) -> None:
     """Protects the numbers on the screen: degrees, millimetres and per cent of what came in SI units."""
     fields = (

@@ -1,0 +1,67 @@
+"""A simulation in step with the clock: how long its ticks take, and how many deadlines it misses.
+
+The knee falls from its equilibrium past a right angle in 0.3 s, so that it goes back to its start again and
+again, within the time of a tick. Frames go over a real socket to a recorder, a process of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+from rtsim.bench.figures import Figure, say
+from rtsim.live.children import Child
+from rtsim.live.simulated import SimulatedLoop
+from rtsim.models.load import load_mechanism, load_model
+from rtsim.simulation.simulator import Simulator
+from streams.publisher import Publisher
+
+ANY_PORT = "tcp://127.0.0.1:0"
+LAP_S = 0.25
+RECORDER_S = 30.0
+"""How long the recorder may take to start [s]."""
+PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p999", 99.9))
+
+
+def run(
+    seconds: float = 60.0,
+    model: str = "knee",
+    rate: float = 1000.0,
+    frame_rate: float = 100.0,
+    urgently: bool = True,
+) -> list[Figure]:
+    """Figures of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per second [Hz]."""
+    simulator = Simulator(load_mechanism(model), load_model(model).simulation)
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        publisher = stack.enter_context(Publisher(ANY_PORT))
+        loop = SimulatedLoop(simulator, publisher, rate, frame_rate, LAP_S, urgently=urgently)
+        recorder = Child("recorder", ["record", publisher.address, str(folder / "paced.mcap")])
+        stack.callback(recorder.close)
+        publisher.announce(loop.fields.session)
+        if not publisher.wait_for_subscriber(RECORDER_S):
+            recorder.check()
+        say(f"paced: {model} at {rate:g} Hz for {seconds:g} s")
+        loop.run(seconds)
+    return figures_of(loop, rate)
+
+
+def figures_of(loop: SimulatedLoop, rate: float) -> list[Figure]:
+    """What a run came to."""
+    summary = loop.summary()
+    figures = [
+        Figure("rate", rate, "Hz"),
+        Figure("ticks", float(summary["ticks"]), "1"),
+        Figure("frames", float(summary["frames"]), "1"),
+        Figure("large_error", float(summary["large_error"]), "ticks"),
+        Figure("urgent", float(summary["urgent"]), "1 = yes, 0 = not permitted"),
+        Figure("missed", float(summary["missed"]), "ticks"),
+        Figure("compiled", float(summary["compiled"]), "kernels", 0.0, "lower"),
+        Figure("collected", float(summary["collected"]), "1", 0.0, "lower"),
+    ]
+    for name, histogram in loop.times.items():
+        for label, percent in PERCENTILES:
+            figures.append(Figure(f"{name}_us.{label}", histogram.percentile_us(percent), "us"))
+        figures.append(Figure(f"{name}_us.max", 1e-3 * histogram.largest_ns, "us"))
+    return figures

@@ -1,0 +1,69 @@
+"""A fixed number of steps in one call, for a simulation that has a deadline."""
+
+from __future__ import annotations
+
+from kernels._jit import bind
+from kernels.rosenbrock.advance import advance
+from kernels.rosenbrock.trace import N_PART, RECORDED, STEP
+from rtsim.errors import ConfigError
+from rtsim.simulation.simulator import Simulator
+
+WHOLE = 1e-9
+"""A number of steps this near to a whole one, relative to it, is one."""
+
+
+def steps_per_tick(simulator: Simulator, rate: float) -> int:
+    """Steps of the simulator in one tick at `rate` [Hz]; ConfigError where they do not fit."""
+    step, period = simulator.options.step, 1.0 / rate
+    n = round(period / step)
+    if n < 1 or abs(n * step - period) > WHOLE * period:
+        raise ConfigError(
+            f"a tick of {1e3 * period:g} ms is no whole number of steps of {1e3 * step:g} ms",
+            where="--rate, --step",
+            remedy=f"--rate {1.0 / (max(n, 1) * step):g} has {max(n, 1)} of them",
+        )
+    return n
+
+
+class Stride:
+    """Moves a simulator by n_step steps a call, past the dispatcher, whose look at every array costs more
+    than the steps themselves.
+
+    Attributes
+    ----------
+    trace : one row, of the state after the last call that asked for it; simulator.work has the pose there
+    """
+
+    def __init__(self, simulator: Simulator, n_step: int) -> None:
+        self.simulator, self.n_step = simulator, n_step
+        self.trace = simulator.trace(1)
+        self._counts = self.trace.counts
+        self._start = (simulator.q.copy(), simulator.v.copy(), simulator.n_step)
+        self._silent, self._told = (self._arguments(last) for last in (0, 1))
+        self._advance = bind(advance, self._silent)
+        self._counts[STEP] = simulator.n_step
+
+    def _arguments(self, last: int) -> tuple:
+        s = self.simulator
+        how = (s.method.tableau, s.options, float(s.start_time), self.n_step, 0, last)
+        return (s.simulation, *how, s.gain, s.q, s.v, s.work, self.trace)
+
+    def step(self, tell: bool) -> int:
+        """n_step steps; status of kernels/rosenbrock/step. tell : write the row of the state at their end."""
+        self._counts[RECORDED] = 0
+        status: int = self._advance(*(self._told if tell else self._silent))
+        self.simulator.n_step = int(self._counts[STEP])
+        return status
+
+    @property
+    def n_part(self) -> int:
+        """Steps, or parts of steps, taken since the start or the last restart."""
+        return int(self._counts[N_PART])
+
+    def restart(self) -> None:
+        """Back to where the simulator stood when this was made."""
+        s = self.simulator
+        s.q[:], s.v[:], s.n_step = self._start
+        self._counts[:] = 0
+        self._counts[STEP] = s.n_step
+        self.trace.largest[:] = 0.0

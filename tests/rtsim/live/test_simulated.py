@@ -1,0 +1,428 @@
+"""A simulation in step with the clock, read over real sockets: its frames, its commands, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from kernels._jit import allow_compilation
+from kernels.contact.elements import NORMAL
+from kernels.forces.lines import TENSION
+from kernels.rosenbrock.trace import RECORDED
+from rtsim.errors import ConfigError, ModelError
+from rtsim.live.simulated import COMMANDS, SimulatedLoop, counting_collections
+from rtsim.live.simulated_fields import SimulatedFields, upright
+from rtsim.live.stride import Stride, steps_per_tick
+from rtsim.models.load import load_mechanism, load_model
+from rtsim.simulation.simulator import Simulator
+from streams.control import ControlServer, request
+from streams.messages import Status, Telemetry
+from streams.publisher import Publisher
+from streams.subscriber import Subscriber
+
+ROOT = Path(__file__).resolve().parents[3]
+LOCAL = "tcp://127.0.0.1:0"
+GUARD_S = 120.0  # how long a test may wait before it counts as hung
+RATE, EVERY = 1000.0, 10  # ticks per second, and per frame
+LATE, STALE = int(Status.LATE), int(Status.STALE)
+
+
+@pytest.fixture(scope="module")
+def knee() -> Simulator:
+    allow_compilation()  # another test may have forbidden it
+    return Simulator(load_mechanism("knee"), load_model("knee").simulation)
+
+
+@pytest.fixture
+def simulator(knee):
+    """The knee at its start, where a test finds it and leaves it."""
+    allow_compilation()
+    start = knee.q.copy(), knee.v.copy()
+    yield knee
+    knee.q[:], knee.v[:], knee.n_step = *start, 0
+    allow_compilation()
+
+
+class Paced:
+    """A loop in a thread, and what a subscriber has seen of it."""
+
+    def __init__(self, loop: SimulatedLoop, results: Subscriber, control: str, duration_s: float) -> None:
+        self.loop, self.results, self.control = loop, results, control
+        self.frames: list[tuple[int, float, int, dict]] = []
+        self.stamps: list[tuple[int, ...]] = []
+        self.telemetry: list[Telemetry] = []
+        self.thread = threading.Thread(target=loop.run, args=(duration_s,), name="loop")
+        self.thread.start()
+
+    def read(self, n: int, status: int | None = None) -> None:
+        """Read until there are n frames in all, of those with a bit of the status if one is given."""
+        due = time.monotonic() + GUARD_S
+        while sum(status is None or bool(seen[2] & status) for seen in self.frames) < n:
+            assert time.monotonic() < due, f"{len(self.frames)} frames came"
+            self._take(0.1)
+
+    def finish(self) -> None:
+        """Read to the end."""
+        due = time.monotonic() + GUARD_S
+        while not self.results.ended or self.thread.is_alive():
+            assert time.monotonic() < due, "the run never ended"
+            self._take(0.05)
+        while self._take(0.0):
+            pass
+
+    @property
+    def final(self) -> Telemetry:
+        assert self.telemetry[-1].gauges["final"] == 1.0
+        return self.telemetry[-1]
+
+    def ask(self, name: str) -> tuple[bool, str]:
+        return request(self.control, name, {}, timeout_s=GUARD_S)
+
+    def _take(self, timeout_s: float) -> bool:
+        frame = self.results.wait(timeout_s)
+        if frame is not None:
+            data = {name: array.copy() for name, array in frame.data.items()}
+            self.frames.append((frame.seq, frame.time, int(frame.status), data))
+            self.stamps.append((frame.t_capture, frame.t_received, frame.t_solved, frame.t_published))
+        while self.results.telemetry:
+            self.telemetry.append(self.results.telemetry.popleft())
+        return frame is not None
+
+
+@pytest.fixture
+def start(simulator):
+    """Start a loop whose every frame is read."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(
+            duration_s: float = 0.0, rate: float = 1000.0, lap_s: float = 0.0, which=simulator
+        ) -> Paced:
+            publisher = stack.enter_context(Publisher(LOCAL))
+            loop = SimulatedLoop(which, publisher, rate, rate / EVERY, lap_s)
+            control = stack.enter_context(ControlServer(LOCAL, loop.command, names=COMMANDS))
+            results = stack.enter_context(Subscriber(publisher.address, ("result", "telemetry"), 4000))
+            assert publisher.wait_for_subscriber(GUARD_S)
+            run = Paced(loop, results, control.address, duration_s)
+            stack.callback(run.thread.join, GUARD_S)
+            stack.callback(loop.stop)
+            return run
+
+        yield begin
+
+
+def test_a_stride_is_a_run(simulator):
+    """Protects the short cut past the dispatcher: the same state and the same row, to the last bit."""
+    stride = Stride(simulator, 5)
+    q, v = simulator.q.copy(), simulator.v.copy()
+    assert [stride.step(tell) for tell in (False, True)] == [0, 0]
+    found = (simulator.q.copy(), simulator.v.copy(), *(x.copy() for x in stride.trace[:7]))
+    assert simulator.time == pytest.approx(0.010)
+    assert stride.n_part == 10
+    stride.restart()
+    np.testing.assert_array_equal((simulator.q, simulator.v), (q, v))
+    assert (simulator.n_step, stride.n_part) == (0, 0)
+    trace = simulator.trace(1)
+    simulator.run(10, 0, trace, last=True)
+    assert trace.counts[RECORDED] == 1
+    for mine, theirs in zip(found, (simulator.q, simulator.v, *trace[:7]), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(("rate", "n"), [(1000.0, 1), (500.0, 2), (100.0, 10), (1.0, 1000)])
+def test_a_tick_is_so_many_steps(simulator, rate, n):
+    """Protects the time of the simulation: a tick is as long as its steps."""
+    assert steps_per_tick(simulator, rate) == n
+
+
+@pytest.mark.parametrize(("rate", "instead"), [(2000.0, "1000"), (300.0, "333.333"), (1001.0, "1000")])
+def test_a_tick_that_no_steps_fill_is_refused(simulator, rate, instead):
+    """Protects the user of --rate: a sentence with a rate that fits, no simulation that runs slow."""
+    with pytest.raises(ConfigError, match=rf"no whole number of steps of 1 ms.*--rate {instead} has"):
+        steps_per_tick(simulator, rate)
+
+
+def test_the_descriptor_says_what_comes(start):
+    """Protects readers: names, units and labels of a simulated session, and what it was made with."""
+    run = start(duration_s=0.05)
+    run.finish()
+    session = run.results.session
+    assert (session.stream, session.rate) == ("result", 100.0)
+    specs = {spec.name: (spec.unit, tuple(spec.shape), spec.labels) for spec in session.fields}
+    angles = ("flexion", "adduction", "internal_rotation")
+    assert specs["joint_angles"] == ("rad", (3,), angles)
+    assert specs["joint_angle_speeds"] == ("rad/s", (3,), angles)
+    assert specs["joint_displacements"][:2] == ("m", (3,))
+    assert specs["contact_normal_forces"] == ("N", (2,), ("medial", "lateral"))
+    assert specs["ligament_ends"][:2] == ("m", (12, 2, 3))
+    assert specs["segment_rotations"] == ("1", (2, 3, 3), ("femur", "tibia"))
+    assert "friction_forces" not in specs
+    expected = {
+        "model": "knee",
+        "source": "simulation",
+        "step_ms": 1.0,
+        "up": "Y",
+        "stick": [["femur", "tibia"]],
+    }
+    assert {key: session.meta[key] for key in expected} == expected
+    assert session.meta["stick"] == [["femur", "tibia"]]
+
+
+def test_frames_are_the_simulation_tick_by_tick(start, simulator):
+    """Protects the values: frame k is the state after 10 k steps, however late, and none is lost."""
+    run = start(duration_s=0.3)
+    run.finish()
+    n = len(run.frames)
+    assert n == run.final.counters["published"] == run.final.counters["ticks"] // EVERY
+    assert [seq for seq, *_ in run.frames] == list(range(n))
+    assert [t for _, t, *_ in run.frames] == pytest.approx(0.01 * np.arange(1, n + 1))
+    assert all(status in (0, LATE) for _, _, status, _ in run.frames)
+    assert run.final.counters["ticks"] + run.final.counters["missed"] >= 300
+    for stamps in run.stamps:
+        assert list(stamps) == sorted(stamps)
+    twin = Simulator(simulator.mechanism, simulator.settings)
+    trace = twin.trace(n + 1)
+    twin.run(EVERY * n, EVERY, trace, last=True)
+    tibia = twin.mechanism.body_names.index("tibia")
+    for row, (*_, data) in enumerate(run.frames, start=1):
+        np.testing.assert_array_equal(data["joint_angles"], trace.q[row, :3])
+        np.testing.assert_array_equal(data["joint_displacement_speeds"], trace.v[row, 3:])
+        np.testing.assert_array_equal(data["contact_normal_forces"], trace.contact[row, :, NORMAL])
+        np.testing.assert_array_equal(data["ligament_forces"], trace.line[row, :, TENSION])
+        ends = data["ligament_ends"]
+        lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+        np.testing.assert_allclose(lengths, data["ligament_lengths"], rtol=1e-12)
+        touching = data["contact_normal_forces"] > 0.0
+        np.testing.assert_array_equal(np.isfinite(data["contact_places"]).all(axis=1), touching)
+        turned = data["segment_rotations"][tibia]
+        np.testing.assert_allclose(turned @ turned.T, np.eye(3), atol=1e-12)
+
+
+def test_the_simulation_goes_back_to_its_start(start):
+    """Protects models that fall: after each lap the same frames again, while time and numbers go on."""
+    run = start(lap_s=0.03)
+    run.read(7)
+    run.ask("stop")
+    run.finish()
+    angles = [data["joint_angles"] for *_, data in run.frames]
+    for k in range(4):
+        np.testing.assert_array_equal(angles[k], angles[k + 3])
+    assert not np.array_equal(angles[0], angles[1])
+    assert [t for _, t, *_ in run.frames[:7]] == pytest.approx(0.01 * np.arange(1, 8))
+    assert run.final.counters["restarts"] >= 2
+
+
+def test_commands(start):
+    """Protects the control of a run: it holds, says so, goes on from there, starts anew, and ends."""
+    run = start()
+    run.read(2)
+    assert run.ask("pause") == (True, "The simulation holds from the next tick on.")
+    run.read(2, STALE)
+    assert run.ask("status")[1].startswith("Holding, ")
+    held = [seen for seen in run.frames if seen[2] & STALE]
+    last = [seen for seen in run.frames if not seen[2] & STALE][-1]
+    for _, t, _, data in held:
+        assert t == last[1]
+        np.testing.assert_array_equal(data["joint_angles"], last[3]["joint_angles"])
+    n_stale = len(held)
+    assert run.ask("resume")[0]
+    run.read(len(run.frames) + 2)
+    assert run.ask("status")[1].startswith("Simulating, ")
+    fresh = [seen for seen in run.frames if not seen[2] & STALE]
+    assert [t for _, t, *_ in fresh] == pytest.approx(0.01 * np.arange(1, len(fresh) + 1))
+    assert run.ask("restart")[0]
+    assert not run.ask("set_method")[0]
+    assert run.ask("stop") == (True, "Stopping.")
+    run.finish()
+    assert [seq for seq, *_ in run.frames] == list(range(len(run.frames)))
+    assert run.final.counters["restarts"] == 1
+    assert run.final.counters["stale"] >= n_stale
+    assert any("stopped" in said for said in run.results.events)
+
+
+def test_the_run_ends_when_its_time_is_up(start):
+    """Protects --duration: the reader is told why, the account is whole, nothing compiled or collected."""
+    run = start(duration_s=0.1)
+    run.finish()
+    assert any("the time is up" in said for said in run.results.events)
+    assert run.final.counters["compiled"] == run.final.counters["collected"] == 0
+    summary = run.loop.summary()
+    assert summary["frames"] == len(run.frames)
+    assert summary["reason"] == "the time is up"
+    tick = summary["tick_us"]
+    assert 0.0 < tick["p50"] <= tick["p99"] <= tick["p999"] <= tick["max"]
+    assert run.final.gauges["tick_us.p50"] >= run.final.gauges["step_us.p50"] > 0.0
+
+
+def test_collections_are_counted():
+    """Protects the count that shall be zero: a collection within is seen, one after it is not."""
+    counters: Counter[str] = Counter()
+    with counting_collections(counters):
+        gc.collect(0)
+    gc.collect(0)
+    assert counters["collected"] == 1
+
+
+def test_a_simulation_that_cannot_go_on_ends(start, simulator):
+    """Protects readers from frames of nonsense: the session ends with the reason and the time."""
+    run = start()
+    run.read(1)
+    simulator.v[0] = math.nan
+    run.finish()
+    assert run.loop.failure.startswith("the state is no number any more at 0.")
+    assert any(run.loop.failure in said for said in run.results.events)
+    assert all(np.isfinite(data["joint_angles"]).all() for *_, data in run.frames)
+
+
+def test_frames_of_large_errors_are_flagged(start, simulator):
+    """Protects honesty: a step whose error is above the tolerance makes its frame a degraded one."""
+    strict = msgspec.structs.replace(simulator.settings, tolerance=1e-12)
+    run = start(duration_s=0.05, which=Simulator(simulator.mechanism, strict))
+    run.finish()
+    assert all(status & Status.DEGRADED for _, _, status, _ in run.frames)
+    assert run.final.counters["large_error"] == run.final.counters["ticks"]
+
+
+@pytest.mark.parametrize("gravity", [(0, -9.81, 0), (0, 0, -9.81), (9.81, 0, 0), (1, 2, 3), (0, 9.81, 0)])
+def test_the_world_is_turned_upright(gravity):
+    """Protects the protocol, in which Y points up: gravity points down whatever the model's axes are."""
+    W = upright(np.array(gravity, float))
+    np.testing.assert_allclose(W @ W.T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(W) == pytest.approx(1.0)
+    np.testing.assert_allclose(W @ gravity, [0.0, -np.linalg.norm(gravity), 0.0], atol=1e-14)
+
+
+def test_axes_that_stand_are_left_alone():
+    """Protects models with Y up, or without gravity, from any turn."""
+    for gravity in ((0.0, -9.81, 0.0), (0.0, 0.0, 0.0)):
+        np.testing.assert_array_equal(upright(np.array(gravity)), np.eye(3))
+
+
+def test_all_places_are_turned_alike(simulator):
+    """Protects the picture of models with another axis up: bodies, ligaments and contacts stay together."""
+    system = simulator.mechanism.system
+    stride = Stride(simulator, 1)
+    stride.step(True)
+    fields = SimulatedFields(simulator, stride.trace, {}, 100.0, 0)
+    fields.fill()
+    plain = {name: array.copy() for name, array in fields.arrays.items()}
+    gravity = system.gravity.copy()
+    try:
+        system.gravity[:] = [0.0, 0.0, -1.0]
+        fields = SimulatedFields(simulator, stride.trace, {}, 100.0, 0)
+        fields.fill()
+    finally:
+        system.gravity[:] = gravity
+    for name in ("segment_positions", "joint_centres", "ligament_ends", "contact_places"):
+        x, y, z = np.moveaxis(plain[name], -1, 0)
+        np.testing.assert_allclose(fields.arrays[name], np.stack([x, z, -y], axis=-1), atol=1e-15)
+    W = upright(np.array([0.0, 0.0, -1.0]))
+    np.testing.assert_allclose(fields.arrays["segment_rotations"], W @ plain["segment_rotations"], atol=1e-15)
+
+
+LIVE = """
+import sys
+from rtsim.cli.simulate_live import run_live
+from rtsim.models.load import load_mechanism, load_model
+from rtsim.simulation.simulator import Simulator
+
+simulator = Simulator(load_mechanism("knee"), load_model("knee").simulation)
+local = "tcp://127.0.0.1:0"
+sys.exit(run_live(simulator, None, 1000.0, results=local, control=local, as_json=True))
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+@pytest.mark.parametrize("how", ["Ctrl-C", "stop"])
+def test_a_process_ends_cleanly(how):
+    """Protects the user: Ctrl-C and the command end the session with its end message, and leave a summary."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", LIVE],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        said = process.stderr.readline()
+        assert said.startswith("knee: results at tcp://"), said + process.stderr.read()
+        results, control = (word.rstrip(",") for word in said.split() if word.startswith("tcp://"))
+        with Subscriber(results, ("result",), 512) as subscriber:
+            due = time.monotonic() + GUARD_S
+            while subscriber.wait(0.1) is None:
+                assert time.monotonic() < due
+            if how == "stop":
+                assert request(control, "stop", {}, GUARD_S) == (True, "Stopping.")
+            else:
+                process.send_signal(signal.SIGINT)
+            while not subscriber.ended:
+                subscriber.wait(0.1)
+                assert time.monotonic() < due
+        out, err = process.communicate(timeout=GUARD_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, err) == (0, "")
+    summary = json.loads(out)
+    assert summary["reason"] == ("stopped" if how == "stop" else "interrupted")
+    assert summary["frames"] > 0
+    assert summary["compiled"] == summary["collected"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        ((None, 0.0), "--rate"),
+        ((None, 1e6), "--rate"),
+        ((0.0, 1000.0), "--duration"),
+        ((-1.0, 1000.0), "--duration"),
+    ],
+)
+def test_impossible_times_are_told(simulator, arguments, option):
+    """Protects the user of --live: the option is named before anything is bound."""
+    from rtsim.cli.simulate_live import run_live
+
+    with pytest.raises(ConfigError, match=option):
+        run_live(simulator, *arguments, results="nowhere")
+    with pytest.raises(ConfigError, match="--frame-rate"):
+        run_live(simulator, None, 100.0, frame_rate_hz=1000.0, results="nowhere")
+
+
+def test_a_short_run_says_where_it_is_and_how_it_went(simulator, capsys):
+    """Protects the user of --live: addresses and commands first, then the account; Ctrl-C is as it was."""
+    from rtsim.cli.simulate_live import run_live
+
+    former = signal.getsignal(signal.SIGINT)
+    assert run_live(simulator, 0.05, results=LOCAL, control=LOCAL) == 0
+    assert signal.getsignal(signal.SIGINT) is former
+    first, account, times = capsys.readouterr().out.splitlines()
+    assert first.startswith("knee: results at tcp://127.0.0.1:")
+    assert "pause, resume, restart, status, stop" in first
+    assert re.fullmatch(r"\d+ ticks, \d+ missed, \d frames published, \d late; the time is up", account), (
+        account
+    )
+    assert re.fullmatch(r"a tick takes \[us\]: p50 \d+, p99 \d+, p999 \d+, max \d+", times), times
+
+
+def test_a_simulation_that_fails_is_an_error_with_a_remedy(simulator):
+    """Protects the exit code: where it could not go on, what was the matter, what to do about it."""
+    from rtsim.cli.simulate_live import run_live
+
+    simulator.v[0] = math.nan
+    with pytest.raises(ModelError, match=r"knee: the state is no number any more at 0 s; .*shorten the step"):
+        run_live(simulator, None, results=LOCAL, control=LOCAL, as_json=True)
