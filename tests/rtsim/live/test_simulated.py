@@ -281,7 +281,10 @@ def test_a_simulation_that_cannot_go_on_ends(start, simulator):
     """Protects readers from frames of nonsense: the session ends with the reason and the time."""
     run = start()
     run.read(1)
+    run.ask("pause")
+    run.read(1, Status.STALE)  # no step is under way now
     simulator.v[0] = math.nan
+    run.ask("resume")
     run.finish()
     assert run.loop.failure.startswith("the state is no number any more at 0.")
     assert any(run.loop.failure in said for said in run.results.events)
