@@ -64,6 +64,24 @@ def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
     click.echo(figures.report("rosenbrock", rosenbrock.run(batches, repeats), as_json))
 
 
+@command.command("friction")
+@AS_JSON
+def friction(as_json: bool) -> None:
+    """Four friction laws in two experiments: error against SciPy's solution, speed and cost of a step."""
+    from rtsim.bench import figures, friction
+
+    click.echo(figures.report("friction", friction.run(), as_json))
+
+
+@command.command("knee")
+@AS_JSON
+def knee(as_json: bool) -> None:
+    """The volumetric knee: error and speed of its default run; five pulses beside another program."""
+    from rtsim.bench import figures, knee
+
+    click.echo(figures.report("knee", knee.run(), as_json))
+
+
 @command.command("latency")
 @AS_JSON
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")

@@ -204,7 +204,9 @@ class Load(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How a model is simulated unless the command says otherwise."""
 
-    method: Literal["lieuler", "ros2", "ros3", "ros34pw2", "ros34prw", "ros3prl", "rodas4p"] = "ros34pw2"
+    method: Literal["lieuler", "ros2", "ros3", "ros34pw2", "ros34prw", "ros3prl", "rodas4p", "veldd4"] = (
+        "ros34pw2"
+    )
     step_ms: Positive = 1.0
     duration_s: Positive = 1.0
     # where sliding turns round within a step: shorten the step there, take the secant slope, or do nothing

@@ -17,8 +17,8 @@ from rtsim.simulation.inertia import is_constant
 from rtsim.simulation.start import find_equilibrium, set_speeds
 
 Array = NDArray[np.float64]
-MAX_SPLIT = 64
-"""Most parts of one step where friction turns round."""
+MAX_SPLIT = 2**16
+"""A guard: no part of a split step is shorter than the step by this."""
 
 
 class Simulator:

@@ -1,0 +1,44 @@
+"""How long a simulation takes by itself: the same run over and over, each in one call of a kernel."""
+
+from __future__ import annotations
+
+import gc
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import bind
+from kernels.rosenbrock.advance import advance
+from kernels.rosenbrock.trace import N_PART
+from rtsim.simulation.simulator import Simulator
+
+
+class Timing(NamedTuple):
+    """Of runs that are all the same."""
+
+    best: float  # [s]
+    median: float  # [s]
+    n_step: int
+    n_part: int  # steps, or parts of steps where they are split
+
+
+def time_runs(simulator: Simulator, n_step: int, n_run: int) -> Timing:
+    """n_run runs of n_step steps from the simulator's state, which stays; the call, some 3 us, included."""
+    s, trace = simulator, simulator.trace(1)
+    q, v = s.q.copy(), s.v.copy()
+    arguments = (
+        s.simulation, s.method.tableau, s.options, s.start_time, n_step, 0, 0, s.gain, q, v, s.work, trace,
+    )  # fmt: skip
+    kernel = bind(advance, arguments)
+    taken = np.empty(n_run)
+    gc.disable()
+    try:
+        for i in range(n_run):
+            q[:], v[:], trace.counts[:] = s.q, s.v, 0
+            start = perf_counter()
+            kernel(*arguments)
+            taken[i] = perf_counter() - start
+    finally:
+        gc.enable()
+    return Timing(float(taken.min()), float(np.median(taken)), n_step, int(trace.counts[N_PART]))
