@@ -85,8 +85,8 @@ def njit(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """As njit, for a step between large groups of arrays: merged into its caller by the compiler.
 
-    A group is handed over by value, half a nanosecond an array and a call; what only passes groups on, once or
-    twice a step, costs less where it is merged than where it is called.
+    A group is handed over by value, half a nanosecond an array and a call; what only passes groups on, once
+    or twice a step, costs less where it is merged than where it is called.
     """
     return _compile(function, wrap=os.environ.get("RTSIM_WRAP_KERNELS") == "1", inline=True)
 

@@ -81,7 +81,10 @@ def solve_lower_transposed(L, n, x):
 
 @njit
 def lu(A, n, pivot_out):
-    """Replace A : (n, n) by its LU factors with row exchanges in pivot_out : (n,) int64; False where singular."""
+    """Replace A : (n, n) by its LU factors, row exchanges in pivot_out : (n,) int64; False where singular.
+
+    The diagonal holds the inverses of the pivots.
+    """
     for k in range(n):
         p, largest = k, abs(A[k, k])
         for i in range(k + 1, n):
@@ -94,6 +97,7 @@ def lu(A, n, pivot_out):
             for j in range(n):
                 A[k, j], A[p, j] = A[p, j], A[k, j]
         inverse = 1.0 / A[k, k]
+        A[k, k] = inverse
         for i in range(k + 1, n):
             factor = A[i, k] * inverse
             A[i, k] = factor
@@ -110,7 +114,7 @@ def lu_solve(A, n, pivot, x):
         p = pivot[k]
         if p != k:
             x[k], x[p] = x[p], x[k]
-    for i in range(n):
+    for i in range(1, n):
         s = x[i]
         for k in range(i):
             s -= A[i, k] * x[k]
@@ -119,4 +123,14 @@ def lu_solve(A, n, pivot, x):
         s = x[i]
         for k in range(i + 1, n):
             s -= A[i, k] * x[k]
-        x[i] = s / A[i, i]
+        x[i] = s * A[i, i]
+
+
+@njit
+def invert(L, n, A_out):
+    """A_out : (n, n) = the inverse of L L', symmetric."""
+    for k in range(n):
+        for i in range(n):
+            A_out[k, i] = 1.0 if i == k else 0.0
+        solve_lower(L, n, A_out[k])
+        solve_lower_transposed(L, n, A_out[k])

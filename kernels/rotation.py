@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 
 
 @njit
@@ -112,7 +112,7 @@ def multiply_transposed(A, B, C_out):
             C_out[i, j] = A[i, 0] * B[j, 0] + A[i, 1] * B[j, 1] + A[i, 2] * B[j, 2]
 
 
-@njit
+@inlined
 def turn_about(frame, axis, angle, frame_out, axis_out):
     """frame_out : (3, 3) = frame R(axis, angle), axis : (3,) unit in the frame; axis_out = frame axis.
 

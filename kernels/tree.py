@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import inlined, inlined_entry, njit
-from kernels.copying import copy, copy_matrix
 from kernels.functions import Functions, evaluate
 from kernels.rotation import (
     matrix_to_quaternion,
@@ -120,15 +119,15 @@ def pose(tree, q, pose_out):
         turned = tree.placed[b, 0] != 0
         if turned:
             if p < 0:
-                copy_matrix(tree.rotation_in_parent[b], frame)
+                copy_frame(tree.rotation_in_parent[b], frame)
             else:
                 multiply(rotation[p], tree.rotation_in_parent[b], frame)
         if tree.kind[b] == HINGE:  # the most frequent joint saves a copy
             turn_about(frame if turned else rotation[p], tree.axis[b], q[k], frame, pose_out.axis[v])
-            copy(pose_out.position[b], pose_out.centre[v])
+            copy_vector(pose_out.position[b], pose_out.centre[v])
         else:
             if not turned:
-                copy_matrix(rotation[p], frame)
+                copy_frame(rotation[p], frame)
             joint_motion(tree, b, q, pose_out)
         if tree.placed[b, 1]:
             leave_joint(tree, b, pose_out)
@@ -136,11 +135,25 @@ def pose(tree, q, pose_out):
 
 
 @inlined
+def copy_vector(x, y_out):
+    """y_out : (3,) = x."""
+    y_out[0], y_out[1], y_out[2] = x[0], x[1], x[2]
+
+
+@inlined
+def copy_frame(X, Y_out):
+    """Y_out : (3, 3) = X."""
+    Y_out[0, 0], Y_out[0, 1], Y_out[0, 2] = X[0, 0], X[0, 1], X[0, 2]
+    Y_out[1, 0], Y_out[1, 1], Y_out[1, 2] = X[1, 0], X[1, 1], X[1, 2]
+    Y_out[2, 0], Y_out[2, 1], Y_out[2, 2] = X[2, 0], X[2, 1], X[2, 2]
+
+
+@inlined
 def joint_centre(tree, b, pose_out):
     """pose_out.position[b] : (3,) - origin of joint b on its parent."""
     p, x, c = tree.parent[b], pose_out.position[b], tree.position_in_parent[b]
     if p < 0:
-        copy(c, x)
+        copy_vector(c, x)
         return
     R, above = pose_out.rotation[p], pose_out.position[p]
     x[0] = above[0] + R[0, 0] * c[0] + R[0, 1] * c[1] + R[0, 2] * c[2]
@@ -152,7 +165,7 @@ def joint_centre(tree, b, pose_out):
 def leave_joint(tree, b, pose_out):
     """pose_out.rotation[b], position[b] from the joint's frame on the child back to the body's own."""
     frame, before, x = pose_out.rotation[b], pose_out.work[0], pose_out.position[b]
-    copy_matrix(frame, before)
+    copy_frame(frame, before)
     multiply_transposed(before, tree.rotation_in_child[b], frame)
     rotate(frame, tree.position_in_child[b], pose_out.work[1, 0])
     for i in range(3):
@@ -186,7 +199,7 @@ def joint_motion(tree, b, q, pose_out):
         rotate(frame, tree.axis[b], pose_out.axis[v])
         for i in range(3):
             x[i] += q[k] * pose_out.axis[v, i]
-        copy(x, pose_out.centre[v])
+        copy_vector(x, pose_out.centre[v])
     elif kind == CHAIN:
         chain_motion(tree.chains, tree.functions, tree, b, q, frame, pose_out)
 
@@ -195,7 +208,7 @@ def joint_motion(tree, b, q, pose_out):
 def turn_by(frame, quaternion, work):
     """frame : (3, 3) <- frame R(quaternion); two matrices of work are used."""
     quaternion_to_matrix(quaternion, work[0])
-    copy_matrix(frame, work[1])
+    copy_frame(frame, work[1])
     multiply(work[1], work[0], frame)
 
 
@@ -209,59 +222,63 @@ def chain_motion(chains, functions, tree, b, q, frame, pose_out):
         return
     x = pose_out.position[b]
     for m in range(chains.start[b], chains.start[b + 1]):
-        coordinate = q[tree.q_start[b] + chains.dof[m]]
-        value, slope, curvature = evaluate(functions, chains.function[m], coordinate)
+        value, slope, curvature = q[tree.q_start[b] + chains.dof[m]], 1.0, 0.0
+        if chains.function[m] >= 0:  # a call costs more than the rest of most motions
+            value, slope, curvature = evaluate(functions, chains.function[m], value)
         pose_out.rate[m, 0], pose_out.rate[m, 1] = slope, curvature
-        axis, point = pose_out.screw[m, :3], pose_out.screw[m, 3:]
+        axis = pose_out.screw[m]
         if chains.rotates[m]:
             turn_about(frame, chains.axis[m], value, frame, axis)
         else:
             rotate(frame, chains.axis[m], axis)
             for i in range(3):
                 x[i] += value * axis[i]
-        copy(x, point)
+        axis[3], axis[4], axis[5] = x[0], x[1], x[2]
         v = tree.v_start[b] + chains.dof[m]
         if tree.dof_rotates[v] != DRIVEN:
-            copy(axis, pose_out.axis[v])
-            copy(x, pose_out.centre[v])
+            copy_vector(axis, pose_out.axis[v])
+            copy_vector(x, pose_out.centre[v])
 
 
 @inlined
 def twists(tree, pose_out):
     """pose_out.twist : (n_v, 6) of all dofs about the origin of body 0; screws as twists, too."""
     axis, centre, twist, origin = pose_out.axis, pose_out.centre, pose_out.twist, pose_out.position[0]
-    for d in range(tree.dof_rotates.shape[0]):
-        ax, ay, az = axis[d, 0], axis[d, 1], axis[d, 2]
-        if tree.dof_rotates[d] == ROTATES:
-            x, y, z = centre[d, 0] - origin[0], centre[d, 1] - origin[1], centre[d, 2] - origin[2]
-            twist[d, 0], twist[d, 1], twist[d, 2] = ax, ay, az
-            twist[d, 3], twist[d, 4], twist[d, 5] = y * az - z * ay, z * ax - x * az, x * ay - y * ax
-        else:  # a translation, or zero where functions add their screws below
-            twist[d, 0], twist[d, 1], twist[d, 2] = 0.0, 0.0, 0.0
-            twist[d, 3], twist[d, 4], twist[d, 5] = ax, ay, az
-    if pose_out.screw.shape[0] > 0:
-        chain_twists(tree.chains, tree, pose_out)
+    for b in range(tree.parent.shape[0]):
+        if tree.kind[b] == CHAIN:
+            chain_twists(tree.chains, tree, b, pose_out)
+            continue
+        for d in range(tree.v_start[b], tree.v_start[b + 1]):
+            ax, ay, az = axis[d, 0], axis[d, 1], axis[d, 2]
+            if tree.dof_rotates[d] == ROTATES:
+                x, y, z = centre[d, 0] - origin[0], centre[d, 1] - origin[1], centre[d, 2] - origin[2]
+                twist[d, 0], twist[d, 1], twist[d, 2] = ax, ay, az
+                twist[d, 3], twist[d, 4], twist[d, 5] = y * az - z * ay, z * ax - x * az, x * ay - y * ax
+            else:
+                twist[d, 0], twist[d, 1], twist[d, 2] = 0.0, 0.0, 0.0
+                twist[d, 3], twist[d, 4], twist[d, 5] = ax, ay, az
 
 
 @inlined
-def chain_twists(chains, tree, pose_out):
-    """pose_out.screw as twists, and the twist of each dof that drives them by functions: sum f' screw."""
+def chain_twists(chains, tree, b, pose_out):
+    """pose_out.screw of the motions of chain joint b as twists, and the twists of its dofs: sum f' screw."""
     if chains is None:
         return
-    screw, origin = pose_out.screw, pose_out.position[0]
-    for b in range(tree.parent.shape[0]):
-        for m in range(chains.start[b], chains.start[b + 1]):
-            ax, ay, az = screw[m, 0], screw[m, 1], screw[m, 2]
-            x, y, z = screw[m, 3] - origin[0], screw[m, 4] - origin[1], screw[m, 5] - origin[2]
-            if chains.rotates[m]:
-                screw[m, 3], screw[m, 4], screw[m, 5] = y * az - z * ay, z * ax - x * az, x * ay - y * ax
-            else:
-                screw[m, 0], screw[m, 1], screw[m, 2] = 0.0, 0.0, 0.0
-                screw[m, 3], screw[m, 4], screw[m, 5] = ax, ay, az
-            d = tree.v_start[b] + chains.dof[m]
-            if tree.dof_rotates[d] == DRIVEN:
-                for i in range(6):
-                    pose_out.twist[d, i] += pose_out.rate[m, 0] * screw[m, i]
+    screw, rate, twist, origin = pose_out.screw, pose_out.rate, pose_out.twist, pose_out.position[0]
+    start = tree.v_start[b]
+    for d in range(start, tree.v_start[b + 1]):
+        for i in range(6):
+            twist[d, i] = 0.0
+    for m in range(chains.start[b], chains.start[b + 1]):
+        s, slope, S = screw[m], rate[m, 0], twist[start + chains.dof[m]]
+        ax, ay, az = s[0], s[1], s[2]
+        if chains.rotates[m]:
+            x, y, z = s[3] - origin[0], s[4] - origin[1], s[5] - origin[2]
+            s[3], s[4], s[5] = y * az - z * ay, z * ax - x * az, x * ay - y * ax
+        else:
+            s[0], s[1], s[2], s[3], s[4], s[5] = 0.0, 0.0, 0.0, ax, ay, az
+        for i in range(6):
+            S[i] += slope * s[i]
 
 
 @njit
@@ -277,7 +294,7 @@ def along(twist, d, mx, my, mz, fx, fy, fz):
 def point_in_ground(pose, body, point, x_out):
     """x_out : (3,) - a point fixed in a body [m]; body -1 is ground."""
     if body < 0:
-        copy(point, x_out)
+        copy_vector(point, x_out)
     else:
         rotate(pose.rotation[body], point, x_out)
         for i in range(3):
@@ -358,5 +375,5 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
     elif kind == BALL:
         matrix_to_quaternion(R_joint, q_out[k : k + 4])
     elif kind == FREE:
-        copy(x_joint, q_out[k : k + 3])
+        copy_vector(x_joint, q_out[k : k + 3])
         matrix_to_quaternion(R_joint, q_out[k + 3 : k + 7])

@@ -7,24 +7,29 @@ from typing import NamedTuple
 import numpy as np
 
 DEPTH, NORMAL, FRICTION, PLACE, SLIDING = 0, 1, 2, 5, 8
-"""Columns of the results: largest depth [m], normal force [N], friction on A (3) [N], its place (3) [m], sliding
-velocity (3) [m/s], all in ground axes."""
+"""Columns of the results: largest depth [m], normal force [N], friction on A (3) [N], its place (3) [m],
+sliding velocity (3) [m/s], all in ground axes."""
 N_CONTACT_OUT = 11
 
 SPEED, RATE, LIMIT = 0, 1, 4
-"""Columns of what a step must know about a contact: sliding speed [m/s], sliding acceleration (3) [m/s^2], and the
-time to touch-down or over a part of the viscous ramp [s], infinite where neither comes."""
-N_KINK = 5
+"""Columns of what a step must know about a contact: sliding speed [m/s], -1 without contact, sliding
+acceleration (3) [m/s^2], and the time to touch-down or over a part of the viscous ramp [s], infinite where
+neither comes."""
+SPIN, SPIN_RATE = 5, 6
+"""Further columns: signed speed r_g w_n of spinning friction [m/s] and its rate [m/s^2]."""
+N_KINK = 7
 
-CENTRE, AXIS, SUPPORT, POINT, SLIP, FORCE, TORQUE, TURN, ONSET = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""Rows of the working space: centre, n, s, point of the force (all about the reference point), sliding velocity,
-force, patch torque, relative angular velocity, sliding acceleration."""
-N_ROW = 9
+CENTRE, AXIS, SUPPORT, POINT, SLIP, FORCE, DEPTHS, PRESSING, RUBBING = 0, 3, 6, 9, 12, 15, 18, 21, 25
+"""Columns of ContactWork.state: centre, n, s, point of the force (all about the reference point), sliding
+velocity, force (3 each); d, h, normal velocity; N and its derivatives by d, h and normal velocity; F/v of
+friction, its derivatives by v and N, and v; r_g of spinning friction [m], 0 where none spins."""
+GYRATION = 29
+N_STATE = 30
 
-D_CENTRE, D_SUPPORT, D_POINT, D_SLIP, D_FORCE, D_TORQUE, OMEGA, ETA, D_TURN, FLAT, D_FLAT = range(11)
-"""Rows of ContactWork.change: what a unit twist changes, then its angular part where it displaces the ellipsoid
-and where it moves it, and the working space of the patch."""
-N_CHANGE = 11
+D_SUPPORT, D_TORQUE, OMEGA, ETA, TURN, D_TURN, FLAT, D_FLAT = range(8)
+"""Rows of ContactWork.change for the torques of the patch: what a unit twist changes, then its angular part
+where it displaces the ellipsoid and where it moves it, and working space."""
+N_CHANGE = 8
 
 
 class Contacts(NamedTuple):
@@ -52,8 +57,8 @@ class ContactWork(NamedTuple):
 
     out: np.ndarray  # (n_contact, N_CONTACT_OUT)
     kink: np.ndarray  # (n_contact, N_KINK)
-    row: np.ndarray  # (N_ROW, 3)
-    matrix: np.ndarray  # (2, 3, 3) - Q, axes of the ellipsoid
+    state: np.ndarray  # (n_contact, N_STATE)
+    Q: np.ndarray  # (n_contact, 3, 3) - of the ellipsoids in ground axes [m^2]
     change: np.ndarray  # (N_CHANGE, 3)
 
 
@@ -62,7 +67,7 @@ def new_contact_work(n_contact: int) -> ContactWork:
     return ContactWork(
         np.zeros((n_contact, N_CONTACT_OUT)),
         np.zeros((n_contact, N_KINK)),
-        np.zeros((N_ROW, 3)),
-        np.zeros((2, 3, 3)),
+        np.zeros((n_contact, N_STATE)),
+        np.zeros((n_contact, 3, 3)),
         np.zeros((N_CHANGE, 3)),
     )

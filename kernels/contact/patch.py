@@ -15,18 +15,23 @@ import math
 from kernels._jit import njit
 from kernels.contact.elements import (
     AXIS,
+    CENTRE,
     D_FLAT,
     D_SUPPORT,
     D_TORQUE,
     D_TURN,
+    DEPTHS,
     ETA,
     FLAT,
+    GYRATION,
     OMEGA,
+    POINT,
+    PRESSING,
     SUPPORT,
-    TORQUE,
     TURN,
 )
 from kernels.contact.pressure import DAMPING, SIZE, STIFFNESS
+from kernels.forces.pairs import PLACE, SPEED
 from kernels.friction import friction_force
 
 
@@ -45,36 +50,106 @@ def patch_moments(d, size):
 
 
 @njit
-def add_patch_torque(contacts, e, d, h, N, row, matrix, V):
-    """row[TORQUE] += rolling resistance and spinning friction of contact e under the normal force N [N].
+def add_patch_torque(patch, p, friction, row, Q, V, change, wrench):
+    """wrench : (6,) += rolling resistance and spinning friction of a contact.
 
-    V : (6,) - velocity of the ellipsoid relative to the plane; row[TURN] receives its angular part in the plane
+    patch : (rolls, spins, friction law); p, friction : parameters of the normal force and of friction
+    V : (6,) - velocity of the ellipsoid relative to the plane; change[TURN] receives its angular part in the
+    plane
     """
-    n, s, torque, turn = row[AXIS], row[SUPPORT], row[TORQUE], row[TURN]
-    if contacts.round[e]:
-        for i in range(3):
-            for j in range(3):
-                matrix[0, i, j] = h * h if i == j else 0.0
-    c1, c2, volume, _, _, _ = patch_moments(min(d, 2.0), contacts.pressure[e, SIZE])
-    trace = flat_trace(c1, c2, h, s, matrix[0])
+    rolls, spins, law = patch
+    n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
+    d, h, N = row[DEPTHS], row[DEPTHS + 1], row[PRESSING]
+    c1, c2, volume, _, _, _ = patch_moments(min(d, 2.0), p[SIZE])
+    trace = flat_trace(c1, c2, h, s, Q)
     spin = V[0] * n[0] + V[1] * n[1] + V[2] * n[2]
     for i in range(3):
         turn[i] = V[i] - spin * n[i]
-    if contacts.rolls[e]:
-        resistance = contacts.pressure[e, STIFFNESS] * contacts.pressure[e, DAMPING]
+    if rolls:
+        resistance = p[STIFFNESS] * p[DAMPING]
         reach = (s[0] * turn[0] + s[1] * turn[1] + s[2] * turn[2]) * c2 / (h * h)
         across = 0.0
         for i in range(3):
-            flat = c1 * dot_row(matrix[0], i, turn) + reach * s[i]
+            flat = c1 * dot_row(Q, i, turn) + reach * s[i]
             across += flat * n[i]
-            torque[i] -= resistance * (trace * turn[i] - flat)
+            wrench[i] -= resistance * (trace * turn[i] - flat)
         for i in range(3):
-            torque[i] -= resistance * across * n[i]
-    if contacts.spins[e] and N > 0.0:
-        radius = math.sqrt(trace / volume)
-        F, _, _ = friction_force(contacts.friction_law[e], contacts.friction[e], radius * spin, N)
+            wrench[i] -= resistance * across * n[i]
+    if spins and N > 0.0:
+        row[GYRATION] = radius = math.sqrt(trace / volume)
+        F, _, _ = friction_force(law, friction, radius * spin, N)
         for i in range(3):
-            torque[i] -= F * radius * n[i]
+            wrench[i] -= F * radius * n[i]
+
+
+@njit
+def add_patch_slopes(patch, round_, kappa, kappa_d, p, friction, row, Q, V, change, slopes):
+    """slopes : (2, 6, 6) += derivatives of add_patch_torque, after it: one unit twist after the other.
+
+    patch : (rolls, spins, friction law, whether the secant slope of spinning is due)
+    """
+    omega, eta, torque, d_s = change[OMEGA], change[ETA], change[D_TORQUE], change[D_SUPPORT]
+    n, x, N_v = row[AXIS : AXIS + 3], row[POINT : POINT + 3], row[PRESSING + 3]
+    for i in range(3):
+        change[TURN, i] = V[i] - (V[0] * n[0] + V[1] * n[1] + V[2] * n[2]) * n[i]
+    for c in range(6):
+        for i in range(3):
+            omega[i], eta[i] = 1.0 if i == c else 0.0, 0.0
+        d_d, d_h, d_N = displace(c, round_, kappa, kappa_d, row, Q, V, d_s)
+        patch_slope(patch, p, friction, d_d, d_h, d_N, row, Q, V, change)
+        for i in range(3):
+            slopes[PLACE, c, i] += torque[i]
+    for c in range(6):
+        for i in range(3):
+            omega[i], eta[i], d_s[i] = 0.0, 1.0 if i == c else 0.0, 0.0
+        d_N = N_v * (n[c - 3] if c > 2 else cross_at(c, x, n))
+        patch_slope(patch, p, friction, 0.0, 0.0, d_N, row, Q, V, change)
+        for i in range(3):
+            slopes[SPEED, c, i] += torque[i]
+
+
+@njit
+def cross_at(c, x, y):
+    """(axis c x x) . y"""
+    j, k = (c + 1) % 3, (c + 2) % 3
+    return x[j] * y[k] - x[k] * y[j]
+
+
+@njit
+def displace(c, round_, kappa, kappa_d, row, Q, V, d_s):
+    """(change of d, of h, of N) where the ellipsoid is displaced by unit twist c; of s in d_s : (3,)."""
+    d, h, N_d, N_h, N_v = (
+        row[DEPTHS],
+        row[DEPTHS + 1],
+        row[PRESSING + 1],
+        row[PRESSING + 2],
+        row[PRESSING + 3],
+    )
+    centre, n, s = row[CENTRE : CENTRE + 3], row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3]
+    d_h = 0.0
+    d_s[0], d_s[1], d_s[2] = 0.0, 0.0, 0.0
+    if not round_ and c < 3:
+        j, k = (c + 1) % 3, (c + 2) % 3
+        d_s[j], d_s[k] = -s[k], s[j]
+        for i in range(3):
+            d_s[i] -= Q[i, k] * n[j] - Q[i, j] * n[k]
+        d_h = (s[j] * n[k] - s[k] * n[j]) / h
+    lift = n[c - 3] if c > 2 else cross_at(c, centre, n)
+    d_d = ((1.0 - d) * d_h - lift) / h
+    along = kappa_d * d_d / h - kappa * d_h / (h * h)
+    # n . (W x change of the point of contact)
+    d_vn = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        across = n[j] * V[k] - n[k] * V[j]
+        d_vn += across * (-along * s[i] - kappa * d_s[i] / h)
+        if c > 2:
+            d_vn += across * (1.0 if i == c - 3 else 0.0)
+        elif i == (c + 1) % 3:
+            d_vn -= across * centre[(c + 2) % 3]
+        elif i == (c + 2) % 3:
+            d_vn += across * centre[(c + 1) % 3]
+    return d_d, d_h, N_d * d_d + N_h * d_h + N_v * d_vn
 
 
 @njit
@@ -90,13 +165,17 @@ def dot_row(A, i, x):
 
 
 @njit
-def add_patch_slope(contacts, e, d, h, d_d, d_h, N, d_N, row, matrix, V, change):
-    """change[D_TORQUE] : (3,) += change of add_patch_torque along the twist of change[OMEGA], change[ETA]."""
-    n, s, turn, Q = row[AXIS], row[SUPPORT], row[TURN], matrix[0]
-    d_s, d_turn, eta, torque = change[D_SUPPORT], change[D_TURN], change[ETA], change[D_TORQUE]
+def patch_slope(patch, p, friction, d_d, d_h, d_N, row, Q, V, change):
+    """change[D_TORQUE] : (3,) = change of add_patch_torque along the twist of change[OMEGA], change[ETA]."""
+    rolls, spins, law, secant = patch
+    n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
+    d, h, N = row[DEPTHS], row[DEPTHS + 1], row[PRESSING]
+    torque = change[D_TORQUE]
+    torque[0], torque[1], torque[2] = 0.0, 0.0, 0.0
+    d_s, d_turn, eta = change[D_SUPPORT], change[D_TURN], change[ETA]
     if d > 2.0:
         d_d = 0.0
-    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(d, 2.0), contacts.pressure[e, SIZE])
+    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(d, 2.0), p[SIZE])
     trace = flat_trace(c1, c2, h, s, Q)
     square, rise, spin, d_spin = 0.0, 0.0, 0.0, 0.0
     for i in range(3):
@@ -108,18 +187,20 @@ def add_patch_slope(contacts, e, d, h, d_d, d_h, N, d_N, row, matrix, V, change)
         d_turn[i] = eta[i] - d_spin * n[i]
     d_trace = flat_trace(c1_d * d_d, c2_d * d_d, h, s, Q) - 2.0 * c1 * h * d_h
     d_trace += 2.0 * c2 * (rise / (h * h) - square * d_h / (h * h * h) - h * d_h)
-    if contacts.rolls[e]:
+    if rolls:
         flat_change(c1, c2, c1_d * d_d, c2_d * d_d, h, d_h, row, Q, change)
         d_flat = change[D_FLAT]
         across = d_flat[0] * n[0] + d_flat[1] * n[1] + d_flat[2] * n[2]
-        resistance = contacts.pressure[e, STIFFNESS] * contacts.pressure[e, DAMPING]
+        resistance = p[STIFFNESS] * p[DAMPING]
         for i in range(3):
             gain = d_trace * turn[i] + trace * d_turn[i] - d_flat[i] + across * n[i]
             torque[i] -= resistance * gain
-    if contacts.spins[e] and N > 0.0:
+    if spins and N > 0.0:
         radius = math.sqrt(trace / volume)
         d_radius = (d_trace - radius * radius * volume_d * d_d) / (2.0 * radius * volume)
-        F, F_v, F_N = friction_force(contacts.friction_law[e], contacts.friction[e], radius * spin, N)
+        F, F_v, F_N = friction_force(law, friction, radius * spin, N)
+        if secant:
+            F_v = max(F_v, F / (radius * spin))
         d_F = F_v * (d_radius * spin + radius * d_spin) + F_N * d_N
         for i in range(3):
             torque[i] -= (d_F * radius + F * d_radius) * n[i]
@@ -128,7 +209,7 @@ def add_patch_slope(contacts, e, d, h, d_d, d_h, N, d_N, row, matrix, V, change)
 @njit
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
     """change[D_FLAT] : (3,) - change of c1 Q t + c2 s (s . t)/h^2 for the turning t in the plane."""
-    s, t, d_s, d_t = row[SUPPORT], row[TURN], change[D_SUPPORT], change[D_TURN]
+    s, t, d_s, d_t = row[SUPPORT : SUPPORT + 3], change[TURN], change[D_SUPPORT], change[D_TURN]
     flat, omega, d_flat = change[FLAT], change[OMEGA], change[D_FLAT]
     reach, d_reach, inverse = 0.0, 0.0, 1.0 / (h * h)
     for i in range(3):

@@ -42,7 +42,8 @@ def normal_force(law, p, d, h, v_n):
 def volumetric(p, d, v_n):
     """F = k_V V (1 + a_V v_n), V = a b c pi d^2 (3 - d)/3 (thesis, eqs 5.2, 5.15, 5.44, after Gonthier 2007).
 
-    v_n is signed and a_V < 0, and the bracket is clamped at 0, so that the ground never pulls (errata of 5.44).
+    v_n is signed and a_V < 0, and the bracket is clamped at 0, so that the ground never pulls (errata of
+    5.44).
     """
     if d > 2.0:
         d = 2.0

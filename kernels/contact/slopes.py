@@ -1,172 +1,247 @@
-"""Derivatives of a contact by the place and the velocity of its ellipsoid: six columns each, exact.
+"""Derivatives of contacts by the place and the velocity of their ellipsoids, exact, and what a step must
+know.
 
-Each column is a directional derivative along a unit twist; the plane's body is held (kernels/forces/pairs).
+Where the centre moves by x, the point of the force moves by P x, P = 1 + (kappa_d/h^2) s n', and the force
+changes by (B W~ P - (N_d/h) g n') x, W the relative angular velocity; with the velocity of the point it
+changes by B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) v v'/|v|^2, g = n - F_N v/|v|. Turning an ellipsoid
+also changes its support vector s and its height h. The plane's body is held (kernels/forces/pairs).
 """
 
 from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 from kernels.contact.elements import (
     AXIS,
     CENTRE,
-    D_CENTRE,
-    D_FORCE,
-    D_POINT,
-    D_SLIP,
-    D_SUPPORT,
-    D_TORQUE,
-    ETA,
+    DEPTH,
+    DEPTHS,
     FORCE,
+    FRICTION,
+    GYRATION,
     LIMIT,
-    OMEGA,
-    ONSET,
+    N_CONTACT_OUT,
+    NORMAL,
+    PLACE,
     POINT,
+    PRESSING,
     RATE,
+    RUBBING,
+    SLIDING,
     SLIP,
     SPEED,
+    SPIN,
+    SPIN_RATE,
     SUPPORT,
 )
-from kernels.contact.patch import add_patch_slope
+from kernels.contact.patch import add_patch_slopes
 from kernels.contact.pressure import VOLUMETRIC
+from kernels.forces.pairs import ONSET, VELOCITY
+from kernels.forces.pairs import PLACE as BY_PLACE
+from kernels.forces.pairs import SPEED as BY_SPEED
+from kernels.forces.places import add_displaced, add_force, add_stiffness
 
-RAMP_PART = 0.2
+RAMP_PART = 0.25
 """Part of the viscous ramp that one part of a split step may cross [1]."""
 
 
-@njit
-def friction_slope(drag, F_v, speed, step, row):
+@inlined
+def add_contact_slopes(contacts, origin, step, work, pair_work):
+    """Slopes of all contacts, work.out and work.kink, after add_contacts.
+
+    origin : (3,) - the reference point [m]
+    step : length of the step [s] for the secant slope of friction (see friction_slope), 0 = exact slope
+    """
+    for e in range(contacts.pair.shape[0]):
+        p, row, out, kink = contacts.pair[e], work.state[e], work.out[e], work.kink[e]
+        d, h, v_n = row[DEPTHS], row[DEPTHS + 1], row[DEPTHS + 2]
+        depth = d * h
+        out[DEPTH] = depth
+        if d <= 0.0:
+            for i in range(1, N_CONTACT_OUT):
+                out[i] = 0.0
+            kink[SPEED], kink[LIMIT] = -1.0, depth / v_n if v_n < 0.0 else math.inf
+            continue
+        write_results(row, origin, pair_work.motion[p, ONSET], out, kink)
+        ramp = contacts.ramp[e]
+        kink[LIMIT] = math.inf
+        if ramp > 0.0 and depth < 1.2 * ramp and v_n < 0.0:
+            kink[LIMIT] = -RAMP_PART * ramp / v_n
+        kappa, kappa_d = 1.0, 0.0
+        if contacts.law[e] == VOLUMETRIC:
+            deep = min(d, 2.0)
+            kappa = 0.75 * (2.0 - deep) ** 2 / (3.0 - deep)
+            kappa_d = 0.75 * (2.0 - deep) * (deep - 4.0) / (3.0 - deep) ** 2
+        pair_work.loaded[p] = 1
+        V, slopes = pair_work.motion[p, VELOCITY], pair_work.slopes[p]
+        steepness = friction_slope(step, row, kink)
+        contact_slopes(contacts.round[e], kappa, kappa_d, steepness, row, work.Q[e], V, slopes)
+        if contacts.rolls[e] or contacts.spins[e]:
+            secant = spin_kink(step, row, V, pair_work.motion[p, ONSET], kink)
+            patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], secant
+            add_patch_slopes(
+                patch, contacts.round[e], kappa, kappa_d, contacts.pressure[e], contacts.friction[e],
+                row, work.Q[e], V, work.change, slopes,
+            )  # fmt: skip
+
+
+@inlined
+def write_results(row, origin, onset, out, kink):
+    """out : (N_CONTACT_OUT,) but for the depth, kink : (N_KINK,) but for the limit, in contact.
+
+    onset : (6,) - acceleration of A relative to B by the joints' accelerations alone
+    """
+    N, drag = row[PRESSING], row[RUBBING]
+    out[NORMAL], kink[SPEED] = N, row[RUBBING + 3]
+    x, y, z = row[POINT], row[POINT + 1], row[POINT + 2]
+    nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
+    for i in range(3):
+        out[FRICTION + i], out[SLIDING + i] = -drag * row[SLIP + i], row[SLIP + i]
+        out[PLACE + i] = row[POINT + i] + origin[i]
+    ax, ay, az = (
+        onset[3] + onset[1] * z - onset[2] * y,
+        onset[4] + onset[2] * x - onset[0] * z,
+        onset[5] + onset[0] * y - onset[1] * x,
+    )
+    outward = ax * nx + ay * ny + az * nz
+    kink[RATE], kink[RATE + 1], kink[RATE + 2] = ax - outward * nx, ay - outward * ny, az - outward * nz
+
+
+@inlined
+def friction_slope(step, row, kink):
     """Slope of friction by sliding speed that a step of this length [s] should reckon with.
 
     Where the sliding would turn round within the step, the secant F/v if it is steeper: beyond the transition
     velocity the slope at the start is about 0, and a linear step would jump across the sticking zone.
-    drag : F/v [N s/m]; row[ONSET] : sliding acceleration; step 0 = the exact slope.
+    step 0 = the exact slope
     """
+    drag, F_v, speed = row[RUBBING], row[RUBBING + 1], row[RUBBING + 3]
     if step > 0.0 and speed > 0.0 and drag > F_v:
-        v, a = row[SLIP], row[ONSET]
-        if speed * speed + 2.0 * step * (v[0] * a[0] + v[1] * a[1] + v[2] * a[2]) <= 0.0:
+        closing = row[SLIP] * kink[RATE] + row[SLIP + 1] * kink[RATE + 1] + row[SLIP + 2] * kink[RATE + 2]
+        if speed * speed + 2.0 * step * closing <= 0.0:
             return drag
     return F_v
 
 
 @njit
-def sliding_onset(onset, row):
-    """row[ONSET] : (3,) - sliding acceleration at the point of contact, from onset : (6,) the relative twist's rate."""
-    n, x, a = row[AXIS], row[POINT], row[ONSET]
-    outward = 0.0
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        a[i] = onset[3 + i] + onset[j] * x[k] - onset[k] * x[j]
-        outward += a[i] * n[i]
-    for i in range(3):
-        a[i] -= outward * n[i]
+def spinning(motion, row):
+    """Part about the normal of a contact's motion : (6,), times r_g of its spinning friction."""
+    n = row[AXIS : AXIS + 3]
+    return row[GYRATION] * (motion[0] * n[0] + motion[1] * n[1] + motion[2] * n[2])
+
+
+@inlined
+def spin_kink(step, row, V, onset, kink):
+    """Whether spinning would turn round within the step: its secant slope is due; its columns of kink."""
+    v, a = spinning(V, row), spinning(onset, row)
+    kink[SPIN], kink[SPIN_RATE] = v, a
+    return step > 0.0 and v != 0.0 and v * (v + 2.0 * step * a) <= 0.0
 
 
 @njit
-def write_kink(depth, ramp, v_n, speed, row, kink_out):
-    """kink_out : (N_KINK,) of one contact, after sliding_onset."""
-    kink_out[SPEED] = speed
-    for i in range(3):
-        kink_out[RATE + i] = row[ONSET, i]
-    kink_out[LIMIT] = math.inf
-    if ramp > 0.0 and depth < 1.6 * ramp and v_n != 0.0:
-        kink_out[LIMIT] = RAMP_PART * ramp / abs(v_n)
-
-
-@njit
-def add_contact_slopes(contacts, e, d, h, kappa, pressing, rubbing, work, pair_work):
-    """by_place, by_speed of the contact's pair += the derivatives of contact e.
-
-    pressing : (N, N_d, N_h, N_v) of kernels/contact/pressure; rubbing : (F/v, slope by v, F_N, v) of friction
-    """
-    p = contacts.pair[e]
-    by_place, by_speed, V = pair_work.by_place[p], pair_work.by_speed[p], pair_work.relative[p]
-    row, change = work.row, work.change
-    round_, patch = contacts.round[e], contacts.rolls[e] or contacts.spins[e]
-    kappa_d = 0.0
-    if contacts.law[e] == VOLUMETRIC and d < 2.0:
-        kappa_d = 0.75 * (2.0 - d) * (d - 4.0) / (3.0 - d) ** 2
-    x, f, torque, d_x, d_f = row[POINT], row[FORCE], change[D_TORQUE], change[D_POINT], change[D_FORCE]
-    omega, eta = change[OMEGA], change[ETA]
-    for c in range(6):
-        for i in range(3):
-            omega[i], eta[i], torque[i] = 1.0 if i == c else 0.0, 0.0, 0.0
-        d_d, d_h = displace(c, d, h, kappa, kappa_d, round_, row, work.matrix[0], V, change)
-        d_N = force_change(d_d, d_h, pressing, rubbing, row, change)
-        if patch:
-            add_patch_slope(contacts, e, d, h, d_d, d_h, pressing[0], d_N, row, work.matrix, V, change)
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            moment = d_x[j] * f[k] - d_x[k] * f[j] + x[j] * d_f[k] - x[k] * d_f[j]
-            by_place[i, c] += moment + torque[i]
-            by_place[3 + i, c] += d_f[i]
-    for c in range(6):
-        for i in range(3):
-            omega[i], eta[i], torque[i] = 0.0, 1.0 if i == c else 0.0, 0.0
-            change[D_SUPPORT, i] = 0.0
-        unit_motion(c, x, change[D_SLIP])
-        d_N = force_change(0.0, 0.0, pressing, rubbing, row, change)
-        if patch:
-            add_patch_slope(contacts, e, d, h, 0.0, 0.0, pressing[0], d_N, row, work.matrix, V, change)
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            by_speed[i, c] += x[j] * d_f[k] - x[k] * d_f[j] + torque[i]
-            by_speed[3 + i, c] += d_f[i]
-
-
-@njit
-def unit_motion(c, x, out):
-    """out : (3,) - velocity of the point x in motion number c: turning about an axis, or moving along one."""
-    out[0], out[1], out[2] = 0.0, 0.0, 0.0
-    if c > 2:
-        out[c - 3] = 1.0
-    else:
-        j, k = (c + 1) % 3, (c + 2) % 3
-        out[j], out[k] = -x[k], x[j]
-
-
-@njit
-def displace(c, d, h, kappa, kappa_d, round_, row, Q, V, change):
-    """(change of d, of h) where the ellipsoid is displaced by unit twist c; of its vectors in change."""
-    n, s = row[AXIS], row[SUPPORT]
-    d_c, d_s, d_x, d_v = change[D_CENTRE], change[D_SUPPORT], change[D_POINT], change[D_SLIP]
-    unit_motion(c, row[CENTRE], d_c)
-    d_h = 0.0
-    for i in range(3):
-        d_s[i] = 0.0
-    if not round_ and c < 3:
-        j, k = (c + 1) % 3, (c + 2) % 3
-        # s turns with the ellipsoid, and the normal, seen from it, the other way: w x s - Q (w x n)
-        d_s[j], d_s[k] = -s[k], s[j]
-        for i in range(3):
-            d_s[i] -= Q[i, k] * n[j] - Q[i, j] * n[k]
-        d_h = (s[j] * n[k] - s[k] * n[j]) / h
-    lift = n[0] * d_c[0] + n[1] * d_c[1] + n[2] * d_c[2]
-    d_d = ((1.0 - d) * d_h - lift) / h
-    along = kappa_d * d_d / h - kappa * d_h / (h * h)
-    for i in range(3):
-        d_x[i] = d_c[i] - along * s[i] - kappa * d_s[i] / h
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        d_v[i] = V[j] * d_x[k] - V[k] * d_x[j]
-    return d_d, d_h
-
-
-@njit
-def force_change(d_d, d_h, pressing, rubbing, row, change):
-    """Change of the normal force; change[D_FORCE] of the whole force; change[D_SLIP] loses its normal part."""
-    _, N_d, N_h, N_v = pressing
-    drag, slope, F_N, speed = rubbing
-    n, v, d_v, d_f = row[AXIS], row[SLIP], change[D_SLIP], change[D_FORCE]
-    d_vn = d_v[0] * n[0] + d_v[1] * n[1] + d_v[2] * n[2]
-    d_N = N_d * d_d + N_h * d_h + N_v * d_vn
-    along, grow = 0.0, 0.0
-    for i in range(3):
-        d_v[i] -= d_vn * n[i]
-        along += v[i] * d_v[i]
+def contact_slopes(round_, kappa, kappa_d, steepness, row, Q, V, slopes):
+    """slopes : (2, 6, 6) += those of a contact but for the torques of its patch."""
+    d, h, N_d, N_h, N_v = (
+        row[DEPTHS],
+        row[DEPTHS + 1],
+        row[PRESSING + 1],
+        row[PRESSING + 2],
+        row[PRESSING + 3],
+    )
+    drag, F_N, speed = row[RUBBING], row[RUBBING + 2], row[RUBBING + 3]
+    nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
+    vx, vy, vz = row[SLIP], row[SLIP + 1], row[SLIP + 2]
+    c, x = (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]), (row[POINT], row[POINT + 1], row[POINT + 2])
+    grip, bend = 0.0, 0.0
     if speed > 0.0:
-        grow = F_N * d_N / speed + (slope - drag) * along / (speed * speed)
-    for i in range(3):
-        d_f[i] = d_N * n[i] - drag * d_v[i] - grow * v[i]
-    return d_N
+        grip, bend = F_N / speed, (steepness - drag) / (speed * speed)
+    g = gx, gy, gz = nx - grip * vx, ny - grip * vy, nz - grip * vz
+    mx, my, mz = N_v * gx + drag * nx, N_v * gy + drag * ny, N_v * gz + drag * nz
+    rx, ry, rz = bend * vx, bend * vy, bend * vz
+    xx, xy, xz = mx * nx - rx * vx - drag, mx * ny - rx * vy, mx * nz - rx * vz
+    yx, yy, yz = my * nx - ry * vx, my * ny - ry * vy - drag, my * nz - ry * vz
+    zx, zy, zz = mz * nx - rz * vx, mz * ny - rz * vy, mz * nz - rz * vz - drag
+    add_stiffness((xx, xy, xz, yx, yy, yz, zx, zy, zz), x, x, slopes[BY_SPEED])
+    # B W~
+    xx, xy, xz = xy * V[2] - xz * V[1], xz * V[0] - xx * V[2], xx * V[1] - xy * V[0]
+    yx, yy, yz = yy * V[2] - yz * V[1], yz * V[0] - yx * V[2], yx * V[1] - yy * V[0]
+    zx, zy, zz = zy * V[2] - zz * V[1], zz * V[0] - zx * V[2], zx * V[1] - zy * V[0]
+    if not round_:
+        shapes = kappa / h, (kappa - kappa_d * (1.0 - d)) / (h * h * h), (N_d * (1.0 - d) / h + N_h) / h
+        turn_ellipsoid(shapes, (xx, xy, xz, yx, yy, yz, zx, zy, zz), g, row, Q, slopes[BY_PLACE])
+    # kappa grows with the depth, and the force with it
+    sx, sy, sz = row[SUPPORT], row[SUPPORT + 1], row[SUPPORT + 2]
+    q, stiff = kappa_d / (h * h), N_d / h
+    ax = q * (xx * sx + xy * sy + xz * sz) - stiff * gx
+    ay = q * (yx * sx + yy * sy + yz * sz) - stiff * gy
+    az = q * (zx * sx + zy * sy + zz * sz) - stiff * gz
+    D = (
+        xx + ax * nx, xy + ax * ny, xz + ax * nz,
+        yx + ay * nx, yy + ay * ny, yz + ay * nz,
+        zx + az * nx, zy + az * ny, zz + az * nz,
+    )  # fmt: skip
+    add_stiffness(D, c, x, slopes[BY_PLACE])
+    add_displaced(c, row[FORCE], row[FORCE + 1], row[FORCE + 2], slopes[BY_PLACE])
+    if kappa_d != 0.0:
+        add_sunk(q, row, slopes[BY_PLACE])
+
+
+@njit
+def add_sunk(q, row, by_place):
+    """by_place : (6, 6) += moment of the force as its point moves by q s with the centre along n."""
+    s, f, n, c = (
+        row[SUPPORT : SUPPORT + 3],
+        row[FORCE : FORCE + 3],
+        row[AXIS : AXIS + 3],
+        row[CENTRE : CENTRE + 3],
+    )
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        moment = q * (s[i] * f[j] - s[j] * f[i])
+        for m in range(3):
+            by_place[3 + m, k] += moment * n[m]
+            by_place[m, k] += moment * (c[(m + 1) % 3] * n[(m + 2) % 3] - c[(m + 2) % 3] * n[(m + 1) % 3])
+
+
+@njit
+def turn_ellipsoid(shapes, D, g, row, Q, by_place):
+    """by_place : (6, 6) += what turning an ellipsoid about its centre changes, beyond what a sphere does.
+
+    Turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
+    shapes : shift of the point by the change of s; along s, and the force along g : (3,), by (w x s) . n
+    D : (9,) - change of the force by the shift, row by row
+    """
+    by_s, along_s, by_rise = shapes
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = D
+    s, n, x, f = (
+        row[SUPPORT : SUPPORT + 3],
+        row[AXIS : AXIS + 3],
+        row[POINT : POINT + 3],
+        row[FORCE : FORCE + 3],
+    )
+    for k in range(3):
+        i, j = (k + 1) % 3, (k + 2) % 3
+        rise = s[i] * n[j] - s[j] * n[i]
+        wx, wy, wz = unit_cross(k, s[0], s[1], s[2])
+        dx = along_s * rise * s[0] - by_s * (wx + Q[0, i] * n[j] - Q[0, j] * n[i])
+        dy = along_s * rise * s[1] - by_s * (wy + Q[1, i] * n[j] - Q[1, j] * n[i])
+        dz = along_s * rise * s[2] - by_s * (wz + Q[2, i] * n[j] - Q[2, j] * n[i])
+        push = by_rise * rise
+        fx = xx * dx + xy * dy + xz * dz + push * g[0]
+        fy = yx * dx + yy * dy + yz * dz + push * g[1]
+        fz = zx * dx + zy * dy + zz * dz + push * g[2]
+        add_force(x[0], x[1], x[2], fx, fy, fz, by_place[k])
+        by_place[k, 0] += dy * f[2] - dz * f[1]
+        by_place[k, 1] += dz * f[0] - dx * f[2]
+        by_place[k, 2] += dx * f[1] - dy * f[0]
+
+
+@inlined
+def unit_cross(k, x, y, z):
+    """Axis k crossed with (x, y, z)."""
+    if k == 0:
+        return 0.0, -z, y
+    if k == 1:
+        return z, 0.0, -x
+    return -y, x, 0.0

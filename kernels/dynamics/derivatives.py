@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 from kernels.dynamics.coriolis import IMPULSE, N_CORIOLIS, add_coriolis, coriolis
 from kernels.dynamics.inertia import N_INERTIA, momentum
 from kernels.dynamics.inverse import body_force
@@ -70,8 +70,14 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
     q, v, v_dot : (n_q,), (n_v,), (n_v,)
     work : pose, velocities and inertia (of each body on its own) are current and stay so
     """
-    tree, own = system.tree, derivative_work
-    twist_rates(tree, work.pose, v, work.velocities, own.psi_dot)
+    twist_rates(system.tree, work.pose, v, work.velocities, derivative_work.psi_dot)
+    derivatives_after_rates(system, q, v, v_dot, work, derivative_work, tau_q_out, tau_v_out)
+
+
+@inlined
+def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out):
+    """As inverse_dynamics_derivatives, where twist_rates has left its results in own.psi_dot."""
+    tree = system.tree
     accelerations(system, q, v, v_dot, work, own)
     for b in range(tree.parent.shape[0]):
         body_force(work.inertia, b, own.acceleration[b], work.velocities.body[b], own.force[b])
@@ -84,7 +90,7 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
     within_joints(tree, work.pose, own.force, tau_q_out)
 
 
-@njit
+@inlined
 def accelerations(system, q, v, v_dot, work, own):
     """own.acceleration, psi_ddot = A x S + V x psi_dot and sway, V and A before the dof's group."""
     tree, twist, body = system.tree, work.pose.twist, work.velocities.body
@@ -128,7 +134,7 @@ def pass_motion(slope, twist, speed, acceleration, V, A):
         A[i] += slope * acceleration * twist[i]
 
 
-@njit
+@inlined
 def chain_accelerations(tree, pose, b, q, v, v_dot, own):
     """own.psi_ddot of the dofs of chain joint b; own.before : V and A of the parent, used up.
 
@@ -155,7 +161,7 @@ def chain_accelerations(tree, pose, b, q, v, v_dot, own):
             A[i] += curvature * v[d] * v[d] * s[i]
 
 
-@njit
+@inlined
 def gather(tree, own):
     """own.force, inertia and coriolis of every body become those of its subtree."""
     for b in range(tree.parent.shape[0] - 1, 0, -1):
@@ -169,7 +175,7 @@ def gather(tree, own):
                 own.coriolis[p, k] += own.coriolis[b, k]
 
 
-@njit
+@inlined
 def responses(tree, twist, own):
     """own.lever, wrench_q, wrench_v of every dof: what its subtree as one rigid body asks for."""
     for d in range(tree.dof_body.shape[0]):
@@ -193,7 +199,7 @@ def responses(tree, twist, own):
         add_coriolis(B, S, own.wrench_v[d])
 
 
-@njit
+@inlined
 def pair_up(tree, twist, own, tau_q_out, tau_v_out):
     """Both matrices, as if all dofs of one joint acted at once (within_joints puts that right)."""
     n_v = tree.dof_body.shape[0]
@@ -214,7 +220,7 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
             e = tree.dof_parent[e]
 
 
-@njit
+@inlined
 def respond(twist, own, d, e, tau_q_out, tau_v_out):
     """Row d, column e where e carries d and all of its subtree: what turns with e stays the same for d."""
     lever, psi_dot, S = own.lever[d], own.psi_dot[e], twist[e]
@@ -224,7 +230,7 @@ def respond(twist, own, d, e, tau_q_out, tau_v_out):
     tau_v_out[d, e] = power(own.sway[e], lever) + lever[6] * S[0] + lever[7] * S[1] + lever[8] * S[2]
 
 
-@njit
+@inlined
 def within_joints(tree, pose, force, tau_q_out):
     """tau_q_out += (dS_d/dq_e - S_e x S_d) . force of dofs of one joint: a later dof does not turn a former.
 

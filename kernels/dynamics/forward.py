@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry, njit
+from kernels._jit import entry, inlined
 from kernels.dynamics.inertia import MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
 from kernels.dynamics.inverse import body_force, carry, take_off
 from kernels.dynamics.motion import velocities
@@ -24,7 +24,7 @@ def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
     accelerate(system, work, v_dot_out)
 
 
-@njit
+@inlined
 def free_bodies(tree, wrench, work):
     """work.articulated and work.bias_force of every body on its own."""
     for b in range(tree.parent.shape[0]):
@@ -43,7 +43,7 @@ def free_bodies(tree, wrench, work):
         take_off(wrench[b], work.pose.position[0], p)
 
 
-@njit
+@inlined
 def eliminate(tree, tau, work):
     """Articulated inertias and bias forces from the leaves to ground; work.U, work.D, work.u of every dof."""
     for b in range(tree.parent.shape[0] - 1, -1, -1):
@@ -63,7 +63,7 @@ def eliminate(tree, tau, work):
                 p_above[i] += s
 
 
-@njit
+@inlined
 def eliminate_dof(s, A, p, d, tau, work):
     """A, p seen from the other side of a dof with the twist s : (6,): what it gives way to is taken out."""
     s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
@@ -91,7 +91,7 @@ def eliminate_dof(s, A, p, d, tau, work):
             A[i, j] -= g * U[j]
 
 
-@njit
+@inlined
 def accelerate(system, work, v_dot_out):
     """v_dot_out : (n_v,) and work.acceleration from ground to the leaves."""
     tree, twist = system.tree, work.pose.twist

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 
 # Columns of a spatial inertia about the reference point, in ground axes.
 MASS = 0
@@ -30,7 +30,7 @@ class Bodies(NamedTuple):
     inertia: np.ndarray  # (n_body, 3, 3) - about the centre of mass, in body axes [kg m^2]
 
 
-@njit
+@inlined
 def spatial_inertia(bodies, pose, inertia_out):
     """inertia_out : (n_body, N_INERTIA) of each body about the origin of body 0, in ground axes."""
     for b in range(bodies.mass.shape[0]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry, njit
+from kernels._jit import entry, inlined
 from kernels.dynamics.inertia import MASS, MOMENT, N_INERTIA, XX, XY, XZ, YY, YZ, ZZ, spatial_inertia
 from kernels.tree import pose
 
@@ -15,7 +15,7 @@ def mass_matrix(system, q, work, M_out):
     composite_mass(system.tree, work.pose, work.inertia, M_out)
 
 
-@njit
+@inlined
 def composite_mass(tree, pose, inertia, M_out):
     """M_out, lower triangle, from inertia : (n_body, N_INERTIA), which is summed over subtrees in place."""
     twist, dof_parent = pose.twist, tree.dof_parent

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 from kernels.tree import BALL, CHAIN, FREE
 
 
@@ -29,7 +29,7 @@ def new_velocities(n_body: int) -> Velocities:
     return Velocities(np.zeros((n_body, 6)), np.zeros((n_body, 6)), np.zeros(6))
 
 
-@njit
+@inlined
 def velocities(tree, pose, v, velocities_out):
     """velocities_out of all bodies at the speeds v : (n_v,), after kernels/tree.pose."""
     body, bias, carrier = velocities_out.body, velocities_out.bias, velocities_out.carrier
@@ -52,7 +52,7 @@ def velocities(tree, pose, v, velocities_out):
                 add_motion(pose.twist, d, v[d], own, own_bias)
 
 
-@njit
+@inlined
 def add_motion(twist, d, rate, velocity, bias):
     """velocity, bias : (6,) grow by a motion at this rate, carried along: bias += velocity x (twist rate)."""
     wx, wy, wz = rate * twist[d, 0], rate * twist[d, 1], rate * twist[d, 2]
@@ -66,7 +66,7 @@ def add_motion(twist, d, rate, velocity, bias):
     velocity[5] += uz
 
 
-@njit
+@inlined
 def add_group(twist, start, stop, v, carrier, velocity, bias):
     """As add_motion, for dofs that act at once: all of them are carried by what came before the group."""
     for i in range(6):
@@ -91,7 +91,7 @@ def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
     bias[5] += vx * uy - vy * ux + velocity[3] * wy - velocity[4] * wx
 
 
-@njit
+@inlined
 def chain_velocity(tree, pose, b, v, carrier, velocity, bias):
     """velocity, bias : (6,) through the motions of a chain joint, f'' v^2 of driven ones included."""
     for m in range(tree.chains.start[b], tree.chains.start[b + 1]):

@@ -11,12 +11,12 @@ at once; a chain is taken motion by motion, s_n at the rate f_n' v_e.
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 from kernels.dynamics.motion import add_cross
 from kernels.tree import CHAIN, FREE
 
 
-@njit
+@inlined
 def twist_rates(tree, pose, v, velocities, psi_dot_out):
     """psi_dot_out : (n_v, 6) with dV_i/dq_e = psi_dot_e + S_e x V_i of every body i that dof e moves.
 
@@ -44,7 +44,7 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
             cross(before, twist[d], psi_dot_out[d])
 
 
-@njit
+@inlined
 def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
     """psi_dot_out of the dofs of chain joint b; before : (6,) - velocity of the parent, used up."""
     chains = tree.chains

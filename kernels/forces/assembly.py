@@ -7,18 +7,29 @@ from typing import NamedTuple
 from kernels._jit import inlined
 from kernels.contact.contacts import add_contacts
 from kernels.contact.elements import Contacts, ContactWork, new_contact_work
-from kernels.forces.frictions import Frictions, FrictionWork, add_frictions, new_friction_work
-from kernels.forces.lines import Lines, LineWork, add_lines, new_line_work
-from kernels.forces.loads import Loads, LoadWork, add_loads, new_load_work
+from kernels.contact.slopes import add_contact_slopes
+from kernels.forces.frictions import (
+    Frictions,
+    FrictionWork,
+    add_friction_slopes,
+    add_frictions,
+    new_friction_work,
+)
+from kernels.forces.lines import Lines, LineWork, add_line_slopes, add_lines, new_line_work
+from kernels.forces.loads import Loads, LoadWork, add_load_slopes, add_loads, new_load_work
 from kernels.forces.pairs import (
+    ONSET,
+    VELOCITY,
     Pairs,
     PairWork,
     add_pair_derivatives,
     add_pair_forces,
+    clear_slopes,
     new_pair_work,
     relative_motion,
 )
 from kernels.forces.springs import Springs, add_spring_slopes, add_springs
+from kernels.tree import Tree
 
 
 class Forces(NamedTuple):
@@ -42,10 +53,10 @@ class ForceWork(NamedTuple):
     loads: LoadWork
 
 
-def new_force_work(forces: Forces) -> ForceWork:
+def new_force_work(forces: Forces, tree: Tree) -> ForceWork:
     """Allocate a ForceWork."""
     return ForceWork(
-        new_pair_work(len(forces.pairs.body_a)),
+        new_pair_work(len(forces.pairs.body_a), tree),
         new_line_work(len(forces.lines.pair)),
         new_contact_work(len(forces.contacts.pair)),
         new_friction_work(len(forces.frictions.pair)),
@@ -55,43 +66,36 @@ def new_force_work(forces: Forces) -> ForceWork:
 
 @inlined
 def generalized_forces(forces, pose, q, v, work, tau_out):
-    """tau_out : (n_v,) of all elements at a pose and the speeds v : (n_v,); no derivatives."""
-    relative_motion(forces.pairs, pose.twist, v, work.pairs.relative)
-    add_wrenches(forces, pose, False, 0.0, work)
+    """tau_out : (n_v,) of all elements at a pose and the speeds v : (n_v,)."""
+    pairs, sums = forces.pairs, work.pairs
+    relative_motion(pairs, pose.twist, v, sums.motion, VELOCITY)
+    for p in range(pairs.body_a.shape[0]):
+        for i in range(6):
+            sums.wrench[p, i] = 0.0
+    add_lines(pairs, forces.lines, pose, work.lines, sums)
+    add_contacts(pairs, forces.contacts, pose, work.contacts, sums)
+    add_frictions(pairs, forces.frictions, pose, work.frictions, sums)
+    add_loads(pairs, forces.loads, pose, work.loads, sums)
     for d in range(tau_out.shape[0]):
         tau_out[d] = 0.0
-    add_pair_forces(forces.pairs, pose.twist, work.pairs.wrench, tau_out)
+    add_pair_forces(pairs, pose.twist, sums.wrench, tau_out)
     add_springs(forces.springs, q, v, tau_out)
 
 
 @inlined
-def force_derivatives(tree, forces, pose, velocities, rates, v, v_dot, step, work, tau_q, tau_v):
-    """tau_q, tau_v : (n_v, n_v) += derivatives of generalized_forces by the tangent of q and by v.
+def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, tau_q, tau_v):
+    """tau_q, tau_v : (n_v, n_v) += derivatives of generalized_forces by the tangent of q and v, right after
+    it.
 
     Leaves the elements' results in work. velocities, rates : as for pairs.add_pair_derivatives
     v_dot, step : accelerations and length of the step [s] for the secant slope of friction; step 0 = exact
     """
-    pairs = forces.pairs
-    relative_motion(pairs, pose.twist, v, work.pairs.relative)
-    relative_motion(pairs, pose.twist, v_dot, work.pairs.onset)
-    for p in range(pairs.body_a.shape[0]):
-        for i in range(6):
-            for j in range(6):
-                work.pairs.by_place[p, i, j] = 0.0
-                work.pairs.by_speed[p, i, j] = 0.0
-    add_wrenches(forces, pose, True, step, work)
-    add_pair_derivatives(tree, pairs, pose, velocities, rates, work.pairs, tau_q, tau_v)
+    sums = work.pairs
+    relative_motion(forces.pairs, pose.twist, v_dot, sums.motion, ONSET)
+    clear_slopes(sums)
+    add_line_slopes(forces.lines, work.lines, sums)
+    add_contact_slopes(forces.contacts, pose.position[0], step, work.contacts, sums)
+    add_friction_slopes(forces.frictions, step, work.frictions, sums)
+    add_load_slopes(forces.loads, work.loads, sums)
+    add_pair_derivatives(tree, forces.pairs, pose, velocities, rates, sums, tau_q, tau_v)
     add_spring_slopes(forces.springs, tau_q, tau_v)
-
-
-@inlined
-def add_wrenches(forces, pose, derive, step, work):
-    """work.pairs.wrench of all pairs; with derive also by_place, by_speed and the elements' results."""
-    pairs = forces.pairs
-    for p in range(pairs.body_a.shape[0]):
-        for i in range(6):
-            work.pairs.wrench[p, i] = 0.0
-    add_lines(pairs, forces.lines, pose, derive, work.lines, work.pairs)
-    add_contacts(pairs, forces.contacts, pose, derive, step, work.contacts, work.pairs)
-    add_frictions(pairs, forces.frictions, pose, derive, step, work.frictions, work.pairs)
-    add_loads(pairs, forces.loads, pose, derive, work.loads, work.pairs)

@@ -1,7 +1,7 @@
 """Friction along a direction under a constant load: a block on a belt, a brake, a guide.
 
-With the direction t, fixed in body B, through a point a of A and g = (a x t, t): v = g . V - drift, the wrench on
-A is -F(v, load) g, and g changes by (delta a x t, 0).
+With the direction t, fixed in body B, through a point a of A and g = (a x t, t): v = g . V - drift, the
+wrench on A is -F(v, load) g, and g changes by (delta a x t, 0).
 """
 
 from __future__ import annotations
@@ -10,13 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
-from kernels.contact.contacts import direction_in_ground
+from kernels._jit import inlined
+from kernels.forces.pairs import ONSET, PLACE, VELOCITY
+from kernels.forces.pairs import SPEED as BY_SPEED
+from kernels.forces.places import add_displaced, add_force, add_stiffness, direction, place
 from kernels.friction import friction_force
-from kernels.tree import point_in_ground
 
 SPEED, FORCE = 0, 1
 N_FRICTION_OUT = 2
+
+RATE, SLOPE, POINT, DIRECTION = 2, 3, 4, 7
+"""Further columns of FrictionWork.state: sliding acceleration [m/s^2], dF/dv, a (3), t (3)."""
+N_STATE = 10
 
 
 class Frictions(NamedTuple):
@@ -32,86 +37,68 @@ class Frictions(NamedTuple):
 
 
 class FrictionWork(NamedTuple):
-    """Results and working space."""
+    """Results of the sliding points."""
 
-    out: (
-        np.ndarray
-    )  # (n_friction, N_FRICTION_OUT) - sliding speed [m/s], friction on A along the direction [N]
-    rate: np.ndarray  # (n_friction,) - sliding acceleration [m/s^2]
-    arm: np.ndarray  # (n_friction, 6) - g
-    row: np.ndarray  # (3, 3)
+    # (n_friction, N_STATE) - sliding speed [m/s], friction on A along the direction [N]; what the slopes need
+    state: np.ndarray
 
 
 def new_friction_work(n_friction: int) -> FrictionWork:
     """Allocate a FrictionWork."""
-    return FrictionWork(
-        np.zeros((n_friction, N_FRICTION_OUT)),
-        np.zeros(n_friction),
-        np.zeros((n_friction, 6)),
-        np.zeros((3, 3)),
+    return FrictionWork(np.zeros((n_friction, N_STATE)))
+
+
+@inlined
+def add_frictions(pairs, frictions, pose, work, pair_work):
+    """Wrenches of all sliding points, and work.state but for the acceleration."""
+    for e in range(frictions.pair.shape[0]):
+        p, row = frictions.pair[e], work.state[e]
+        ax, ay, az = place(pose, pairs.body_a[p], frictions.point[e])
+        tx, ty, tz = direction(pose, pairs.body_b[p], frictions.direction[e])
+        v = along(pair_work.motion[p, VELOCITY], ax, ay, az, tx, ty, tz) - frictions.drift[e]
+        F, F_v, _ = friction_force(frictions.law[e], frictions.parameter[e], v, frictions.load[e])
+        add_force(ax, ay, az, -F * tx, -F * ty, -F * tz, pair_work.wrench[p])
+        row[SPEED], row[FORCE], row[SLOPE] = v, -F, F_v
+        row[POINT], row[POINT + 1], row[POINT + 2] = ax, ay, az
+        row[DIRECTION], row[DIRECTION + 1], row[DIRECTION + 2] = tx, ty, tz
+
+
+@inlined
+def along(motion, x, y, z, tx, ty, tz):
+    """Speed of the point (x, y, z) along (tx, ty, tz) in a motion : (6,)."""
+    w0, w1, w2 = motion[0], motion[1], motion[2]
+    return (
+        tx * (motion[3] + w1 * z - w2 * y)
+        + ty * (motion[4] + w2 * x - w0 * z)
+        + tz * (motion[5] + w0 * y - w1 * x)
     )
 
 
 @inlined
-def add_frictions(pairs, frictions, pose, derive, step, work, pair_work):
-    """Wrenches of all sliding points; with derive also their derivatives and work.out; step as for contacts."""
-    origin, a, t, turn = pose.position[0], work.row[0], work.row[1], work.row[2]
+def add_friction_slopes(frictions, step, work, pair_work):
+    """Slopes of all sliding points and their acceleration, after add_frictions.
+
+    Where the point moves by x, the force changes by -F_v t (t x W) . x and acts at another place, W the
+    relative angular velocity; with the velocity of the point by -F_v t t . x.
+    step : length of the step [s] for the secant slope where sliding would turn round within it, 0 = exact
+    slope
+    """
     for e in range(frictions.pair.shape[0]):
-        p, law = frictions.pair[e], frictions.law[e]
-        V, w = pair_work.relative[p], pair_work.wrench[p]
-        point_in_ground(pose, pairs.body_a[p], frictions.point[e], a)
-        direction_in_ground(pose, pairs.body_b[p], frictions.direction[e], t)
-        for i in range(3):
-            a[i] -= origin[i]
-        gx, gy, gz = a[1] * t[2] - a[2] * t[1], a[2] * t[0] - a[0] * t[2], a[0] * t[1] - a[1] * t[0]
-        v = gx * V[0] + gy * V[1] + gz * V[2] + t[0] * V[3] + t[1] * V[4] + t[2] * V[5]
-        v -= frictions.drift[e]
-        F, F_v, _ = friction_force(law, frictions.parameter[e], v, frictions.load[e])
-        w[0] -= F * gx
-        w[1] -= F * gy
-        w[2] -= F * gz
-        w[3] -= F * t[0]
-        w[4] -= F * t[1]
-        w[5] -= F * t[2]
-        if derive:
-            A = pair_work.onset[p]
-            rate = gx * A[0] + gy * A[1] + gz * A[2] + t[0] * A[3] + t[1] * A[4] + t[2] * A[5]
-            work.out[e, SPEED], work.out[e, FORCE], work.rate[e] = v, -F, rate
-            arm = work.arm[e]
-            arm[0], arm[1], arm[2], arm[3], arm[4], arm[5] = gx, gy, gz, t[0], t[1], t[2]
-            if step > 0.0 and v != 0.0 and v * (v + 2.0 * step * rate) <= 0.0:
-                F_v = max(F_v, F / v)
-            for i in range(3):
-                turn[i] = t[(i + 1) % 3] * V[(i + 2) % 3] - t[(i + 2) % 3] * V[(i + 1) % 3]
-            rub_slopes(a, t, turn, gx, gy, gz, F, F_v, pair_work.by_place[p], pair_work.by_speed[p])
-
-
-@njit
-def rub_slopes(a, t, turn, gx, gy, gz, F, F_v, by_place, by_speed):
-    """by_place -= g F_v (delta a . (t x W))' + F (delta a x t, 0); by_speed -= F_v g g'."""
-    for c in range(6):
-        x0, x1, x2 = 0.0, 0.0, 0.0  # displacement of the point by unit twist c
-        gc = gx if c == 0 else gy if c == 1 else gz if c == 2 else t[c - 3]
-        if c == 0:
-            x1, x2 = -a[2], a[1]
-        elif c == 1:
-            x0, x2 = a[2], -a[0]
-        elif c == 2:
-            x0, x1 = -a[1], a[0]
-        elif c == 3:
-            x0 = 1.0
-        elif c == 4:
-            x1 = 1.0
-        else:
-            x2 = 1.0
-        placed = F_v * (x0 * turn[0] + x1 * turn[1] + x2 * turn[2])
-        by_place[0, c] -= gx * placed + F * (x1 * t[2] - x2 * t[1])
-        by_place[1, c] -= gy * placed + F * (x2 * t[0] - x0 * t[2])
-        by_place[2, c] -= gz * placed + F * (x0 * t[1] - x1 * t[0])
-        moved = F_v * gc
-        by_speed[0, c] -= gx * moved
-        by_speed[1, c] -= gy * moved
-        by_speed[2, c] -= gz * moved
-        for i in range(3):
-            by_place[3 + i, c] -= t[i] * placed
-            by_speed[3 + i, c] -= t[i] * moved
+        p, row = frictions.pair[e], work.state[e]
+        ax, ay, az = row[POINT], row[POINT + 1], row[POINT + 2]
+        tx, ty, tz = row[DIRECTION], row[DIRECTION + 1], row[DIRECTION + 2]
+        rate = along(pair_work.motion[p, ONSET], ax, ay, az, tx, ty, tz)
+        v, F, slope = row[SPEED], row[FORCE], row[SLOPE]
+        if step > 0.0 and v != 0.0 and v * (v + 2.0 * step * rate) <= 0.0:
+            slope = max(slope, -F / v)
+        row[RATE] = rate
+        V = pair_work.motion[p, VELOCITY]
+        cx, cy, cz = slope * tx, slope * ty, slope * tz
+        mx, my, mz = cy * V[2] - cz * V[1], cz * V[0] - cx * V[2], cx * V[1] - cy * V[0]
+        a, slopes = (ax, ay, az), pair_work.slopes[p]
+        pair_work.loaded[p] = 1
+        D = (-tx * mx, -tx * my, -tx * mz, -ty * mx, -ty * my, -ty * mz, -tz * mx, -tz * my, -tz * mz)
+        add_stiffness(D, a, a, slopes[PLACE])
+        add_displaced(a, F * tx, F * ty, F * tz, slopes[PLACE])
+        D = (-tx * cx, -tx * cy, -tx * cz, -ty * cx, -ty * cy, -ty * cz, -tz * cx, -tz * cy, -tz * cz)
+        add_stiffness(D, a, a, slopes[BY_SPEED])

@@ -11,12 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
+from kernels._jit import inlined
+from kernels.forces.pairs import PLACE, SPEED, VELOCITY
+from kernels.forces.places import add_force, add_stiffness, place
 from kernels.ligament import line_force
-from kernels.tree import point_in_ground
 
 LENGTH, RATE, TENSION = 0, 1, 2
 N_LINE_OUT = 3
+
+END, NORMAL, INVERSE, BY_LENGTH, BY_RATE = 3, 6, 9, 10, 11
+"""Further columns of LineWork.state: a (3), n (3), 1/L, dF/dL, dF/drate."""
+N_STATE = 12
 
 
 class Lines(NamedTuple):
@@ -30,102 +35,70 @@ class Lines(NamedTuple):
 
 
 class LineWork(NamedTuple):
-    """Results and working space of the lines."""
+    """Results of the lines."""
 
-    out: np.ndarray  # (n_line, N_LINE_OUT) - length [m], its rate [m/s], tension [N]
-    ends: np.ndarray  # (5, 3)
+    state: np.ndarray  # (n_line, N_STATE) - length [m], its rate [m/s], tension [N]; what the slopes need
 
 
 def new_line_work(n_line: int) -> LineWork:
     """Allocate a LineWork."""
-    return LineWork(np.zeros((n_line, N_LINE_OUT)), np.zeros((5, 3)))
+    return LineWork(np.zeros((n_line, N_STATE)))
 
 
 @inlined
-def add_lines(pairs, lines, pose, derive, work, pair_work):
-    """Wrenches of all lines; with derive also their derivatives and work.out.
+def add_lines(pairs, lines, pose, work, pair_work):
+    """Wrenches of all lines, and work.state.
 
     Two ends that coincide have no direction: such a line carries no force.
     """
-    origin, a, b, n = pose.position[0], work.ends[0], work.ends[1], work.ends[2]
     for e in range(lines.pair.shape[0]):
-        p = lines.pair[e]
-        V = pair_work.relative[p]
-        point_in_ground(pose, pairs.body_a[p], lines.point_a[e], a)
-        point_in_ground(pose, pairs.body_b[p], lines.point_b[e], b)
-        square = 0.0
-        for i in range(3):
-            a[i] -= origin[i]
-            b[i] -= origin[i]
-            n[i] = a[i] - b[i]
-            square += n[i] * n[i]
-        length = math.sqrt(square)
+        p, row = lines.pair[e], work.state[e]
+        ax, ay, az = place(pose, pairs.body_a[p], lines.point_a[e])
+        bx, by, bz = place(pose, pairs.body_b[p], lines.point_b[e])
+        nx, ny, nz = ax - bx, ay - by, az - bz
+        length = math.sqrt(nx * nx + ny * ny + nz * nz)
         inverse = 1.0 / length if length > 0.0 else 0.0
-        for i in range(3):
-            n[i] *= inverse
-        gx, gy, gz = a[1] * n[2] - a[2] * n[1], a[2] * n[0] - a[0] * n[2], a[0] * n[1] - a[1] * n[0]
-        rate = gx * V[0] + gy * V[1] + gz * V[2] + n[0] * V[3] + n[1] * V[4] + n[2] * V[5]
+        nx, ny, nz = inverse * nx, inverse * ny, inverse * nz
+        V = pair_work.motion[p, VELOCITY]
+        rate = nx * (V[3] + V[1] * az - V[2] * ay)
+        rate += ny * (V[4] + V[2] * ax - V[0] * az) + nz * (V[5] + V[0] * ay - V[1] * ax)
         F, F_L, F_rate = line_force(lines.law[e], lines.parameter[e], length, rate)
-        w = pair_work.wrench[p]
-        w[0] -= F * gx
-        w[1] -= F * gy
-        w[2] -= F * gz
-        w[3] -= F * n[0]
-        w[4] -= F * n[1]
-        w[5] -= F * n[2]
-        if derive:
-            work.out[e, LENGTH], work.out[e, RATE], work.out[e, TENSION] = length, rate, F
-            if F != 0.0 or F_L != 0.0 or F_rate != 0.0:
-                stiffness = pair_work.by_place[p], pair_work.by_speed[p]
-                line_stiffness(gx, gy, gz, inverse, V, F, F_L, F_rate, work, stiffness)
+        add_force(ax, ay, az, -F * nx, -F * ny, -F * nz, pair_work.wrench[p])
+        row[LENGTH], row[RATE], row[TENSION] = length, rate, F
+        row[END], row[END + 1], row[END + 2] = ax, ay, az
+        row[NORMAL], row[NORMAL + 1], row[NORMAL + 2] = nx, ny, nz
+        row[INVERSE], row[BY_LENGTH], row[BY_RATE] = inverse, F_L, F_rate
 
 
-@njit
-def line_stiffness(gx, gy, gz, inverse, V, F, F_L, F_rate, work, stiffness):
-    """by_place -= g (F_L g + F_rate G'V)' + F G; by_speed -= F_rate g g'."""
-    by_place, by_speed = stiffness
-    a, b, n, turn, steer = work.ends[0], work.ends[1], work.ends[2], work.ends[3], work.ends[4]
-    # G'V = (a x t, t), t = T (velocity of the line's end on B as if A carried it)
-    across = 0.0
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        turn[i] = V[3 + i] + V[j] * b[k] - V[k] * b[j]
-        across += turn[i] * n[i]
-    for i in range(3):
-        turn[i] = (turn[i] - across * n[i]) * inverse
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        steer[i] = a[j] * turn[k] - a[k] * turn[j]
-    for c in range(6):
-        gc = gx if c == 0 else gy if c == 1 else gz if c == 2 else n[c - 3]
-        along = F_L * gc + F_rate * (steer[c] if c < 3 else turn[c - 3])
-        damped = F_rate * gc
-        # column c of G: displacement x of the end on A, its part across the line, and the moment about b
-        x0, x1, x2 = 0.0, 0.0, 0.0
-        if c == 0:
-            x1, x2 = -a[2], a[1]
-        elif c == 1:
-            x0, x2 = a[2], -a[0]
-        elif c == 2:
-            x0, x1 = -a[1], a[0]
-        elif c == 3:
-            x0 = 1.0
-        elif c == 4:
-            x1 = 1.0
-        else:
-            x2 = 1.0
-        inward = x0 * n[0] + x1 * n[1] + x2 * n[2]
-        pull = F * inverse
-        x0, x1, x2 = pull * (x0 - inward * n[0]), pull * (x1 - inward * n[1]), pull * (x2 - inward * n[2])
-        by_place[0, c] -= gx * along + b[1] * x2 - b[2] * x1
-        by_place[1, c] -= gy * along + b[2] * x0 - b[0] * x2
-        by_place[2, c] -= gz * along + b[0] * x1 - b[1] * x0
-        by_place[3, c] -= n[0] * along + x0
-        by_place[4, c] -= n[1] * along + x1
-        by_place[5, c] -= n[2] * along + x2
-        by_speed[0, c] -= gx * damped
-        by_speed[1, c] -= gy * damped
-        by_speed[2, c] -= gz * damped
-        by_speed[3, c] -= n[0] * damped
-        by_speed[4, c] -= n[1] * damped
-        by_speed[5, c] -= n[2] * damped
+@inlined
+def add_line_slopes(lines, work, pair_work):
+    """Slopes of all lines, after add_lines.
+
+    Where the end a moves by x, the force -F n, which acts at b as well, changes by -(n m . x + (F/L) x),
+    m = (F_L - F/L) n + F_rate T (velocity of the line's end on B as if A carried it), and with the velocity
+    of a by -F_rate n n . x.
+    """
+    for e in range(lines.pair.shape[0]):
+        row, p = work.state[e], lines.pair[e]
+        F, F_L, F_rate = row[TENSION], row[BY_LENGTH], row[BY_RATE]
+        if F == 0.0 and F_L == 0.0 and F_rate == 0.0:
+            continue
+        V = pair_work.motion[p, VELOCITY]
+        ax, ay, az = row[END], row[END + 1], row[END + 2]
+        nx, ny, nz = row[NORMAL], row[NORMAL + 1], row[NORMAL + 2]
+        bx, by, bz = ax - row[LENGTH] * nx, ay - row[LENGTH] * ny, az - row[LENGTH] * nz
+        pull, swing = F * row[INVERSE], F_rate * row[INVERSE]
+        tx, ty, tz = V[3] + V[1] * bz - V[2] * by, V[4] + V[2] * bx - V[0] * bz, V[5] + V[0] * by - V[1] * bx
+        along = F_L - pull - swing * (tx * nx + ty * ny + tz * nz)
+        mx, my, mz = along * nx + swing * tx, along * ny + swing * ty, along * nz + swing * tz
+        D = (
+            -nx * mx - pull, -nx * my, -nx * mz,
+            -ny * mx, -ny * my - pull, -ny * mz,
+            -nz * mx, -nz * my, -nz * mz - pull,
+        )  # fmt: skip
+        pair_work.loaded[p] = 1
+        add_stiffness(D, (ax, ay, az), (bx, by, bz), pair_work.slopes[p, PLACE])
+        if F_rate != 0.0:
+            cx, cy, cz = F_rate * nx, F_rate * ny, F_rate * nz
+            D = (-nx * cx, -nx * cy, -nx * cz, -ny * cx, -ny * cy, -ny * cz, -nz * cx, -nz * cy, -nz * cz)
+            add_stiffness(D, (ax, ay, az), (bx, by, bz), pair_work.slopes[p, SPEED])

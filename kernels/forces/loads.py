@@ -1,6 +1,7 @@
 """Loads given from outside: a force at a point of a body, fixed in ground or turning with the body.
 
-How much of each acts is held over a step (`level`), so that a pulse or a device's command is constant within it.
+How much of each acts is held over a step (`level`), so that a pulse or a device's command is constant within
+it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
-from kernels.contact.contacts import direction_in_ground
-from kernels.contact.slopes import unit_motion
-from kernels.tree import point_in_ground
+from kernels._jit import inlined
+from kernels.forces.pairs import PLACE
+from kernels.forces.places import add_displaced, add_force, direction, place
 
 
 class Loads(NamedTuple):
@@ -30,15 +30,15 @@ class LoadWork(NamedTuple):
     """Working space."""
 
     level: np.ndarray  # (n_load,) - part of each force that acts in this step
-    row: np.ndarray  # (3, 3)
+    state: np.ndarray  # (n_load, 6) - its point about the reference point [m], the force [N]
 
 
 def new_load_work(n_load: int) -> LoadWork:
     """Allocate a LoadWork."""
-    return LoadWork(np.zeros(n_load), np.zeros((3, 3)))
+    return LoadWork(np.zeros(n_load), np.zeros((n_load, 6)))
 
 
-@njit
+@inlined
 def set_levels(loads, gain, t, work):
     """work.level : (n_load,) at the time t [s]: gain : (n_load,) inside each load's time, else 0."""
     for e in range(loads.pair.shape[0]):
@@ -46,41 +46,33 @@ def set_levels(loads, gain, t, work):
 
 
 @inlined
-def add_loads(pairs, loads, pose, derive, work, pair_work):
-    """Wrenches of all loads, with derive also their derivatives."""
-    origin, x, f, move = pose.position[0], work.row[0], work.row[1], work.row[2]
+def add_loads(pairs, loads, pose, work, pair_work):
+    """Wrenches of all loads, and work.state."""
     for e in range(loads.pair.shape[0]):
         level = work.level[e]
         if level == 0.0:
             continue
-        p, turns = loads.pair[e], loads.turns[e]
-        body, w = pairs.body_a[p], pair_work.wrench[p]
-        point_in_ground(pose, body, loads.point[e], x)
-        direction_in_ground(pose, body if turns else -1, loads.force[e], f)
-        for i in range(3):
-            x[i] -= origin[i]
-            f[i] *= level
-        for i in range(3):
-            j, k = (i + 1) % 3, (i + 2) % 3
-            w[i] += x[j] * f[k] - x[k] * f[j]
-            w[3 + i] += f[i]
-        if derive:
-            by_place = pair_work.by_place[p]
-            for c in range(6):
-                unit_motion(c, x, move)
-                for i in range(3):
-                    j, k = (i + 1) % 3, (i + 2) % 3
-                    by_place[i, c] += move[j] * f[k] - move[k] * f[j]
-                if turns and c < 3:
-                    j, k = (c + 1) % 3, (c + 2) % 3
-                    add_turned(x, j, k, f, by_place, c)
+        p, row = loads.pair[e], work.state[e]
+        body = pairs.body_a[p]
+        x, y, z = place(pose, body, loads.point[e])
+        fx, fy, fz = direction(pose, body if loads.turns[e] else -1, loads.force[e])
+        fx, fy, fz = level * fx, level * fy, level * fz
+        add_force(x, y, z, fx, fy, fz, pair_work.wrench[p])
+        row[0], row[1], row[2], row[3], row[4], row[5] = x, y, z, fx, fy, fz
 
 
-@njit
-def add_turned(x, j, k, f, by_place, c):
-    """Column c of by_place += the wrench of the force's change e_c x f at x; (c, j, k) in cyclic order."""
-    by_place[3 + j, c] -= f[k]
-    by_place[3 + k, c] += f[j]
-    by_place[c, c] += x[j] * f[j] + x[k] * f[k]
-    by_place[j, c] -= x[c] * f[j]
-    by_place[k, c] -= x[c] * f[k]
+@inlined
+def add_load_slopes(loads, work, pair_work):
+    """Slopes of all loads, after add_loads: the point moves, and the force turns if it is the body's."""
+    for e in range(loads.pair.shape[0]):
+        if work.level[e] == 0.0:
+            continue
+        p, row = loads.pair[e], work.state[e]
+        slopes = pair_work.slopes[p, PLACE]
+        x, y, z, fx, fy, fz = row[0], row[1], row[2], row[3], row[4], row[5]
+        pair_work.loaded[p] = 1
+        add_displaced((x, y, z), fx, fy, fz, slopes)
+        if loads.turns[e]:
+            add_force(x, y, z, 0.0, -fz, fy, slopes[0])
+            add_force(x, y, z, fz, 0.0, -fx, slopes[1])
+            add_force(x, y, z, -fy, fx, 0.0, slopes[2])

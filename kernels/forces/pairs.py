@@ -2,9 +2,9 @@
 
 Every element of a pair gives a wrench on body A (B feels the opposite) that depends on where A lies and how
 it moves relative to B. Wrenches and twists are about the reference point of kernels/tree.Pose, in ground
-axes. Their derivatives are taken with B held: by_place . xi is the change of the wrench where A is displaced
-by the twist xi, by_speed . eta its change where the relative velocity grows by eta. A motion of both bodies
-only turns the wrench along, so that nothing but the dofs between the two bodies enters.
+axes. Their derivatives are taken with B held: slopes[PLACE] . xi is the change of the wrench where A is
+displaced by the twist xi, slopes[SPEED] . eta its change where the relative velocity grows by eta. A motion
+of both bodies only turns the wrench along, so that nothing but the dofs between the two bodies enters.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import inlined, njit
+from kernels._jit import inlined
 from kernels.dynamics.twist_rates import twist_shift
-from kernels.tree import CHAIN, along
+from kernels.tree import CHAIN, Tree
+
+VELOCITY, ONSET, JERK = 0, 1, 2
+"""Rows of PairWork.motion: velocity of A relative to B, its rate by the joints' accelerations alone, and the
+rate of that, where a step asks for it."""
+PLACE, SPEED = 0, 1
+"""What PairWork.slopes derive by."""
+STAYS, TURNS, SHIFTS = 0, 1, 2
+"""What a dof e does to the twist of another dof d: nothing, S_e x S_d, or twist_rates.twist_shift."""
+N_TWIST = 6
 
 
 class Pairs(NamedTuple):
@@ -31,127 +40,176 @@ class Pairs(NamedTuple):
 class PairWork(NamedTuple):
     """Sums over the elements of each pair, and working space of the projection."""
 
-    relative: np.ndarray  # (n_pair, 6) - velocity of A relative to B
-    onset: np.ndarray  # (n_pair, 6) - its rate by the joints' accelerations alone
-    jerk: np.ndarray  # (n_pair, 6) - the rate of onset, where a step asks for it
+    motion: np.ndarray  # (n_pair, 3, 6)
     wrench: np.ndarray  # (n_pair, 6) - on A
-    by_place: np.ndarray  # (n_pair, 6, 6)
-    by_speed: np.ndarray  # (n_pair, 6, 6)
+    slopes: np.ndarray  # (n_pair, 2, 6, 6) - transposed: the change by each unit twist is a row
+    loaded: np.ndarray  # (n_pair,) int64 - 1 = some element has slopes
     change: np.ndarray  # (4, 6)
+    turning: (
+        np.ndarray
+    )  # (n_v, n_v) int64 - what dof e (column) does to the twist of dof d (row) of one branch
 
 
-def new_pair_work(n_pair: int) -> PairWork:
+def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
     """Allocate a PairWork."""
     return PairWork(
-        np.zeros((n_pair, 6)),
-        np.zeros((n_pair, 6)),
-        np.zeros((n_pair, 6)),
-        np.zeros((n_pair, 6)),
-        np.zeros((n_pair, 6, 6)),
-        np.zeros((n_pair, 6, 6)),
-        np.zeros((4, 6)),
+        np.zeros((n_pair, 3, N_TWIST)),
+        np.zeros((n_pair, N_TWIST)),
+        np.zeros((n_pair, 2, N_TWIST, N_TWIST)),
+        np.zeros(n_pair, np.int64),
+        np.zeros((4, N_TWIST)),
+        turning_table(tree),
     )
 
 
+def turning_table(tree: Tree) -> np.ndarray:
+    """(n_v, n_v) int64 - what dof e does to the twist of dof d, where one of the two carries the other."""
+    n_v = len(tree.dof_body)
+    table = np.zeros((n_v, n_v), np.int64)
+    order = motion_order(tree)
+    for d in range(n_v):
+        for e in range(n_v):
+            b = tree.dof_body[d]
+            if tree.kind[b] != CHAIN or tree.dof_body[e] != b:
+                table[d, e] = TURNS if d > e or tree.dof_group[d] == tree.dof_group[e] else STAYS
+            elif order[d] < 0 or order[e] < 0:
+                table[d, e] = SHIFTS
+            else:
+                table[d, e] = TURNS if order[e] < order[d] else STAYS
+    return table
+
+
+def motion_order(tree: Tree) -> list[int]:
+    """Of each dof the motion of a chain that it alone drives, without a function; -1 where there is none."""
+    motions: list[list[int]] = [[] for _ in tree.dof_body]
+    for b in range(len(tree.parent)):
+        for m in range(tree.chains.start[b], tree.chains.start[b + 1]):
+            motions[tree.v_start[b] + tree.chains.dof[m]].append(m)
+    simple = [len(found) == 1 and tree.chains.function[found[0]] < 0 for found in motions]
+    return [found[0] if ok else -1 for found, ok in zip(motions, simple, strict=True)]
+
+
 @inlined
-def relative_motion(pairs, twist, rate, out):
-    """out : (n_pair, 6) = sum side twist rate over the path of each pair, rate : (n_v,)."""
+def clear_slopes(work):
+    """work.slopes and work.loaded of all pairs to zero."""
+    for p in range(work.loaded.shape[0]):
+        work.loaded[p] = 0
+        for k in range(2):
+            for c in range(6):
+                for i in range(6):
+                    work.slopes[p, k, c, i] = 0.0
+
+
+@inlined
+def relative_motion(pairs, twist, rate, motion, row):
+    """motion[:, row] : (n_pair, 6) = sum side twist rate over the path of each pair, rate : (n_v,)."""
     for p in range(pairs.body_a.shape[0]):
-        row = out[p]
-        for i in range(6):
-            row[i] = 0.0
+        out = motion[p, row]
+        x0, x1, x2, y0, y1, y2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for k in range(pairs.n_path[p]):
             d = pairs.path[p, k]
             speed = pairs.side[p, k] * rate[d]
-            for i in range(6):
-                row[i] += speed * twist[d, i]
+            x0 += speed * twist[d, 0]
+            x1 += speed * twist[d, 1]
+            x2 += speed * twist[d, 2]
+            y0 += speed * twist[d, 3]
+            y1 += speed * twist[d, 4]
+            y2 += speed * twist[d, 5]
+        out[0], out[1], out[2], out[3], out[4], out[5] = x0, x1, x2, y0, y1, y2
 
 
 @inlined
 def add_pair_forces(pairs, twist, wrench, tau):
     """tau : (n_v,) += side twist . wrench over the path of each pair."""
     for p in range(pairs.body_a.shape[0]):
-        w = wrench[p]
         for k in range(pairs.n_path[p]):
             d = pairs.path[p, k]
-            tau[d] += pairs.side[p, k] * along(twist, d, w[0], w[1], w[2], w[3], w[4], w[5])
+            tau[d] += pairs.side[p, k] * along(twist[d], wrench[p])
 
 
 @inlined
 def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_v):
     """tau_q, tau_v : (n_v, n_v) += derivatives of add_pair_forces by q and v.
 
+    A dof of A carries the later twists of A along, a dof of B the wrench and the later twists of B.
+
     velocities : (n_body, 6) - of all bodies
     rates : (n_v, 6) - of kernels/dynamics/twist_rates: dV/dq_e = rates[e] + twist[e] x V
     """
+    twist, by_q, by_v, turned = pose.twist, work.change[0], work.change[1], work.change[2]
     for p in range(pairs.body_a.shape[0]):
+        if work.loaded[p] == 0:
+            continue
         for k in range(pairs.n_path[p]):
-            wrench_changes(pairs, p, k, pose.twist, velocities, rates, work)
-            add_column(tree, pairs, p, k, pose, work, tau_q, tau_v)
+            e, side_e = pairs.path[p, k], pairs.side[p, k]
+            passing_speed(twist[e], rates[e], velocities, pairs.body_a[p], work.change[3])
+            wrench_changes(twist[e], side_e, work.wrench[p], work.slopes[p], work.change)
+            for j in range(pairs.n_path[p]):
+                d, side_d = pairs.path[p, j], pairs.side[p, j]
+                s = twist[d]
+                x, z = along(s, by_q), along(s, turned)
+                if side_e < 0.0:
+                    x += z
+                if side_d == side_e:
+                    if work.turning[d, e] == TURNS:
+                        x -= z
+                    elif work.turning[d, e] == SHIFTS:
+                        x += twist_shift(tree, pose, d, e, work.wrench[p])
+                tau_q[d, e] += side_d * x
+                tau_v[d, e] += side_d * along(s, by_v)
 
 
 @inlined
-def wrench_changes(pairs, p, k, twist, velocities, rates, work):
-    """work.change : by dof k of a path, seen with B (0) by q and (1) by v; (2) twist x* wrench."""
-    e, side, a = pairs.path[p, k], pairs.side[p, k], pairs.body_a[p]
-    s, by_q, by_v, turned, speed = twist[e], work.change[0], work.change[1], work.change[2], work.change[3]
-    w, by_place, by_speed = work.wrench[p], work.by_place[p], work.by_speed[p]
-    for i in range(6):
-        speed[i] = rates[e, i]
-        turned[i] = 0.0
-    if a >= 0:
-        add_cross_motion(s, velocities[a], speed)
-    add_cross_force(s, w, turned)
-    for i in range(6):
-        x, y = 0.0, 0.0
-        for j in range(6):
-            x += by_place[i, j] * s[j] + by_speed[i, j] * speed[j]
-            y += by_speed[i, j] * s[j]
-        by_q[i] = side * x
-        by_v[i] = side * y
+def along(s, w):
+    """s . w of a motion and a wrench : (6,)."""
+    return s[0] * w[0] + s[1] * w[1] + s[2] * w[2] + s[3] * w[3] + s[4] * w[4] + s[5] * w[5]
 
 
 @inlined
-def add_column(tree, pairs, p, k, pose, work, tau_q, tau_v):
-    """Column of dof k of a path, after wrench_changes: the wrench's change, and that of the twists it meets.
+def passing_speed(s, rate, velocities, body, out):
+    """out : (6,) = rate + s x velocity of a body (-1 = ground), the change of its velocity by a dof."""
+    for i in range(6):
+        out[i] = rate[i]
+    if body >= 0:
+        v = velocities[body]
+        out[0] += s[1] * v[2] - s[2] * v[1]
+        out[1] += s[2] * v[0] - s[0] * v[2]
+        out[2] += s[0] * v[1] - s[1] * v[0]
+        out[3] += s[1] * v[5] - s[2] * v[4] + s[4] * v[2] - s[5] * v[1]
+        out[4] += s[2] * v[3] - s[0] * v[5] + s[5] * v[0] - s[3] * v[2]
+        out[5] += s[0] * v[4] - s[1] * v[3] + s[3] * v[1] - s[4] * v[0]
 
-    A dof of A carries the later twists of A along, a dof of B the wrench and the later twists of B.
+
+@inlined
+def wrench_changes(s, side, w, slopes, change):
+    """change : (4, 6) - of a pair's wrench w by a dof, seen with B: (0) by q, (1) by v; (2) s x* w.
+
+    s : (6,) - twist of the dof; change[3] : what passing_speed left
     """
-    e, side_e, w = pairs.path[p, k], pairs.side[p, k], work.wrench[p]
-    by_q, by_v, turned, twist = work.change[0], work.change[1], work.change[2], pose.twist
-    chain = tree.kind[tree.dof_body[e]] == CHAIN
-    for j in range(pairs.n_path[p]):
-        d, side_d = pairs.path[p, j], pairs.side[p, j]
-        s = twist[d]
-        x, y, z = 0.0, 0.0, 0.0
-        for i in range(6):
-            x += s[i] * by_q[i]
-            y += s[i] * by_v[i]
-            z += s[i] * turned[i]
-        if side_e < 0.0:
-            x += z
-        if side_d == side_e:
-            if chain and tree.dof_body[d] == tree.dof_body[e]:
-                x += twist_shift(tree, pose, d, e, w)
-            elif d > e or tree.dof_group[d] == tree.dof_group[e]:
-                x -= z
-        tau_q[d, e] += side_d * x
-        tau_v[d, e] += side_d * y
-
-
-@njit
-def add_cross_motion(s, v, out):
-    """out : (6,) += s x v of two motions."""
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[i] += s[j] * v[k] - s[k] * v[j]
-        out[3 + i] += s[j] * v[3 + k] - s[k] * v[3 + j] + s[3 + j] * v[k] - s[3 + k] * v[j]
-
-
-@njit
-def add_cross_force(s, w, out):
-    """out : (6,) += s x* w of a motion and a wrench."""
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        out[i] += s[j] * w[k] - s[k] * w[j] + s[3 + j] * w[3 + k] - s[3 + k] * w[3 + j]
-        out[3 + i] += s[j] * w[3 + k] - s[k] * w[3 + j]
+    speed, turned = change[3], change[2]
+    x0, x1, x2, x3, x4, x5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    y0, y1, y2, y3, y4, y5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for c in range(6):
+        K, C = slopes[PLACE, c], slopes[SPEED, c]
+        placed, moved = side * s[c], side * speed[c]
+        x0 += K[0] * placed + C[0] * moved
+        x1 += K[1] * placed + C[1] * moved
+        x2 += K[2] * placed + C[2] * moved
+        x3 += K[3] * placed + C[3] * moved
+        x4 += K[4] * placed + C[4] * moved
+        x5 += K[5] * placed + C[5] * moved
+        y0 += C[0] * placed
+        y1 += C[1] * placed
+        y2 += C[2] * placed
+        y3 += C[3] * placed
+        y4 += C[4] * placed
+        y5 += C[5] * placed
+    by_q, by_v = change[0], change[1]
+    by_q[0], by_q[1], by_q[2], by_q[3], by_q[4], by_q[5] = x0, x1, x2, x3, x4, x5
+    by_v[0], by_v[1], by_v[2], by_v[3], by_v[4], by_v[5] = y0, y1, y2, y3, y4, y5
+    turned[0] = s[1] * w[2] - s[2] * w[1] + s[4] * w[5] - s[5] * w[4]
+    turned[1] = s[2] * w[0] - s[0] * w[2] + s[5] * w[3] - s[3] * w[5]
+    turned[2] = s[0] * w[1] - s[1] * w[0] + s[3] * w[4] - s[4] * w[3]
+    turned[3] = s[1] * w[5] - s[2] * w[4]
+    turned[4] = s[2] * w[3] - s[0] * w[5]
+    turned[5] = s[0] * w[4] - s[1] * w[3]

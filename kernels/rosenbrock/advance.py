@@ -12,8 +12,8 @@ from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 def advance(simulation, tableau, options, start, n_step, every, last, gain, q, v, work, trace):
     """q : (n_q,), v : (n_v,) moved by n_step steps; returns the status of the last step.
 
-    start : time of step 0 [s]; step k begins at start + k options.step, loads (scaled by gain : (n_load,)) hold
-    over it
+    start : time of step 0 [s]; step k begins at start + k options.step, loads (scaled by gain : (n_load,))
+    hold over it
     every : a row is written where the number of the step is a multiple of it; 0 = none
     last : 1 = one more row at the end
     Ends early where the status is worse than ERROR_LARGE.

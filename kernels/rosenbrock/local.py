@@ -1,7 +1,7 @@
 """Coordinates of one step: tangent vectors theta at the step's start, in which the motion is an ordinary ODE.
 
-q = q_n moved by theta (kernels/tree.integrate). For hinges, sliders, chains and translations theta-dot = v; for
-the rotations of ball and free joints, whose speeds w are in the child's frame,
+q = q_n moved by theta (kernels/tree.integrate). For hinges, sliders, chains and translations theta-dot = v;
+for the rotations of ball and free joints, whose speeds w are in the child's frame,
 theta-dot = w + theta x w / 2 + (1 - (a/2) cot(a/2))/a^2 theta x (theta x w), a = |theta|
 (inverse right Jacobian of SO(3): Munthe-Kaas 1998, BIT 38, 92-111).
 """

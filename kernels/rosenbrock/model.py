@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined
-from kernels.dynamics.derivatives import DerivativeWork, inverse_dynamics_derivatives, new_derivative_work
+from kernels._jit import entry, inlined, njit
+from kernels.dynamics.derivatives import DerivativeWork, derivatives_after_rates, new_derivative_work
 from kernels.dynamics.forward import accelerate, eliminate, free_bodies
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import inverse_dynamics
@@ -16,7 +16,7 @@ from kernels.dynamics.motion import velocities
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.forces.assembly import Forces, ForceWork, force_derivatives, generalized_forces, new_force_work
-from kernels.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.linear import cholesky, invert
 from kernels.rosenbrock.stages import StageWork, new_stage_work
 from kernels.tree import pose
 
@@ -39,12 +39,12 @@ class SimulationWork(NamedTuple):
     forces: ForceWork
     stages: StageWork
     wrench: np.ndarray  # (n_body, 6) - zero: all forces come from elements
-    L: np.ndarray  # (n_v, n_v) - Cholesky factor of a constant mass matrix
+    mobility: np.ndarray  # (n_v, n_v) - inverse of a constant mass matrix
     weight: np.ndarray  # (n_v,) - generalized force of gravity where it is constant
     tau: np.ndarray  # (n_v,)
     v_dot: np.ndarray  # (n_v,) - at the step's start
     q: np.ndarray  # (n_q,) - of a stage
-    state: np.ndarray  # (5, n_v) - theta, v, theta-dot, v-dot of a stage; embedded error
+    state: np.ndarray  # (3, 2 n_v) - theta and v at the start, of a stage, and their rates
 
 
 def new_simulation_work(simulation: Simulation) -> SimulationWork:
@@ -55,7 +55,7 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
     return SimulationWork(
         new_dynamics_work(tree),
         new_derivative_work(tree),
-        new_force_work(simulation.forces),
+        new_force_work(simulation.forces, tree),
         new_stage_work(n_v),
         np.zeros((n_body, 6)),
         np.zeros((n_v, n_v)),
@@ -63,7 +63,7 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
         np.zeros(n_v),
         np.zeros(n_v),
         np.zeros(n_q),
-        np.zeros((5, n_v)),
+        np.zeros((3, 2 * n_v)),
     )
 
 
@@ -71,38 +71,56 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
 def set_constants(simulation, q, work):
     """Mass matrix and weight at q : (n_q,), once before the first step; False where a dof moves no mass."""
     n_v = work.tau.shape[0]
+    M, L = work.stages.M, work.stages.S
+    rest = work.state[0]
     for d in range(n_v):
-        work.state[0, d] = 0.0
-    inverse_dynamics(
-        simulation.system, q, work.state[0], work.state[0], work.wrench, work.dynamics, work.weight
-    )
+        rest[d] = 0.0
+    inverse_dynamics(simulation.system, q, rest, rest, work.wrench, work.dynamics, work.weight)
     for d in range(n_v):
         work.weight[d] = -work.weight[d]
-    mass_matrix(simulation.system, q, work.dynamics, work.stages.M)
+    mass_matrix(simulation.system, q, work.dynamics, M)
+    mirror(M)
     largest = 0.0
     for i in range(n_v):
-        largest = max(largest, work.stages.M[i, i])
-        for j in range(i + 1):
-            work.L[i, j] = work.stages.M[i, j]
-    return cholesky(work.L, n_v, 1e-14 * largest)
+        largest = max(largest, M[i, i])
+        for j in range(n_v):
+            L[i, j] = M[i, j]
+    whole = cholesky(L, n_v, 1e-14 * largest)
+    if whole:
+        invert(L, n_v, work.mobility)
+    return whole
+
+
+@njit
+def mirror(M):
+    """M : (n, n) gets its lower triangle above the diagonal, too."""
+    for i in range(M.shape[0]):
+        for j in range(i):
+            M[j, i] = M[i, j]
 
 
 @inlined
-def acceleration(simulation, q, v, work, v_dot_out):
-    """v_dot_out : (n_v,) at q, v; where the inertia is constant nothing but the elements is evaluated."""
+def acceleration(simulation, q, v, moving, work, v_dot_out):
+    """v_dot_out : (n_v,) at q, v; where the inertia is constant nothing but the elements is evaluated.
+
+    moving : 1 = velocities of the bodies, too, for linearise
+    """
     system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
     pose(tree, q, dynamics.pose)
-    if simulation.constant:
-        generalized_forces(simulation.forces, dynamics.pose, q, v, work.forces, v_dot_out)
-        n_v = v_dot_out.shape[0]
-        for d in range(n_v):
-            v_dot_out[d] += work.weight[d]
-        solve_lower(work.L, n_v, v_dot_out)
-        solve_lower_transposed(work.L, n_v, v_dot_out)
-        return
-    velocities(tree, dynamics.pose, v, dynamics.velocities)
-    spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
+    if moving or not simulation.constant:
+        velocities(tree, dynamics.pose, v, dynamics.velocities)
     generalized_forces(simulation.forces, dynamics.pose, q, v, work.forces, work.tau)
+    if simulation.constant:
+        n_v = v.shape[0]
+        for d in range(n_v):
+            work.tau[d] += work.weight[d]
+        for d in range(n_v):
+            x, row = 0.0, work.mobility[d]
+            for k in range(n_v):
+                x += row[k] * work.tau[k]
+            v_dot_out[d] = x
+        return
+    spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
     free_bodies(tree, work.wrench, dynamics)
     eliminate(tree, work.tau, dynamics)
     accelerate(system, dynamics, v_dot_out)
@@ -118,19 +136,19 @@ def linearise(simulation, q, v, v_dot, step, work):
     tau_q, tau_v = work.stages.tau_q, work.stages.tau_v
     rates = work.derivatives.psi_dot
     n_v = v.shape[0]
+    twist_rates(tree, dynamics.pose, v, dynamics.velocities, rates)
     if simulation.constant:
-        velocities(tree, dynamics.pose, v, dynamics.velocities)
-        twist_rates(tree, dynamics.pose, v, dynamics.velocities, rates)
         for i in range(n_v):
             for j in range(n_v):
                 tau_q[i, j], tau_v[i, j] = 0.0, 0.0
     else:
-        inverse_dynamics_derivatives(system, q, v, v_dot, dynamics, work.derivatives, tau_q, tau_v)
+        derivatives_after_rates(system, q, v, v_dot, dynamics, work.derivatives, tau_q, tau_v)
         for i in range(n_v):
             for j in range(n_v):
                 tau_q[i, j], tau_v[i, j] = -tau_q[i, j], -tau_v[i, j]
         composite_mass(tree, dynamics.pose, dynamics.inertia, work.stages.M)
+        mirror(work.stages.M)
     force_derivatives(
-        tree, simulation.forces, dynamics.pose, dynamics.velocities.body, rates, v, v_dot, step, work.forces,
+        tree, simulation.forces, dynamics.pose, dynamics.velocities.body, rates, v_dot, step, work.forces,
         tau_q, tau_v,
     )  # fmt: skip

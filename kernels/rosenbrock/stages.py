@@ -4,7 +4,8 @@ With y = (theta, v), theta-dot = f(theta, v) and M v-dot = tau, a Rosenbrock sta
 (I/(h g) - J) u = (theta-dot, v-dot) + sum C u/h (Hairer, Wanner 1996, IV.7) is solved for its velocity part
 alone: with B = (I/(h g) - df/dtheta)^-1,
 (M/(h g) - tau_v - tau_q B) u_v = M r_v + tau_q B r_q,  u_q = B (r_q + u_v),
-half the unknowns of the whole system. tau_q, tau_v are the derivatives of tau - (M v-dot + bias) at fixed v-dot.
+half the unknowns of the whole system. tau_q, tau_v are the derivatives of tau - (M v-dot + bias) at fixed
+v-dot.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 class StageWork(NamedTuple):
     """Matrices and stages of one step."""
 
-    M: np.ndarray  # (n_v, n_v) - mass matrix at the step's start, lower triangle
+    M: np.ndarray  # (n_v, n_v) - mass matrix at the step's start
     tau_q: np.ndarray  # (n_v, n_v)
     tau_v: np.ndarray  # (n_v, n_v)
     S: np.ndarray  # (n_v, n_v) - LU factors
     pivot: np.ndarray  # (n_v,) int64
-    u_q: np.ndarray  # (MAX_STAGES, n_v)
-    u_v: np.ndarray  # (MAX_STAGES, n_v)
+    u: np.ndarray  # (MAX_STAGES, 2 n_v) - u_q, then u_v
+    past: np.ndarray  # (2 n_v,) - sum C u/h of the stages before
     row: np.ndarray  # (3, n_v)
 
 
@@ -41,8 +42,8 @@ def new_stage_work(n_v: int) -> StageWork:
         np.zeros(square),
         np.zeros(square),
         np.zeros(n_v, np.int64),
-        np.zeros((MAX_STAGES, n_v)),
-        np.zeros((MAX_STAGES, n_v)),
+        np.zeros((MAX_STAGES, 2 * n_v)),
+        np.zeros(2 * n_v),
         np.zeros((3, n_v)),
     )
 
@@ -55,42 +56,37 @@ def factor(tree, v, shift, work):
     for i in range(n):
         local_solve(tree, v, shift, -1.0, work.tau_q[i], column)
         for j in range(n):
-            m = M[i, j] if i >= j else M[j, i]
-            S[i, j] = shift * m - work.tau_v[i, j] - column[j]
+            S[i, j] = shift * M[i, j] - work.tau_v[i, j] - column[j]
     return lu(S, n, work.pivot)
 
 
 @inlined
-def stage_state(tableau, i, v, work, theta_out, v_out):
-    """theta_out, v_out : (n_v,) - where stage i > 0 evaluates the motion."""
-    for d in range(v.shape[0]):
-        x, y = 0.0, v[d]
+def next_stage(tableau, i, inverse_h, start, work, state_out):
+    """state_out, start : (2 n_v,) - theta and v at stage i, and at the start; work.past of that stage."""
+    a, C, u = tableau.a[i], tableau.C[i], work.u
+    for k in range(start.shape[0]):
+        x, y = start[k], 0.0
         for j in range(i):
-            x += tableau.a[i, j] * work.u_q[j, d]
-            y += tableau.a[i, j] * work.u_v[j, d]
-        theta_out[d], v_out[d] = x, y
+            x += a[j] * u[j, k]
+            y += C[j] * u[j, k]
+        state_out[k], work.past[k] = x, y * inverse_h
 
 
 @inlined
-def stage_solve(tree, tableau, i, h, v, rate, v_dot, work):
-    """work.u_q[i], work.u_v[i] : (n_v,) from theta-dot and v-dot at the stage's state; v at the step's start."""
+def stage_solve(tree, i, shift, v, rate, work):
+    """work.u[i] from rate : (2 n_v,), theta-dot and v-dot at the stage; shift = 1/(h g), v at the start."""
     n = v.shape[0]
-    shift = 1.0 / (h * tableau.g)
-    r_q, r_v, p, u = work.row[0], work.row[1], work.row[2], work.u_v[i]
+    r_q, r_v, p = work.row[0], work.row[1], work.row[2]
+    u_q, u_v = work.u[i, :n], work.u[i, n:]
     for d in range(n):
-        x, y = 0.0, 0.0
-        for j in range(i):
-            x += tableau.C[i, j] * work.u_q[j, d]
-            y += tableau.C[i, j] * work.u_v[j, d]
-        r_q[d], r_v[d] = rate[d] + x / h, v_dot[d] + y / h
+        r_q[d], r_v[d] = rate[d] + work.past[d], rate[n + d] + work.past[n + d]
     local_solve(tree, v, shift, 1.0, r_q, p)
     for d in range(n):
-        x = 0.0
+        x, M, K = 0.0, work.M[d], work.tau_q[d]
         for k in range(n):
-            m = work.M[d, k] if d >= k else work.M[k, d]
-            x += m * r_v[k] + work.tau_q[d, k] * p[k]
-        u[d] = x
-    lu_solve(work.S, n, work.pivot, u)
-    local_solve(tree, v, shift, 1.0, u, work.u_q[i])
+            x += M[k] * r_v[k] + K[k] * p[k]
+        u_v[d] = x
+    lu_solve(work.S, n, work.pivot, u_v)
+    local_solve(tree, v, shift, 1.0, u_v, u_q)
     for d in range(n):
-        work.u_q[i, d] += p[d]
+        u_q[d] += p[d]

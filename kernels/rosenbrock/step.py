@@ -1,7 +1,7 @@
 """One Rosenbrock step of a simulation, or one part of a step that is split where sliding turns round.
 
-The embedded difference tells whether the step was small enough; where friction turns round within a step it is
-far larger than the error: a flag, no error bar.
+The embedded difference tells whether the step was small enough; where friction turns round within a step it
+is far larger than the error: a flag, no error bar.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kernels.forces.kinks import part_length, sticks
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
 from kernels.rosenbrock.local import local_rate
 from kernels.rosenbrock.model import acceleration, linearise
-from kernels.rosenbrock.stages import factor, stage_solve, stage_state
+from kernels.rosenbrock.stages import factor, next_stage, stage_solve
 from kernels.rosenbrock.trace import write_row
 from kernels.tree import integrate
 
@@ -40,7 +40,7 @@ def part(options, simulation, rest, v, work):
     """Length of the next part of a step of which rest [s] is left, once the start's derivatives are known."""
     if options.split <= 1:
         return rest
-    forces, stages, jerk = simulation.forces, work.stages, work.state[3]
+    forces, stages, jerk = simulation.forces, work.stages, work.stages.row[0]
     n_v = v.shape[0]
     for d in range(n_v):
         jerk[d] = 0.0
@@ -76,17 +76,20 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     error : largest embedded difference of a speed, relative to the speed or SLOW; above the tolerance the
     status is ERROR_LARGE
     """
-    tree, stages, state = simulation.system.tree, work.stages, work.state
-    theta, stage_v, rate, v_dot = state[0], state[1], state[2], state[3]
-    n_v, n_stage, h = v.shape[0], tableau.m.shape[0], rest
-    for i in range(n_stage):
-        if i == 0:
-            for d in range(n_v):
-                theta[d], stage_v[d] = 0.0, v[d]
-        else:
-            stage_state(tableau, i, v, stages, theta, stage_v)
-        integrate(tree, q, theta, 1.0, work.q)
-        acceleration(simulation, work.q, stage_v, work, v_dot)
+    tree, stages = simulation.system.tree, work.stages
+    start, state, rate = work.state[0], work.state[1], work.state[2]
+    n_v, n_stage, h, i, error = v.shape[0], tableau.m.shape[0], rest, 0, 0.0
+    theta, stage_v, v_dot = state[:n_v], state[n_v:], rate[n_v:]
+    for d in range(n_v):
+        start[d], start[n_v + d], theta[d], stage_v[d] = 0.0, v[d], 0.0, v[d]
+        stages.past[d], stages.past[n_v + d] = 0.0, 0.0
+    while True:
+        if i == 0 or i == n_stage or tableau.same[i] == 0:
+            integrate(tree, q, theta, 1.0, work.q)
+            if i == n_stage:
+                break
+            acceleration(simulation, work.q, stage_v, i == 0, work, v_dot)
+            local_rate(tree, theta, stage_v, rate)
         if i == 0:
             for d in range(n_v):
                 work.v_dot[d] = v_dot[d]
@@ -98,31 +101,35 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
             h = part(options, simulation, rest, v, work)
             if not factor(tree, v, 1.0 / (h * tableau.g), stages):
                 return (SINGULAR if finite(work.v_dot) else NON_FINITE), math.inf, 0.0
-        local_rate(tree, theta, stage_v, rate)
-        stage_solve(tree, tableau, i, h, v, rate, work.v_dot if i == 0 else v_dot, stages)
-    error = weigh(tableau, h, v, work.v_dot, stages, theta, stage_v)
-    if not (finite(theta) and finite(stage_v)):
-        return NON_FINITE, math.inf, 0.0
+        stage_solve(tree, i, 1.0 / (h * tableau.g), v, rate, stages)
+        i += 1
+        if i < n_stage:
+            next_stage(tableau, i, 1.0 / h, start, stages, state)
+        else:
+            error = weigh(tableau, h, start, work.v_dot, stages, state)
+            if not finite(state):
+                return NON_FINITE, math.inf, 0.0
     for d in range(n_v):
         v[d] = stage_v[d]
-    integrate(tree, q, theta, 1.0, q)
+    for k in range(q.shape[0]):
+        q[k] = work.q[k]
     return (ERROR_LARGE if error > options.tolerance else OK), error, h
 
 
-@njit
-def weigh(tableau, h, v, v_dot, stages, theta_out, v_out):
-    """theta_out, v_out : (n_v,) at the end of the step; returns its embedded error relative to the speeds."""
-    error = 0.0
-    for d in range(v.shape[0]):
-        x, y, difference = 0.0, v[d], 0.0
+@inlined
+def weigh(tableau, h, start, v_dot, stages, state_out):
+    """state_out : (2 n_v,) at the end of the step; returns its embedded error relative to the speeds."""
+    error, n_v, u = 0.0, v_dot.shape[0], stages.u
+    for k in range(start.shape[0]):
+        y, difference = start[k], 0.0
         for i in range(tableau.m.shape[0]):
-            x += tableau.m[i] * stages.u_q[i, d]
-            y += tableau.m[i] * stages.u_v[i, d]
-            difference += tableau.e[i] * stages.u_v[i, d]
-        if not tableau.embedded:
-            difference = y - v[d] - h * v_dot[d]
-        theta_out[d], v_out[d] = x, y
-        error = max(error, abs(difference) / (SLOW + abs(y)))
+            y += tableau.m[i] * u[i, k]
+            difference += tableau.e[i] * u[i, k]
+        state_out[k] = y
+        if k >= n_v:
+            if not tableau.embedded:
+                difference = y - start[k] - h * v_dot[k - n_v]
+            error = max(error, abs(difference) / (SLOW + abs(y)))
     return error
 
 

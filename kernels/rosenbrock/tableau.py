@@ -27,6 +27,7 @@ class Tableau(NamedTuple):
     m: np.ndarray  # (n_stage,) - the step
     e: np.ndarray  # (n_stage,) - difference to the embedded step; zero without one
     c: np.ndarray  # (n_stage,) - times of the stages, in steps
+    same: np.ndarray  # (n_stage,) int64 - 1 = the stage's state is that of the one before
     embedded: bool  # e is an error estimate
 
 
@@ -77,6 +78,7 @@ def tableau(alpha: tuple[Row, ...], gamma: tuple[Row, ...], b: Row, b_hat: Row |
         m=weights @ inverse,
         e=estimate @ inverse,
         c=A.sum(axis=1),
+        same=np.array([i > 1 and (A[i] == A[i - 1]).all() for i in range(len(b))], np.int64),
         embedded=b_hat is not None,
     )
 
@@ -92,6 +94,8 @@ def method(
 G3 = 0.43586652150845900
 # Of ROS2, the smaller of the two that make it L-stable: a tenth of the other's error.
 G2 = 1.0 - 0.5**0.5
+# Of the D-stable method of order 4.
+GV = 0.2257081148225682
 
 LIEULER = method(
     "lieuler",
@@ -249,6 +253,31 @@ RODAS4P = method(
     ),
 )
 
-METHODS = {found.name: found for found in (LIEULER, ROS2, ROS3, ROS34PW2, ROS34PRW, ROS3PRL, RODAS4P)}
+VELDD4 = method(
+    "veldd4",
+    "order 4 with the exact Jacobian, four stages, three evaluations: cheap where nothing is stiff",
+    order=4,
+    embedded_order=3,
+    w_method=False,
+    # van Veldhuizen (1984), D-stability and Kaps-Rentrop methods, Computing 32:229-237
+    published=Published(
+        alpha=(
+            (),
+            (0.4514162296451364,),
+            (-0.1577320243863873, 1.0333249189882332),
+            (-0.1577320243863873, 1.0333249189882332, 0.0),
+        ),
+        gamma=(
+            (GV,),
+            (-0.27170214984937385, GV),
+            (0.20011014796684073, 0.09194078770499862, GV),
+            (0.35990464608230993, -0.5223679908610089, -0.10130100942441361, GV),
+        ),
+        b=(0.20961757675658377, 0.48433148684809996, 0.0, 0.30605093639531666),
+        b_hat=(1.1656168838215446, -0.8177595595517936, 0.040040802939615205, 0.6121018727906333),
+    ),
+)
+
+METHODS = {found.name: found for found in (LIEULER, ROS2, ROS3, ROS34PW2, ROS34PRW, ROS3PRL, VELDD4, RODAS4P)}
 
 MAX_STAGES = max(len(found.tableau.m) for found in METHODS.values())

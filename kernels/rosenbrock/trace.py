@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 from kernels.contact.elements import N_CONTACT_OUT
 from kernels.forces.frictions import N_FRICTION_OUT
 from kernels.forces.lines import N_LINE_OUT
 from kernels.rosenbrock.model import Simulation
 
 STEP, RECORDED, N_LARGE, N_PART, STATUS = 0, 1, 2, 3, 4
-"""Columns of Trace.counts: steps done, rows written, steps with a large error, parts of steps, status of the last."""
+"""Columns of Trace.counts: steps done, rows written, steps with a large error, parts, status of the last."""
 N_COUNT = 5
 
 
@@ -52,7 +52,7 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
     )
 
 
-@njit
+@inlined
 def write_row(q, v, work, trace):
     """The next row of the trace, after the first stage of a step found the forces."""
     r = trace.counts[RECORDED]
@@ -62,16 +62,16 @@ def write_row(q, v, work, trace):
         trace.q[r, i] = q[i]
     for i in range(v.shape[0]):
         trace.v[r, i], trace.v_dot[r, i] = v[i], work.v_dot[i]
-    write_table(forces.lines.out, trace.line[r])
+    write_table(forces.lines.state, trace.line[r])
     write_table(forces.contacts.out, trace.contact[r])
-    write_table(forces.frictions.out, trace.friction[r])
+    write_table(forces.frictions.state, trace.friction[r])
     trace.error[r] = trace.largest[0]
     trace.largest[0] = 0.0
 
 
 @njit
 def write_table(table, out):
-    """out = table, entry by entry."""
-    for i in range(table.shape[0]):
-        for j in range(table.shape[1]):
+    """out = the first columns of table, entry by entry."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
             out[i, j] = table[i, j]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from kernels._jit import entry
 from kernels.contact.elements import NORMAL
-from kernels.rosenbrock.stages import factor, new_stage_work, stage_solve
+from kernels.rosenbrock.stages import factor, new_stage_work, next_stage, stage_solve
 from kernels.rosenbrock.tableau import METHODS
 from kernels.tree import HINGE
 from rtsim.bench.figures import Figure, say
@@ -52,13 +52,14 @@ PROBLEMS = {
 
 
 @entry
-def repeat_algebra(tree, tableau, h, v, rate, v_dot, work, n):
-    """The factorisation and all stages' solves of a step n times; False where a matrix was singular."""
-    well = True
+def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
+    """The factorisation and all stages of a step n times; False where a matrix was singular."""
+    well, shift = True, 1.0 / (h * tableau.g)
     for _ in range(n):
-        well = factor(tree, v, 1.0 / (h * tableau.g), work) and well
+        well = factor(tree, v, shift, work) and well
         for i in range(tableau.m.shape[0]):
-            stage_solve(tree, tableau, i, h, v, rate, v_dot, work)
+            next_stage(tableau, i, 1.0 / h, start, work, state)
+            stage_solve(tree, i, shift, v, rate, work)
     return well
 
 
@@ -161,11 +162,11 @@ def algebra_batch(n_v: int) -> Callable[[int], None]:
     work.M[:] = root @ root.T + n_v * np.eye(n_v)
     work.tau_q[:], work.tau_v[:] = rng.normal(size=(2, n_v, n_v))
     tree = build_tree([Joint(k - 1, HINGE) for k in range(n_v)])
-    v, rate, v_dot = rng.normal(size=(3, n_v))
+    v, start, rate, state = rng.normal(size=n_v), *rng.normal(size=(3, 2 * n_v))
     tableau = METHODS[METHOD].tableau
 
     def batch(n: int) -> None:
-        assert repeat_algebra(tree, tableau, 1e-3, v, rate, v_dot, work, n)
+        assert repeat_algebra(tree, tableau, 1e-3, v, start, rate, work, state, n)
 
     return batch
 

@@ -89,8 +89,8 @@ MOST_VALUES = 200_000_000
 def command(
     model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
     loads: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
-    plot: Path | None, over: str, as_json: bool, live: bool, rate_hz: float, frame_rate_hz: float, results: str,
-    control: str, urgent: bool, monitor: bool,
+    plot: Path | None, over: str, as_json: bool, live: bool, rate_hz: float, frame_rate_hz: float,
+    results: str, control: str, urgent: bool, monitor: bool,
 ) -> None:  # fmt: skip
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 

@@ -32,7 +32,7 @@ def posed_work(case: Case, q: Array) -> tuple[Pose, ForceWork]:
     tree = case.tree
     at = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     pose(tree, q, at)
-    work = dirty(new_force_work(case.forces))
+    work = dirty(new_force_work(case.forces, tree))
     work.loads.level[:] = case.level
     return at, work
 
@@ -53,8 +53,9 @@ def slopes(case: Case, step: float = 0.0) -> Slopes:
     moving, rates = new_velocities(len(tree.parent)), np.full((n_v, 6), np.nan)
     velocities(tree, at, case.v, moving)
     twist_rates(tree, at, case.v, moving, rates)
+    generalized_forces(case.forces, at, case.q, case.v, work, np.full(n_v, np.nan))
     tau_q, tau_v = np.zeros((2, n_v, n_v))
-    force_derivatives(tree, case.forces, at, moving.body, rates, case.v, case.v_dot, step, work, tau_q, tau_v)
+    force_derivatives(tree, case.forces, at, moving.body, rates, case.v_dot, step, work, tau_q, tau_v)
     return Slopes(tau_q, tau_v, work)
 
 

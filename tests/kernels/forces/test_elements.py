@@ -7,6 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.contact.elements import DEPTH, FRICTION, NORMAL, PLACE, SLIDING
+from kernels.forces.frictions import N_FRICTION_OUT
+from kernels.forces.lines import N_LINE_OUT
 from kernels.forces.loads import new_load_work, set_levels
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import KINDS, TREES, Case, changed, only, some_case
@@ -60,8 +62,10 @@ def test_results_of_the_elements(name: str) -> None:
     for seed in range(2):
         case = some_case(name, seed)
         work, wanted = calls.slopes(case).work, expected(case)
-        np.testing.assert_allclose(work.lines.out, wanted.lines, rtol=0.0, atol=1e-12)
-        np.testing.assert_allclose(work.frictions.out, wanted.rubs, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(work.lines.state[:, :N_LINE_OUT], wanted.lines, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(
+            work.frictions.state[:, :N_FRICTION_OUT], wanted.rubs, rtol=0.0, atol=1e-12
+        )
         for out, touch in zip(work.contacts.out, wanted.touches, strict=True):
             assert out[DEPTH] == pytest.approx(touch.d * touch.h, abs=1e-13)
             assert out[NORMAL] == pytest.approx(touch.N, abs=1e-11)

@@ -10,6 +10,8 @@ from scipy.spatial.transform import Rotation
 from kernels.contact.elements import FRICTION, NORMAL, SLIDING
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.forces.assembly import Forces
+from kernels.forces.frictions import FORCE, SPEED
+from kernels.forces.lines import TENSION
 from kernels.tree import BALL, FREE, HINGE, ROTATES, SLIDER
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import (
@@ -130,10 +132,10 @@ def test_contacts_push_and_ligaments_pull(name: str) -> None:
             work = calls.slopes(moving).work
             assert (work.contacts.out[:, NORMAL] >= 0.0).all()
             assert (work.contacts.out[:, NORMAL] > 0.0).any()
-            assert (work.lines.out[case.forces.lines.law == 0, 2] >= 0.0).all()
+            assert (work.lines.state[case.forces.lines.law == 0, TENSION] >= 0.0).all()
             rubbing, sliding = (work.contacts.out[:, c : c + 3] for c in (FRICTION, SLIDING))
             assert (np.einsum("ij,ij->i", rubbing, sliding) <= 0.0).all()
-            assert (np.prod(work.frictions.out, axis=1) <= 0.0).all()
+            assert (np.prod(work.frictions.state[:, [SPEED, FORCE]], axis=1) <= 0.0).all()
 
 
 @every_tree

@@ -115,7 +115,7 @@ def place_of_slip(start: float) -> float:
 def test_block_sticks_slips_and_sticks_again(kinks: str) -> None:
     """Protects stick-slip: belt speed while the spring pulls less than static friction holds, then not."""
     n_step, start = 800, 0.18
-    some = simulator("stick_slip", step_ms=2.5, kinks=kinks)
+    some = simulator("stick_slip", step_ms=2.5, kinks=kinks, method="ros34pw2")
     some.q[0] = start
     trace = some.trace(n_step + 1)
     some.run(n_step, 1, trace, last=True)

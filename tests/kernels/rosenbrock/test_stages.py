@@ -55,25 +55,23 @@ def test_speeds_alone_are_all_unknowns(method: Method) -> None:
         20.0 * rng.normal(size=(n, n)),
     )
     work = stages.new_stage_work(n)
-    work.M[:] = np.tril(M) + np.triu(np.full((n, n), np.nan), 1)  # only the lower half is there
+    work.M[:] = M
     work.tau_q[:], work.tau_v[:] = tau_q, tau_v
     assert stages.factor(tree, v, 1.0 / (h * t.g), work)
     A = np.zeros((n, n))
     for own in rotations(tree):
         A[own, own] = -0.5 * skew(v[own])
     J = np.block([[A, np.eye(n)], [np.linalg.solve(M, tau_q), np.linalg.solve(M, tau_v)]])
-    u = np.zeros((len(t.m), 2 * n))
+    u, start = np.zeros((len(t.m), 2 * n)), np.concatenate([np.zeros(n), v])
     for i in range(len(t.m)):
-        rate, v_dot = rng.normal(size=(2, n))
-        stages.stage_solve(tree, t, i, h, v, rate, v_dot, work)
-        known = np.concatenate([rate, v_dot]) + t.C[i] @ u / h
-        u[i] = np.linalg.solve(np.eye(2 * n) / (h * t.g) - J, known)
-        for found, expected in ((work.u_q[i], u[i, :n]), (work.u_v[i], u[i, n:])):
+        state, rate = np.full(2 * n, np.nan), rng.normal(size=2 * n)
+        stages.next_stage(t, i, 1.0 / h, start, work, state)
+        np.testing.assert_allclose(state, start + t.a[i] @ u, rtol=0.0, atol=1e-10 * np.abs(u).max())
+        stages.stage_solve(tree, i, 1.0 / (h * t.g), v, rate, work)
+        u[i] = np.linalg.solve(np.eye(2 * n) / (h * t.g) - J, rate + t.C[i] @ u / h)
+        for half in (slice(n), slice(n, None)):
+            found, expected = work.u[i, half], u[i, half]
             np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10 * np.abs(expected).max())
-        theta, speed = np.full((2, n), np.nan)
-        stages.stage_state(t, i, v, work, theta, speed)
-        np.testing.assert_allclose(theta, t.a[i] @ u[:, :n], rtol=0.0, atol=1e-10 * np.abs(u).max())
-        np.testing.assert_allclose(speed, v + t.a[i] @ u[:, n:], rtol=0.0, atol=1e-10 * np.abs(u).max())
 
 
 Slopes = Callable[[Array, Array], tuple[Array, Array]]
@@ -95,19 +93,21 @@ def wrong_slopes(R: Array, w: Array) -> tuple[Array, Array]:
 def spin_top(method: Method, n_step: int, slopes: Slopes = top_slopes) -> Array:
     """Return orientation and angular velocity (12,) of a heavy top after a second, stages by the kernels."""
     t, h, R, w = method.tableau, 1.0 / n_step, np.eye(3), np.array([1.0, 2.0, -1.5])
-    work, theta, speed, rate = stages.new_stage_work(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    work, state, rate = stages.new_stage_work(3), np.zeros(6), np.zeros(6)
+    theta, speed = state[:3], state[3:]
     work.M[:] = INERTIA
     for _ in range(n_step):
         work.tau_q[:], work.tau_v[:] = slopes(R, w)
         assert stages.factor(TOP, w, 1.0 / (h * t.g), work)
         for i in range(len(t.m)):
-            stages.stage_state(t, i, w, work, theta, speed)
-            local.local_rate(TOP, theta, speed, rate)
+            stages.next_stage(t, i, n_step, np.concatenate([np.zeros(3), w]), work, state)
+            local.local_rate(TOP, theta, speed, rate[:3])
             down = (R @ Rotation.from_rotvec(theta).as_matrix()).T @ PULL
             torque = np.cross(CENTRE, down) - np.cross(speed, INERTIA @ speed)
-            stages.stage_solve(TOP, t, i, h, w, rate, np.linalg.solve(INERTIA, torque), work)
-        n = len(t.m)
-        R, w = R @ Rotation.from_rotvec(t.m @ work.u_q[:n]).as_matrix(), w + t.m @ work.u_v[:n]
+            rate[3:] = np.linalg.solve(INERTIA, torque)
+            stages.stage_solve(TOP, i, 1.0 / (h * t.g), w, rate, work)
+        moved = t.m @ work.u[: len(t.m)]
+        R, w = R @ Rotation.from_rotvec(moved[:3]).as_matrix(), w + moved[3:]
     return np.concatenate([R.ravel(), w])
 
 

@@ -1,0 +1,85 @@
+"""Points and directions of bodies as three numbers each, which stay in registers; body -1 is ground."""
+
+from __future__ import annotations
+
+from kernels._jit import inlined, njit
+
+
+@inlined
+def place(pose, body, point):
+    """(x, y, z) of a point of a body about the reference point of kernels/tree.Pose, in ground axes [m]."""
+    o, x, y, z = pose.position[0], point[0], point[1], point[2]
+    if body < 0:
+        return x - o[0], y - o[1], z - o[2]
+    R, c = pose.rotation[body], pose.position[body]
+    return (
+        R[0, 0] * x + R[0, 1] * y + R[0, 2] * z + (c[0] - o[0]),
+        R[1, 0] * x + R[1, 1] * y + R[1, 2] * z + (c[1] - o[1]),
+        R[2, 0] * x + R[2, 1] * y + R[2, 2] * z + (c[2] - o[2]),
+    )
+
+
+@inlined
+def direction(pose, body, vector):
+    """(x, y, z) of a vector fixed in a body, in ground axes."""
+    x, y, z = vector[0], vector[1], vector[2]
+    if body < 0:
+        return x, y, z
+    R = pose.rotation[body]
+    return (
+        R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
+        R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
+        R[2, 0] * x + R[2, 1] * y + R[2, 2] * z,
+    )
+
+
+@inlined
+def add_force(x, y, z, fx, fy, fz, wrench):
+    """wrench : (6,) += that of a force at the point (x, y, z) about the reference point."""
+    wrench[0] += y * fz - z * fy
+    wrench[1] += z * fx - x * fz
+    wrench[2] += x * fy - y * fx
+    wrench[3] += fx
+    wrench[4] += fy
+    wrench[5] += fz
+
+
+@njit
+def add_stiffness(D, a, b, slopes):
+    """slopes : (6, 6), transposed, += the wrench of a force D x at the point b, where the point a moves by x.
+
+    D : (9,) - row by row; a, b : (3,) - tuples, all of them
+    """
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = D
+    ax, ay, az = a
+    bx, by, bz = b
+    # displacement by a unit twist: its axis x a, or its direction
+    add_force(bx, by, bz, ay * xz - az * xy, ay * yz - az * yy, ay * zz - az * zy, slopes[0])
+    add_force(bx, by, bz, az * xx - ax * xz, az * yx - ax * yz, az * zx - ax * zz, slopes[1])
+    add_force(bx, by, bz, ax * xy - ay * xx, ax * yy - ay * yx, ax * zy - ay * zx, slopes[2])
+    add_force(bx, by, bz, xx, yx, zx, slopes[3])
+    add_force(bx, by, bz, xy, yy, zy, slopes[4])
+    add_force(bx, by, bz, xz, yz, zz, slopes[5])
+
+
+@njit
+def add_displaced(a, fx, fy, fz, slopes):
+    """slopes : (6, 6), transposed, += the moment of a constant force as its point a moves along."""
+    ax, ay, az = a
+    # (axis x a) x f = a (axis . f) - axis (a . f), direction x f
+    s = ax * fx + ay * fy + az * fz
+    slopes[0, 0] += ax * fx - s
+    slopes[0, 1] += ay * fx
+    slopes[0, 2] += az * fx
+    slopes[1, 0] += ax * fy
+    slopes[1, 1] += ay * fy - s
+    slopes[1, 2] += az * fy
+    slopes[2, 0] += ax * fz
+    slopes[2, 1] += ay * fz
+    slopes[2, 2] += az * fz - s
+    slopes[3, 1] -= fz
+    slopes[3, 2] += fy
+    slopes[4, 0] += fz
+    slopes[4, 2] -= fx
+    slopes[5, 0] -= fy
+    slopes[5, 1] += fx
