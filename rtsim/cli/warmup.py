@@ -16,12 +16,15 @@ def command() -> None:
 
     console = Console(stderr=True)
     start = time.monotonic()
-    with console.status("compiling the kernels (a minute or two the first time)"):
+    with console.status("compiling the kernels (two minutes the first time)"):
         from kernels._jit import cache_folder, prune_cache
         from rtsim.live.serve import prepare
         from rtsim.methods.moment_arms import MomentArms
         from rtsim.models.load import load_mechanism
+        from rtsim.simulation.load import load_simulator
+        from rtsim.simulation.run import warm_up
 
+        warm_up(load_simulator("stick_slip"))
         MomentArms(load_mechanism("pin")).assembled()
         prepare(Run(name="warmup"))  # last: it forbids further compilation
         n_removed = prune_cache()
