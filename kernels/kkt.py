@@ -35,6 +35,8 @@ from kernels.markers import MarkerWork, marker_gradient, marker_hessian, marker_
 from kernels.tree import Pose, difference, integrate, new_pose, pose
 
 CONVERGED, NOT_CONVERGED, NON_FINITE = 0, 1, 2
+ROUNDING = 1e-14
+"""Part of the merit below which a change of it is no more than rounding [1]."""
 
 AUGMENTATION = 10.0  # curvature of rho A'A against the mean diagonal of H
 DEPENDENT = 1e-13  # relative pivot under which a constraint repeats the others
@@ -135,7 +137,8 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
             )
             n_hard, residual_trial = optimality(tree, elements, roles, hold, work.multiplier_trial, work)
             merit_trial = cost_trial + penalty * infeasibility(work.phi, n_hard)
-            if residual_trial < residual or merit_trial < merit:
+            # a merit that falls by rounding alone is no descent: steps would wander about the optimum
+            if residual_trial < residual or merit_trial < merit * (1.0 - ROUNDING):
                 accepted = True
                 break
             scale *= 0.5
