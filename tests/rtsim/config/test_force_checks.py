@@ -6,7 +6,6 @@ import pytest
 
 from rtsim.config.load import check_record, parse_toml
 from rtsim.config.model_schema import ModelSpec
-from rtsim.config.paths import configs_root
 from rtsim.errors import ConfigError
 from tests.rtsim.simulation.loose import MODEL
 
@@ -202,9 +201,3 @@ def test_a_settings_free_model_has_defaults():
     """Protects models that were written before there were simulations."""
     spec = read(MODEL[: MODEL.index("[simulation]")])
     assert (spec.simulation.step_ms, spec.simulation.duration_s, spec.simulation.hold) == (1.0, 1.0, ())
-
-
-def test_shipped_models_with_forces_are_right():
-    """Protects what is shipped: the models made for simulations name what they draw and hold."""
-    for name in ("knee", "impact", "stick_slip"):
-        read((configs_root() / "models" / f"{name}.toml").read_text(encoding="utf-8"))

@@ -18,9 +18,10 @@ from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.loop import LiveLoop
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.load import load_model
+from rtsim.models.load import load_mechanism, load_model
 from rtsim.models.subject import Subject, load_subject
 from rtsim.models.walker import walk
+from rtsim.simulation.simulator import Simulator
 from streams.codec import FieldLayout, encode
 from streams.control import ControlServer, request
 from streams.messages import End, Markers, Session, Telemetry, marker_session
@@ -245,3 +246,19 @@ def eventually() -> Callable[[Callable[[], object]], None]:
             time.sleep(0.005)
 
     return wait
+
+
+@pytest.fixture(scope="module")
+def knee() -> Simulator:
+    allow_compilation()  # another test may have forbidden it
+    return Simulator(load_mechanism("knee"), load_model("knee").simulation)
+
+
+@pytest.fixture
+def simulator(knee):
+    """The knee at its start, where a test finds it and leaves it."""
+    allow_compilation()
+    start = knee.q.copy(), knee.v.copy()
+    yield knee
+    knee.q[:], knee.v[:], knee.n_step = *start, 0
+    allow_compilation()

@@ -20,15 +20,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from kernels._jit import allow_compilation
 from kernels.contact.elements import NORMAL
 from kernels.forces.lines import TENSION
 from kernels.rosenbrock.trace import RECORDED
 from rtsim.errors import ConfigError, ModelError
 from rtsim.live.simulated import COMMANDS, SimulatedLoop, counting_collections
-from rtsim.live.simulated_fields import SimulatedFields, upright
 from rtsim.live.stride import Stride, steps_per_tick
-from rtsim.models.load import load_mechanism, load_model
 from rtsim.simulation.simulator import Simulator
 from streams.control import ControlServer, request
 from streams.messages import Status, Telemetry
@@ -40,22 +37,6 @@ LOCAL = "tcp://127.0.0.1:0"
 GUARD_S = 120.0  # how long a test may wait before it counts as hung
 RATE, EVERY = 1000.0, 10  # ticks per second, and per frame
 LATE, STALE = int(Status.LATE), int(Status.STALE)
-
-
-@pytest.fixture(scope="module")
-def knee() -> Simulator:
-    allow_compilation()  # another test may have forbidden it
-    return Simulator(load_mechanism("knee"), load_model("knee").simulation)
-
-
-@pytest.fixture
-def simulator(knee):
-    """The knee at its start, where a test finds it and leaves it."""
-    allow_compilation()
-    start = knee.q.copy(), knee.v.copy()
-    yield knee
-    knee.q[:], knee.v[:], knee.n_step = *start, 0
-    allow_compilation()
 
 
 class Paced:
@@ -298,43 +279,6 @@ def test_frames_of_large_errors_are_flagged(start, simulator):
     run.finish()
     assert all(status & Status.DEGRADED for _, _, status, _ in run.frames)
     assert run.final.counters["large_error"] == run.final.counters["ticks"]
-
-
-@pytest.mark.parametrize("gravity", [(0, -9.81, 0), (0, 0, -9.81), (9.81, 0, 0), (1, 2, 3), (0, 9.81, 0)])
-def test_the_world_is_turned_upright(gravity):
-    """Protects the protocol, in which Y points up: gravity points down whatever the model's axes are."""
-    W = upright(np.array(gravity, float))
-    np.testing.assert_allclose(W @ W.T, np.eye(3), atol=1e-15)
-    assert np.linalg.det(W) == pytest.approx(1.0)
-    np.testing.assert_allclose(W @ gravity, [0.0, -np.linalg.norm(gravity), 0.0], atol=1e-14)
-
-
-def test_axes_that_stand_are_left_alone():
-    """Protects models with Y up, or without gravity, from any turn."""
-    for gravity in ((0.0, -9.81, 0.0), (0.0, 0.0, 0.0)):
-        np.testing.assert_array_equal(upright(np.array(gravity)), np.eye(3))
-
-
-def test_all_places_are_turned_alike(simulator):
-    """Protects the picture of models with another axis up: bodies, ligaments and contacts stay together."""
-    system = simulator.mechanism.system
-    stride = Stride(simulator, 1)
-    stride.step(True)
-    fields = SimulatedFields(simulator, stride.trace, {}, 100.0, 0)
-    fields.fill()
-    plain = {name: array.copy() for name, array in fields.arrays.items()}
-    gravity = system.gravity.copy()
-    try:
-        system.gravity[:] = [0.0, 0.0, -1.0]
-        fields = SimulatedFields(simulator, stride.trace, {}, 100.0, 0)
-        fields.fill()
-    finally:
-        system.gravity[:] = gravity
-    for name in ("segment_positions", "joint_centres", "ligament_ends", "contact_places"):
-        x, y, z = np.moveaxis(plain[name], -1, 0)
-        np.testing.assert_allclose(fields.arrays[name], np.stack([x, z, -y], axis=-1), atol=1e-15)
-    W = upright(np.array([0.0, 0.0, -1.0]))
-    np.testing.assert_allclose(fields.arrays["segment_rotations"], W @ plain["segment_rotations"], atol=1e-15)
 
 
 LIVE = """
