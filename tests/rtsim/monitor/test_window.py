@@ -54,69 +54,6 @@ def test_data_are_shown(stage: Any, sender: Any) -> None:
     assert "flexion" in stage.window.curves.panels[0].header.text()
 
 
-def test_moment_arms_are_shown_on_demand(stage: Any, sender: Any, session_of: SessionOf) -> None:
-    """Protects a calm window: muscles in a column of their own when asked for, those that act alone."""
-    assert not stage.window.bar.arms.isVisible()
-    muscles = FieldSpec(name="moment_arms", shape=(3, 2), unit="m", labels=("vasti", "soleus", "psoas"))
-    angles = FieldSpec(name="joint_angles", shape=(2,), unit="rad", labels=("hip_flexion", "knee_flexion"))
-    sender.announce(session_of((angles, muscles)))
-    arms = np.array([[0.0, -0.042], [0.0, 1e-9], [0.03, np.nan]])
-    sender.send(20, joint_angles=np.zeros(2), moment_arms=arms)
-    stage.until(lambda: len(stage.window.feed.history) == 20, sender.publisher.service)
-    hip, knee = stage.window.curves.panels[-2:]
-    assert stage.window.bar.arms.isVisible()
-    assert not hip.isVisible()
-    stage.window.bar.arms.click()
-    assert hip.isVisible()
-    assert [[panel.panel.names[i] for i in panel.acting] for panel in (hip, knee)] == [["psoas"], ["vasti"]]
-    np.testing.assert_allclose(knee.curves[0].getData()[1], -42.0)
-    assert "vasti" in knee.header.text()
-    assert "soleus" not in knee.header.text()
-    stage.window.bar.arms.click()
-    assert not hip.isVisible()
-
-
-def test_forces_of_a_simulation_are_drawn(stage: Any, sender: Any, session_of: SessionOf) -> None:
-    """Protects the picture of a simulated joint: ligaments and contacts, and many curves told apart."""
-    from PySide6.QtGui import QColor
-
-    names = tuple(f"bundle_{k}" for k in range(8))
-    fields = (
-        FieldSpec(name="ligament_forces", shape=(8,), unit="N", labels=names),
-        FieldSpec(name="ligament_ends", shape=(8, 2, 3), unit="m", labels=names),
-        FieldSpec(name="contact_places", shape=(1, 3), unit="m", labels=("medial",)),
-        FieldSpec(name="contact_normal_forces", shape=(1,), unit="N", labels=("medial",)),
-    )
-    sender.announce(session_of(fields))
-    stage.join(sender)
-    ends = np.zeros((8, 2, 3))
-    ends[:, 0, 0], ends[:, 0, 2], ends[:, 1, 1] = 0.3, np.linspace(-0.2, 0.2, 8), 0.4
-    tensions = np.array([10.0, 0.0, *range(1, 7)])
-    data = {
-        "ligament_forces": tensions,
-        "ligament_ends": ends,
-        "contact_places": np.array([[0.0, 0.2, 0.0]]),
-        "contact_normal_forces": np.array([50.0]),
-    }
-    stage.receive(sender, 5, **data)
-    stage.turn()
-    panel = next(panel for panel in stage.window.curves.panels if panel.panel.title == "Ligaments")
-    assert panel.acting == [k for k in range(8) if tensions[k]]
-    assert "bundle 0" in panel.header.text()
-    assert "bundle 1" not in panel.header.text()
-    theme = stage.window.theme
-    pixels = stage.picture()[..., :3].reshape(-1, 3)
-    for colour in (theme.model, theme.residual):
-        wanted = QColor(colour).getRgb()[:3]
-        assert (pixels == wanted).all(axis=1).sum() > 20
-    data["contact_places"] = np.full((1, 3), np.nan)  # they part
-    stage.receive(sender, 1, **data)
-    stage.turn()
-    parted = stage.picture()[..., :3].reshape(-1, 3)
-    red = QColor(theme.residual).getRgb()[:3]
-    assert (parted == red).all(axis=1).sum() < (pixels == red).all(axis=1).sum()
-
-
 def test_gaps_and_doubts_are_shown(stage: Any, sender: Any) -> None:
     """Protects honesty on the screen: a loss breaks the curve, degraded frames have a band behind them."""
     stage.receive(sender, 20)
