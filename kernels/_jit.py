@@ -1,73 +1,22 @@
-"""The one place that compiles: the decorator of every kernel, and where its machine code is kept.
-
-Numba keys its cache on one file's time stamp, so a change in a helper module leaves its callers
-stale, and bounds checking reuses unchecked code. The cache folder is therefore named by a hash of
-all kernel sources and of every flag that changes the code.
-"""
+"""The one place that compiles: the decorator of every kernel, and the freeze after warm-up."""
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import os
-import shutil
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numba
-from numba.misc.appdirs import AppDirs
+from numba.core import types
+
+from kernels._cache import KernelCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-HASH_LENGTH = 16
-CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT", "RTSIM_WRAP_KERNELS")
 # fastmath=True would delete the isfinite guards; these two flags keep them.
 FAST = {"reassoc", "contract"}
-
-
-def source_hash() -> str:
-    """Hash of all kernel sources, compiler versions and code flags: the name of the cache folder."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
-    digest.update(f"{numba.__version__} {sys.version_info[:3]}".encode())
-    for flag in CODE_FLAGS:
-        digest.update(f"{flag}={os.environ.get(flag, '')}".encode())
-    return digest.hexdigest()[:HASH_LENGTH]
-
-
-def cache_root() -> Path:
-    """Folder that holds one sub-folder per state of the kernels (NUMBA_CACHE_DIR overrides it)."""
-    base = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(base if base else AppDirs(appname="rtsim", appauthor=False).user_cache_dir) / "kernels"
-
-
-def cache_folder() -> Path:
-    """Folder of the machine code of these very sources."""
-    return cache_root() / _HASH
-
-
-def prune_cache(keep_s: float = 14 * 86400.0) -> int:
-    """Remove caches of other kernel sources that were not touched for `keep_s` [s]; returns how many."""
-    root = cache_root()
-    old = time.time() - keep_s
-    stale = [
-        p
-        for p in root.glob("*")
-        if len(p.name) == HASH_LENGTH and p.name != _HASH and p.stat().st_mtime < old
-    ]
-    for path in stale:
-        shutil.rmtree(path, ignore_errors=True)
-    return len(stale)
-
-
-_HASH = source_hash()
-# Untyped on purpose: settings and options of Numba that its type stubs do not list.
-_numba_config: Any = numba.config
+# Untyped on purpose: options of Numba that its type stubs do not list.
 _numba_njit: Any = numba.njit
 _COMPILED: list[Any] = []
 
@@ -102,24 +51,28 @@ def inlined_entry(function: Function) -> Function:
 
 
 def _compile(function: Function, wrap: bool, inline: bool = False) -> Function:
-    former = _numba_config.CACHE_DIR
-    # Set only while Numba looks for the cache folder, so that other users of Numba keep theirs.
-    _numba_config.CACHE_DIR = str(cache_folder())
-    try:
-        compiled = _numba_njit(
-            cache=True,
-            nogil=True,
-            fastmath=FAST,
-            error_model="numpy",
-            _nrt=False,
-            no_cfunc_wrapper=True,
-            no_cpython_wrapper=not wrap,
-            forceinline=inline,
-        )(function)
-    finally:
-        _numba_config.CACHE_DIR = former
+    compiled = _numba_njit(
+        nogil=True,
+        fastmath=FAST,
+        error_model="numpy",
+        _nrt=False,
+        no_cfunc_wrapper=True,
+        no_cpython_wrapper=not wrap,
+        forceinline=inline,
+    )(function)
+    if not hasattr(compiled, "overloads"):  # the compiler is off
+        return compiled
+    compiled._cache = KernelCache(function)
+    compiled.get_call_template = functools.partial(_call_of_any_value, compiled.get_call_template)
     _COMPILED.append(compiled)
     return compiled
+
+
+def _call_of_any_value(template: Callable[..., Any], args: Any, kws: Any) -> Any:
+    """What Numba's type inference asks of a kernel that is called: one version for whole numbers, where it
+    would compile another for calls with a constant in their place.
+    """
+    return template([types.unliteral(a) for a in args], {k: types.unliteral(a) for k, a in kws.items()})
 
 
 def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -133,6 +86,21 @@ def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
     signature = tuple(numba.typeof(argument) for argument in arguments)
     found = kernel.overloads.get(signature)
     return found.entry_point if found is not None else kernel.compile(signature)
+
+
+def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
+    """These kernels and all that they call, directly or not, but for some; none with the compiler off."""
+    left_out = {id(kernel) for kernel in without}
+    found: dict[int, Any] = {}
+    ahead = [kernel for kernel in kernels if hasattr(kernel, "overloads")]
+    while ahead:
+        kernel = ahead.pop()
+        if id(kernel) not in found and id(kernel) not in left_out:
+            found[id(kernel)] = kernel
+            function = kernel.py_func
+            called = (function.__globals__.get(name) for name in function.__code__.co_names)
+            ahead.extend(other for other in called if hasattr(other, "overloads"))
+    return list(found.values())
 
 
 def freeze_compilation() -> None:

@@ -45,6 +45,9 @@ def command(
     """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
     from rich.console import Console
 
+    from rtsim.cli.compiling import compile_first
+    from rtsim.live.groups import LIVE
+
     run = make_run(**options)
     console = Console(stderr=as_json, quiet=as_json)
     if record is not None and record.exists():
@@ -63,8 +66,9 @@ def command(
     ]
     playing += ["--loop"] if loop else []
     playing += ["--rate", str(rate)] if rate is not None else []
+    compile_first(Console(stderr=True, quiet=as_json), LIVE)
     with contextlib.ExitStack() as stack:
-        with console.status("starting (the very first start compiles the kernels: about a minute)"):
+        with console.status("starting"):
             address = run.source
             player = None
             if not is_stream(run.source):

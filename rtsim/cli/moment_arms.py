@@ -68,6 +68,7 @@ def command(
     """
     from rich.console import Console
 
+    from rtsim.cli.compiling import compile_first
     from rtsim.methods.moment_arms import MomentArms, index_of
     from rtsim.models.load import load_mechanism
     from rtsim.report.arms import arms_along, arms_at
@@ -82,9 +83,9 @@ def command(
         )
     rows = [index_of(mechanism.muscle_names, name, "muscle", mechanism.name) for name in muscles]
     rows = rows or list(range(len(mechanism.muscle_names)))
-    with Console(stderr=True).status("compiling the kernels (the very first time: about a minute)"):
-        arms = MomentArms(mechanism, moving_point_work=moving_points == "work")
-        q = arms.assembled()
+    compile_first(Console(stderr=True), ("moment-arms",))
+    arms = MomentArms(mechanism, moving_point_work=moving_points == "work")
+    q = arms.assembled()
     chosen = list(angles) or list(mechanism.angle_names)
     for name in chosen:
         arms.angle_index(name)

@@ -99,10 +99,15 @@ def command(
     """
     from rich.console import Console
 
+    from rtsim.cli.compiling import compile_first
+    from rtsim.models.load import load_model
+
     console = Console(stderr=True)
     check_options(step_ms, duration_s, plot, over)
     check_live(live, monitor, urgent, outputs, plot, every)
-    with console.status("starting (the very first start compiles the kernels: about a minute)"):
+    load_model(model)  # a wrong file is told before anything is compiled
+    compile_first(console, ("simulation",))
+    with console.status("starting"):
         from rtsim.simulation.files import check_outputs
         from rtsim.simulation.load import load_simulator
         from rtsim.simulation.panels import abscissa

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import click
 
 
 @click.command("warmup")
-def command() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the seconds, of each group too, as JSON.")
+def command(as_json: bool) -> None:
     """Compile all kernels into the cache, so that every later start takes seconds."""
     from rich.console import Console
 
-    from rtsim.config.run_schema import Run
+    from kernels._cache import cache_fault, cache_root, prune_cache
+    from rtsim.cli.compiling import compile_first
+    from rtsim.errors import ConfigError
+    from rtsim.live.groups import GROUPS
 
+    if cache_fault():
+        raise ConfigError(cache_fault(), where="kernel cache")
     console = Console(stderr=True)
     start = time.monotonic()
-    with console.status("compiling the kernels (two minutes the first time)"):
-        from kernels._jit import cache_folder, prune_cache
-        from rtsim.live.serve import prepare
-        from rtsim.methods.moment_arms import MomentArms
-        from rtsim.models.load import load_mechanism
-        from rtsim.simulation.load import load_simulator
-        from rtsim.simulation.run import warm_up
-
-        warm_up(load_simulator("stick_slip"))
-        MomentArms(load_mechanism("pin")).assembled()
-        prepare(Run(name="warmup"))  # last: it forbids further compilation
-        n_removed = prune_cache()
-    console.print(f"kernels ready in {time.monotonic() - start:.1f} s, cached in {cache_folder()}")
+    seconds = compile_first(console, GROUPS, anew=True)
+    took = time.monotonic() - start
+    n_removed = prune_cache()
+    if as_json:
+        click.echo(json.dumps({"seconds": took, "groups": seconds}, indent=1))
+        return
+    groups = ", ".join(f"{GROUPS[name].what} {s:.1f} s" for name, s in seconds.items())
+    click.echo(f"kernels ready in {took:.1f} s ({groups}), kept in {cache_root()}", err=True)
     if n_removed:
-        console.print(f"{n_removed} caches of older kernels removed")
+        click.echo(f"the code of {n_removed} older versions removed", err=True)

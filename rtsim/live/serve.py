@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from kernels._cache import cache_fault
 from rtsim.config.run_schema import USUAL_METHODS, Run
 from rtsim.errors import ConfigError
-from rtsim.live.beside import compiling_muscles
 from rtsim.live.collection import no_collection
+from rtsim.live.groups import LIVE, compile_groups
 from rtsim.live.loop import LiveLoop
 from rtsim.live.sources import resolve_subject
 from rtsim.live.warm_up import warm_up
@@ -33,8 +34,7 @@ def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
     if unknown:
         raise ConfigError(f"unknown method {unknown[0]!r}", where="--method", allowed=", ".join(spec.methods))
     subject = resolve_subject(run)
-    with compiling_muscles(run.model):
-        estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
+    estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
     warm_up(estimator, subject)
     return estimator, subject
 
@@ -52,11 +52,16 @@ def serve(
 
     Parameters
     ----------
-    say : told {"state": "preparing"}, then {"state": "ready", "results": ..., "control": ...}
+    say : told {"state": "preparing"}, at the first start time and again
+        {"state": "compiling", "n_done": ..., "n_kernel": ...}, then
+        {"state": "ready", "results": ..., "control": ...}
     wait_s, n_subscriber : wait so long for so many subscribers of the results, that they miss nothing [s]
     security, markers_security : keys of this server, and of this client of the marker stream
     """
     say({"state": "preparing"})
+    compile_groups(LIVE, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
+    if cache_fault():
+        say({"state": "preparing", "note": cache_fault()})
     estimator, subject = prepare(run)
     meta = {"model": run.model, "source": run.source, "up": "Y"}
     with Publisher(run.ports.results, security) as publisher:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import platform
 import sys
-import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
@@ -68,22 +67,13 @@ def shipped_configs() -> Finding:
 
 
 def kernel_cache() -> Finding:
-    from kernels._jit import cache_folder
+    from kernels._cache import cache_fault, cache_root, n_cached
 
-    folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        return Finding(
-            False,
-            f"the kernel cache {folder} cannot be written ({error.strerror}): every start compiles "
-            "for a minute; set NUMBA_CACHE_DIR to a folder of yours",
-        )
-    n_kernel = len(list(folder.rglob("*.nbi")))
+    if cache_fault():
+        return Finding(False, cache_fault())
+    n_kernel = n_cached()
     state = f"{n_kernel} kernels compiled" if n_kernel else "nothing compiled yet: run `rtsim warmup` once"
-    return Finding(True, f"kernel cache {folder}: {state}")
+    return Finding(True, f"kernel cache {cache_root()}: {state}")
 
 
 def loopback() -> Finding:

@@ -1,16 +1,13 @@
-"""How kernels are compiled: where the machine code is kept, that nothing allocates, and the freeze."""
+"""How kernels are compiled: that nothing allocates, one version for every constant, and the freeze."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numba
@@ -23,17 +20,8 @@ from kernels import _jit, rotation
 from tests.kernels import leg
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted(path.name for path in (ROOT / "kernels").glob("*.py"))
 settings: Any = numba.config  # its names are made when Numba is imported
 compiler = pytest.mark.skipif(settings.DISABLE_JIT, reason="the compiler is off")
-
-
-@pytest.fixture
-def copied(tmp_path: Path) -> Path:
-    """A copy of the kernels that may be edited."""
-    folder = tmp_path / "kernels"
-    shutil.copytree(ROOT / "kernels", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    return folder
 
 
 @pytest.fixture
@@ -49,9 +37,9 @@ def frozen() -> Iterator[None]:
     _jit.allow_compilation()
 
 
-def loaded(folder: Path) -> ModuleType:
-    """Return the module that compiles, from another folder."""
-    spec = importlib.util.spec_from_file_location("copied_jit", folder / "_jit.py")
+def loaded(path: Path) -> Any:
+    """The module in a file."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -80,110 +68,6 @@ def test_kernels_are_ours() -> None:
     assert Path(kernels.__file__).resolve() == ROOT / "kernels" / "__init__.py"
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_cache_folder_depends_on_every_source(name: str, copied: Path) -> None:
-    """Protects against stale machine code: a comment in any kernel file makes another folder."""
-    module = loaded(copied)
-    before = module.source_hash()
-    assert before == module.source_hash()
-    with (copied / name).open("a", encoding="utf-8") as file:
-        file.write("# edited\n")
-    assert module.source_hash() != before
-
-
-def test_cache_folder_depends_on_new_and_renamed_files(copied: Path) -> None:
-    """Protects against stale machine code where a file appears or is renamed with the same text."""
-    module = loaded(copied)
-    hashes = {module.source_hash()}
-    (copied / "linear.py").rename(copied / "dense.py")
-    hashes.add(module.source_hash())
-    (copied / "extra.py").write_text("", encoding="utf-8")
-    hashes.add(module.source_hash())
-    assert len(hashes) == 3
-
-
-@pytest.mark.parametrize("flag", _jit.CODE_FLAGS)
-def test_cache_folder_depends_on_every_flag(flag: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Protects checked code from being replaced by unchecked code, and the other way round."""
-    monkeypatch.delenv(flag, raising=False)
-    hashes = {_jit.source_hash()}
-    for value in ("0", "1"):
-        monkeypatch.setenv(flag, value)
-        hashes.add(_jit.source_hash())
-    assert len(hashes) == 3
-
-
-def test_cache_root_follows_the_usual_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Protects the override that services with a read-only home need."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert _jit.cache_root() == tmp_path / "kernels"
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
-    assert "rtsim" in str(_jit.cache_root())
-    assert len(_jit.cache_folder().name) == _jit.HASH_LENGTH
-
-
-def test_old_caches_are_pruned_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Protects the disk from old caches, and what is not one: that in use, young ones, others'."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    root = tmp_path / "kernels"
-    in_use, old, young, other = (
-        root / name for name in (_jit.cache_folder().name, "0" * 16, "1" * 16, "notes")
-    )
-    for folder in (in_use, old, young, other):
-        folder.mkdir(parents=True)
-        (folder / "code").touch()
-    long_ago = time.time() - 30 * 86400.0
-    for folder in (in_use, old, other):
-        os.utime(folder, (long_ago, long_ago))
-    assert _jit.prune_cache() == 1
-    assert not old.exists()
-    assert in_use.exists()
-    assert young.exists()
-    assert other.exists()
-
-
-@compiler
-def test_machine_code_lands_in_the_cache_folder() -> None:
-    """Protects other users of Numba: kernels have their folder, Numba's own setting is as before."""
-    assert str(_jit.cache_folder()) in rotation.rotate.stats.cache_path  # type: ignore[attr-defined]
-    assert str(_jit.cache_folder()) != settings.CACHE_DIR
-
-
-@compiler
-@pytest.mark.process
-def test_edited_helper_is_compiled_anew_in_its_callers(tmp_path: Path) -> None:
-    """Protects against Numba's stale cache: a caller in another file sees the edited helper."""
-    folder = tmp_path / "kernels"
-    folder.mkdir()
-    for name in ("__init__.py", "_jit.py"):
-        shutil.copy(ROOT / "kernels" / name, folder / name)
-    head = "from kernels._jit import njit\n"
-    helper, caller = folder / "helper.py", folder / "caller.py"
-    caller.write_text(head + "from kernels.helper import one\n@njit\ndef two(x):\n    return 2.0 * one(x)\n")
-    answers = []
-    for text in ("x", "x + 1.0"):
-        helper.write_text(head + f"@njit\ndef one(x):\n    return {text}\n")
-        answers.append(run("from kernels.caller import two; print(two(3.0))", tmp_path))
-    assert answers == ["6.0", "8.0"]
-    assert len(list((tmp_path / "cache" / "kernels").iterdir())) == 2
-
-
-@compiler
-@pytest.mark.process
-def test_second_process_compiles_nothing(tmp_path: Path) -> None:
-    """Protects the start-up time: a second process takes the machine code from the cache."""
-    folder = tmp_path / "kernels"
-    folder.mkdir()
-    for name in ("__init__.py", "_jit.py", "rotation.py"):
-        shutil.copy(ROOT / "kernels" / name, folder / name)
-    code = (
-        "import numpy as np; from kernels.rotation import rotate; y = np.zeros(3); "
-        "rotate(np.eye(3), np.ones(3), y); "
-        "print(sum(rotate.stats.cache_hits.values()), sum(rotate.stats.cache_misses.values()), y.sum())"
-    )
-    assert [run(code, tmp_path) for _ in range(2)] == ["0 1 3.0", "1 0 3.0"]
-
-
 @compiler
 @pytest.mark.usefixtures("own_list")
 @pytest.mark.parametrize("text", ["np.zeros(3)", "x + x", "x.copy()", "[x[0], x[1]]"])
@@ -191,14 +75,43 @@ def test_kernel_that_allocates_does_not_compile(text: str, tmp_path: Path) -> No
     """Protects the live loop: an allocation is an error when a kernel is compiled, not a pause later."""
     source = tmp_path / "allocating.py"
     source.write_text(f"import numpy as np\n\ndef allocating(x):\n    y = {text}\n    return y[0]\n")
-    spec = importlib.util.spec_from_file_location("allocating", source)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(source)
     kernel = _jit.entry(module.allocating)
     with pytest.raises((NumbaError, RuntimeError)):
         kernel(np.ones(3))
+
+
+@compiler
+@pytest.mark.usefixtures("own_list")
+def test_a_constant_argument_makes_no_version_of_its_own(tmp_path: Path) -> None:
+    """Protects the compile time: a kernel called with a constant and with a variable is compiled once."""
+    source = tmp_path / "constants.py"
+    source.write_text(
+        "from kernels._jit import entry, njit\n\n@njit\ndef twice(n):\n    return 2 * n\n\n"
+        "@entry\ndef both(n):\n    return twice(3) + twice(n)\n"
+    )
+    module = loaded(source)
+    assert module.both(4) == 14
+    assert len(module.twice.signatures) == 1
+
+
+@compiler
+@pytest.mark.usefixtures("own_list")
+def test_reachable_kernels_are_those_that_are_called(tmp_path: Path) -> None:
+    """Protects the count that a first start shows: a kernel and what it calls, nothing that is left out."""
+    source = tmp_path / "calls.py"
+    source.write_text(
+        "from kernels._jit import entry, njit\n\n@njit\ndef low(x):\n    return x\n\n"
+        "@njit\ndef middle(x):\n    return low(x)\n\n@njit\ndef apart(x):\n    return low(x)\n\n"
+        "@entry\ndef top(x):\n    return middle(x) + low(x)\n"
+    )
+    module = loaded(source)
+
+    def names(**left_out: Any) -> set[str]:
+        return {kernel.py_func.__name__ for kernel in _jit.reachable([module.top], **left_out)}
+
+    assert names() == {"top", "middle", "low"}
+    assert names(without=[module.middle, module.low]) == {"top"}
 
 
 @compiler
@@ -209,11 +122,7 @@ def test_guards_survive_fast_arithmetic(tmp_path: Path) -> None:
     source.write_text(
         "import math\n\ndef guards(x):\n    return math.isfinite(x), x == x, not x > 0.0, 1.0 / x\n"
     )
-    spec = importlib.util.spec_from_file_location("guards", source)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = loaded(source)
     kernel = _jit.entry(module.guards)
     assert kernel(np.nan)[:3] == (False, False, True)
     assert kernel(np.inf)[:3] == (False, True, False)

@@ -1,0 +1,268 @@
+"""Kernels compiled ahead, in groups: each in a process of its own, as many at a time as there are processors.
+
+A command names the groups that it will call. What is in the cache already is left alone, so that this costs
+nothing from the second start on; what an interruption leaves undone is compiled at the next start.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import msgspec
+
+from kernels._cache import cache_fault, is_complete, mark_complete, tell_compiled
+from rtsim.errors import RtsimError
+from rtsim.live.children import APART
+
+POLL_S = 0.1
+WALKER = "walker"
+LOWER_LIMB = "lower_limb"
+
+
+class Group(NamedTuple):
+    """Kernels that are called together.
+
+    what : in words
+    entries : "module.kernel", what Python calls; with what these call, they are the kernels of the group
+    call : calls every entry once with arguments of the types in use
+    without : kernels that are not called with such types
+    """
+
+    what: str
+    entries: tuple[str, ...]
+    call: Callable[[], None]
+    without: tuple[str, ...] = ()
+
+
+class Progress(NamedTuple):
+    """How far compiling is: kernels done and in all, and the groups at work, in words."""
+
+    n_done: int
+    n_kernel: int
+    at_work: tuple[str, ...]
+
+
+Tell = Callable[[Progress], None]
+
+
+def call_solver() -> None:
+    """The marker solver of the lower limb: all methods, down to the bytes of a frame."""
+    from rtsim.config.paths import find_config
+    from rtsim.config.run_schema import USUAL_METHODS, Run
+    from rtsim.live.warm_up import warm_up
+    from rtsim.methods.multibody import MultibodyEstimator
+    from rtsim.models.load import load_model
+    from rtsim.models.subject import load_subject
+
+    spec = load_model(LOWER_LIMB)
+    subject = load_subject(find_config(WALKER, "subjects"))
+    run = Run(name="warmup")
+    plain = msgspec.structs.replace(spec, muscles=())
+    estimator = MultibodyEstimator(plain, subject, run.method, USUAL_METHODS, run.solver, run.markers)
+    warm_up(estimator, subject)
+
+
+def call_muscles() -> None:
+    """Lengths and moment arms of the lower limb's muscles, as on every live frame."""
+    from kernels.tree import new_pose
+    from rtsim.config.paths import find_config
+    from rtsim.methods.muscle_arms import MuscleArms
+    from rtsim.models.load import load_model
+    from rtsim.models.packing.model import pack
+    from rtsim.models.subject import load_subject
+
+    spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
+    method = next(iter(spec.methods))
+    packed = pack(spec, subject, method)
+    pose = new_pose(len(packed.body_names), packed.n_v, len(packed.tree.chains.dof))
+    MuscleArms(spec, subject, method, packed, pose, packed.q_neutral.copy()).measure()
+
+
+def call_moment_arms() -> None:
+    """`rtsim moment-arms`."""
+    from rtsim.methods.moment_arms import MomentArms
+    from rtsim.models.load import load_mechanism
+
+    MomentArms(load_mechanism("pin")).assembled()
+
+
+def call_simulation() -> None:
+    """`rtsim simulate`."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("stick_slip"))
+
+
+FUNCTIONS = "kernels.functions.evaluate"
+NO_TABLES = (
+    "kernels.functions.cubic_spline",
+    "kernels.path.ellipsoid.wrap_ellipsoid",
+    *(
+        f"kernels.path.wrap.{name}"
+        for name in ("some_side_open", "settle", "run_length", "keep", "restore", "write_ends")
+    ),
+)
+"""What a model without splines, ellipsoids and runs of surfaces leaves out."""
+
+GROUPS = {
+    "solver": Group(
+        "the marker solver",
+        ("kernels.frame.estimate", "kernels.intake.take_in"),
+        call_solver,
+        without=(FUNCTIONS,),
+    ),
+    "muscles": Group(
+        "muscles of live frames",
+        ("kernels.path.joint_arms.joint_moment_arms",),
+        call_muscles,
+        without=NO_TABLES,
+    ),
+    "moment-arms": Group(
+        "moment arms",
+        ("kernels.path.assembly.assemble", "kernels.path.moment_arms.moment_arms"),
+        call_moment_arms,
+    ),
+    "simulation": Group(
+        "forward simulation",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.mass.mass_matrix",
+            "kernels.dynamics.inverse.inverse_dynamics",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_simulation,
+    ),
+}
+"""The longest first, so that processes that work side by side end at about the same time."""
+LIVE = ("solver", "muscles")
+
+
+def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:
+    """Compile what the cache lacks of these groups; returns the seconds that each took, {} for nothing.
+
+    anew : look into every group, also those known to be complete
+    tell : told how far it is, now and then
+    Raises RtsimError with its words when a group cannot be compiled. An interruption ends the processes.
+    Where the cache cannot be written (`kernels._cache.cache_fault` says so) nothing is done: each process
+    has to compile for itself.
+    """
+    waiting = [name for name in names if anew or not is_complete(name)]
+    if not waiting or cache_fault():
+        return {}
+    n_kernel = sum(n_kernel_of(GROUPS[name]) for name in waiting)
+    works: list[_Work] = []
+    working: list[_Work] = []
+    try:
+        while waiting or working:
+            while waiting and len(working) < (os.cpu_count() or 1):
+                works.append(_Work(waiting.pop(0)))
+                working.append(works[-1])
+            time.sleep(POLL_S)
+            working = [work for work in working if not work.over()]
+            if tell is not None:
+                at_work = tuple(GROUPS[work.name].what for work in working)
+                tell(Progress(sum(work.n_done for work in works), n_kernel, at_work))
+    finally:
+        for work in working:
+            work.end()
+    return {work.name: work.seconds for work in works}
+
+
+class _Work:
+    """The process of one group, which says with every kernel how many are done."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.n_done = 0
+        self.seconds = 0.0
+        self._start = time.monotonic()
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._words: list[str] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "rtsim.live.groups", name],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **APART,
+        )
+        self._readers = [
+            threading.Thread(target=read, daemon=True) for read in (self._read_lines, self._read_words)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def over(self) -> bool:
+        """Take in what it said; whether it has ended. Raises RtsimError when it failed."""
+        ended = self._process.poll() is not None
+        if ended:
+            for reader in self._readers:
+                reader.join()
+        while not self._lines.empty():
+            with suppress(ValueError, TypeError):  # something else was printed
+                self.n_done = int(json.loads(self._lines.get()))
+        if ended and self._process.returncode != 0:
+            last = self._words[-1] if self._words else f"exit code {self._process.returncode}"
+            raise RtsimError(f"{GROUPS[self.name].what} could not be compiled: {last}")
+        if ended:
+            self.n_done = n_kernel_of(GROUPS[self.name])  # the rest was in the cache
+            self.seconds = time.monotonic() - self._start
+        return ended
+
+    def end(self) -> None:
+        """Stop it wherever it is; kernels compiled so far are in the cache."""
+        self._process.kill()
+        self._process.wait()
+
+    def _read_lines(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line)
+
+    def _read_words(self) -> None:
+        assert self._process.stderr is not None
+        self._words.extend(line.rstrip("\n") for line in self._process.stderr if line.strip())
+
+
+def n_kernel_of(group: Group) -> int:
+    """How many kernels a group has: its entries and all that they call."""
+    from kernels._jit import reachable
+
+    return len(reachable(map(kernel_at, group.entries), map(kernel_at, group.without)))
+
+
+def kernel_at(place: str) -> Any:
+    """The kernel "module.name"."""
+    module, _, name = place.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def compile_group(name: str) -> None:
+    """Compile one group in this process; after every kernel a line on standard output, how many are done."""
+    done: set[str] = set()
+
+    def say(kernel: str) -> None:
+        done.add(kernel)
+        print(len(done), flush=True)
+
+    stop = tell_compiled(say)
+    GROUPS[name].call()
+    stop()
+    mark_complete(name)
+
+
+if __name__ == "__main__":
+    compile_group(sys.argv[1])

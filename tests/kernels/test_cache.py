@@ -1,0 +1,195 @@
+"""Where machine code is kept: stale never, shared where it may be, and told where it cannot be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import pytest
+
+from kernels import _cache, rotation
+
+ROOT = Path(__file__).resolve().parents[2]
+settings: Any = numba.config
+compiler = pytest.mark.skipif(settings.DISABLE_JIT, reason="the compiler is off")
+HEAD = "from kernels._jit import njit\n"
+CALL = "from kernels.caller import two; print(two(3.0), sum(two.stats.cache_hits.values()))"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A small package `kernels` of two modules, one calling the other, and a third that stands apart."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    for name in ("__init__.py", "_jit.py", "_cache.py"):
+        shutil.copy(ROOT / "kernels" / name, folder / name)
+    (folder / "helper.py").write_text(HEAD + "@njit\ndef one(x):\n    return x\n")
+    (folder / "caller.py").write_text(
+        HEAD + "from kernels.helper import one\n@njit\ndef two(x):\n    return 2.0 * one(x)\n"
+    )
+    (folder / "apart.py").write_text(HEAD + "@njit\ndef three(x):\n    return 3.0 * x\n")
+    return tmp_path
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """What was found wrong with the cache is forgotten before and after."""
+    _cache._faults.clear()
+    yield
+    _cache._faults.clear()
+
+
+def run(code: str, folder: Path, **environment: str) -> str:
+    """What a new process prints that imports kernels from a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={
+            **os.environ,
+            "NUMBA_CACHE_DIR": str(folder / "cache"),
+            "RTSIM_WRAP_KERNELS": "1",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@compiler
+@pytest.mark.process
+def test_an_edit_is_compiled_anew_in_all_that_depend_on_it(package: Path) -> None:
+    """Protects against stale machine code: a caller in another file sees the edited module."""
+    assert run(CALL, package) == "6.0 0"
+    (package / "kernels" / "helper.py").write_text(HEAD + "@njit\ndef one(x):\n    return x + 1.0\n")
+    assert run(CALL, package) == "8.0 0"
+
+
+@compiler
+@pytest.mark.process
+def test_an_edit_leaves_what_does_not_depend_on_it(package: Path) -> None:
+    """Protects the compile time: kernels that do not import an edited module come from the cache."""
+    assert run(CALL, package) == "6.0 0"
+    with (package / "kernels" / "apart.py").open("a") as file:
+        file.write("# edited\n")
+    assert run(CALL, package) == "6.0 1"
+
+
+@compiler
+@pytest.mark.process
+def test_another_checkout_shares_the_code(package: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Protects the compile time: the same sources elsewhere, with other time stamps, compile nothing."""
+    assert run(CALL, package) == "6.0 0"
+    other = tmp_path_factory.mktemp("other")
+    shutil.copytree(package / "kernels", other / "kernels", copy_function=shutil.copyfile)
+    assert run(CALL, other, NUMBA_CACHE_DIR=str(package / "cache")) == "6.0 1"
+
+
+@compiler
+@pytest.mark.process
+def test_damaged_code_is_compiled_anew(package: Path) -> None:
+    """Protects a start after a full disk or a crash: a cut, empty or foreign file is not used."""
+    assert run(CALL, package) == "6.0 0"
+    files = sorted((package / "cache").rglob("*two*.nbc"))
+    assert files
+    for damage in (b"", files[0].read_bytes()[:100], b"not machine code"):
+        files[0].write_bytes(damage)
+        assert run(CALL, package) == "6.0 0"
+    assert run(CALL, package) == "6.0 1"
+
+
+@compiler
+@pytest.mark.process
+def test_groups_with_other_field_names_do_not_share_code(package: Path) -> None:
+    """Protects against a group of arrays whose fields changed their order and kept their types."""
+    code = (
+        "from typing import NamedTuple\nfrom kernels.first import first\n"
+        "class Pair(NamedTuple):\n    {}: float\n    {}: float\n"
+        "print(first(Pair(1.0, 2.0)), sum(first.stats.cache_hits.values()))"
+    )
+    (package / "kernels" / "first.py").write_text(HEAD + "@njit\ndef first(pair):\n    return pair.a\n")
+    assert run(code.format("a", "b"), package) == "1.0 0"
+    assert run(code.format("b", "a"), package) == "2.0 0"
+
+
+@pytest.mark.parametrize("flag", _cache.CODE_FLAGS)
+def test_code_depends_on_every_flag(flag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects checked code from being replaced by unchecked code, and the other way round."""
+    path = Path(rotation.__file__ or "")
+    hashes = set()
+    for value in (None, "0", "1"):
+        if value is None:
+            monkeypatch.delenv(flag, raising=False)
+        else:
+            monkeypatch.setenv(flag, value)
+        _cache.module_hash.cache_clear()
+        hashes.add(_cache.module_hash(path))
+    monkeypatch.undo()
+    _cache.module_hash.cache_clear()
+    assert len(hashes) == 3
+
+
+def test_the_cache_follows_the_usual_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Protects the override that services with a read-only home need."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert _cache.cache_root() == tmp_path / "kernels"
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert "rtsim" in str(_cache.cache_root())
+
+
+def test_old_code_is_pruned_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Protects the disk from old code, and what is not old or not ours from being removed."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    root = tmp_path / "kernels"
+    old, young, other = (
+        root / name for name in ("kernels.tree-" + "0" * 16, "kernels.tree-" + "1" * 16, "notes")
+    )
+    for folder in (old, young, other):
+        folder.mkdir(parents=True)
+        (folder / "code").touch()
+    long_ago = time.time() - 30 * 86400.0
+    for folder in (old, other):
+        os.utime(folder, (long_ago, long_ago))
+    assert _cache.prune_cache() == 1
+    assert not old.exists()
+    assert young.exists()
+    assert other.exists()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_cache_that_cannot_be_written_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Protects from starts that compile for a minute every time, in silence: the sentence has the remedy."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    assert "NUMBA_CACHE_DIR" in _cache.cache_fault()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    _cache._faults.clear()
+    assert _cache.cache_fault() == ""
+
+
+@compiler
+@pytest.mark.process
+def test_kernels_work_where_nothing_can_be_kept(package: Path) -> None:
+    """Protects a user without a writable folder: kernels compile, and are compiled again the next time."""
+    (package / "file").touch()
+    for _ in range(2):
+        assert run(CALL, package, NUMBA_CACHE_DIR=str(package / "file")) == "6.0 0"
+
+
+@compiler
+def test_machine_code_lands_in_its_folder() -> None:
+    """Protects other users of Numba: kernels have their folder, Numba's own setting is untouched."""
+    folder = rotation.rotate.stats.cache_path  # type: ignore[attr-defined]
+    assert str(_cache.cache_root()) in folder
+    assert _cache.module_hash(Path(rotation.__file__ or "")) in folder
+    assert os.environ.get("NUMBA_CACHE_DIR", "") == settings.CACHE_DIR

@@ -1,0 +1,102 @@
+"""Compiling ahead: in groups, side by side, told, interruptible, once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import pytest
+
+from rtsim.live.groups import GROUPS, kernel_at, n_kernel_of
+
+ROOT = Path(__file__).resolve().parents[3]
+
+USED = """
+import sys
+from kernels import _jit
+from rtsim.live.groups import GROUPS, kernel_at
+group = GROUPS[sys.argv[1]]
+group.call()
+used = {k.py_func.__name__ for k in _jit._COMPILED if k.signatures}
+lacking = [place for place in group.entries if not kernel_at(place).signatures]
+reached = {k.py_func.__name__ for k in _jit.reachable(map(kernel_at, group.entries))}
+print(sorted(lacking), sorted(used - reached))
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="the compiler is off")  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_group_names_all_that_it_calls(name: str) -> None:
+    """Protects the count of the first start: every entry is called, and nothing beside them."""
+    done = subprocess.run(
+        [sys.executable, "-c", USED, name],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "[] []", done.stderr
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_group_counts_its_kernels(name: str) -> None:
+    """Protects the count from a renamed kernel: every place in the table is a kernel."""
+    group = GROUPS[name]
+    assert all(callable(kernel_at(place)) for place in (*group.entries, *group.without))
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        assert n_kernel_of(group) > len(group.entries)
+
+
+def begun(cache: Path, *arguments: str) -> subprocess.Popen[str]:
+    """An rtsim command with an empty cache, once it has said that it compiles."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rtsim.cli.main", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "kernels" in line:
+            break
+    return process
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of a terminal")
+@pytest.mark.parametrize(
+    "command", [("live",), ("moment-arms", "pin"), ("simulate", "stick_slip"), ("warmup",)]
+)
+def test_ctrl_c_during_the_first_compilation_is_quiet(command: tuple[str, ...], tmp_path: Path) -> None:
+    """Protects whoever stops the first start: exit code 130, no traceback, no process left."""
+    process = begun(tmp_path, *command)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30.0)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    time.sleep(0.2)
+    left = subprocess.run(["pgrep", "-f", f"rtsim.live.groups.*{tmp_path}"], capture_output=True, check=False)
+    assert left.stdout == b""
+
+
+@pytest.mark.process
+def test_a_cache_that_cannot_be_written_is_told_at_the_start(tmp_path: Path) -> None:
+    """Protects from silent compilation at every start: `warmup` refuses with the remedy."""
+    (tmp_path / "file").touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.main", "warmup"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "file"), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
