@@ -14,8 +14,10 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from streams.account import plain
 from streams.errors import DecodeError, StreamError
 from streams.messages import (
+    MAX_DEPTH,
     SCHEMA_VERSION,
     AnyMessage,
     Command,
@@ -23,6 +25,7 @@ from streams.messages import (
     FieldSpec,
     Forces,
     Markers,
+    PlainMap,
     Result,
     Session,
     Telemetry,
@@ -32,8 +35,8 @@ MAX_PAYLOAD = 1 << 20
 """Largest payload of a message [bytes]."""
 MAX_ARRAY_BYTES = MAX_PAYLOAD - (16 << 10)
 """Largest sum of the arrays of one frame [bytes]; the rest is room for names and stamps."""
-MAX_DEPTH = 8
-"""Deepest nesting of lists and maps in `meta` and `args`."""
+LONGEST_FAULT = 200
+"""Of what a decoder says about bad bytes so much is kept [characters]."""
 
 FloatArray = NDArray[np.float64]
 WIRE_FLOAT = np.dtype("<f8")
@@ -44,6 +47,12 @@ class _Header(msgspec.Struct):
 
     v: int
     type: str
+
+
+class _PlainMap(msgspec.Struct):
+    """Holds the type of `meta` and `args`, which would otherwise be read anew at each check."""
+
+    value: PlainMap
 
 
 def _refuse_extension(code: int, data: memoryview) -> NoReturn:
@@ -66,10 +75,6 @@ _DECODERS: dict[bytes, msgspec.msgpack.Decoder[Any]] = {
     b"end": _decoder(End),
 }
 TOPICS = tuple(_DECODERS)
-
-# What a decoder raises on hostile bytes: wrong syntax or schema, refused extensions and bad UTF-8 are
-# ValueErrors, unhashable map keys TypeErrors, endless nesting a RecursionError.
-_DECODE_FAULTS = (ValueError, TypeError, RecursionError, OverflowError)
 
 
 def encode(message: AnyMessage) -> list[bytes]:
@@ -109,8 +114,10 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
         raise DecodeError("bad_topic", f"the topic {bytes(topic[:32])!r} is not a message type")
     try:
         header = _HEADER.decode(payload)
-    except _DECODE_FAULTS as fault:
-        raise DecodeError("malformed", f"the payload is not a map with `v` and `type`: {fault}") from fault
+    except Exception as fault:  # hostile bytes fail in many ways; each means the same
+        raise DecodeError(
+            "malformed", f"the payload is not a map with `v` and `type`: {_brief(fault)}"
+        ) from fault
     if header.v != SCHEMA_VERSION:
         raise DecodeError(
             "bad_version", f"the schema version is {header.v}, this side speaks {SCHEMA_VERSION}"
@@ -120,13 +127,21 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
     try:
         message: AnyMessage = decoder.decode(payload)
         _check_decoded(message)
-    except _DECODE_FAULTS as fault:
-        raise DecodeError("malformed", f"bad {topic.decode()} message: {fault}") from fault
+    except Exception as fault:  # as above
+        raise DecodeError("malformed", f"bad {topic.decode()} message: {_brief(fault)}") from fault
     return message
 
 
+def _brief(fault: Exception) -> str:
+    """What was wrong; the decoder quotes a wrong value whole, however long it is."""
+    return plain(str(fault) or type(fault).__name__, LONGEST_FAULT)
+
+
 def check_session(session: Session) -> None:
-    """Refuse (StreamError) a descriptor that contradicts itself or describes frames too large to send."""
+    """Refuse (StreamError) a descriptor that contradicts itself or describes frames too large to send.
+
+    An axis of no entries does not excuse the others: with it left out, the frame must still be small enough.
+    """
     names = [spec.name for spec in session.fields]
     if len(set(names)) != len(names):
         raise StreamError("the descriptor names a field twice")
@@ -135,6 +150,11 @@ def check_session(session: Session) -> None:
             raise StreamError(
                 f"field {spec.name!r} has {len(spec.labels)} labels for shape {list(spec.shape)}; "
                 "give one label for each entry of the first axis, or none"
+            )
+        if 8 * math.prod(n for n in spec.shape if n) > MAX_ARRAY_BYTES:
+            raise StreamError(
+                f"field {spec.name!r} has the shape {list(spec.shape)}; "
+                f"allowed are {MAX_ARRAY_BYTES // 8} numbers"
             )
     n_byte = 8 * sum(math.prod(spec.shape) for spec in session.fields)
     if n_byte > MAX_ARRAY_BYTES:
@@ -148,28 +168,19 @@ def _check_decoded(message: AnyMessage) -> None:
     """The rules that a schema cannot say."""
     if isinstance(message, Session):
         check_session(message)
-    elif isinstance(message, Command):
-        _check_plain(message.args, "args")
     elif isinstance(message, (Markers, Forces, Result)) and not math.isfinite(message.time):
         raise StreamError(f"`time` is {message.time}")
 
 
-def _check_plain(value: Any, where: str, depth: int = 0) -> None:
+def _check_plain(value: dict[str, Any], where: str) -> None:
     """Refuse anything but str, float, int, bool, lists and maps with text keys (as dates and bytes)."""
-    if depth > MAX_DEPTH:
-        raise StreamError(f"`{where}` is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, dict):
-        for key, entry in value.items():
-            if not isinstance(key, str):
-                raise StreamError(f"`{where}` has a key that is not text")
-            _check_plain(entry, where, depth + 1)
-    elif isinstance(value, (list, tuple)):
-        for entry in value:
-            _check_plain(entry, where, depth + 1)
-    elif not isinstance(value, (str, float, int)):
+    try:
+        msgspec.convert({"value": value}, _PlainMap)
+    except Exception as fault:  # each foreign type fails in its own way
         raise StreamError(
-            f"`{where}` holds a {type(value).__name__}; allowed are text, numbers, true/false, lists and maps"
-        )
+            f"`{where}` may hold text, numbers, true/false, and lists and maps of these at most {MAX_DEPTH} "
+            f"deep: {_brief(fault)}"
+        ) from fault
 
 
 class FieldLayout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from enum import IntFlag
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
@@ -17,6 +17,20 @@ STREAM_NAMES: tuple[StreamName, ...] = ("markers", "forces", "result")
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """Sequence numbers, clocks in nanoseconds and other whole numbers that never go below zero."""
+
+MAX_DEPTH = 8
+"""Deepest nesting of lists and maps in `meta` and `args`."""
+
+
+if TYPE_CHECKING:
+    PlainMap = dict[str, Any]
+else:
+    # Text keys, not any: keys that a sender chooses so that all have the same hash make a map of a megabyte
+    # take minutes, and only the hash of text cannot be known to it.
+    Plain = str | float | int | bool
+    for _ in range(MAX_DEPTH - 1):
+        Plain = str | float | int | bool | list[Plain] | dict[str, Plain]
+    PlainMap = dict[str, Plain]
 
 
 class Status(IntFlag):
@@ -71,7 +85,7 @@ class Session(Message, frozen=True, kw_only=True):
     t_start: Count
     rate: Annotated[float, Meta(ge=0.0)]
     fields: Annotated[Sequence[FieldSpec], Meta(max_length=64)]
-    meta: dict[str, Any] = {}
+    meta: PlainMap = {}
 
     def __post_init__(self) -> None:
         force_setattr(self, "fields", tuple(self.fields))
@@ -126,7 +140,7 @@ class Command(Message, frozen=True, kw_only=True):
     type: Literal["command"] = "command"
     session: Annotated[str, Meta(max_length=16)] = ""
     name: Annotated[str, Meta(max_length=64)]
-    args: dict[str, Any] = {}
+    args: PlainMap = {}
 
 
 class End(Message, frozen=True, kw_only=True):

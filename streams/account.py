@@ -1,0 +1,103 @@
+"""What a program says about itself and its peers, so bounded that it can always be sent and shown.
+
+A sentence may quote what a stranger sent: a label, a key, a megabyte of text. So every sentence is cut, is
+free of control characters, and only so many stand in one telemetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import TypeVar
+
+from streams.clock import now_ns
+from streams.messages import Telemetry
+
+LONGEST = 300
+"""Longest sentence [characters]."""
+MOST_SENTENCES = 64
+"""Sentences in one telemetry; of more, the number is told."""
+MOST_NAMES = 256
+"""Counters, and gauges, in one telemetry."""
+LONGEST_NAME = 64
+LARGEST = 2**63 - 1
+"""Where counters stay."""
+CUT = "..."
+
+Number = TypeVar("Number", int, float)
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    """The text in one line of at most `longest` printable characters.
+
+    Control characters, so also the escape codes of a terminal, and marks that turn the direction of writing
+    are written as \\x1b; what is too long ends with three dots.
+    """
+    cut = text[: longest + 1]  # first, so that a long text costs no more than a short one
+    if not cut.isprintable():
+        cut = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+    return cut if len(cut) <= longest else cut[: longest - len(CUT)] + CUT
+
+
+def add(counters: dict[str, int], kind: str, n: int = 1) -> None:
+    """Count `n` more of a kind, up to LARGEST."""
+    counters[kind] = min(counters.get(kind, 0) + n, LARGEST)
+
+
+class Sentences:
+    """The sentences of the time since they were last taken: each once, the first `most` of them."""
+
+    def __init__(self, most: int = MOST_SENTENCES) -> None:
+        self._most = most
+        self._kept: dict[str, None] = {}
+        self._n_more = 0
+
+    def say(self, *sentences: str) -> None:
+        """Add sentences."""
+        for sentence in map(plain, sentences):
+            if sentence in self._kept:
+                continue
+            if len(self._kept) < self._most:
+                self._kept[sentence] = None
+            else:
+                self._n_more += 1
+
+    def take(self) -> list[str]:
+        """All that are kept, and how many were not; they are then forgotten."""
+        taken = list(self._kept)
+        if self._n_more:
+            taken.append(f"There was more to say: {self._n_more} sentences were left out.")
+        self._kept, self._n_more = {}, 0
+        return taken
+
+
+def account(
+    session: str,
+    counters: Mapping[str, int],
+    gauges: Mapping[str, float],
+    sentences: Sentences,
+    t_ns: int | None = None,
+) -> Telemetry:
+    """A telemetry message, stamped now or at `t_ns`, that can always be encoded: counters stop at LARGEST,
+    and names and sentences, which are taken, are cut in length and number.
+    """
+    return Telemetry(
+        session=session,
+        t=now_ns() if t_ns is None else t_ns,
+        counters={name: max(-LARGEST, min(n, LARGEST)) for name, n in _named(counters)},
+        gauges=dict(_named(gauges)),
+        text=sentences.take(),
+    )
+
+
+def received(message: Telemetry) -> Telemetry:
+    """A telemetry message of a stranger, cut to what can be kept and shown."""
+    sentences = Sentences(2 * MOST_SENTENCES)  # not to cut again what was cut at the sender
+    sentences.say(*message.text)
+    return account(message.session, message.counters, message.gauges, sentences, message.t)
+
+
+def _named(values: Mapping[str, Number]) -> list[tuple[str, Number]]:
+    """The first MOST_NAMES entries, with names that can be shown."""
+    entries = islice(values.items(), MOST_NAMES)
+    return [(plain(name, LONGEST_NAME), value) for name, value in entries]
