@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from streams.account import plain
 from streams.codec import FloatArray
 
 RECENT = 64
@@ -114,7 +115,7 @@ def count_frames(n: int) -> str:
     return "1 frame" if n == 1 else f"{n} frames"
 
 
-# What each counter is called when it goes up; {n} is a number of frames, {detail} says where or what.
+# What is said of each kind of event; {n} is a number of frames, {detail} says where or what.
 SENTENCES = {
     "lost": "{n} lost on the way here; {detail}.",
     "duplicate": "{n} came twice, so dropped the copies; {detail}.",
@@ -127,6 +128,9 @@ SENTENCES = {
     "non_finite": "{n} with infinite values, replaced by NaN; {detail}.",
     "clock_jump": "{n} with a jump in the sender's clock; {detail}.",
     "unknown_session": "{n} without a known descriptor and dropped; {detail}.",
+    "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
+    "session": "A new session {detail} began.",
+    "end": "The stream ended after {detail}.",
 }
 
 
@@ -140,7 +144,7 @@ class EventLog:
 
     def say(self, sentence: str) -> None:
         """A sentence that cannot come in floods."""
-        self.sentences.append(sentence)
+        self.sentences.append(plain(sentence))
 
     def note(self, kind: str, n: int, detail: str, t_ns: int) -> None:
         """`n` more of `kind`; said at once when this kind was silent for a second."""
@@ -153,6 +157,14 @@ class EventLog:
             return
         for kind in list(self._pending):
             if t_ns - self._said_ns.get(kind, -EVENT_INTERVAL_NS) >= EVENT_INTERVAL_NS:
-                n, detail = self._pending.pop(kind)
                 self._said_ns[kind] = t_ns
-                self.sentences.append(SENTENCES[kind].format(n=count_frames(n), detail=detail))
+                self._say_pending(kind)
+
+    def close(self) -> None:
+        """Say what is still to be said, due or not."""
+        for kind in list(self._pending):
+            self._say_pending(kind)
+
+    def _say_pending(self, kind: str) -> None:
+        n, detail = self._pending.pop(kind)
+        self.say(SENTENCES[kind].format(n=count_frames(n), detail=detail))

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from streams.account import LARGEST, plain, received
 from streams.checks import COUNTERS, ClockCheck, EventLog, InfinityCheck, OrderCheck
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError
@@ -19,6 +20,10 @@ _COUNTER_OF_REASON = {
     "bad_topic": "malformed",
     "bad_type": "malformed",
 }
+LONGEST_REASON = 200
+"""Of why a stream ended so much is told [characters]."""
+N_OTHER = 64
+"""How many sessions of other streams on the same address are known by their ids."""
 
 
 class _Course(NamedTuple):
@@ -46,6 +51,7 @@ class Intake:
         self._ring = ring
         self._course: _Course | None = None
         self._session_payload = b""
+        self._others: deque[str] = deque(maxlen=N_OTHER)
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> None:
         """Use or count one message that arrived at `t_arrived` [ns]."""
@@ -63,10 +69,16 @@ class Intake:
         elif isinstance(message, End):
             self._end(message, t_arrived)
         elif isinstance(message, Telemetry):
-            self.telemetry.append(message)
+            self.telemetry.append(received(message))
+
+    def refuse(self, fault: Exception, t_arrived: int) -> None:
+        """Count a message that `accept` failed on in a way nobody foresaw; the next finds all in order."""
+        self._count("malformed", 1, f"{type(fault).__name__}: {fault}", t_arrived)
 
     def _descriptor(self, session: Session, payload: bytes, t_arrived: int) -> None:
         if session.stream != self._stream:
+            if session.session not in self._others:
+                self._others.append(session.session)
             return
         former = self._course
         if former is not None and former.session.session == session.session:
@@ -74,12 +86,12 @@ class Intake:
                 self._count("malformed", 1, "the descriptor changed within its session", t_arrived)
             return
         layout = FieldLayout(session)
-        self._course = _Course(session, layout, OrderCheck(), ClockCheck(), InfinityCheck(layout.n_value))
-        self._session_payload = payload
+        course = _Course(session, layout, OrderCheck(), ClockCheck(), InfinityCheck(layout.n_value))
         self._ring.begin(session, layout)
+        self._course, self._session_payload = course, payload
         self.ended = False
         if former is not None:
-            self.events.say(f"A new session {session.session} began.")
+            self.events.note("session", 1, session.session, t_arrived)
 
     def _frame(self, message: AnyFrame, t_arrived: int) -> None:
         course = self._course
@@ -105,23 +117,30 @@ class Intake:
             self._count("clock_jump", 1, where, t_arrived)
         _stamp(slot, message, t_arrived)
         self.counters["received"] += 1
-        if self._ring.push():
-            self._count("skipped", 1, where, t_arrived)
+        n_skipped = self._ring.push()
+        if n_skipped:
+            self._count("skipped", n_skipped, where, t_arrived)
 
     def _end(self, message: End, t_arrived: int) -> None:
         course = self._course
-        if course is None or message.session != course.session.session or self.ended:
+        if course is None or message.session != course.session.session:
+            if message.session not in self._others:
+                where = f"the session is {message.session!r}"
+                self._count("unknown_session", 1, where, t_arrived, event="unknown_end")
+            return
+        if self.ended:
             return
         n_lost = course.order.missing_at_end(message.seq)
         if n_lost:
             self._count("lost", n_lost, "the last gap was at the end", t_arrived)
         self.ended = True
-        self.events.say(f"The stream ended after {message.seq} frames: {message.reason[:200]}.")
+        why = plain(message.reason, LONGEST_REASON)
+        self.events.note("end", 1, f"{message.seq} frames: {why}", t_arrived)
         self._ring.nudge()
 
-    def _count(self, kind: str, n: int, detail: str, t_arrived: int) -> None:
-        self.counters[kind] += n
-        self.events.note(kind, n, detail, t_arrived)
+    def _count(self, kind: str, n: int, detail: str, t_arrived: int, event: str = "") -> None:
+        self.counters[kind] = min(self.counters[kind] + n, LARGEST)
+        self.events.note(event or kind, n, detail, t_arrived)
 
 
 def _stamp(slot: Frame, message: AnyFrame, t_arrived: int) -> None:

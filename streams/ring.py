@@ -11,6 +11,9 @@ import numpy as np
 from streams.codec import FieldLayout, FloatArray
 from streams.messages import Session
 
+MEMORY_MOST = 64 << 20
+"""Bytes of the frames that wait at the most: a backlog of very large frames is shorter than asked for."""
+
 
 class Frame:
     """One received frame; a slot of the ring, valid until the reader asks for the next one.
@@ -57,8 +60,9 @@ class Frame:
 class Ring:
     """A queue of at most `backlog` frames between one writer and one reader thread.
 
-    Two slots more than the backlog exist, one in the reader's hands and one in the writer's, so that neither
-    waits for the other: the lock is held only to move a slot, never to fill or read one.
+    At most two slots more than the backlog exist, one in the reader's hands and one in the writer's, so that
+    neither waits for the other: the lock is held only to move a slot, never to fill or read one. A slot is
+    made when it is needed for the first time, so that a session costs nothing before its frames come.
     """
 
     def __init__(self, backlog: int) -> None:
@@ -70,6 +74,8 @@ class Ring:
         self._held: Frame | None = None
         self._writing: Frame | None = None
         self._newest: Session | None = None
+        self._layout: FieldLayout | None = None
+        self._n_byte = 0  # of all unread frames
         self._nudged = self._closed = False
 
     @property
@@ -83,28 +89,33 @@ class Ring:
         return len(self._unread)
 
     def begin(self, session: Session, layout: FieldLayout) -> None:
-        """Make slots for a new session. Frames of the former one stay readable."""
-        slots = [Frame(session, layout) for _ in range(self._backlog + 2)]
+        """Turn to a new session. Frames of the former one stay readable."""
         with self._change:
-            self._newest = session
-            self._writing = slots.pop()
-            self._free = slots
+            self._newest, self._layout = session, layout
+            self._writing = None
+            self._free = []
 
     def slot(self) -> Frame:
         """The writer's slot: to be filled, then pushed, or filled again. Needs a session."""
-        assert self._writing is not None
+        if self._writing is None:
+            assert self._newest is not None
+            assert self._layout is not None
+            self._writing = Frame(self._newest, self._layout)
         return self._writing
 
-    def push(self) -> bool:
-        """Hand over the writer's slot; returns whether the oldest unread frame had to make room."""
+    def push(self) -> int:
+        """Hand over the writer's slot; returns how many of the oldest unread frames had to make room."""
+        frame = self.slot()
+        n_dropped = 0
         with self._change:
-            self._unread.append(self.slot())
-            overflow = len(self._unread) > self._backlog
-            if overflow:
-                self._release(self._unread.popleft())
-            self._writing = self._free.pop()
+            self._unread.append(frame)
+            self._n_byte += frame.flat.nbytes
+            while len(self._unread) > self._backlog or self._n_byte > MEMORY_MOST:
+                self._release(self._take())
+                n_dropped += 1
+            self._writing = self._free.pop() if self._free else None
             self._change.notify()
-        return overflow
+        return n_dropped
 
     def pop(self, timeout_s: float) -> Frame | None:
         """The oldest unread frame, waiting for one up to `timeout_s`; None after that, a nudge or close."""
@@ -119,7 +130,7 @@ class Ring:
                     self._nudged = False
                     return None
                 self._change.wait(left_s)
-            self._held = self._unread.popleft()
+            self._held = self._take()
             return self._held
 
     def nudge(self) -> None:
@@ -133,6 +144,11 @@ class Ring:
         with self._change:
             self._closed = True
             self._change.notify()
+
+    def _take(self) -> Frame:
+        frame = self._unread.popleft()
+        self._n_byte -= frame.flat.nbytes
+        return frame
 
     def _release(self, frame: Frame) -> None:
         # A slot of a former session is left to the garbage collector.

@@ -119,6 +119,7 @@ class Subscriber:
         except Exception as fault:
             self._fault = fault  # raised again by wait, in the reader's thread
         finally:
+            self._intake.events.close()
             self._ring.close()
             self._link.close()
             self._socket.close(0)
@@ -135,7 +136,10 @@ class Subscriber:
             return
         t_arrived = now_ns()
         receive_rest(self._socket, parts)
-        self._intake.accept(parts, t_arrived)
+        try:
+            self._intake.accept(parts, t_arrived)
+        except Exception as fault:  # nothing that a stranger sends may end the receiving
+            self._intake.refuse(fault, t_arrived)
         events.flush(t_arrived)
 
 
