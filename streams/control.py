@@ -9,7 +9,7 @@ from typing import Any
 
 import zmq
 
-from streams.clock import now_ns
+from streams.account import Sentences, account, plain
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
 from streams.messages import Command, Telemetry
@@ -82,7 +82,9 @@ class ControlServer:
                 receive_rest(socket, parts, MAX_PARTS)
                 envelope, body = _split(parts)
                 ok, text = self._answer(body)
-                reply = Telemetry(session="", t=now_ns(), gauges={"ok": float(ok)}, text=[text])
+                sentences = Sentences()
+                sentences.say(text)
+                reply = account("", {}, {"ok": float(ok)}, sentences)
                 socket.send_multipart(envelope + encode(reply))
         finally:
             self._bound.close()
@@ -126,7 +128,7 @@ def request(
             raise StreamError(f"the answer from {address} was not understood: {fault}") from fault
     if not isinstance(reply, Telemetry) or not reply.text:
         return False, f"{address} answered with something that is not a reply; is it a control address?"
-    return reply.gauges.get("ok") == 1.0, reply.text[0]
+    return reply.gauges.get("ok") == 1.0, plain(reply.text[0])
 
 
 def _split(parts: list[bytes]) -> tuple[list[bytes], list[bytes]]:

@@ -37,9 +37,12 @@ class LatencyHistogram:
 
 
 class StageTimes:
-    """The stages of the live loop, each with its histogram."""
+    """The stages of the live loop, each with its histogram.
 
-    STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish")
+    t_published is stamped right before a result is encoded; `publish` is the encoding and sending after it.
+    """
+
+    STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish", "publish")
 
     def __init__(self) -> None:
         self.stages = {name: LatencyHistogram() for name in self.STAGES}
@@ -53,6 +56,10 @@ class StageTimes:
         # only on one machine do source and estimator share a clock; elsewhere the difference means nothing
         if 0 <= t_published - t_capture < 10_000_000_000:
             s["capture_to_publish"].add(t_published - t_capture)
+
+    def add_publishing(self, duration_ns: int) -> None:
+        """Count how long one result took to be encoded and sent [ns]."""
+        self.stages["publish"].add(duration_ns)
 
     def gauges(self) -> dict[str, float]:
         """{stage_us.p50|p99|p99_9|max: value} of the stages that have samples."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gc
 import math
-import queue
 import time
 from collections import Counter
 
 from rtsim.live.latency import StageTimes
+from rtsim.live.words import Words
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.subject import Subject
 from rtsim.pipeline.pipeline import FrameResult, Pipeline
+from streams.account import Sentences, account, plain
 from streams.clock import now_ns
-from streams.messages import Command, Result, Status, Telemetry
+from streams.messages import Command, Result, Status
 from streams.publisher import Publisher
 from streams.ring import Frame
 from streams.subscriber import Subscriber
@@ -24,6 +25,8 @@ STALE_NS = 250_000_000
 """Without a frame for this long, and then again each time, a result flagged stale is published."""
 LONGEST_PERIOD_NS = 1e18
 """Anything longer, as of a rate of 1e-300 Hz, is for ever."""
+LONGEST_METHOD = 64
+"""So much of a method's name is told when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 
 
@@ -36,7 +39,7 @@ class LiveLoop:
         self.estimator, self.subject, self.publisher, self.meta = estimator, subject, publisher, meta
         self.times = StageTimes()
         self.counters: Counter[str] = Counter()
-        self._words: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._words = Words()
         self._pipeline: Pipeline | None = None
         self._door_counters: Counter[str] = Counter()
         self._last: tuple[Frame, FrameResult] | None = None
@@ -44,7 +47,7 @@ class LiveLoop:
         self._seq = 0
         self._period_ns = 0
         self._reason = ""  # why the run is to end, once it is
-        self._sentences: list[str] = []
+        self._sentences = Sentences()
         self._square_sum, self._rms_n = 0.0, 0
         self._began_ns = self._cpu_ns = 0
 
@@ -64,7 +67,8 @@ class LiveLoop:
         if command.name == "set_method":
             method = str(command.args.get("method", ""))
             if method not in self.estimator.methods:
-                return False, f"No method {method!r}; this run offers {', '.join(self.estimator.methods)}."
+                said = plain(method, LONGEST_METHOD)
+                return False, f"No method {said!r}; this run offers {', '.join(self.estimator.methods)}."
             answer = f"The method is {method} from the next frame on."
         elif command.name == "set_downweighting":
             switch = SWITCHES.get(str(command.args.get("on", "")).lower())
@@ -75,7 +79,7 @@ class LiveLoop:
             )
         else:
             answer = "Stopping."
-        self._words.put(command)
+        self._words.put(command.name, command)
         return True, answer
 
     def _serve(self, subscriber: Subscriber, duration_s: float) -> None:
@@ -97,9 +101,8 @@ class LiveLoop:
                 self._reason = "the time is up"
 
     def _solve(self, frame: Frame) -> None:
-        if self._pipeline is None or self._pipeline.session != frame.session.session:
-            self.estimator.restart()
-            self._begin(frame)
+        if self._pipeline is None or self._pipeline.session is not frame.session:
+            self._follow(frame)
         assert self._pipeline is not None
         result = self._pipeline.run(frame)
         status = result.status
@@ -110,14 +113,25 @@ class LiveLoop:
         self._count(status)
         self._last, self._last_ns = (frame, result), t_published
 
+    def _follow(self, frame: Frame) -> None:
+        """Turn to the session of a frame, which another descriptor came before.
+
+        Descriptors are compared, not their ids, which a sender may use again for another content.
+        """
+        if self._pipeline is not None and self._pipeline.session == frame.session:
+            self._pipeline.session = frame.session  # the same again, after others without frames
+            return
+        self.estimator.restart()
+        self._begin(frame)
+
     def _begin(self, frame: Frame) -> None:
         """Announce a result session for the marker session of a frame."""
         former, door = self._pipeline, None
-        if former is not None and former.session == frame.session.session:
+        if former is not None and former.session == frame.session:
             door = former.door  # another method on the same markers
         elif former is not None:
             self._door_counters.update(former.door.counters)
-            self._sentences += former.door.sentences
+            self._sentences.say(*former.door.sentences)
         meta = {**self.meta, "method": self.estimator.method}
         self._pipeline = Pipeline(self.estimator, self.subject, frame.session, meta, now_ns(), door)
         rate = frame.session.rate
@@ -127,24 +141,23 @@ class LiveLoop:
 
     def _publish(self, frame: Frame, result: FrameResult, status: Status) -> int:
         assert self._pipeline is not None
-        t_published = now_ns()
-        self.publisher.send(
-            Result(
-                session=self._pipeline.fields.session.session,
-                seq=self._seq,
-                time=frame.time,
-                t_capture=frame.t_capture,
-                t_received=frame.t_received,
-                t_solved=result.t_solved,
-                t_published=t_published,
-                status=int(status),
-                iterations=result.iterations,
-                residual=result.residual,
-                data=result.data,
-            )
+        message = Result(
+            session=self._pipeline.fields.session.session,
+            seq=self._seq,
+            time=frame.time,
+            t_capture=frame.t_capture,
+            t_received=frame.t_received,
+            t_solved=result.t_solved,
+            status=int(status),
+            iterations=result.iterations,
+            residual=result.residual,
+            data=result.data,
+            t_published=now_ns(),  # last: what follows is encoding and sending
         )
+        self.publisher.send(message)
+        self.times.add_publishing(now_ns() - message.t_published)
         self._seq += 1
-        return t_published
+        return message.t_published
 
     def _publish_stale(self) -> None:
         """Repeat the last result under the flag stale: whoever controls something must know it is old."""
@@ -166,8 +179,7 @@ class LiveLoop:
 
     def _obey(self) -> None:
         """Do what was commanded since the last frame."""
-        while not self._words.empty():
-            command = self._words.get()
+        for command in self._words.take():
             if command.name == "stop":
                 self._reason = "stopped"
             elif command.name == "set_downweighting":
@@ -178,12 +190,11 @@ class LiveLoop:
                     self._begin(self._last[0])
 
     def _report(self, subscriber: Subscriber, final: bool = False) -> None:
-        text, self._sentences = self._sentences, []
         if self._pipeline:
-            text += self._pipeline.door.sentences
+            self._sentences.say(*self._pipeline.door.sentences)
             self._pipeline.door.sentences.clear()
         while subscriber.events:
-            text.append(subscriber.events.popleft())
+            self._sentences.say(subscriber.events.popleft())
         counters = Counter({**subscriber.counters, **self.counters, **self._door_counters})
         if self._pipeline:
             counters.update(self._pipeline.door.counters)
@@ -194,9 +205,7 @@ class LiveLoop:
         if self._rms_n:
             gauges["marker_rms_mm"] = 1e3 * math.sqrt(self._square_sum / self._rms_n)
         session = self._pipeline.fields.session.session if self._pipeline else ""
-        self.publisher.send(
-            Telemetry(session=session, t=now_ns(), counters=dict(counters), gauges=gauges, text=text)
-        )
+        self.publisher.send(account(session, counters, gauges, self._sentences))
 
     def _status_text(self) -> str:
         spent = self.times.stages["receive_to_publish"]

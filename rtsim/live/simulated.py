@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import queue
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +18,9 @@ from rtsim.live.simulated_fields import SimulatedFields
 from rtsim.live.stride import Stride, steps_per_tick
 from rtsim.live.ticks import Ticks
 from rtsim.live.urgency import urgent
+from rtsim.live.words import Words
 from rtsim.simulation.simulator import Simulator
+from streams.account import Sentences, account
 from streams.clock import now_ns
 from streams.codec import encode
 from streams.messages import Command, Result, Status, Telemetry
@@ -70,10 +71,10 @@ class SimulatedLoop:
         self.every = max(1, round(rate / frame_rate))
         self.n_lap = round(lap_s * rate)
         self.fields = SimulatedFields(simulator, self.stride.trace, meta or {}, rate / self.every, now_ns())
-        self.times = {name: LatencyHistogram() for name in ("tick", "step", "wake")}
+        self.times = {name: LatencyHistogram() for name in ("tick", "step", "wake", "publish")}
         self.counters: Counter[str] = Counter(missed=0, late=0, large_error=0, collected=0, compiled=0)
         self.failure, self.granted = "", False
-        self._words: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._words = Words()
         self._reason = ""
         self._paused = self._large = self._late = False
         self._n_tick = self._n_in_lap = self._n_part = 0  # ticks since the start, and since the lap's
@@ -104,7 +105,8 @@ class SimulatedLoop:
         """Answer a command (in the control server's thread); the loop obeys before the next tick."""
         if command.name == "status":
             return True, self._status_text()
-        self._words.put(command.name)
+        # pausing and going on undo each other, so they are of one kind
+        self._words.put("pause" if command.name == "resume" else command.name, command)
         return True, ANSWERS[command.name]
 
     def summary(self) -> dict:
@@ -186,6 +188,7 @@ class SimulatedLoop:
         self.publisher.service()  # first, so that who has just joined knows the descriptor
         frame = self._frame(due_ns, began_ns, t_solved)
         self.publisher.send(frame)
+        self.times["publish"].add(now_ns() - frame.t_published)
         self.counters["published"] += 1
         self.counters["late"] += self._late
         self._last, self._seq = frame, self._seq + 1
@@ -202,10 +205,10 @@ class SimulatedLoop:
             t_received=began_ns,
             t_solved=t_solved,
             data=self.fields.fill(),
-            t_published=now_ns(),
             status=int(status | Status.DEGRADED if self._large else status),
             iterations=n_part,
             residual=float(self.stride.trace.error[0]),
+            t_published=now_ns(),  # last: what follows is encoding and sending
         )
 
     def _publish_stale(self) -> None:
@@ -219,14 +222,13 @@ class SimulatedLoop:
 
     def _obey(self) -> None:
         """Do what was commanded since the last tick."""
-        while not self._words.empty():
-            word = self._words.get()
-            if word == "stop":
+        for command in self._words.take():
+            if command.name == "stop":
                 self.stop()
-            elif word == "restart":
+            elif command.name == "restart":
                 self._restart()
             else:
-                self._paused = word == "pause"
+                self._paused = command.name == "pause"
 
     def _restart(self) -> None:
         self.stride.restart()
@@ -249,7 +251,7 @@ class SimulatedLoop:
         gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / wall_ns
         counters = {**self.counters, "ticks": self._n_tick}
         session = self.fields.session.session
-        return Telemetry(session=session, t=now_ns(), counters=counters, gauges=gauges)
+        return account(session, counters, gauges, Sentences())
 
     def _report(self, final: bool = False) -> None:
         self.publisher.send(self._account(final))

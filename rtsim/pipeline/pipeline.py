@@ -29,7 +29,12 @@ class FrameResult(NamedTuple):
 
 
 class Pipeline:
-    """Solves the frames of one marker session for one subject."""
+    """Solves the frames of one marker session for one subject.
+
+    Attributes
+    ----------
+    session : descriptor of the frames; its id alone would not do, as a sender may use one twice
+    """
 
     def __init__(
         self,
@@ -49,7 +54,7 @@ class Pipeline:
             "side": subject.side,
         }
         self.fields = ResultFields(estimator, self.door, described, session.rate, t_start)
-        self.session = session.session
+        self.session = session
         self._time = float("nan")
 
     def run(self, frame: Frame) -> FrameResult:

@@ -12,7 +12,7 @@ from streams.messages import Status, Telemetry
 from streams.ring import Frame
 
 MM, DEG = 1e3, 180.0 / np.pi
-STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish")
+STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish", "publish")
 N_SENTENCE = 6
 
 
