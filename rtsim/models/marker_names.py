@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from rtsim.files.landmarks import plain_name
+from rtsim.files.landmarks import plain_name, plain_names
 
 
 def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
@@ -14,7 +14,11 @@ def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
     The exact name comes first, then the name without case, spaces, dots, underscores and hyphens, then the
     same without a subject's name in front (`Ann:RASI`, or `Ann_RASI` where all names begin so).
     """
-    exact, *tables = (first_of(spelling) for spelling in spellings(names))
+    wanted = list(wanted)
+    exact = first_of(names)
+    if all(name in exact for name in wanted):  # so that a stream that is in order costs little
+        return {name: exact[name] for name in wanted}
+    tables = [first_of(spelling) for spelling in spellings(names)]
     found: dict[str, int] = {}
     for name in wanted:
         keys = (plain_name(name), plain_name(without_subject(name)))
@@ -30,13 +34,12 @@ def without_subject(name: str) -> str:
 
 
 def spellings(names: Sequence[str]) -> list[list[str]]:
-    """The names as they are, plain, without what stands before a colon, and without a beginning all share."""
+    """The names plain, without what stands before a colon, and without a beginning all share."""
     shared = re.sub(r"[^_.:\- ]*$", "", shared_beginning(names)) if len(names) > 1 else ""
     return [
-        list(names),
-        [plain_name(name) for name in names],
-        [plain_name(without_subject(name)) for name in names],
-        [plain_name(name[len(shared) :]) for name in names],
+        plain_names(names),
+        plain_names([without_subject(name) for name in names]),
+        plain_names([name[len(shared) :] for name in names]),
     ]
 
 

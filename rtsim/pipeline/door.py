@@ -8,7 +8,8 @@ before, by the subscriber.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from kernels._jit import bind
 from kernels.intake import take_in
 from rtsim.models.marker_names import find_markers
 from rtsim.models.subject import Subject
+from streams.account import plain
 from streams.messages import Session
 
 Array = NDArray[np.float64]
@@ -26,6 +28,10 @@ SAY_EVERY = 500
 """A lasting fault is told again after this many frames."""
 SCALE_LIMIT = 5.0
 """A person this many times too large or too small is in the wrong unit."""
+N_NAMED = 8
+"""So many markers are named where more are missing or unknown."""
+LONGEST_LABEL = 32
+"""So much of a stranger's label stands in a sentence [characters]."""
 
 
 class Door:
@@ -41,10 +47,12 @@ class Door:
         field = next((f for f in session.fields if f.name == "positions"), None)
         shaped = field is not None and len(field.shape) == 2 and field.shape[1] == 3
         labels = tuple(field.labels) if field is not None and shaped else ()
-        self._scale = METRES.get(field.unit if field else "m", 0.0)
-        self._z_up = str(session.meta.get("up", "Y")).upper() == "Z"
+        unit = field.unit if field is not None else "m"
+        self._shape = tuple(field.shape) if field is not None else ()
+        self._scale = METRES.get(unit, 0.0)
+        self._z_up = session.meta.get("up") in ("Z", "z")
         index = find_markers(self.names, labels)
-        self.usable = bool(index)
+        self.usable = bool(index) and unit in METRES
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self.measured: Array = np.full((len(self.names), 3), np.nan)
         self._size = body_size(subject)
@@ -53,8 +61,8 @@ class Door:
         example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, 0, 0, self.measured)
         self._take_in = bind(take_in, example)
         if not shaped:
-            self.sentences.append("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
-        self._name_faults(index, labels, field.unit if field else "m")
+            self._say("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
+        self._name_faults(index, labels, unit, session.meta.get("up", "Y"))
 
     def admit(self, data: Mapping[str, Array]) -> tuple[Array, bool]:
         """Markers of the model (n_marker, 3) [m], and whether they can be a person.
@@ -63,9 +71,11 @@ class Door:
         usable. The array returned is overwritten by the next call.
         """
         self._n_frame += 1
-        if not self.usable:  # the kernel trusts the shape
+        if not self.usable:
             return self.measured, False
         positions = data["positions"]
+        if not self._fits(positions):  # the kernel trusts the shape: beyond it lies other memory
+            raise TypeError(f"positions must be C-contiguous float64 of shape {self._shape}")
         length, rise, sideways = self._take_in(
             positions,
             self._source,
@@ -77,6 +87,12 @@ class Door:
             self.measured,
         )
         return self.measured, self._check_size(length, rise, sideways)
+
+    def _fits(self, positions: Array) -> bool:
+        """Whether positions are such as the session says."""
+        return (
+            positions.shape == self._shape and positions.dtype == np.float64 and positions.flags.c_contiguous
+        )
 
     def mirror(self, x: Array) -> None:
         """Turn points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
@@ -111,26 +127,38 @@ class Door:
             )
         return True
 
-    def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str) -> None:
+    def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:
         missing = [name for name in self.names if name not in index]
-        unknown = [label for i, label in enumerate(labels) if i not in index.values()]
         if unit not in METRES:
-            self.usable = False
-            self.sentences.append(f"The session's unit is {unit!r}; allowed are {', '.join(METRES)}.")
+            self._say(f"The session's unit is {unit!r}; allowed are {', '.join(METRES)}.")
+        if up not in ("Y", "y", "Z", "z"):
+            said = plain(up, LONGEST_LABEL) if isinstance(up, str) else f"a {type(up).__name__}"
+            self._say(f"The session's up axis is {said!r}; allowed are Y and Z. Y is assumed.")
         if missing:
             self.counters["missing_markers"] = len(missing)
-            also = f"; the stream has {', '.join(unknown[:8])} instead?" if unknown else "."
-            self.sentences.append(
+            used = set(index.values())
+            strangers = (label for i, label in enumerate(labels) if i not in used)
+            unknown = listed(islice(strangers, N_NAMED))
+            also = f"; the stream has {unknown} instead?" if unknown else "."
+            self._say(
                 f"{len(missing)} of the subject's {len(self.names)} markers are not in the stream's "
-                f"{len(labels)} markers: {', '.join(missing[:8])}{also}"
+                f"{len(labels)} markers: {listed(missing[:N_NAMED])}{also}"
             )
+
+    def _say(self, sentence: str) -> None:
+        self.sentences.append(plain(sentence))
 
     def count(self, kind: str, sentence: str) -> None:
         """Count a fault of the frame at hand; say it at its first frame and now and then while it lasts."""
         self.counters[kind] += 1
         if self._n_frame >= self._told.get(kind, 0):
             self._told[kind] = self._n_frame + SAY_EVERY
-            self.sentences.append(sentence)
+            self._say(sentence)
+
+
+def listed(labels: Iterable[str]) -> str:
+    """Labels in a row, as much of each as fits into a sentence."""
+    return ", ".join(plain(label, LONGEST_LABEL) for label in labels)
 
 
 def body_size(subject: Subject) -> float:
