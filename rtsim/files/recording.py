@@ -38,12 +38,54 @@ class Results(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class _Content(NamedTuple):
-    """Descriptors and frames of a recording by session id, in the order of their first appearance."""
+class _Course(NamedTuple):
+    """A descriptor and the frames that followed it."""
 
-    sessions: dict[str, Session]
-    frames: dict[str, list[Frame]]
+    session: Session
+    frames: list[Frame]
+
+
+class _Content(NamedTuple):
+    """What a recording holds, in the order of the descriptors' first appearance."""
+
+    courses: list[_Course]
     notes: list[str]
+
+
+class _Sorting:
+    """Puts frames to their descriptors: the newest of their id, or the first where none came before.
+
+    An id alone does not tell: a sender that uses one again for another content gets a course for each.
+    """
+
+    def __init__(self) -> None:
+        self.courses: list[_Course] = []
+        self._now: dict[str, _Course] = {}
+        self._of: dict[bytes, _Course] = {}
+        self._waiting: dict[str, list[Frame]] = {}
+
+    def take(self, message: Session | Frame, payload: bytes) -> None:
+        """Take in the next message of the recording, with its bytes."""
+        if isinstance(message, Session):
+            self._begin(message, payload)
+        elif message.session in self._now:
+            self._now[message.session].frames.append(message)
+        else:
+            self._waiting.setdefault(message.session, []).append(message)
+
+    @property
+    def n_orphan(self) -> int:
+        """Frames whose descriptor never came."""
+        return sum(map(len, self._waiting.values()))
+
+    def _begin(self, session: Session, payload: bytes) -> None:
+        now = self._now.get(session.session)
+        if now is not None and now.session == session:
+            return
+        if payload not in self._of:
+            self._of[payload] = _Course(session, self._waiting.pop(session.session, []))
+            self.courses.append(self._of[payload])
+        self._now[session.session] = self._of[payload]
 
 
 def read_recorded_markers(
@@ -56,9 +98,9 @@ def read_recorded_markers(
     path = Path(path)
     content = _load(path)
     for stream, field in (("markers", "positions"), ("result", "markers_measured")):
-        session, notes = _longest(content, stream, field)
-        if session is not None:
-            raw = _raw_trial(session, content, field, path, notes)
+        course, notes = _longest(content, stream, field)
+        if course is not None:
+            raw = _raw_trial(course, field, path, (*content.notes, *notes))
             return to_ground(raw, up=up, units=units)
     raise ConfigError(
         "the recording holds no markers", where=str(path), remedy="record the marker stream too"
@@ -69,14 +111,14 @@ def read_model_markers(path: str | Path) -> MarkerTrial:
     """The markers of the fitted model (field markers_model) in a recording; ConfigError without any."""
     path = Path(path)
     content = _load(path)
-    session, notes = _longest(content, "result", "markers_model")
-    if session is None:
+    course, notes = _longest(content, "result", "markers_model")
+    if course is None:
         raise ConfigError(
             "the recording holds no markers of a model",
             where=str(path),
             remedy="record the results of an estimator",
         )
-    return to_ground(_raw_trial(session, content, "markers_model", path, notes))
+    return to_ground(_raw_trial(course, "markers_model", path, (*content.notes, *notes)))
 
 
 def read_results(path: str | Path) -> Results:
@@ -86,19 +128,19 @@ def read_results(path: str | Path) -> Results:
     """
     path = Path(path)
     content = _load(path)
-    session, notes = _longest(content, "result")
-    if session is None:
+    course, notes = _longest(content, "result")
+    if course is None:
         raise ConfigError(
             "the recording holds no results", where=str(path), remedy="record the result stream"
         )
-    frames, fields, said = _stack(session, content.frames[session.session], path)
+    frames, fields, said = _stack(course.session, course.frames, path)
     times, told = _times(frames)
     status = np.array([frame.status if isinstance(frame, Result) else 0 for frame in frames], dtype=np.int64)
-    return Results(session, fields, times, status, (*content.notes, *notes, *said, *told))
+    return Results(course.session, fields, times, status, (*content.notes, *notes, *said, *told))
 
 
 def _load(path: Path) -> _Content:
-    content = _Content({}, {}, [])
+    sorting, notes = _Sorting(), []
     n_bad = 0
     try:
         recorded = read_messages(path)
@@ -108,41 +150,38 @@ def _load(path: Path) -> _Content:
             except DecodeError:
                 n_bad += 1
                 continue
-            if isinstance(message, Session):
-                content.sessions[message.session] = message
-            elif isinstance(message, (Markers, Result)):
-                content.frames.setdefault(message.session, []).append(message)
+            if isinstance(message, (Session, Markers, Result)):
+                sorting.take(message, payload)
     except FileNotFoundError:
         raise ConfigError("no such file", where=str(path), remedy="check the path") from None
     except (OSError, StreamError) as error:
         raise ConfigError(f"the recording cannot be read ({error})", where=str(path)) from None
     if recorded.note:
-        content.notes.append(recorded.note)
+        notes.append(recorded.note)
     if n_bad:
-        content.notes.append(f"messages that could not be decoded, left out: {n_bad}")
-    orphans = sum(len(frames) for key, frames in content.frames.items() if key not in content.sessions)
-    if orphans:
-        content.notes.append(f"frames without a descriptor, left out: {orphans}")
-    return content
+        notes.append(f"messages that could not be decoded, left out: {n_bad}")
+    if sorting.n_orphan:
+        notes.append(f"frames without a descriptor, left out: {sorting.n_orphan}")
+    return _Content(sorting.courses, notes)
 
 
-def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[Session | None, list[str]]:
-    """The session of a stream (with that field) that has the most frames; a sentence if there are others."""
+def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[_Course | None, list[str]]:
+    """The course of a stream (with that field) that has the most frames; a sentence if there are others."""
     found = [
-        session
-        for key, session in content.sessions.items()
-        if session.stream == stream
-        and content.frames.get(key)
-        and (field is None or any(spec.name == field for spec in session.fields))
+        course
+        for course in content.courses
+        if course.session.stream == stream
+        and course.frames
+        and (field is None or any(spec.name == field for spec in course.session.fields))
     ]
     if not found:
         return None, []
-    best = max(found, key=lambda session: len(content.frames[session.session]))
+    best = max(found, key=lambda course: len(course.frames))
     if len(found) == 1:
         return best, []
     return best, [
         f"the recording holds {len(found)} sessions of {stream}: the longest was read "
-        f"({len(content.frames[best.session])} frames)"
+        f"({len(best.frames)} frames)"
     ]
 
 
@@ -191,8 +230,9 @@ def _times(frames: Sequence[Frame]) -> tuple[FloatArray, list[str]]:
     ]
 
 
-def _raw_trial(session: Session, content: _Content, field: str, path: Path, notes: Sequence[str]) -> RawTrial:
-    frames, fields, said = _stack(session, content.frames[session.session], path)
+def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) -> RawTrial:
+    session = course.session
+    frames, fields, said = _stack(session, course.frames, path)
     spec = next(spec for spec in session.fields if spec.name == field)
     if len(spec.shape) != 2 or spec.shape[1] != 3 or len(spec.labels) != spec.shape[0]:
         raise ConfigError(
@@ -215,5 +255,5 @@ def _raw_trial(session: Session, content: _Content, field: str, path: Path, note
         units=spec.unit,
         up=up if isinstance(up, str) else "",
         up_key="the descriptor's meta up",
-        notes=(*content.notes, *notes, *said, *told),
+        notes=(*notes, *said, *told),
     )
