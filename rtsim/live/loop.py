@@ -25,6 +25,8 @@ STALE_NS = 250_000_000
 """Without a frame for this long, and then again each time, a result flagged stale is published."""
 LONGEST_PERIOD_NS = 1e18
 """Anything longer, as of a rate of 1e-300 Hz, is for ever."""
+MOST_OF_DOORS = 32
+"""Sentences on the content of sessions in one telemetry, so that they do not crowd out the others."""
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
@@ -47,7 +49,7 @@ class LiveLoop:
         self._seq = 0
         self._period_ns = 0
         self._reason = ""  # why the run is to end, once it is
-        self._sentences = Sentences()
+        self._of_doors = Sentences(MOST_OF_DOORS)
         self._square_sum, self._rms_n = 0.0, 0
         self._began_ns = self._cpu_ns = 0
 
@@ -131,7 +133,7 @@ class LiveLoop:
             door = former.door  # another method on the same markers
         elif former is not None:
             self._door_counters.update(former.door.counters)
-            self._sentences.say(*former.door.sentences)
+            self._of_doors.say(*former.door.sentences)
         meta = {**self.meta, "method": self.estimator.method}
         self._pipeline = Pipeline(self.estimator, self.subject, frame.session, meta, now_ns(), door)
         rate = frame.session.rate
@@ -190,11 +192,13 @@ class LiveLoop:
                     self._begin(self._last[0])
 
     def _report(self, subscriber: Subscriber, final: bool = False) -> None:
-        if self._pipeline:
-            self._sentences.say(*self._pipeline.door.sentences)
-            self._pipeline.door.sentences.clear()
+        sentences = Sentences()
         while subscriber.events:
-            self._sentences.say(subscriber.events.popleft())
+            sentences.say(subscriber.events.popleft())
+        if self._pipeline:
+            self._of_doors.say(*self._pipeline.door.sentences)
+            self._pipeline.door.sentences.clear()
+        sentences.say(*self._of_doors.take())
         counters = Counter({**subscriber.counters, **self.counters, **self._door_counters})
         if self._pipeline:
             counters.update(self._pipeline.door.counters)
@@ -205,7 +209,7 @@ class LiveLoop:
         if self._rms_n:
             gauges["marker_rms_mm"] = 1e3 * math.sqrt(self._square_sum / self._rms_n)
         session = self._pipeline.fields.session.session if self._pipeline else ""
-        self.publisher.send(account(session, counters, gauges, self._sentences))
+        self.publisher.send(account(session, counters, gauges, sentences))
 
     def _status_text(self) -> str:
         spent = self.times.stages["receive_to_publish"]

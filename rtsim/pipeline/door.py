@@ -75,7 +75,8 @@ class Door:
             return self.measured, False
         positions = data["positions"]
         if not self._fits(positions):  # the kernel trusts the shape: beyond it lies other memory
-            raise TypeError(f"positions must be C-contiguous float64 of shape {self._shape}")
+            self.count("unfit", f"positions have shape {positions.shape}, the session says {self._shape}.")
+            return self.measured, False
         length, rise, sideways = self._take_in(
             positions,
             self._source,
@@ -132,8 +133,8 @@ class Door:
         if unit not in METRES:
             self._say(f"The session's unit is {unit!r}; allowed are {', '.join(METRES)}.")
         if up not in ("Y", "y", "Z", "z"):
-            said = plain(up, LONGEST_LABEL) if isinstance(up, str) else f"a {type(up).__name__}"
-            self._say(f"The session's up axis is {said!r}; allowed are Y and Z. Y is assumed.")
+            said = f"'{plain(up, LONGEST_LABEL)}'" if isinstance(up, str) else "no text"
+            self._say(f"The session's up axis is {said}; allowed are Y and Z. Y is assumed.")
         if missing:
             self.counters["missing_markers"] = len(missing)
             used = set(index.values())

@@ -13,6 +13,7 @@ import numpy as np
 
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import RtsimError
+from streams.account import plain
 from streams.clock import now_ns
 from streams.errors import StreamError
 from streams.messages import Session, marker_session
@@ -137,7 +138,7 @@ def examine_stream(
 
 def describe(session: Session) -> str:
     """The descriptor in a sentence."""
-    fields = ", ".join(f"{f.name} {list(f.shape)} [{f.unit}]" for f in session.fields[:4])
+    fields = ", ".join(f"{plain(f.name)} {list(f.shape)} [{plain(f.unit)}]" for f in session.fields[:4])
     more = f" and {len(session.fields) - 4} more" if len(session.fields) > 4 else ""
     return f"{session.stream} stream {session.session} at {session.rate:g} Hz: {fields}{more}"
 

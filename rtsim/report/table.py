@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rtsim.report.tally import STAGES, Tally
+from rtsim.report.tally import Tally
 
 COLOURS = {"ok": "green", "late": "yellow", "degraded": "yellow", "stale": "magenta"}
 
@@ -37,7 +37,7 @@ def values_table(tally: Tally) -> Table:
     table.add_column("value", justify="right")
     table.add_column("", style="dim")
     for label, (value, unit) in tally.values.items():
-        table.add_row(label.replace("_", " "), f"{value:8.2f}", unit)
+        table.add_row(Text(label.replace("_", " ")), f"{value:8.2f}", unit)
     return table
 
 
@@ -46,10 +46,8 @@ def latency_table(tally: Tally) -> Table:
     table.add_column("latency [us]")
     for label in ("p50", "p99", "p99.9", "max"):
         table.add_column(label, justify="right")
-    for stage in STAGES:
-        if f"{stage}_us.max" in tally.gauges:
-            cells = [f"{tally.gauges[f'{stage}_us.{p}']:.0f}" for p in ("p50", "p99", "p99_9", "max")]
-            table.add_row(stage.replace("_", " "), *cells)
+    for stage, values in tally.latencies_us().items():
+        table.add_row(stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
     for name in ("lost", "skipped", "late", "degraded", "not_converged", "invalid_input"):
         table.add_row(name.replace("_", " "), str(tally.counters.get(name, 0)))
     return table
@@ -72,7 +70,7 @@ def print_summary(console: Console, summary: dict) -> None:
     for label in ("p50", "p99", "p99.9", "max"):
         table.add_column(label, justify="right")
     for stage, values in summary["latency_us"].items():
-        table.add_row(stage.replace("_", " "), *(f"{values[p]:.0f}" for p in ("p50", "p99", "p99_9", "max")))
+        table.add_row(stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
     console.print(table)
     odd = {k: v for k, v in summary["statuses"].items() if k != "ok"}
     if odd:

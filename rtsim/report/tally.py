@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.account import plain
 from streams.messages import Status, Telemetry
 from streams.ring import Frame
 
+Array = NDArray[np.float64]
+
 MM, DEG = 1e3, 180.0 / np.pi
+NOTHING = np.empty(0)
+PERCENTILES = ("p50", "p99", "p99_9", "max")
 STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish", "publish")
 N_SENTENCE = 6
+N_STATUS = 32
+"""Combinations of status bits told apart; there are 2^31, and a stranger may send them all."""
+LONGEST_WORD = 64
+"""So much of a name that a stranger chose is shown [characters]."""
 
 
 class Tally:
@@ -36,29 +46,34 @@ class Tally:
         """Count a result frame."""
         self.n_frame += 1
         self.first_result_ns = self.first_result_ns or frame.t_arrived
-        self.statuses[Status(frame.status).names()] += 1
+        words = Status(frame.status).names()
+        self.statuses[words if words in self.statuses or len(self.statuses) < N_STATUS else "others"] += 1
         self.arrivals.append(frame.t_arrived)
 
     def look_at(self, frame: Frame) -> None:
         """Keep what the table shows of the newest frame."""
         data, labels = frame.data, {spec.name: spec.labels for spec in frame.session.fields}
-        self.method = str(frame.session.meta.get("method", ""))
-        self.subject = str(frame.session.meta.get("subject", ""))
+        meta = frame.session.meta
+        self.method, self.subject = (
+            plain(str(meta.get(key, "")), LONGEST_WORD) for key in ("method", "subject")
+        )
         self.values = {}
         for field, factor, unit, prefix in (
             ("joint_angles", DEG, "deg", ""),
             ("knee_displacements", MM, "mm", "knee "),
             ("ligament_lengthening", 100.0, "%", ""),
         ):
-            for label, value in zip(labels.get(field, ()), data.get(field, ()), strict=False):
-                self.values[prefix + label] = (factor * float(value), unit)
-        if "marker_rms" in data:
-            self.rms_mm = MM * float(data["marker_rms"].flat[0])
+            for label, value in zip(labels.get(field, ()), one_axis(data.get(field)), strict=False):
+                self.values[prefix + plain(label, LONGEST_WORD)] = (factor * float(value), unit)
+        rms = data.get("marker_rms")
+        if rms is not None and rms.size:
+            self.rms_mm = MM * float(rms.flat[0])
         self.doubtful = doubtful_markers(labels.get("marker_weights", ()), data)
 
     def take_telemetry(self, message: Telemetry) -> None:
         """Keep the loop's own account."""
-        self.counters, self.gauges = message.counters, message.gauges
+        self.counters = message.counters
+        self.gauges = {name: value for name, value in message.gauges.items() if math.isfinite(value)}
         self.sentences.extend(message.text)
 
     @property
@@ -67,6 +82,15 @@ class Tally:
         if len(self.arrivals) < 2 or self.arrivals[-1] == self.arrivals[0]:
             return 0.0
         return (len(self.arrivals) - 1) * 1e9 / (self.arrivals[-1] - self.arrivals[0])
+
+    def latencies_us(self) -> dict[str, dict[str, float]]:
+        """Stage -> percentile -> duration [us], of the stages that have all of them."""
+        found = {s: {p: self.gauges.get(f"{s}_us.{p}") for p in PERCENTILES} for s in STAGES}
+        return {
+            stage: {p: us for p, us in values.items() if us is not None}
+            for stage, values in found.items()
+            if None not in values.values()
+        }
 
     def summary(self) -> dict:
         """The run in numbers, for --json and for the closing lines."""
@@ -81,9 +105,8 @@ class Tally:
             "subject": self.subject,
             "marker_rms_mm": None if rms is None else round(rms, 3),  # JSON knows no NaN
             "latency_us": {
-                stage: {p: round(self.gauges[f"{stage}_us.{p}"], 1) for p in ("p50", "p99", "p99_9", "max")}
-                for stage in STAGES
-                if f"{stage}_us.max" in self.gauges
+                stage: {p: round(us, 1) for p, us in values.items()}
+                for stage, values in self.latencies_us().items()
             },
             "statuses": dict(self.statuses),
             "faults": faults,
@@ -91,15 +114,22 @@ class Tally:
         }
 
 
-def doubtful_markers(names: Sequence[str], data: Mapping[str, NDArray[np.float64]]) -> list[str]:
+def one_axis(values: Array | None) -> Array:
+    """The values of a field that has one axis; none of any other, which a stranger may send."""
+    return values if values is not None and values.ndim == 1 else NOTHING
+
+
+def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[str]:
     """A few words on every marker that is not simply there."""
-    weights, ages, partners = (data.get(f"marker_{k}") for k in ("weights", "gap_age", "swap_with"))
-    if weights is None or ages is None or partners is None or len(names) != len(weights):
+    weights, ages, partners = (one_axis(data.get(f"marker_{k}")) for k in ("weights", "gap_age", "swap_with"))
+    if not len(names) == len(weights) == len(ages) == len(partners):
         return []
     words = []
-    for name, weight, age, partner in zip(names, weights, ages, partners, strict=True):
+    for name, weight, age, partner in zip(
+        (plain(name, LONGEST_WORD) for name in names), weights, ages, partners, strict=True
+    ):
         if 0 <= partner < len(names):
-            words.append(f"{name} swapped with {names[int(partner)]}?")
+            words.append(f"{name} swapped with {plain(names[int(partner)], LONGEST_WORD)}?")
         elif age > 0.0:
             words.append(f"{name} not seen for {age:.2f} s")
         elif weight < 1.0:
