@@ -11,6 +11,8 @@ import numpy as np
 from streams.codec import FieldLayout, FloatArray
 from streams.messages import Session
 
+FORMER_MOST = 256
+"""Frames of former sessions that are kept beside the backlog of the newest."""
 MEMORY_MOST = 64 << 20
 """Bytes of the frames that wait at the most: a backlog of very large frames is shorter than asked for."""
 
@@ -58,7 +60,7 @@ class Frame:
 
 
 class Ring:
-    """A queue of at most `backlog` frames between one writer and one reader thread.
+    """A queue of at most `backlog` frames of a session between one writer and one reader thread.
 
     At most two slots more than the backlog exist, one in the reader's hands and one in the writer's, so that
     neither waits for the other: the lock is held only to move a slot, never to fill or read one. A slot is
@@ -76,6 +78,7 @@ class Ring:
         self._newest: Session | None = None
         self._layout: FieldLayout | None = None
         self._n_byte = 0  # of all unread frames
+        self._n_newest = 0  # unread frames of the newest session, which are the last ones
         self._nudged = self._closed = False
 
     @property
@@ -94,6 +97,7 @@ class Ring:
             self._newest, self._layout = session, layout
             self._writing = None
             self._free = []
+            self._n_newest = 0
 
     def slot(self) -> Frame:
         """The writer's slot: to be filled, then pushed, or filled again. Needs a session."""
@@ -104,14 +108,22 @@ class Ring:
         return self._writing
 
     def push(self) -> int:
-        """Hand over the writer's slot; returns how many of the oldest unread frames had to make room."""
+        """Hand over the writer's slot; returns how many of the oldest unread frames had to make room.
+
+        A session makes room among its own frames, so that those of one that begins and ends in between do
+        not push out those of another.
+        """
         frame = self.slot()
         n_dropped = 0
         with self._change:
             self._unread.append(frame)
+            self._n_newest += 1
             self._n_byte += frame.flat.nbytes
-            while len(self._unread) > self._backlog or self._n_byte > MEMORY_MOST:
-                self._release(self._take())
+            if self._n_newest > self._backlog:
+                self._release(self._take(len(self._unread) - self._n_newest))
+                n_dropped += 1
+            while len(self._unread) > self._backlog + FORMER_MOST or self._n_byte > MEMORY_MOST:
+                self._release(self._take(0))
                 n_dropped += 1
             self._writing = self._free.pop() if self._free else None
             self._change.notify()
@@ -130,7 +142,7 @@ class Ring:
                     self._nudged = False
                     return None
                 self._change.wait(left_s)
-            self._held = self._take()
+            self._held = self._take(0)
             return self._held
 
     def nudge(self) -> None:
@@ -145,9 +157,11 @@ class Ring:
             self._closed = True
             self._change.notify()
 
-    def _take(self) -> Frame:
-        frame = self._unread.popleft()
+    def _take(self, index: int) -> Frame:
+        frame = self._unread[index]
+        del self._unread[index]
         self._n_byte -= frame.flat.nbytes
+        self._n_newest -= frame.session is self._newest
         return frame
 
     def _release(self, frame: Frame) -> None:

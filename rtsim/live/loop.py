@@ -7,6 +7,7 @@ import math
 import time
 from collections import Counter
 
+from rtsim.live.admission import Admission
 from rtsim.live.latency import StageTimes
 from rtsim.live.words import Words
 from rtsim.methods.multibody import MultibodyEstimator
@@ -42,6 +43,7 @@ class LiveLoop:
         self.times = StageTimes()
         self.counters: Counter[str] = Counter()
         self._words = Words()
+        self._admission = Admission()
         self._pipeline: Pipeline | None = None
         self._door_counters: Counter[str] = Counter()
         self._last: tuple[Frame, FrameResult] | None = None
@@ -103,8 +105,9 @@ class LiveLoop:
                 self._reason = "the time is up"
 
     def _solve(self, frame: Frame) -> None:
-        if self._pipeline is None or self._pipeline.session is not frame.session:
-            self._follow(frame)
+        known = self._pipeline is not None and self._pipeline.session is frame.session
+        if not known and not self._follow(frame):
+            return
         assert self._pipeline is not None
         result = self._pipeline.run(frame)
         status = result.status
@@ -115,16 +118,21 @@ class LiveLoop:
         self._count(status)
         self._last, self._last_ns = (frame, result), t_published
 
-    def _follow(self, frame: Frame) -> None:
-        """Turn to the session of a frame, which another descriptor came before.
+    def _follow(self, frame: Frame) -> bool:
+        """Turn to the session of a frame, which another descriptor came before; whether that was granted.
 
         Descriptors are compared, not their ids, which a sender may use again for another content.
         """
         if self._pipeline is not None and self._pipeline.session == frame.session:
             self._pipeline.session = frame.session  # the same again, after others without frames
-            return
-        self.estimator.restart()
-        self._begin(frame)
+        elif self._admission.grants(frame.session, now_ns()):
+            self.estimator.restart()
+            self._begin(frame)
+        else:
+            self.counters["turned_away"] += 1
+            self._of_doors.say("Sessions of very many labels begin too fast; frames of some were left out.")
+            return False
+        return True
 
     def _begin(self, frame: Frame) -> None:
         """Announce a result session for the marker session of a frame."""
