@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_check import check_c3d
 from rtsim.files.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
+from rtsim.files.c3d_process import read_content
 from rtsim.files.ground import to_ground
 from rtsim.files.trial import MarkerTrial, RawTrial, name_some, unique_names
 
+Group = Mapping[str, list[Any]]
 Z_UP_MAKERS = ("vicon", "qualisys")  # their laboratory frames are Z up when the file does not say
 AXIS = re.compile(r"[+-]?[XYZ]", re.IGNORECASE)
 # Endings of Vicon subject parameters that are lengths in millimetres, and those in kilograms.
@@ -37,32 +38,25 @@ def read_c3d(
 
 
 def _read_raw(path: Path, virtual: bool) -> RawTrial:
-    announced = check_c3d(path)
-    content = _load(path)
-    parameters: Mapping[str, Any] = content["parameters"]
-    point = parameters.get("POINT", {})
-    points = np.asarray(content["data"]["points"], dtype=np.float64)
-    residuals = np.asarray(content["data"]["meta_points"]["residuals"], dtype=np.float64)[0]
-    n_point, n_frame = points.shape[1:]
+    announced, n_byte = check_c3d(path)
+    content = read_content(path, n_byte)
+    n_frame, n_point, _ = content.points.shape
     if n_point == 0 or n_frame == 0:
         raise ConfigError(
             "the file holds no points", where=str(path), remedy="export the trial with its markers"
         )
-    rate = float(content["header"]["points"]["frame_rate"])
+    rate, parameters = content.rate, content.parameters
     if not rate > 0.0:
         raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
-
+    point = parameters["POINT"]
     keep, names, notes = _choose(point, n_point, virtual, path)
-    positions = np.ascontiguousarray(np.moveaxis(points[:3, keep], 0, 2).swapaxes(0, 1))
-    positions[(residuals[keep] < 0.0).T] = np.nan
-    first = int(content["header"]["points"]["first_frame"])
     if announced > n_frame:
         notes.append(f"the header says {announced} frames, the file ends after {n_frame}: those were read")
     up, up_key = _up(parameters)
     return RawTrial(
         names=names,
-        times=(first + np.arange(n_frame)) / rate,
-        positions=positions,
+        times=(content.first + np.arange(n_frame)) / rate,
+        positions=np.ascontiguousarray(content.points[:, keep]),
         rate=rate,
         source=str(path),
         units=(_texts(point, "UNITS") or [""])[0],
@@ -74,7 +68,7 @@ def _read_raw(path: Path, virtual: bool) -> RawTrial:
 
 
 def _choose(
-    point: Mapping[str, Any], n_point: int, virtual: bool, path: Path
+    point: Group, n_point: int, virtual: bool, path: Path
 ) -> tuple[list[int], tuple[str, ...], list[str]]:
     """Indices and unique names of the points that are markers, and sentences on the others."""
     labels = _texts(point, "LABELS")[:n_point]
@@ -91,34 +85,17 @@ def _choose(
     return keep, names, [*notes, *_tell_dropped(labels, kinds, virtual), *said]
 
 
-def _load(path: Path) -> Any:
-    try:
-        import ezc3d
-    except Exception as error:  # a broken binary fails with more than ImportError
-        raise ConfigError(
-            f"C3D files need the package ezc3d, which cannot be loaded ({error})",
-            where=str(path),
-            remedy="reinstall ezc3d, or export the trial as TRC",
-        ) from None
-    try:
-        return ezc3d.c3d(str(path))
-    except Exception as error:  # the C++ reader raises what it likes
-        raise ConfigError(
-            f"the C3D file cannot be read ({error})", where=str(path), remedy="export the trial again"
-        ) from None
-
-
-def _texts(group: Mapping[str, Any], name: str) -> list[str]:
+def _texts(group: Group, name: str) -> list[str]:
     """A text parameter with its continuations (LABELS, LABELS2, LABELS3, ...)."""
     result: list[str] = []
     key, number = name, 2
     while key in group:
-        result += [str(text).strip() for text in group[key]["value"]]
+        result += [str(text).strip() for text in group[key]]
         key, number = f"{name}{number}", number + 1
     return result
 
 
-def _type_groups(point: Mapping[str, Any]) -> Sequence[str]:
+def _type_groups(point: Group) -> Sequence[str]:
     """Names of the parameters that list model outputs: as the file says (in pairs), else the usual ones."""
     said = _texts(point, "TYPE_GROUPS")[::2]
     usual = ["ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS", "MODELED_MARKERS"]
@@ -139,27 +116,26 @@ def _tell_dropped(labels: Sequence[str], kinds: Sequence[str], virtual: bool) ->
     return notes
 
 
-def _up(parameters: Mapping[str, Any]) -> tuple[str, str]:
+def _up(parameters: Mapping[str, Group]) -> tuple[str, str]:
     """Up axis and where it stands: the screen's vertical axis, else the manufacturer's habit, else none."""
-    screen = _texts(parameters.get("POINT", {}), "Y_SCREEN")
+    screen = _texts(parameters["POINT"], "Y_SCREEN")
     if screen and AXIS.fullmatch(screen[0]):
         return screen[0], "POINT:Y_SCREEN"
-    company = " ".join(_texts(parameters.get("MANUFACTURER", {}), "COMPANY"))
+    company = " ".join(_texts(parameters["MANUFACTURER"], "COMPANY"))
     if any(maker in company.lower() for maker in Z_UP_MAKERS):
         return "+Z", f"MANUFACTURER:COMPANY {company}"
     return "", ""
 
 
-def _subject(parameters: Mapping[str, Any]) -> dict[str, float]:
+def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:
     """Masses [kg] and lengths [m] of the PROCESSING group; parameters of unknown unit are left alone."""
     subject: dict[str, float] = {}
-    for name, parameter in parameters.get("PROCESSING", {}).items():
+    for name, values in parameters["PROCESSING"].items():
         plain = name.split(":")[-1]
-        value: NDArray[Any] = np.ravel(parameter["value"]) if "value" in parameter else np.empty(0)
-        if value.size != 1 or not np.issubdtype(value.dtype, np.number) or not plain[:1].isalpha():
+        if len(values) != 1 or isinstance(values[0], str) or not plain[:1].isalpha():
             continue
         if plain.lower() in MASSES:
-            subject[plain] = float(value[0])
+            subject[plain] = float(values[0])
         elif plain.lower().endswith(LENGTHS):
-            subject[plain] = 1e-3 * float(value[0])
+            subject[plain] = 1e-3 * float(values[0])
     return subject

@@ -15,8 +15,8 @@ MAX_COUNTED = 256  # blocks of parameters read even where the header does not sa
 TYPES = (-1, 1, 2, 4)  # text, byte, 16-bit integer, float; the size of an entry is the absolute value
 
 
-def check_c3d(path: Path) -> int:
-    """The number of frames the header of a sound C3D file announces (modulo 65536).
+def check_c3d(path: Path) -> tuple[int, int]:
+    """The number of frames the header of a sound C3D file announces (modulo 65536), and the file's size.
 
     ConfigError for a file that is none, is cut off before its data, has a damaged parameter section, or is of
     a byte order that ezc3d does not read.
@@ -50,7 +50,7 @@ def check_c3d(path: Path) -> int:
         raise ConfigError(
             "the parameter section of the C3D file is damaged", where=str(path), remedy="export it again"
         )
-    return int(last - first + 1)
+    return int(last - first + 1), n_byte
 
 
 def _is_sound(section: bytes) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -179,11 +177,3 @@ def test_files_that_are_no_c3d(tmp_path, make_c3d):
     assert any("5 frames" in note for note in trial.notes)
     with pytest.raises(ConfigError, match="no labelled markers"):
         read_c3d(make_c3d(["*1", "*2", "*3"], standing()))
-
-
-def test_broken_ezc3d(make_c3d, monkeypatch):
-    """Without a working ezc3d the error says what to do, and TRC still reads."""
-    path = make_c3d(LABELS, standing())
-    monkeypatch.setitem(sys.modules, "ezc3d", None)
-    with pytest.raises(ConfigError, match="reinstall ezc3d"):
-        read_c3d(path)
