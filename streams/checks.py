@@ -46,6 +46,11 @@ class OrderCheck:
         self._doubtful = -1
         self._recent = [-1] * RECENT
 
+    @property
+    def last(self) -> int:
+        """The seq of the newest frame in order; -1 before the first."""
+        return self._last
+
     def judge(self, seq: int) -> Verdict:
         """The verdict on a frame; afterwards `n_lost` says how many frames are missing just before it.
 

@@ -30,6 +30,8 @@ _SENTENCES = {
     "another program.",
 }
 
+_UNUSED = ("connecting", "refused", "mismatch")
+
 
 class Link:
     """Connects a client socket and watches its connection, for the thread that receives from it.
@@ -68,6 +70,11 @@ class Link:
         uneventful = self._state == "connected" and not self._said
         self._said = self._state
         return None if uneventful else _SENTENCES[self._state].format(self._address)
+
+    def trouble(self) -> str:
+        """A sentence on why nothing can come over this connection; "" where something could."""
+        self.check()
+        return _SENTENCES[self._state].format(self._address) if self._state in _UNUSED else ""
 
     def close(self) -> None:
         """Stop watching; call it before the socket is closed."""

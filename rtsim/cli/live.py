@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.options import make_run, run_arguments, run_options
+from rtsim.cli.options import check_recording, make_run, run_arguments, run_options
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.sources import WALKER, is_stream
@@ -50,10 +50,8 @@ def command(
 
     run = make_run(**options)
     console = Console(stderr=as_json, quiet=as_json)
-    if record is not None and record.exists():
-        raise ConfigError(f"{record} exists already", where="--record", remedy="choose another name")
-    if record is not None and not record.parent.is_dir():
-        raise ConfigError(f"there is no folder {record.parent}", where="--record", remedy="make it first")
+    if record is not None:
+        check_recording(record, "--record")
     playing = [
         "--states",
         "--wait",

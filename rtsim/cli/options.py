@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
 
+RECORDING = ".mcap"
 RUN_OPTIONS = (
     click.option("--config", "config", metavar="RUN", help="Run config: a .toml file or a shipped name."),
     click.option("--source", help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT."),
@@ -58,3 +60,19 @@ def run_arguments(run: Run, config: str | None = None) -> list[str]:
         if value:
             arguments += [f"--{option}", str(value)]
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
+
+
+def check_recording(path: Path, option: str) -> None:
+    """ConfigError before a run where no recording could be written to `path`."""
+    if path.suffix.lower() != RECORDING:
+        raise ConfigError(
+            f"{path} cannot be a recording",
+            where=option,
+            allowed=f"a new file whose name ends in {RECORDING}",
+        )
+    if path.exists():
+        raise ConfigError(
+            f"{path} exists already", where=option, remedy="choose another name or remove it first"
+        )
+    if not path.parent.is_dir():
+        raise ConfigError(f"there is no folder {path.parent}", where=option, remedy="make it first")

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from rtsim.cli.options import check_recording
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.errors import ConfigError
+from rtsim.files.trial import count_of
+
+if TYPE_CHECKING:
+    from streams.recorder import Recorded
+
+TERMINATED = 143  # exit code: asked to by SIGTERM
 
 
 @click.command("record")
@@ -19,9 +31,10 @@ from rtsim.errors import ConfigError
 def command(
     address: str, path: Path, duration_s: float | None, client_key: str | None, server_key: str | None
 ) -> None:
-    """Record the stream at ADDRESS (markers or results) to PATH, until it ends or Ctrl-C."""
+    """Record the stream at ADDRESS (markers or results) to PATH (.mcap), until it ends or Ctrl-C."""
     from streams.recorder import record
 
+    check_recording(path, "PATH")
     stop = threading.Event()
     if duration_s is not None:
         if not 0.0 < duration_s < threading.TIMEOUT_MAX:
@@ -29,14 +42,35 @@ def command(
         timer = threading.Timer(duration_s, stop.set)
         timer.daemon = True  # the stream may end first
         timer.start()
+    with stopped_by_signals(stop) as signals:
+        security = connect_security(client_key, server_key)
+        done = record(address, path, stop, security, say=lambda s: click.echo(s, err=True))
+    tell(path, done)
+    if signal.SIGTERM in signals:
+        sys.exit(TERMINATED)
+    if done.n_message == 0:
+        raise ConfigError("nothing was recorded and no file was kept", where=str(path), remedy=done.trouble)
+
+
+def tell(path: Path, done: Recorded) -> None:
+    """The last line: what the file holds and what it lacks."""
+    words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
+    lost = f", {count_of(done.n_lost, 'frame')} not received" if done.n_lost else ""
+    click.echo(words + lost, err=True)
+
+
+@contextlib.contextmanager
+def stopped_by_signals(stop: threading.Event) -> Iterator[list[int]]:
+    """Within, Ctrl-C and a request to terminate set `stop`, so that no message is cut; yields what came."""
+    came: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        came.append(number)
+        stop.set()
+
+    former = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        done = record(
-            address,
-            path,
-            stop,
-            connect_security(client_key, server_key),
-            say=lambda s: click.echo(s, err=True),
-        )
-        click.echo(f"{path}: {done.n_message} messages, {done.n_refused} refused", err=True)
-    except KeyboardInterrupt:
-        click.echo(f"{path}: stopped; everything received so far is in the file", err=True)
+        yield came
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)

@@ -15,7 +15,7 @@ from rtsim.files.trial import MarkerTrial, RawTrial
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
 from streams.messages import FieldSpec, Markers, Result, Session
-from streams.recorder import read_messages
+from streams.recorded import read_messages
 
 Frame = Markers | Result
 FloatArray = NDArray[np.float64]

@@ -6,16 +6,20 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
+from io import FileIO
 from pathlib import Path
 
 import pytest
 from mcap.reader import make_reader
-from mcap.writer import Writer
+from mcap.writer import CompressionType, Writer
 
+from streams import recorded
 from streams.codec import FieldLayout, decode, encode
 from streams.errors import StreamError
 from streams.messages import Markers, marker_session
-from streams.recorder import Recorder, read_messages, record
+from streams.recorded import read_messages
+from streams.recorder import Recorder, record
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = marker_session(["LASI"], rate=500.0, t_start=0)
@@ -82,6 +86,31 @@ def test_a_recording_cut_anywhere_gives_all_whole_messages(tmp_path):
     assert n_before == len(MESSAGES)
 
 
+class Growing(FileIO):
+    """A file in which another program writes on: it ends after `n_byte`, and the next reading finds more."""
+
+    def __init__(self, path: Path, n_byte: int) -> None:
+        super().__init__(str(path))
+        self.n_left = n_byte
+
+    def readinto(self, buffer) -> int:
+        n = self.n_left if self.n_left >= 0 else len(buffer)
+        with memoryview(buffer) as view:
+            n_read = super().readinto(view[: min(n, len(view))]) or 0
+        self.n_left = -1 if n == 0 else max(self.n_left - n_read, 0) if self.n_left >= 0 else -1
+        return n_read
+
+
+def test_half_a_message_of_a_growing_file_is_none(tmp_path, monkeypatch):
+    """Protects reading while another program writes: what is cut for the moment is not handed out."""
+    write(tmp_path / "a.mcap")
+    n_byte = (tmp_path / "a.mcap").stat().st_size
+    for n in range(8, n_byte):
+        monkeypatch.setattr(recorded, "open_regular", lambda path, n=n: Growing(path, n))
+        messages = list(read_messages(tmp_path / "a.mcap"))
+        assert messages == MESSAGES[: len(messages)]
+
+
 def test_damage_is_noted_and_never_fatal(tmp_path):
     """Protects reading from damaged bytes: it ends or goes on, but does not fail."""
     write(tmp_path / "whole.mcap")
@@ -103,15 +132,49 @@ def test_a_file_padded_with_zeros_is_read(tmp_path):
     assert reader.note
 
 
-def test_chunked_recordings_of_others_are_read(tmp_path):
-    """Protects exchange: a file that another program wrote in compressed chunks."""
-    with (tmp_path / "chunked.mcap").open("wb") as file:
-        writer = Writer(file)
+def chunked(path: Path, compression: CompressionType, payload: bytes = b"abc") -> Path:
+    """A recording as other programs write it."""
+    with path.open("wb") as file:
+        writer = Writer(file, compression=compression, chunk_size=1 << 30)
         writer.start()
         channel = writer.register_channel("markers", "msgpack", 0)
-        writer.add_message(channel, log_time=5, data=b"abc", publish_time=5)
+        writer.add_message(channel, log_time=5, data=payload, publish_time=5)
         writer.finish()
-    assert list(read_messages(tmp_path / "chunked.mcap")) == [(5, b"markers", b"abc")]
+    return path
+
+
+def test_chunked_recordings_of_others_are_read(tmp_path):
+    """Protects exchange: a file that another program wrote in chunks."""
+    path = chunked(tmp_path / "chunked.mcap", CompressionType.NONE)
+    assert list(read_messages(path)) == [(5, b"markers", b"abc")]
+
+
+@pytest.mark.parametrize("compression", [CompressionType.ZSTD, CompressionType.LZ4])
+def test_compressed_chunks_are_refused(tmp_path, compression):
+    """Protects memory: a few bytes may unfold to more than there is; the sentence gives a way out."""
+    path = chunked(tmp_path / "bomb.mcap", compression, bytes(100 << 20))
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+    with pytest.raises(StreamError, match=r"compressed by .*; `mcap decompress`"):
+        list(read_messages(path))
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("n_byte", [65 << 20, 3 << 30])
+def test_lengths_that_no_file_holds_cost_nothing(tmp_path, n_byte):
+    """Protects memory from a damaged length inside a record, which the library would try to read at once."""
+    write(tmp_path / "a.mcap")
+    whole = (tmp_path / "a.mcap").read_bytes()
+    at = whole.index(b"session") - 4
+    damaged = whole[:at] + n_byte.to_bytes(4, "little") + whole[at + 4 :]
+    (tmp_path / "b.mcap").write_bytes(damaged)
+    tracemalloc.start()
+    reader = read_messages(tmp_path / "b.mcap")
+    assert list(reader) == []
+    assert "tail is cut" in reader.note
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
 
 
 def test_files_that_are_none_are_named(tmp_path):
@@ -222,7 +285,7 @@ def test_recording_a_stream_to_its_end(tmp_path, publisher):
     assert sent == [frame(seq)[1] for seq in range(100)]
     assert (messages[0][1], messages[-1][1]) == (b"session", b"end")
     assert [t_ns for t_ns, _, _ in messages] == sorted(t_ns for t_ns, _, _ in messages)
-    assert results == [(len(messages), 1)]
+    assert results == [(len(messages), 1, 0, "")]
 
 
 def test_recording_stops_when_told(tmp_path):
@@ -243,4 +306,4 @@ def test_recording_stops_when_told(tmp_path):
     thread.join(20.0)
     assert not thread.is_alive()
     assert "Nobody answers" in said[0]
-    assert list(read_messages(tmp_path / "a.mcap")) == []
+    assert not (tmp_path / "a.mcap").exists()

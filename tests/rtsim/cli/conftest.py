@@ -46,10 +46,10 @@ class Done(NamedTuple):
 class Process:
     """A running `rtsim` command."""
 
-    def __init__(self, arguments: tuple[str, ...], folder: Path) -> None:
+    def __init__(self, arguments: tuple[str, ...], folder: Path, python: tuple[str, ...]) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
         self.popen = subprocess.Popen(
-            [sys.executable, "-m", "rtsim.cli.main", *arguments],
+            [sys.executable, *python, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -84,6 +84,15 @@ class Process:
             time.sleep(0.01)
         raise AssertionError(f"never {name}")
 
+    def said(self, words: str) -> str:
+        """Wait until the command says these words to its user; returns all it has said so far."""
+        due = time.monotonic() + GUARD_S
+        while words not in (text := "".join(list(self._errors))):
+            assert time.monotonic() < due, f"never {words!r}: {text}"
+            assert self.popen.poll() is None or words in "".join(self._errors), text
+            time.sleep(0.01)
+        return text
+
     def wait(self) -> Done:
         """Wait for the end."""
         code = self.popen.wait(GUARD_S)
@@ -102,8 +111,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
     """Start a command as a process in a folder of the test; it is ended after the test."""
     with contextlib.ExitStack() as stack:
 
-        def begin(*arguments: object) -> Process:
-            process = Process(tuple(map(str, arguments)), tmp_path)
+        def begin(*arguments: object, python: tuple[str, ...] = ("-m", "rtsim.cli.main")) -> Process:
+            process = Process(tuple(map(str, arguments)), tmp_path, python)
             stack.callback(process.close)
             return process
 

@@ -14,7 +14,7 @@ import pytest
 from rtsim.files.markers import read_markers, write_trc
 from rtsim.files.recording import read_results
 from rtsim.files.storage import read_storage
-from streams.recorder import read_messages
+from streams.recorded import read_messages
 
 GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
@@ -128,12 +128,14 @@ def test_a_recorder_ends_with_its_stream(start, rtsim):
     assert "messages, 0 refused" in done.err
 
 
-def test_a_recorder_of_a_silent_address_ends_in_time(rtsim, port):
-    """Protects --duration: nobody need be there; what was missing is said."""
+def test_a_recorder_of_a_silent_address_ends_in_time(rtsim, port, tmp_path):
+    """Protects --duration: nobody need be there; it is said, and no empty file blocks a retry."""
     done = rtsim("record", f"tcp://127.0.0.1:{port}", "nothing.mcap", "--duration", 1.5)
-    assert done.code == 0
-    assert "Nobody answers" in done.err
+    assert done.code == 1
     assert "nothing.mcap: 0 messages" in done.err
+    assert "nothing was recorded" in done.sentence
+    assert "Nobody answers" in done.sentence
+    assert not (tmp_path / "nothing.mcap").exists()
 
 
 def test_keys_open_the_network_to_their_holder(start, rtsim, tmp_path):
@@ -146,7 +148,10 @@ def test_keys_open_the_network_to_their_holder(start, rtsim, tmp_path):
     player = start("replay", "walker", "--address", "tcp://0.0.0.0:0", "--duration", 0.2, "--states", *server)
     address = player.state("ready")["markers"].replace("0.0.0.0", "127.0.0.1")
     stranger = rtsim("record", address, "stranger.mcap", "--duration", 1.5)
-    assert "stranger.mcap: 0 messages" in stranger.err
+    assert stranger.code == 1
+    assert "stranger.mcap: nothing was recorded" in stranger.sentence
+    assert "keys are missing or wrong on one side" in stranger.sentence
+    assert not (tmp_path / "stranger.mcap").exists()
     friend = ("--client-key", "keys/friend.key_secret", "--server-key", "keys/server.key")
     done = rtsim("record", address, "friend.mcap", *friend)
     assert done.code == 0, done.err

@@ -1,0 +1,39 @@
+"""Files to read from: regular ones only, as pipes and devices never end or never answer."""
+
+from __future__ import annotations
+
+import os
+import stat
+from io import FileIO
+from pathlib import Path
+
+from streams.errors import StreamError
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_regular(path: Path | str) -> FileIO:
+    """The file, opened to be read without a buffer; never waits for another program.
+
+    Raises OSError where it cannot be opened, and StreamError where it is a folder, a pipe or a device.
+    """
+    if Path(path).is_dir():  # which cannot be opened everywhere
+        raise StreamError(f"{path} is a folder, not a file")
+    file = FileIO(os.fspath(path), opener=_open)
+    mode = os.fstat(file.fileno()).st_mode
+    if stat.S_ISREG(mode):
+        return file
+    file.close()
+    kind = next((name for test, name in _KINDS if test(mode)), "no regular file")
+    raise StreamError(f"{path} is {kind}, not a file")
+
+
+def _open(path: str, flags: int) -> int:
+    # opening a pipe would wait for somebody who writes into it
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
