@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
+LONGEST = 1000
+"""Longest part of a sentence that comes from a file [characters]: names there may have any length."""
+
+
+def shown(text: str) -> str:
+    """A text from a file as a terminal can take it: of bounded length, without control characters."""
+    plain = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text[: LONGEST + 1])
+    return plain if len(text) <= LONGEST else f"{plain[:LONGEST]} ..."
+
 
 class RtsimError(Exception):
     """Base of every error that rtsim raises on purpose; its text is fit to be shown to a user."""
@@ -22,7 +33,7 @@ class ConfigError(RtsimError):
         self, what: str, *, where: str | None = None, allowed: str | None = None, remedy: str | None = None
     ) -> None:
         self.what, self.where, self.allowed, self.remedy = what, where, allowed, remedy
-        text = f"{where}: {what}" if where else what
+        text = f"{shown(where)}: {shown(what)}" if where else shown(what)
         if allowed:
             text += f"; allowed: {allowed}"
         if remedy:

@@ -228,10 +228,10 @@ class FieldLayout:
             packed[name] = array.tobytes()
         return packed
 
-    def unpack_into(self, data: Mapping[str, bytes], out: Mapping[str, FloatArray]) -> str | None:
-        """Write a frame's bytes into the arrays `out`; a frame that does not fit leaves `out` untouched.
+    def misfit(self, data: Mapping[str, bytes]) -> str | None:
+        """Whether a frame fits the descriptor: None, "missing_field" or "wrong_shape".
 
-        Returns None, "missing_field" or "wrong_shape". Fields that the descriptor does not name are ignored.
+        Fields that the descriptor does not name are ignored.
         """
         for name, n_byte in self._sizes:
             blob = data.get(name)
@@ -239,6 +239,16 @@ class FieldLayout:
                 return "missing_field"
             if len(blob) != n_byte:
                 return "wrong_shape"
+        return None
+
+    def unpack_into(self, data: Mapping[str, bytes], out: Mapping[str, FloatArray]) -> str | None:
+        """Write a frame's bytes into the arrays `out`; a frame that does not fit leaves `out` untouched.
+
+        Returns what `misfit` says.
+        """
+        fault = self.misfit(data)
+        if fault is not None:
+            return fault
         for name, n_byte in self._sizes:
             if n_byte:
                 out[name].reshape(-1)[:] = np.frombuffer(data[name], WIRE_FLOAT)

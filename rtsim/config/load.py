@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,7 +10,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from rtsim.config.mistake import explain
+from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
+
+MOST_BYTES = 4_000_000
+MOST_DOTS = 64
+# A key of so many parts: the parser takes quadratic time for them, hours for a file of a megabyte.
+DEEP = re.compile(
+    r"""(?<![\w-])(?:(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % MOST_DOTS  # noqa: UP031
+)
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -21,11 +30,10 @@ def load_toml(path: Path, record: type[Record]) -> Record:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file, unchecked; ConfigError names file, line and remedy."""
+    data = read_bounded(path, MOST_BYTES, "no config needs so much; give a UTF-8 TOML file")
     try:
-        text = path.read_text(encoding="utf-8-sig")  # with or without the mark that some editors put first
-    except FileNotFoundError:
-        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
+        text = data.decode("utf-8-sig")  # with or without the mark that some editors put first
+    except UnicodeDecodeError as error:
         raise ConfigError(
             f"cannot be read ({error})", where=str(path), remedy="give a UTF-8 TOML file"
         ) from None
@@ -34,12 +42,23 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
     """The tables of a TOML text; `where` names its origin in messages."""
+    deep = DEEP.search(text)
+    if deep:
+        line = text.count("\n", 0, deep.start()) + 1
+        raise ConfigError(
+            f"not valid TOML: a key of more than {MOST_DOTS} parts (at line {line})",
+            where=where,
+            remedy="mend the line named",
+        )
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"not valid TOML: {error}", where=where, remedy="mend the line named") from None
     except RecursionError:
         raise ConfigError("not valid TOML: nested without end", where=where) from None
+    except ValueError as error:  # numbers of thousands of digits, dates that no calendar has
+        words = str(error).partition(";")[0]  # then comes advice for programmers
+        raise ConfigError(f"not valid TOML: {words}", where=where, remedy="correct the value") from None
 
 
 def check_record(data: dict[str, Any], record: type[Record], where: str) -> Record:

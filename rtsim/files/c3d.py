@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,7 +47,7 @@ def _read_raw(path: Path, virtual: bool) -> RawTrial:
             "the file holds no points", where=str(path), remedy="export the trial with its markers"
         )
     rate, parameters = content.rate, content.parameters
-    if not rate > 0.0:
+    if not 0.0 < rate < math.inf:
         raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
     point = parameters["POINT"]
     keep, names, notes = _choose(point, n_point, virtual, path)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import struct
+from io import BufferedReader
 from pathlib import Path
 
 from rtsim.errors import ConfigError
+from streams.errors import StreamError
+from streams.opening import open_regular
 
+MOST_BYTES = 1_000_000_000
 BLOCK = 512  # [bytes] unit of C3D files
 C3D_KEY = 0x50  # second byte of every C3D file
 BIG_ENDIAN = 86  # processor byte of the parameter section in files of big-endian machines
@@ -22,7 +26,7 @@ def check_c3d(path: Path) -> tuple[int, int]:
     a byte order that ezc3d does not read.
     """
     try:
-        with path.open("rb") as file:
+        with BufferedReader(open_regular(path)) as file:
             head = file.read(BLOCK)
             if len(head) < BLOCK or head[1] != C3D_KEY or head[0] < 2:
                 raise ConfigError(
@@ -36,6 +40,14 @@ def check_c3d(path: Path) -> tuple[int, int]:
         raise ConfigError("no such file", where=str(path), remedy="check the path") from None
     except OSError as error:
         raise ConfigError(f"cannot be read ({error.strerror})", where=str(path)) from None
+    except StreamError as error:
+        raise ConfigError(str(error), remedy="give the path of a file") from None
+    if n_byte > MOST_BYTES:
+        raise ConfigError(
+            f"larger than {MOST_BYTES / 1e6:.6g} MB",
+            where=str(path),
+            remedy="cut the trial into shorter ones",
+        )
     if section[3:4] == bytes([BIG_ENDIAN]):
         raise ConfigError(
             "the C3D file is of a big-endian machine, which is not read",

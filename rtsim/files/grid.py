@@ -8,32 +8,43 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
 
 # Spellings of "no value" besides nan and an empty cell.
 MISSING = frozenset(
     {"na", "n/a", "null", "none", "-", "--", "1.#qnan", "-1.#qnan", "1.#ind", "-1.#ind", "-nan(ind)"}
 )
+MOST_BYTES = 1_000_000_000
+MOST_LINES = 10_000_000  # seven hours at 200 Hz, if every line has two ends
+LONGEST_LINE = 2_000_000  # [characters] 50 000 markers
+ROOM = 1_000_000  # cells of a table that a file of any size may have
 Line = tuple[int, str]  # line number from 1, text without its end
 
 
 def read_lines(path: Path, kind: str) -> list[str]:
     """Lines of a text file of any line end and of UTF-8 or Latin-1; ConfigError for what is no text file."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
-    except OSError as error:
-        raise ConfigError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    if b"\0" in content[:4096]:
+    content = read_bounded(path, MOST_BYTES, "cut the trial into shorter ones")
+    if b"\0" in content:
         raise ConfigError(f"this is a binary file, not a {kind} text file", where=str(path))
+    n_line = content.count(b"\n") + content.count(b"\r")
+    if n_line > MOST_LINES:
+        raise ConfigError(f"{n_line} lines", where=str(path), remedy="cut the trial into shorter ones")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = content.decode("latin-1")
     if not text.strip():
         raise ConfigError("the file is empty", where=str(path), remedy=f"export the {kind} file again")
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    long = next((index for index, line in enumerate(lines) if len(line) > LONGEST_LINE), None)
+    if long is not None:
+        raise ConfigError(
+            f"{len(lines[long])} characters in one line",
+            where=f"{path}, line {long + 1}",
+            remedy=f"export the {kind} file again",
+        )
+    return lines
 
 
 def table_lines(lines: Sequence[str], start: int, n_column: int) -> tuple[list[Line], list[str]]:
@@ -58,6 +69,7 @@ def parse_rows(
     tabs, of too many cells and of too few are accepted: surplus is cut, the missing end is NaN.
     A cell that is neither a number nor a known spelling of a gap is a ConfigError naming line and column.
     """
+    _check_size(lines, n_column, where)
     data = np.empty((len(lines), n_column))
     n_cut = n_short = widest = 0
     for index, (number, text) in enumerate(lines):
@@ -85,6 +97,17 @@ def parse_rows(
     if n_short:
         notes.append(f"rows that end early: {n_short} (what they lack was taken as missing)")
     return data, notes
+
+
+def _check_size(lines: Sequence[Line], n_column: int, where: str) -> None:
+    """Refuse a header that names more columns than the rows can have: gaps would fill memory."""
+    n_cell = len(lines) * n_column
+    if n_cell > ROOM + sum(len(text) for _, text in lines):
+        raise ConfigError(
+            f"the header names {n_column} columns, and most of the {len(lines)} rows lack them",
+            where=where,
+            remedy="export the file again",
+        )
 
 
 def _n_cell(text: str) -> int:

@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from rtsim.errors import ConfigError
 from rtsim.files.axes import guess_up, parse_up, rotate_to_ground, up_by_names
 from rtsim.files.sides import doubt_sides
 from rtsim.files.trial import MarkerTrial, RawTrial, blank_missing
 from rtsim.files.units import metres_per_unit, resolve_units
+
+RATES = (1e-3, 1e6)  # [Hz] of a trial
+LONGEST_S = 1e7  # [s] four months, and the latest time in a trial
+
+
+def check_extent(raw: RawTrial) -> None:
+    """ConfigError for a trial without markers, and for times and rates that no clock can play."""
+    if raw.positions.shape[0] == 0 or raw.positions.shape[1] == 0:
+        raise ConfigError("it holds no frames of markers", where=raw.source, remedy="export it again")
+    if not RATES[0] <= raw.rate <= RATES[1]:
+        raise ConfigError(
+            f"the frame rate is {raw.rate:g} Hz",
+            where=raw.source,
+            allowed=f"{RATES[0]:g} to {RATES[1]:g} Hz",
+            remedy="correct the rate or the times in the file",
+        )
+    if not np.abs(raw.times).max() <= LONGEST_S:
+        raise ConfigError(
+            f"times from {raw.times[0]:g} to {raw.times[-1]:g} s",
+            where=raw.source,
+            allowed=f"up to {LONGEST_S:g} s",
+            remedy="let the times begin at 0",
+        )
 
 
 def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) -> MarkerTrial:
@@ -14,6 +40,7 @@ def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) ->
     Everything that was converted or assumed is told in the notes. Raises ConfigError for an unknown axis or
     unit, and for a unit that is neither possible nor replaceable without doubt.
     """
+    check_extent(raw)
     positions, notes = blank_missing(raw.positions)
     if units is not None:
         scale = metres_per_unit(units, "units")

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
+import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
 
 SEGMENTS = ("foot", "shank", "thigh", "pelvis")
 RATE = 100.0  # [Hz], of the cycles in this format
+
+
+MOST_BYTES = 64_000_000  # of the file, and of each array
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 class NaturalTrial(NamedTuple):
@@ -33,13 +44,7 @@ def read_natural(path: str | Path) -> NaturalTrial:
     The arrays are in metres, Y up. ConfigError names the array that is missing or has another shape.
     """
     path = Path(path)
-    try:
-        with np.load(path, allow_pickle=False) as content:
-            arrays = {name: content[name] for name in content.files}
-    except FileNotFoundError:
-        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
-    except Exception as error:  # zip, header and pickle errors are of many types
-        raise ConfigError(f"this is not an .npz file of arrays ({error})", where=str(path)) from None
+    arrays = _read_arrays(path)
     n = arrays["foot_Q"].shape[0] if "foot_Q" in arrays and arrays["foot_Q"].ndim else 0
     coordinates, positions, names = [], [], []
     for segment in SEGMENTS:
@@ -58,6 +63,35 @@ def read_natural(path: str | Path) -> NaturalTrial:
         ),
     )
     return NaturalTrial(np.concatenate(coordinates, axis=1), trial)
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
+    """The arrays of the format that are in the file, of bounded size however well they compress."""
+    arrays = {}
+    data = read_bounded(path, MOST_BYTES, "give the cycle of one walk")
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            members = set(archive.namelist())
+            for name in (f"{segment}_{what}" for segment in SEGMENTS for what in ("Q", "rM")):
+                if f"{name}.npy" in members:
+                    with archive.open(f"{name}.npy") as member:
+                        arrays[name] = _parse_array(member.read(MOST_BYTES + 1))
+    except Exception as error:  # zip and header errors are of many types
+        raise ConfigError(f"this is not an .npz file of arrays ({error})", where=str(path)) from None
+    return arrays
+
+
+def _parse_array(data: bytes) -> NDArray[np.float64]:
+    """The array in the bytes of an .npy file, which must hold as many numbers as its header says."""
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"an array is larger than {MOST_BYTES / 1e6:.6g} MB")
+    stream = BytesIO(data)
+    read_header = HEADERS[np.lib.format.read_magic(stream)]
+    shape, in_columns, kind = read_header(stream)
+    rest = data[stream.tell() :]
+    if kind.hasobject or kind.itemsize * math.prod(shape) != len(rest):
+        raise ValueError(f"{len(rest)} bytes do not make an array of shape {shape}, type {kind}")
+    return np.frombuffer(rest, kind).reshape(shape, order="F" if in_columns else "C")
 
 
 def _array(

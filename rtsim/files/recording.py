@@ -191,20 +191,20 @@ def _stack(
     """Frames in order of seq without repetitions and misfits, their fields (n, ...), and sentences."""
     layout = FieldLayout(session)
     unique = {frame.seq: frame for frame in frames}
-    good: list[Frame] = []
-    rows = np.empty((len(unique), layout.n_value))
-    for seq in sorted(unique):
-        if layout.unpack_into(unique[seq].data, layout.views(rows[len(good)])) is None:
-            good.append(unique[seq])
+    # Only these carry what was announced: a few bytes of descriptor can ask for more memory than there is.
+    good = [unique[seq] for seq in sorted(unique) if layout.misfit(unique[seq].data) is None]
     if not good:
         raise ConfigError("no frame of the recording fits its descriptor", where=str(path))
+    rows = np.empty((len(good), layout.n_value))
+    for frame, row in zip(good, rows, strict=True):
+        layout.unpack_into(frame.data, layout.views(row))
     notes = []
     if len(good) < len(unique):
         notes.append(f"frames that do not fit the descriptor, left out: {len(unique) - len(good)}")
     lost = good[-1].seq - good[0].seq + 1 - len(good)
     if lost:
         notes.append(f"frames that are not in the recording (gaps in seq): {lost}")
-    return good, _split(rows[: len(good)], layout.specs), notes
+    return good, _split(rows, layout.specs), notes
 
 
 def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatArray]:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
+
 
 class MarkerTrial(NamedTuple):
     """Marker positions of one recording in the ground frame.
@@ -53,8 +55,9 @@ class RawTrial(NamedTuple):
 
 
 def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """Names made unique by a suffix (`RTOE`, `RTOE_2`), and one sentence per name that was repeated."""
+    """Names made unique by a suffix (`RTOE`, `RTOE_2`), and sentences on those that were repeated."""
     taken = set(names)
+    n_renamed = 0
     seen: dict[str, int] = {}
     result: list[str] = []
     notes: list[str] = []
@@ -66,9 +69,14 @@ def unique_names(names: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
         copy = seen[name]
         while f"{name}_{copy}" in taken:
             copy += 1
+        seen[name] = copy  # where to look on from
         taken.add(f"{name}_{copy}")
         result.append(f"{name}_{copy}")
-        notes.append(f"the name {name!r} occurs more than once: a later one was renamed {name}_{copy}")
+        n_renamed += 1
+        if n_renamed <= SOME:
+            notes.append(f"the name {name!r} occurs more than once: a later one was renamed {name}_{copy}")
+    if n_renamed > SOME:
+        notes.append(f"other names that occur more than once and were renamed alike: {n_renamed - SOME}")
     return tuple(result), notes
 
 
@@ -100,7 +108,7 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     return result, notes
 
 
-def name_some(names: Sequence[str], limit: int = 8) -> str:
+def name_some(names: Sequence[str], limit: int = SOME) -> str:
     """The names in one line, shortened when there are many."""
     shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

@@ -13,10 +13,12 @@ from xml.parsers import expat
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
 
 MAX_BYTES = 64_000_000
 MAX_DEPTH = 100
+MAX_ELEMENTS = 1_000_000
 OLDEST, NEWEST_KNOWN, NEXT_MAJOR = 30000, 40600, 50000
 """Versions of documents: OpenSim 3.0 to 4.6; a later 4.x is tried."""
 UPDATE = "open the model in OpenSim 4 and save it again"
@@ -127,9 +129,9 @@ class Node:
 
 def read_document(path: Path) -> Node:
     """The Model of an .osim file; ConfigError where it is none that can be read."""
-    root = parse(read_bytes(path), str(path))
+    root = parse(read_bounded(path, MAX_BYTES, "no model needs so much"), str(path))
     version = root.get("Version", "")
-    if root.tag != "OpenSimDocument" or not version.isdecimal():
+    if root.tag != "OpenSimDocument" or not version.isdecimal() or len(version) > 9:
         raise ConfigError(
             f"the root element is {root.tag}, not an OpenSimDocument with a Version",
             where=str(path),
@@ -155,20 +157,9 @@ def read_document(path: Path) -> Node:
     return Node(model, document, f"Model {model.get('name', '')}".strip())
 
 
-def read_bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(f"larger than {MAX_BYTES // 1_000_000} MB", where=str(path))
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigError(
-            f"cannot be read ({error.strerror})", where=str(path), remedy="check the path"
-        ) from None
-
-
 def parse(data: bytes, where: str) -> ET.Element:
     """The root element. A document type, which could bring entities, is refused before it is read."""
-    parser, builder, depth = expat.ParserCreate(), ET.TreeBuilder(), 0
+    parser, builder, depth, n_element = expat.ParserCreate(), ET.TreeBuilder(), 0, 0
 
     def refuse(*_: object) -> NoReturn:
         raise ConfigError(
@@ -178,10 +169,12 @@ def parse(data: bytes, where: str) -> ET.Element:
         )
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
-        depth += 1
+        nonlocal depth, n_element
+        depth, n_element = depth + 1, n_element + 1
         if depth > MAX_DEPTH:
             raise ConfigError(f"elements nested more than {MAX_DEPTH} deep", where=where)
+        if n_element + len(attributes) > MAX_ELEMENTS:
+            raise ConfigError(f"more than {MAX_ELEMENTS} elements", where=where)
         builder.start(tag, attributes)
 
     def end(tag: str) -> None:

@@ -116,7 +116,7 @@ def test_a_missing_file_and_a_folder_are_told(tmp_path):
     """Protects against wrong paths."""
     with pytest.raises(ConfigError, match=r"none\.toml: no such file; check the path"):
         load_toml(tmp_path / "none.toml", Run)
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="is a folder"):
         load_toml(tmp_path, Run)
 
 

@@ -230,7 +230,7 @@ def test_unreadable_paths(tmp_path):
     """A missing file, a folder and a binary file are configuration errors."""
     with pytest.raises(ConfigError, match="no such file"):
         read_trc(tmp_path / "none.trc")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="is a folder"):
         read_trc(tmp_path)
     (tmp_path / "b.trc").write_bytes(b"\x00\x01" * 100)
     with pytest.raises(ConfigError, match="binary"):

@@ -1,0 +1,32 @@
+"""Whole files of a bounded size, as bytes; every way to fail is one sentence."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+from streams.errors import StreamError
+from streams.opening import open_regular
+
+
+def read_bounded(path: Path, n_most: int, remedy: str) -> bytes:
+    """The bytes of a regular file of at most `n_most` bytes; ConfigError, with `remedy` for a larger one."""
+    try:
+        with open_regular(path) as file:
+            pieces, n_left = [], n_most + 1
+            if os.fstat(file.fileno()).st_size > n_most:
+                n_left = 0  # refused unread
+            while n_left > 0 and (piece := file.read(min(n_left, 1 << 24))):
+                pieces.append(piece)
+                n_left -= len(piece)
+    except FileNotFoundError:
+        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
+    except StreamError as error:
+        raise ConfigError(str(error), remedy="give the path of a file") from None
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
+        words = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(f"cannot be read ({words})", where=str(path)) from None
+    if n_left <= 0:
+        raise ConfigError(f"larger than {n_most / 1e6:.6g} MB", where=str(path), remedy=remedy)
+    return b"".join(pieces)
