@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from rtsim.cli.options import file_options
 from rtsim.config.run_schema import Run
+from rtsim.files.output import check_free
 
 
 @click.command("calibrate")
@@ -27,6 +29,8 @@ from rtsim.config.run_schema import Run
 @click.option(
     "--hip", "hip_regression", default="harrington2007", show_default=True, help="Hip centre regression."
 )
+@file_options
+@click.option("--force", is_flag=True, help="Replace a subject file that exists already.")
 def command(
     trial: Path,
     out: Path | None,
@@ -35,6 +39,9 @@ def command(
     side: str,
     model: str,
     hip_regression: str,
+    units: str | None,
+    up: str | None,
+    force: bool,
 ) -> None:
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
     from rtsim.methods.mean_lengths import with_mean_lengths
@@ -42,9 +49,13 @@ def command(
     from rtsim.models.load import load_model
     from rtsim.models.subject import save_subject
 
-    subject = subject_for(trial, static, lab=lab, side=side, hip_regression=hip_regression)
-    subject = with_mean_lengths(load_model(model), subject, trial, Run(name="calibrate"))
     path = out or trial.with_suffix(".subject.toml")
+    check_free(path, overwrite=force)
+    subject = subject_for(
+        trial, static, lab=lab, side=side, hip_regression=hip_regression, units=units, up=up
+    )
+    run = Run(name="calibrate", units=units or "", up=up or "")
+    subject = with_mean_lengths(load_model(model), subject, trial, run)
     save_subject(path, subject)
     for note in subject.notes:
         click.echo(f"{trial}: {note}", err=True)

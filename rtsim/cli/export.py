@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
+from rtsim.cli.options import file_options
+from rtsim.errors import ConfigError
+
+FORMATS = ("trc", "mot", "sto", "csv")
+STDOUT = "-"
+
 
 @click.command("export")
 @click.argument("recording", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("out", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Format (default: by the suffix of OUT).")
 @click.option("--model-markers", is_flag=True, help=".trc: the model's markers instead of the measured ones.")
-def command(recording: Path, out: Path, model_markers: bool) -> None:
-    """Write RECORDING (.mcap) as OUT: .trc markers, .mot or .sto joint angles, .csv everything."""
-    from rtsim.files.export import export
+@click.option("--force", is_flag=True, help="Replace a file that exists already.")
+@file_options
+def command(
+    recording: Path,
+    out: Path,
+    form: str | None,
+    model_markers: bool,
+    force: bool,
+    units: str | None,
+    up: str | None,
+) -> None:
+    """Write RECORDING (.mcap) as OUT: .trc markers, .mot or .sto joint angles, .csv everything.
 
-    for note in export(recording, out, model_markers=model_markers):
+    OUT may be -, the standard output, with --format.
+    """
+    from rtsim.files.export import export, exported
+    from rtsim.files.output import check_free
+
+    suffix = f".{form}" if form else ""
+    if str(out) == STDOUT:
+        if not suffix:
+            raise ConfigError(
+                "standard output has no suffix that names the format",
+                where="OUT -",
+                allowed=", ".join(f"--format {name}" for name in FORMATS),
+            )
+        text, notes = exported(
+            recording, suffix, recording.stem, model_markers=model_markers, units=units, up=up
+        )
+        sys.stdout.buffer.write(text.encode("utf-8"))
+        sys.stdout.buffer.flush()
+    else:
+        check_free(out, overwrite=force)
+        notes = export(recording, out, suffix=suffix, model_markers=model_markers, units=units, up=up)
+    for note in notes:
         click.echo(note, err=True)
-    click.echo(f"wrote {out}", err=True)
+    if str(out) != STDOUT:
+        click.echo(f"wrote {out}", err=True)

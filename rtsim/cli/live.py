@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.options import check_recording, make_run, run_arguments, run_options
+from rtsim.cli.options import check_recording, file_arguments, make_run, run_arguments, run_options
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.sources import WALKER, is_stream
@@ -63,6 +63,7 @@ def command(
         *(["--end", str(end_s)] if end_s is not None else []),
     ]
     playing += ["--loop"] if loop else []
+    playing += file_arguments(run.units, run.up) if run.source != WALKER else []
     playing += ["--rate", str(rate)] if rate is not None else []
     compile_first(Console(stderr=True, quiet=as_json), LIVE)
     with contextlib.ExitStack() as stack:

@@ -15,6 +15,10 @@ from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
 
 RECORDING = ".mcap"
+FILE_OPTIONS = (
+    click.option("--units", help="Unit of length in files that say it wrongly: m, cm, mm, dm, in, ft."),
+    click.option("--up", help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z."),
+)
 RUN_OPTIONS = (
     click.option("--config", "config", metavar="RUN", help="Run config: a .toml file or a shipped name."),
     click.option("--source", help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT."),
@@ -24,10 +28,25 @@ RUN_OPTIONS = (
     click.option("--side", type=click.Choice(["right", "left"]), help="Leg to solve."),
     click.option("--model", help="Model: a .toml file or a shipped name."),
     click.option("--method", help="Method of the model: zero, minimised, prescribed, hinge, ball, free."),
+    *FILE_OPTIONS,
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
     click.option("--results", help="Address to publish results at."),
     click.option("--control", help="Address to take commands at."),
 )
+
+
+def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that correct what a marker file says of itself."""
+    for option in reversed(FILE_OPTIONS):
+        function = option(function)
+    return function
+
+
+def file_arguments(units: str | None, up: str | None) -> list[str]:
+    """The command line of these options, for a child process."""
+    pairs = (("--units", units), ("--up", up))
+    # with "=", as -Y alone would be taken for an option
+    return [f"{name}={value}" for name, value in pairs if value]
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,6 +78,7 @@ def run_arguments(run: Run, config: str | None = None) -> list[str]:
         value = getattr(run, option)
         if value:
             arguments += [f"--{option}", str(value)]
+    arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
 
 

@@ -7,6 +7,7 @@ import threading
 import click
 import numpy as np
 
+from rtsim.cli.options import file_options
 from rtsim.cli.security import bind_options, bind_security
 from rtsim.cli.states import say
 from rtsim.errors import ConfigError
@@ -34,10 +35,12 @@ MOST_FRAMES = 1_000_000
     "--wait", "wait_s", type=float, default=60.0, show_default=True, help="Wait for a subscriber [s]."
 )
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
+@file_options
 @bind_options
 def command(
     source: str, address: str, speed: float, rate: float | None, loop: bool, start_s: float,
     end_s: float | None, duration_s: float, wait_s: float, states: bool, key: str | None, clients: str | None,
+    units: str | None, up: str | None,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, .trc, .c3d, .mcap) as a live marker stream at its recorded rate."""
     from streams.clock import now_ns
@@ -52,7 +55,7 @@ def command(
     if not 0.0 <= duration_s * (rate or RATE) <= MOST_FRAMES:
         longest = MOST_FRAMES / (rate or RATE)
         raise ConfigError(f"{duration_s}", where="--duration", allowed=f"0 (ten seconds) to {longest:g} s")
-    trial = load_trial(source, duration_s, rate)
+    trial = load_trial(source, duration_s, rate, units=units, up=up)
     since = trial.times - trial.times[0]
     inside = (since >= start_s) & (since <= (np.inf if end_s is None else end_s))
     if not inside.any():

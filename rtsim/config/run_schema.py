@@ -65,6 +65,9 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     subject: str = ""
     static: str = ""
     lab: str = ""
+    # of source and static, where these files are wrong: unit of length, axis that points up
+    units: str = ""
+    up: str = ""
     duration_s: Duration = 0.0
     # frames that may wait for the solver before the oldest is dropped; 1 = strictly the newest
     backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64

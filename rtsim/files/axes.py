@@ -84,7 +84,7 @@ def up_by_floor(positions: NDArray[np.float64]) -> str | None:
 def guess_up(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[str, str]:
     """The up axis guessed from the data (positions in metres, axes of the file), and a sentence on how."""
     by_names = up_by_names(names, positions)
-    remedy = "give up= to override"
+    remedy = "give --up to override"
     if by_names:
         up, height = by_names
         return up, (

@@ -110,7 +110,7 @@ def _tell_dropped(labels: Sequence[str], kinds: Sequence[str], virtual: bool) ->
         if not names:
             continue
         if kind == POSITION:
-            fate = "kept, as asked" if virtual else "left out, virtual=True keeps them"
+            fate = "kept, as asked" if virtual else "left out"
             notes.append(f"positions computed by a model, {fate} ({len(names)}): {name_some(names)}")
         else:
             notes.append(f"{what} left out ({len(names)}): {name_some(names)}")

@@ -7,44 +7,71 @@ from pathlib import Path
 import numpy as np
 
 from rtsim.errors import ConfigError
+from rtsim.files.output import write_text
 from rtsim.files.recording import FloatArray, Results, read_model_markers, read_recorded_markers, read_results
-from rtsim.files.storage import STORAGE_SUFFIXES, Table, write_csv, write_storage
-from rtsim.files.trc import write_trc
+from rtsim.files.storage import STORAGE_SUFFIXES, Table, csv_text, storage_text
+from rtsim.files.trc import trc_text
 from streams.messages import FieldSpec
 
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
 
 
 def export(
-    recording_path: str | Path, out_path: str | Path, *, model_markers: bool = False
+    recording_path: str | Path,
+    out_path: str | Path,
+    *,
+    suffix: str = "",
+    model_markers: bool = False,
+    up: str | None = None,
+    units: str | None = None,
 ) -> tuple[str, ...]:
-    """Write what a recording holds in the format that the suffix of `out_path` names; returns the notes.
+    """Write a file with what a recording holds, by `exported`; returns the notes.
+
+    suffix : names the format, else the suffix of `out_path` does
+
+    ConfigError as `exported` and `write_text`. A file that is there already is replaced.
+    """
+    out = Path(out_path)
+    text, notes = exported(
+        recording_path, suffix or out.suffix, str(out), model_markers=model_markers, up=up, units=units
+    )
+    write_text(out, text)
+    return notes
+
+
+def exported(
+    recording_path: str | Path,
+    suffix: str,
+    out: str,
+    *,
+    model_markers: bool = False,
+    up: str | None = None,
+    units: str | None = None,
+) -> tuple[str, tuple[str, ...]]:
+    """What a recording holds as the text of a file called `out`, and the notes.
 
     .trc : the measured markers, or those of the fitted model with `model_markers`
     .mot, .sto : joint angles in degrees and displacements in m, columns named by the labels of the descriptor
     .csv : every scalar of the descriptor as "field.label [unit]", angles in degrees, moment arms as
         "moment_arms.muscle.angle [m]", and the status bits
 
+    up, units : of the markers, where the descriptor is wrong
+
     ConfigError for another suffix and for a recording that does not hold what the format needs.
     """
-    out = Path(out_path)
-    suffix = out.suffix.lower()
+    suffix, name = suffix.lower(), Path(out).stem
     if suffix == ".trc":
-        trial = read_model_markers(recording_path) if model_markers else read_recorded_markers(recording_path)
-        write_trc(out, trial)
-        return trial.notes
+        read = read_model_markers if model_markers else read_recorded_markers
+        trial = read(recording_path, up=up, units=units)
+        return trc_text(trial, Path(out).name, out), trial.notes
     if suffix not in EXPORT_SUFFIXES:
         raise ConfigError(
-            f"cannot export to {suffix or '(no suffix)'!r}",
-            where=str(out),
-            allowed=", ".join(EXPORT_SUFFIXES),
+            f"cannot export to {suffix or '(no suffix)'!r}", where=out, allowed=", ".join(EXPORT_SUFFIXES)
         )
     results = read_results(recording_path)
     if suffix == ".csv":
-        write_csv(out, csv_table(results))
-    else:
-        write_storage(out, motion_table(results, out.stem, str(recording_path)))
-    return results.notes
+        return csv_text(csv_table(results), out), results.notes
+    return storage_text(motion_table(results, name, str(recording_path)), out, name), results.notes
 
 
 def motion_table(results: Results, name: str, where: str) -> Table:

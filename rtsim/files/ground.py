@@ -43,7 +43,7 @@ def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) ->
     check_extent(raw)
     positions, notes = blank_missing(raw.positions)
     if units is not None:
-        scale = metres_per_unit(units, "units")
+        scale = metres_per_unit(units, "--units")
         notes.append(f"units: {units}, as asked")
     else:
         scale, said = resolve_units(raw.names, positions, raw.units, raw.source)
@@ -53,7 +53,7 @@ def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) ->
         positions *= scale
 
     if up is not None:
-        axis = parse_up(up, "up")
+        axis = parse_up(up, "--up")
         notes.append(f"up axis: {axis}, as asked")
     elif raw.up:
         axis = parse_up(raw.up, f"{raw.source}, {raw.up_key}")
@@ -62,7 +62,7 @@ def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) ->
         if seen and seen[0] != axis:
             notes.append(
                 f"check the up axis: the file says {axis}, yet pelvis and trunk markers lie {seen[1]:.2f} m "
-                f"from the foot markers along {seen[0]}; give up= if the person was upright"
+                f"from the foot markers along {seen[0]}; give --up if the person was upright"
             )
     else:
         axis, said_up = guess_up(raw.names, positions)

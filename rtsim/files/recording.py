@@ -107,7 +107,7 @@ def read_recorded_markers(
     )
 
 
-def read_model_markers(path: str | Path) -> MarkerTrial:
+def read_model_markers(path: str | Path, *, up: str | None = None, units: str | None = None) -> MarkerTrial:
     """The markers of the fitted model (field markers_model) in a recording; ConfigError without any."""
     path = Path(path)
     content = _load(path)
@@ -118,7 +118,8 @@ def read_model_markers(path: str | Path) -> MarkerTrial:
             where=str(path),
             remedy="record the results of an estimator",
         )
-    return to_ground(_raw_trial(course, "markers_model", path, (*content.notes, *notes)))
+    raw = _raw_trial(course, "markers_model", path, (*content.notes, *notes))
+    return to_ground(raw, up=up, units=units)
 
 
 def read_results(path: str | Path) -> Results:

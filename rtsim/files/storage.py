@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.grid import parse_rows, read_lines, table_lines
+from rtsim.files.output import write_text
 from rtsim.files.trial import unique_names
 
 STORAGE_SUFFIXES = (".mot", ".sto")
@@ -82,17 +84,23 @@ def read_storage(path: str | Path) -> Table:
 
 
 def write_storage(path: str | Path, table: Table, lines: Sequence[str] = ()) -> None:
-    """Write a table as .mot or .sto in the form OpenSim reads: twelve significant digits, NaN for missing.
-
-    lines : free text of the header
-
-    ConfigError for another suffix, for labels with tabs or line ends, and for an unwritable path.
-    """
+    """Write a table as .mot or .sto; ConfigError for another suffix, else as `storage_text`, `write_text`."""
     path = Path(path)
     _check_suffix(path)
-    _check_shape(path, table)
+    write_text(path, storage_text(table, str(path), path.stem, lines))
+
+
+def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> str:
+    """A table in the form OpenSim reads: twelve significant digits, NaN for missing.
+
+    name : for a table that has none
+    lines : free text of the header
+
+    ConfigError naming `where` for labels with tabs or line ends.
+    """
+    _check_shape(where, table)
     head = [
-        table.name or path.stem,
+        table.name or name,
         "version=1",
         f"nRows={table.data.shape[0]}",
         f"nColumns={table.data.shape[1]}",
@@ -102,20 +110,22 @@ def write_storage(path: str | Path, table: Table, lines: Sequence[str] = ()) -> 
         "\t".join(table.columns),
     ]
     rows = ["\t".join(_cells(row, "NaN")) for row in table.data.tolist()]
-    _write(path, "\n".join([*head, *rows, ""]))
+    return "\n".join([*head, *rows, ""])
 
 
 def write_csv(path: str | Path, table: Table) -> None:
-    """Write a table as comma-separated values with one header row; a missing value is an empty cell."""
-    path = Path(path)
-    _check_shape(path, table)
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(table.columns)
-            writer.writerows(_cells(row, "") for row in table.data.tolist())
-    except OSError as error:
-        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
+    """Write a table as comma-separated values; ConfigError as `csv_text` and `write_text`."""
+    write_text(Path(path), csv_text(table, str(path)))
+
+
+def csv_text(table: Table, where: str) -> str:
+    """A table as comma-separated values with one header row; a missing value is an empty cell."""
+    _check_shape(where, table)
+    text = StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(_cells(row, "") for row in table.data.tolist())
+    return text.getvalue()
 
 
 def _cells(row: Sequence[float], missing: str) -> list[str]:
@@ -131,13 +141,13 @@ def _check_suffix(path: Path) -> None:
         )
 
 
-def _check_shape(path: Path, table: Table) -> None:
+def _check_shape(where: str, table: Table) -> None:
     bad = [label for label in table.columns if not label.strip() or re.search(r"[\t\r\n]", label)]
     if bad:
-        raise ConfigError(f"{bad[0]!r} cannot be a column label", where=str(path))
+        raise ConfigError(f"{bad[0]!r} cannot be a column label", where=where)
     if table.data.ndim != 2 or table.data.shape[1] != len(table.columns):
         raise ConfigError(
-            f"{len(table.columns)} labels do not fit data of shape {table.data.shape}", where=str(path)
+            f"{len(table.columns)} labels do not fit data of shape {table.data.shape}", where=where
         )
 
 
@@ -159,10 +169,3 @@ def _name(header: Sequence[str], path: Path) -> str:
     if header and header[0] and "=" not in header[0]:
         return header[0].removeprefix("name ").strip()
     return path.stem
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None

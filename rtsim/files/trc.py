@@ -12,6 +12,7 @@ import numpy as np
 from rtsim.errors import ConfigError
 from rtsim.files.grid import parse_rows, read_lines, table_lines
 from rtsim.files.ground import to_ground
+from rtsim.files.output import write_text
 from rtsim.files.timing import settle_times
 from rtsim.files.trial import MarkerTrial, RawTrial, count_of, name_some, unique_names
 
@@ -37,20 +38,27 @@ def read_trc(path: str | Path, *, up: str | None = None, units: str | None = Non
 
 
 def write_trc(path: str | Path, trial: MarkerTrial) -> None:
-    """Write a trial as TRC: millimetres, Y up, six decimals, NaN for missing.
-
-    ConfigError for a trial without frames, for names that a TRC file cannot hold, and for an unwritable path.
-    """
+    """Write a trial as TRC; ConfigError as `trc_text` and `write_text`."""
     path = Path(path)
+    write_text(path, trc_text(trial, path.name, str(path)))
+
+
+def trc_text(trial: MarkerTrial, name: str, where: str) -> str:
+    """A trial as TRC: millimetres, Y up, six decimals, NaN for missing.
+
+    name : of the file, for its header
+
+    ConfigError naming `where` for a trial without frames and for names that a TRC file cannot hold.
+    """
     n_frame, n_marker = trial.positions.shape[:2]
     bad = [name for name in trial.names if not name.strip() or re.search(r"[\t\r\n]", name)]
     if bad:
-        raise ConfigError(f"{bad[0]!r} cannot be a marker name in a TRC file", where=str(path))
+        raise ConfigError(f"{bad[0]!r} cannot be a marker name in a TRC file", where=where)
     if n_frame == 0 or n_marker == 0:
-        raise ConfigError("a trial without frames or markers cannot be written as TRC", where=str(path))
+        raise ConfigError("a trial without frames or markers cannot be written as TRC", where=where)
     rate = f"{trial.rate:.10g}"
     head = [
-        f"PathFileType\t4\t(X/Y/Z)\t{path.name}",
+        f"PathFileType\t4\t(X/Y/Z)\t{name}",
         "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames",
         f"{rate}\t{rate}\t{n_frame}\t{n_marker}\tmm\t{rate}\t1\t{n_frame}",
         "Frame#\tTime\t" + "\t\t\t".join(trial.names) + "\t\t",
@@ -67,10 +75,7 @@ def write_trc(path: str | Path, trial: MarkerTrial) -> None:
             zip(trial.times.tolist(), millimetres.reshape(n_frame, -1).tolist(), strict=True)
         )
     ]
-    try:
-        path.write_text("\n".join([*head, *rows, ""]), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
+    return "\n".join([*head, *rows, ""])
 
 
 def _read_raw(path: Path) -> RawTrial:

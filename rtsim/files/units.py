@@ -32,7 +32,7 @@ def metres_per_unit(text: str, where: str) -> float:
             f"{text!r} is not a unit of length",
             where=where,
             allowed="m, cm, mm, dm, in, ft",
-            remedy="give units= with the unit the file is really in",
+            remedy="give --units with the unit the file is really in",
         )
     return factor
 
@@ -56,25 +56,25 @@ def resolve_units(
         if len(fitting) == 1:
             return METRES[fitting[0]], [
                 f"the file declares no units: {fitting[0]} was taken, which puts {what} {size:.4g} "
-                f"{fitting[0]} apart; give units= to override"
+                f"{fitting[0]} apart; give --units to override"
             ]
         raise ConfigError(
             "the file declares no units of length and the data do not tell them",
             where=source,
-            remedy="give units= with the unit the file is in (m, cm or mm)",
+            remedy="give --units with the unit the file is in (m, cm or mm)",
         )
     assert size is not None
     claim = f"with the declared unit {declared.strip()!r}, {what} would be {size * scale:.4g} m apart"
     if len(fitting) == 1:
         return METRES[fitting[0]], [
-            f"{claim}: the positions were read as {fitting[0]}; give units= to override"
+            f"{claim}: the positions were read as {fitting[0]}; give --units to override"
         ]
     if not fitting and size * scale < believed[0]:
-        return scale, [f"{claim}; the declared unit was kept; give units= if it is wrong"]
+        return scale, [f"{claim}; the declared unit was kept; give --units if it is wrong"]
     raise ConfigError(
         f"{claim}, which no person is",
         where=source,
-        remedy="give units= with the unit the file is really in (m, cm or mm)",
+        remedy="give --units with the unit the file is really in (m, cm or mm)",
     )
 
 

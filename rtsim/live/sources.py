@@ -22,13 +22,27 @@ def is_stream(source: str) -> bool:
     return "://" in source
 
 
-def load_trial(source: str, duration_s: float = 0.0, rate: float | None = None) -> MarkerTrial:
+def load_trial(
+    source: str,
+    duration_s: float = 0.0,
+    rate: float | None = None,
+    *,
+    units: str | None = None,
+    up: str | None = None,
+) -> MarkerTrial:
     """The frames of a source that is no stream.
 
     duration_s and rate [Hz] are those of the synthetic walker; a file keeps its own.
+    units, up : of a marker file, where it is wrong
     """
     from rtsim.files.markers import read_markers
 
+    if (units or up) and (source == WALKER or Path(source).suffix.lower() == NATURAL):
+        raise ConfigError(
+            f"the units and axes of {source!r} are known",
+            where="--units" if units else "--up",
+            remedy="leave it out",
+        )
     if source == WALKER:
         from rtsim.models.load import load_model
         from rtsim.models.subject import load_subject
@@ -47,7 +61,7 @@ def load_trial(source: str, duration_s: float = 0.0, rate: float | None = None) 
         from rtsim.files.natural import read_natural
 
         return read_natural(path).markers
-    return read_markers(path)
+    return read_markers(path, up=up, units=units)
 
 
 def resolve_subject(run: Run) -> Subject:
@@ -73,5 +87,10 @@ def resolve_subject(run: Run) -> Subject:
 
     trial = run.static if is_stream(run.source) else run.source
     return subject_for(
-        Path(trial), Path(run.static) if run.static else None, lab=run.lab or None, side=run.side
+        Path(trial),
+        Path(run.static) if run.static else None,
+        lab=run.lab or None,
+        side=run.side,
+        units=run.units or None,
+        up=run.up or None,
     )

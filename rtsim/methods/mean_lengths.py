@@ -28,7 +28,7 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
 
     Unchanged where the knee hardly moves (a static trial), or where fewer than half the frames solve.
     """
-    trial = read_markers(trial_path)
+    trial = read_markers(trial_path, up=run.up or None, units=run.units or None)
     estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
     measured = markers_of(trial, subject)
     lengths, flexion = [], []

@@ -60,15 +60,21 @@ def subject_for(
     hip_regression: str = "harrington2007",
     knee_width_mm: float | None = None,
     name: str = "",
+    units: str | None = None,
+    up: str | None = None,
 ) -> Subject:
     """The subject of a trial, calibrated from the static trial if there is one, else from the trial itself.
 
     trial, static : files, or trials that have been read
     lab : a marker map, its file or its shipped name; found by the names of the markers if not given
+    units, up : unit of length and axis that points up, where the files are wrong
     The other parameters and the errors are those of `calibrate`.
     """
-    moving = trial if isinstance(trial, MarkerTrial) else read_markers(trial)
-    still = static if static is None or isinstance(static, MarkerTrial) else read_markers(static)
+    moving, still = (
+        read_markers(source, up=up, units=units) if isinstance(source, (str, Path)) else source
+        for source in (trial, static)
+    )
+    assert moving is not None
     marker_map = load_lab(lab) if isinstance(lab, str) else lab
     return calibrate(
         moving, marker_map, side, still, hip_regression=hip_regression, knee_width_mm=knee_width_mm, name=name

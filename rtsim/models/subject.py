@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import Positive, Vector
 from rtsim.errors import ConfigError
+from rtsim.files.output import write_text
 from rtsim.models.natural import Segment
 
 
@@ -76,10 +77,7 @@ def load_subject(path: Path) -> Subject:
 
 def save_subject(path: Path, subject: Subject) -> None:
     """Write a subject file (TOML, full precision); ConfigError where it cannot be written."""
-    try:
-        path.write_text(subject_text(subject), encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
+    write_text(path, subject_text(subject))
 
 
 def subject_text(subject: Subject) -> str:

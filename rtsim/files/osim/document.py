@@ -188,6 +188,6 @@ def parse(data: bytes, where: str) -> ET.Element:
     parser.CharacterDataHandler = builder.data
     try:
         parser.Parse(data, True)
-    except (expat.ExpatError, ValueError) as error:
+    except (expat.ExpatError, ValueError, LookupError) as error:  # LookupError: an unknown encoding
         raise ConfigError(f"not valid XML: {error}", where=where, remedy="mend the line named") from None
     return builder.close()

@@ -29,6 +29,32 @@ GUARD_S = 120.0  # how long a test may wait before it counts as hung
 ANY = ("--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0")
 
 
+LAB = """
+name = "mine"
+source = "the synthetic walker"
+[{side}]
+asis = "RASI"
+asis_opposite = "LASI"
+psis = "RPSI"
+psis_opposite = "LPSI"
+greater_trochanter = "RGTR"
+epicondyle_lateral = "RKNE"
+epicondyle_medial = "RKNM"
+fibula_head = "RFIB"
+tibial_tuberosity = "RTTB"
+malleolus_lateral = "RANK"
+malleolus_medial = "RANM"
+calcaneus = "RHEE"
+metatarsal_1 = "RMT1"
+metatarsal_5 = "RMT5"
+[{side}.tracking]
+pelvis = ["RASI", "LASI", "RPSI", "LPSI"]
+thigh = ["RGTR", "RTH1", "RTH2", "RKNE", "RKNM"]
+shank = ["RFIB", "RTTB", "RSH1", "RANK", "RANM"]
+foot = ["RHEE", "RMT1", "RMT5"]
+"""
+
+
 class Done(NamedTuple):
     """A command that is over."""
 
@@ -175,3 +201,11 @@ def any_ports() -> tuple[str, ...]:
 def trial() -> MarkerTrial:
     """Half a second of the walker at 100 Hz."""
     return walk(load_model("lower_limb"), load_subject(find_config("walker", "subjects")), 0.5)
+
+
+@pytest.fixture
+def own_lab(tmp_path: Path) -> str:
+    """Name of a marker map, in the folder of the test, for the walker's markers."""
+    right, left = (LAB.format(side=side).split("[", 1) for side in ("right", "left"))
+    (tmp_path / "lab.toml").write_text(f"{right[0]}[{right[1]}\n[{left[1]}")
+    return "lab.toml"

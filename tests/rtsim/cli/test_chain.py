@@ -158,38 +158,10 @@ def test_keys_open_the_network_to_their_holder(start, rtsim, tmp_path):
     assert len(read_markers(tmp_path / "friend.mcap").times) == 20
 
 
-LAB = """
-name = "mine"
-source = "the synthetic walker"
-[{side}]
-asis = "RASI"
-asis_opposite = "LASI"
-psis = "RPSI"
-psis_opposite = "LPSI"
-greater_trochanter = "RGTR"
-epicondyle_lateral = "RKNE"
-epicondyle_medial = "RKNM"
-fibula_head = "RFIB"
-tibial_tuberosity = "RTTB"
-malleolus_lateral = "RANK"
-malleolus_medial = "RANM"
-calcaneus = "RHEE"
-metatarsal_1 = "RMT1"
-metatarsal_5 = "RMT5"
-[{side}.tracking]
-pelvis = ["RASI", "LASI", "RPSI", "LPSI"]
-thigh = ["RGTR", "RTH1", "RTH2", "RKNE", "RKNM"]
-shank = ["RFIB", "RTTB", "RSH1", "RANK", "RANM"]
-foot = ["RHEE", "RMT1", "RMT5"]
-"""
-
-
-def test_from_a_trial_to_a_subject_to_a_run(rtsim, here, any_ports, trial, tmp_path):
+def test_from_a_trial_to_a_subject_to_a_run(rtsim, here, any_ports, trial, own_lab, tmp_path):
     """Protects the way of a new laboratory: own marker map, calibration, check, live run."""
     write_trc(tmp_path / "walk.trc", trial)
-    right, left = (LAB.format(side=side).split("[", 1) for side in ("right", "left"))
-    (tmp_path / "lab.toml").write_text(f"{right[0]}[{right[1]}\n[{left[1]}")
-    done = here("calibrate", "walk.trc", "--lab", "lab.toml", "--out", "me.toml")
+    done = here("calibrate", "walk.trc", "--lab", own_lab, "--out", "me.toml")
     assert done.code == 0, done.err
     assert "wrote me.toml" in done.err
     done = here("check", "lab.toml", "me.toml")

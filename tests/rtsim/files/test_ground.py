@@ -88,7 +88,7 @@ def test_guess_without_anything_is_said():
     """Where nothing tells, Y is taken and the note offers the override."""
     for positions in (np.full((3, 2, 3), -1.0), np.full((3, 2, 3), np.nan)):
         trial = to_ground(raw(positions, ("a", "b")))
-        assert any("nothing in the data tells" in note and "up=" in note for note in trial.notes)
+        assert any("nothing in the data tells" in note and "--up" in note for note in trial.notes)
 
 
 def test_declared_axis_is_kept_but_doubted():
@@ -124,13 +124,13 @@ def test_impossible_units_are_replaced_and_told(declared, real, factor, named):
     names = NAMES if named else tuple(f"m{i}" for i in range(7))
     trial = to_ground(raw(walk() / factor, names, units=declared))
     np.testing.assert_allclose(trial.positions, walk())
-    assert any(f"read as {real}" in note and "units=" in note for note in trial.notes)
+    assert any(f"read as {real}" in note and "--units" in note for note in trial.notes)
 
 
 def test_impossible_units_without_a_unique_remedy_are_refused():
     """When no usual unit makes a person, or two do, the caller has to say."""
     for factor in (1e-7, 5e-3):
-        with pytest.raises(ConfigError, match="units=") as caught:
+        with pytest.raises(ConfigError, match="--units") as caught:
             to_ground(raw(walk() / factor, units="m"))
         assert "file" in str(caught.value)
 

@@ -1,0 +1,41 @@
+"""Text files written whole or not at all, and never over another one unless that is wanted."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+
+
+def check_free(path: Path, overwrite: bool = False) -> None:
+    """ConfigError where a file at `path` would be overwritten that shall not be, or is none that can be."""
+    if path.is_dir():
+        raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise ConfigError("this is no regular file", where=str(path), remedy="give the name of a new file")
+    if not overwrite:
+        raise ConfigError(
+            "the file exists already",
+            where=str(path),
+            remedy="choose another name or give --force",
+        )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text with plain line ends in UTF-8; a file that is there already is replaced at the end.
+
+    ConfigError where that fails; then nothing is left behind, and what was there before stays.
+    """
+    final = Path(os.path.realpath(path))
+    part = final.with_name(f"{final.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(final)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
