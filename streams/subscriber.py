@@ -17,7 +17,7 @@ from streams.link import Link
 from streams.messages import STREAM_NAMES, Session, StreamName, Telemetry
 from streams.ring import Frame, Ring
 from streams.security import Security
-from streams.sockets import ZmqContext, client_socket, receive_rest
+from streams.sockets import HIGH_WATER, ZmqContext, client_socket, receive_rest
 
 IDLE_MS = 200
 """How often the thread looks up while nothing arrives [ms]."""
@@ -31,7 +31,8 @@ class Subscriber:
     address : where the sender is bound, e.g. "tcp://127.0.0.1:5560"; it need not be there yet
     topics : the message types wanted, e.g. ("markers",) or ("result", "telemetry"), with exactly one of
         "markers", "forces", "result"; "session" and "end" are always received
-    backlog : how many unread frames are kept, in order; 1 means strictly the newest
+    backlog : how many unread frames are kept, in order, at most 64 MiB of them; 1 means strictly the newest
+    queue : how many messages may wait before this thread has looked at them; beyond, they wait at the sender
     security : the keys of this client, when the sender demands them
 
     Only one thread may call `wait`. Raises StreamError for a bad address, topic, backlog or key.
@@ -43,6 +44,7 @@ class Subscriber:
         topics: Iterable[str | bytes],
         backlog: int = 8,
         security: Security | None = None,
+        queue: int = HIGH_WATER,
     ) -> None:
         stream, prefixes = _wanted(topics)
         if backlog < 1:
@@ -53,6 +55,7 @@ class Subscriber:
         self._fault: Exception | None = None
         self._context: ZmqContext = zmq.Context()
         self._socket = client_socket(self._context, zmq.SUB, address, security, prefixes)
+        self._socket.rcvhwm = queue
         self._link = Link(self._socket, address)
         self._thread = threading.Thread(target=self._run, name=f"subscriber {address}", daemon=True)
         self._thread.start()

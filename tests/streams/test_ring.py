@@ -6,7 +6,7 @@ import numpy as np
 
 from streams.codec import FieldLayout
 from streams.messages import Session, marker_session
-from streams.ring import Ring
+from streams.ring import MEMORY_MOST, Ring
 
 
 def started(backlog: int, n_marker: int = 2) -> tuple[Ring, Session]:
@@ -20,7 +20,7 @@ def begin(ring: Ring, n_marker: int) -> Session:
     return session
 
 
-def put(ring: Ring, seq: int) -> bool:
+def put(ring: Ring, seq: int) -> int:
     slot = ring.slot()
     slot.seq = seq
     slot.flat[:] = seq
@@ -38,8 +38,28 @@ def read_all(ring: Ring) -> list[int]:
 def test_frames_are_kept_in_order_up_to_the_backlog():
     """Protects the drain policy: in order, and the oldest go first."""
     ring, _ = started(3)
-    assert [put(ring, seq) for seq in range(5)] == [False, False, False, True, True]
+    assert [put(ring, seq) for seq in range(5)] == [0, 0, 0, 1, 1]
     assert read_all(ring) == [2, 3, 4]
+
+
+def test_memory_of_large_frames_is_bounded():
+    """Protects the reader's memory: large frames wait in a short backlog, whatever was asked for."""
+    ring, _ = started(512, n_marker=40_000)
+    n_byte = 8 * 3 * 40_000
+    n_over = sum(put(ring, seq) for seq in range(100))
+    kept = read_all(ring)
+    assert (len(kept) + 1) * n_byte > MEMORY_MOST >= len(kept) * n_byte
+    assert n_over + len(kept) == 100
+    assert kept[-1] == 99
+
+
+def test_small_frames_make_room_for_large_ones():
+    """Protects the bound over a change of session: what waits is cut to the shorter backlog at once."""
+    ring, _ = started(512, n_marker=1)
+    assert sum(put(ring, seq) for seq in range(512)) == 0
+    begin(ring, 40_000)
+    put(ring, 512)
+    assert len(read_all(ring)) < 100
 
 
 def test_backlog_of_one_is_the_newest():
