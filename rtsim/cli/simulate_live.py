@@ -72,7 +72,7 @@ def run_live(
         if open_monitor:
             from rtsim.live.children import Child
 
-            child = Child("monitor", ["monitor", publisher.address])
+            child = Child("monitor", ["monitor", publisher.address, "--control", server.address])
             stack.callback(child.close)
             if not publisher.wait_for_subscriber(MONITOR_S):
                 child.check()

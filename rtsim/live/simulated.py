@@ -70,7 +70,8 @@ class SimulatedLoop:
         self.stride = Stride(simulator, steps_per_tick(simulator, rate))
         self.every = max(1, round(rate / frame_rate))
         self.n_lap = round(lap_s * rate)
-        self.fields = SimulatedFields(simulator, self.stride.trace, meta or {}, rate / self.every, now_ns())
+        said = {**(meta or {}), "commands": list(COMMANDS)}
+        self.fields = SimulatedFields(simulator, self.stride.trace, said, rate / self.every, now_ns())
         self.times = {name: LatencyHistogram() for name in ("tick", "step", "wake", "publish")}
         self.counters: Counter[str] = Counter(missed=0, late=0, large_error=0, collected=0, compiled=0)
         self.failure, self.granted = "", False
@@ -214,7 +215,7 @@ class SimulatedLoop:
     def _publish_stale(self) -> None:
         """Repeat the last frame under the flag stale: whoever controls something must know it is old."""
         if self._last is not None:
-            status = self._last.status | int(Status.STALE)
+            status = self._last.status & ~int(Status.LATE) | int(Status.STALE)  # a repetition has no deadline
             self.publisher.send(replace(self._last, seq=self._seq, t_published=now_ns(), status=status))
             self._seq += 1
             self.counters["stale"] += 1
@@ -228,7 +229,13 @@ class SimulatedLoop:
             elif command.name == "restart":
                 self._restart()
             else:
-                self._paused = command.name == "pause"
+                self._hold(command.name == "pause")
+
+    def _hold(self, on: bool) -> None:
+        """Hold or go on, and say so at once: its frames would otherwise look as those of a failed source."""
+        if on != self._paused:
+            self._paused = on
+            self._report(text="The simulation is paused." if on else "The simulation goes on.")
 
     def _restart(self) -> None:
         self.stride.restart()
@@ -240,8 +247,12 @@ class SimulatedLoop:
         self.failure = f"{what} at {self.stride.simulator.time:.6g} s"
         self.stop(self.failure)
 
-    def _account(self, final: bool) -> Telemetry:
-        gauges = {"final": float(final), "behind_s": self.counters["missed"] / self.rate}
+    def _account(self, final: bool, text: str = "") -> Telemetry:
+        gauges = {
+            "final": float(final),
+            "paused": float(self._paused),
+            "behind_s": self.counters["missed"] / self.rate,
+        }
         for name, histogram in self.times.items():
             if histogram.n:
                 for label, percent in (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9)):
@@ -251,10 +262,12 @@ class SimulatedLoop:
         gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / wall_ns
         counters = {**self.counters, "ticks": self._n_tick}
         session = self.fields.session.session
-        return account(session, counters, gauges, Sentences())
+        sentences = Sentences()
+        sentences.say(*([text] if text else []))
+        return account(session, counters, gauges, sentences)
 
-    def _report(self, final: bool = False) -> None:
-        self.publisher.send(self._account(final))
+    def _report(self, final: bool = False, text: str = "") -> None:
+        self.publisher.send(self._account(final, text))
         self.publisher.service()
 
     def _status_text(self) -> str:

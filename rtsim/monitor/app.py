@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from streams.security import Security
 
 BACKLOG = 512  # frames that may wait for the window: half a second at 1 kHz
+QUEUE = 32  # messages that may wait before they are looked at; the rest waits at the sender
 TOPICS = ("result", "telemetry")
 SCREENSHOT_SECONDS = 5.0
 
@@ -52,7 +53,7 @@ def run(
     from rtsim.monitor.window import open_window  # needs Qt
 
     try:
-        subscriber = Subscriber(address, TOPICS, backlog=BACKLOG, security=security)
+        subscriber = Subscriber(address, TOPICS, backlog=BACKLOG, security=security, queue=QUEUE)
     except StreamError as error:
         raise ConfigError(str(error), where="monitor") from error
     with subscriber:

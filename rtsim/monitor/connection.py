@@ -9,10 +9,11 @@ SILENCE = 1.0  # s without a frame after which the sender counts as gone
 
 
 class Connection(NamedTuple):
-    """State of the stream in words, and the name of the Theme colour it is written in."""
+    """State of the stream in words, the name of the Theme colour it is written in, and whether it flows."""
 
     words: str
     mood: str
+    flows: bool = False
 
 
 class Listener:
@@ -37,13 +38,14 @@ class Listener:
         """Another sender was announced: none of its frames has come yet."""
         self._heard = None
 
-    def state(self, announced: bool, ended: bool, now: float) -> Connection:
+    def state(self, announced: bool, ended: bool, now: float, holds: bool = False) -> Connection:
         """State at a monotonic time [s].
 
         Parameters
         ----------
         announced : a session descriptor has been received
         ended : the sender has said that the stream is over
+        holds : the sender has said that it is paused
         """
         if not announced:
             return Connection(f"waiting for a result stream at {self.address}", "warning")
@@ -54,4 +56,6 @@ class Listener:
         if now - self._heard > SILENCE:
             clock = time.strftime("%H:%M:%S", time.localtime(self._heard_at_wall))
             return Connection(f"no data since {clock}", "bad")
-        return Connection("receiving", "good")
+        if holds:
+            return Connection("paused by command", "accent")
+        return Connection("receiving", "good", flows=True)

@@ -47,7 +47,8 @@ class ContactPlot(PlotCard):
         """Recolour."""
         self.paint_axes(theme)
         for i, (trace, dot) in enumerate(zip(self.traces, self.dots, strict=True)):
-            trace.setPen(pg.mkPen(theme.curve(i), width=CURVE_WIDTH))
+            trace.setPen(pg.mkPen(theme.curve(i), width=theme.scale * CURVE_WIDTH))
+            dot.setSize(theme.px(DOT_PIXELS))
             dot.setBrush(pg.mkBrush(theme.curve(i)))
             dot.setPen(pg.mkPen(theme.panel, width=1.5))
         self.write_header("Contact on the tibial plateau", self._names())

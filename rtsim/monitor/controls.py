@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
 from PySide6.QtCore import Signal
@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from rtsim.monitor.figure import Figure
+from rtsim.monitor.flow import Flow
 from rtsim.monitor.projection import VIEWS
 
 Choice = TypeVar("Choice")
@@ -20,54 +21,70 @@ DURATION_FIRST = 5  # s
 
 
 class ToolBar(QWidget):
-    """Buttons of the window; what they do is connected by the window."""
+    """Buttons of the window, in groups that go on in another line where the window is narrow.
+
+    What they do is connected by the window.
+    """
 
     duration_chosen = Signal(float)
     method_chosen = Signal(str)
+    commanded = Signal(str)
 
-    def __init__(self, with_methods: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
         name = QLabel("rtsim monitor")
         name.setObjectName("name")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(4, 0, 0, 0)
-        row.setSpacing(5)
-        row.addWidget(name)
-        row.addStretch(1)
-        self.methods: dict[str, QPushButton] = {}
-        if with_methods:
-            row.addWidget(QLabel("Method"))
-            for method in METHODS:
-                button = _button(
-                    method.capitalize(), f"Ask the estimator for the method {method!r}", "", True
-                )
-                button.clicked.connect(_calling(self.method_chosen.emit, method))
-                self.methods[method] = button
-                row.addWidget(button)
-            row.addSpacing(18)
-        row.addWidget(QLabel("Show last"))
+        flow = Flow(self, across=16, down=5)
+        flow.addWidget(name)
+        self.methods = {
+            method: _button(method.capitalize(), f"Ask the estimator for the method {method!r}", "", True)
+            for method in METHODS
+        }
+        for method, button in self.methods.items():
+            button.clicked.connect(_calling(self.method_chosen.emit, method))
+        self.hold = _button("Pause", "Let the simulation hold, and go on (H)", "H")
+        self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
+        self.restart = _button("Restart", "Set the simulation back to its start (R)", "R")
+        self.restart.clicked.connect(_calling(self.commanded.emit, "restart"))
+        self._holds = False
         self.durations: dict[int, QPushButton] = {}
         for seconds in DURATIONS:
             button = _button(f"{seconds} s", f"Curves of the last {seconds} s", "", True)
             button.clicked.connect(_calling(self.duration_chosen.emit, float(seconds)))
             self.durations[seconds] = button
-            row.addWidget(button)
         self.durations[DURATION_FIRST].setChecked(True)
-        self._group = _exclusive(self, self.durations.values())
-        row.addSpacing(18)
+        self._exclusive = _exclusive(self, self.durations.values())
         self.arms = _button("Muscles", "Moment arms of the muscles about each joint (M)", "M", True)
         self.arms.hide()  # until a stream has some
-        self.pause = _button("Pause", "Hold the display while the estimator runs on (space)", "Space", True)
+        self.freeze = _button("Freeze", "Freeze the display while the data go on (space)", "Space", True)
         self.clear = _button("Clear", "Empty the curves and set the counts to zero (C)", "C")
         self.save = _button("Save PNG", "Save a picture of this window (Ctrl+S)", "Ctrl+S")
         self.dark = _button("Dark", "Dark colours (D)", "D", True)
-        for button in (self.arms, self.pause, self.clear, self.save, self.dark):
-            row.addWidget(button)
+        self.method_group = _group("Method", self.methods.values())
+        self.simulation_group = _group("Simulation", (self.hold, self.restart))
+        self.offer(())
+        duration_group = _group("Show last", self.durations.values())
+        display_group = _group("", (self.arms, self.freeze, self.clear, self.save, self.dark))
+        for group in (self.method_group, self.simulation_group, duration_group, display_group):
+            flow.addWidget(group)
+
+    def offer(self, commands: Collection[str]) -> None:
+        """Show the buttons of the commands that the other side takes."""
+        self.method_group.setVisible("set_method" in commands)
+        self.simulation_group.setVisible("pause" in commands)
+        self.restart.setVisible("restart" in commands)
 
     def show_method(self, current: str, busy: bool) -> None:
         """Mark the method that the estimator uses, which need not be the one last asked for."""
         for method, button in self.methods.items():
             button.setChecked(method == current)
+            button.setEnabled(not busy)
+
+    def show_holding(self, holds: bool, busy: bool) -> None:
+        """Offer what a simulation that holds, or runs, can do next."""
+        self._holds = holds
+        self.hold.setText("Resume" if holds else "Pause")
+        for button in (self.hold, self.restart):
             button.setEnabled(not busy)
 
 
@@ -117,6 +134,18 @@ def _button(text: str, explanation: str, shortcut: str, checkable: bool = False)
     if shortcut:
         button.setShortcut(QKeySequence(shortcut))
     return button
+
+
+def _group(title: str, buttons: Iterable[QPushButton]) -> QWidget:
+    group = QWidget()
+    row = QHBoxLayout(group)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(4)
+    if title:
+        row.addWidget(QLabel(title))
+    for button in buttons:
+        row.addWidget(button)
+    return group
 
 
 def _exclusive(parent: QWidget, buttons: Iterable[QPushButton]) -> QButtonGroup:

@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 TIME_TITLE = "time before the newest frame (s)"
 NO_VALUE = "–"
 NOTHING = 0.1  # mm, N; less is a muscle that does not cross the joint, or a slack ligament
+FEW_DIGITS = 1e5  # larger values are written with a power of ten
+COLUMN_LEAST = 175  # px, width of a column of plots
 CROWD = 6  # curves; beyond, colours repeat and names fill the width
 NOTHING_TO_DRAW = "This stream has no joint angles, displacements, ligaments or residuals to draw."
 
@@ -45,12 +47,17 @@ class CurvePanel(PlotCard):
         """Recolour."""
         self.paint_axes(theme)
         for i, curve in enumerate(self.curves):
-            curve.setPen(pg.mkPen(theme.curve(i), width=CURVE_WIDTH))
+            curve.setPen(pg.mkPen(theme.curve(i), width=theme.scale * CURVE_WIDTH))
         self._write_values()
 
     def set_duration(self, duration: float) -> None:
         """Length of the time axis [s]."""
         self.item.setXRange(-duration, 0.0, padding=0.0)
+
+    @property
+    def n_visible(self) -> int:
+        """Curves that take time to draw."""
+        return len(self.curves)
 
     def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
         """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
@@ -73,8 +80,7 @@ class CurvePanel(PlotCard):
         return values[self.panel.first : self.panel.first + len(self.curves)]
 
     def _write_values(self) -> None:
-        values = [f"&nbsp;{padded(value)}" for value in self._values]
-        self.write_header(self.panel.title, self.panel.names, values)
+        self.write_header(self.panel.title, self.panel.names, [written(value) for value in self._values])
 
 
 class CrowdPanel(CurvePanel):
@@ -83,15 +89,14 @@ class CrowdPanel(CurvePanel):
     def __init__(self, panel: Panel, theme: Theme, time_titled: bool) -> None:
         self.acting: list[int] = []
         super().__init__(panel, theme, time_titled)
-        self.header.setWordWrap(True)
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour; where the colours begin again the lines are dashed."""
         self.paint_axes(theme)
         for k, i in enumerate(self.acting):
-            style = Qt.PenStyle.DashLine if self._dashed(k) else Qt.PenStyle.SolidLine
-            self.curves[i].setPen(pg.mkPen(theme.curve(k), width=CURVE_WIDTH, style=style))
-            self.curves[i].setSegmentedLineMode("off" if self._dashed(k) else "on")  # or dashes run together
+            style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
+            self.curves[i].setPen(pg.mkPen(theme.curve(k), width=theme.scale * CURVE_WIDTH, style=style))
+            self.curves[i].setSegmentedLineMode("off" if self.dashed(k) else "on")  # or dashes run together
         self._write_values()
 
     def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
@@ -105,13 +110,13 @@ class CrowdPanel(CurvePanel):
             self.set_theme(self.theme)
         super().draw(time, values, bands)
 
-    def _dashed(self, k: int) -> bool:
-        return k >= len(self.theme.curves)
+    @property
+    def n_visible(self) -> int:
+        """Curves that take time to draw."""
+        return len(self.acting)
 
     def _write_values(self) -> None:
-        marks = ["– –\u00a0" if self._dashed(k) else "" for k in range(len(self.acting))]
-        names = [mark + self.panel.names[i] for mark, i in zip(marks, self.acting, strict=True)]
-        self.write_header(self.panel.title, names)
+        self.write_header(self.panel.title, [self.panel.names[i] for i in self.acting])
 
 
 class Curves(QWidget):
@@ -119,16 +124,19 @@ class Curves(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        self.setObjectName("curves")
         self.panels: list[CurvePanel] = []
         self.theme = LIGHT
         self.duration = 5.0
         self._period = 0.01
-        self._n_panel = 0  # without those of moment arms, which come last
         self._columns: list[QWidget] = []
         self._arm_column: QWidget | None = None
         self.arms_shown = False
+        self.n_curve = 0  # in sight when they were drawn last
         self.placeholder = QLabel()
         self.placeholder.setObjectName("placeholder")
+        self.placeholder.setTextFormat(Qt.TextFormat.PlainText)
+        self.placeholder.setWordWrap(True)
         self.placeholder.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
@@ -145,7 +153,6 @@ class Curves(QWidget):
         self._period = 1.0 / layout.rate_assumed
         for index in sorted({panel.column for panel in layout.panels}):
             self._add_column([panel for panel in layout.panels if panel.column == index])
-        self._n_panel = len(self.panels)
         if layout.arms:
             self._arm_column = self._add_column(list(layout.arms))
             self._arm_column.setVisible(self.arms_shown)
@@ -160,6 +167,7 @@ class Curves(QWidget):
 
     def _add_column(self, panels: list[Panel]) -> QWidget:
         column = QWidget()
+        column.setMinimumWidth(self.theme.px(COLUMN_LEAST))
         rows = QVBoxLayout(column)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(6)
@@ -176,6 +184,8 @@ class Curves(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Recolour all plots."""
         self.theme = theme
+        for column in self._columns:
+            column.setMinimumWidth(theme.px(COLUMN_LEAST))
         for panel in self.panels:
             panel.set_theme(theme)
 
@@ -194,8 +204,10 @@ class Curves(QWidget):
             ([(a - newest, b - newest) for a, b in spans(window, quality, self._period)], QColor(colour))
             for quality, colour in shades
         ]
-        for panel in self.panels if self.arms_shown else self.panels[: self._n_panel]:
+        seen = [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
+        for panel in seen:  # neither hidden nor scrolled out of sight
             panel.draw(time - newest, values, bands)
+        self.n_curve = sum(panel.n_visible for panel in seen)
 
     def show_values(self, newest: Array) -> None:
         """Write the newest values [display units] into the headers."""
@@ -203,7 +215,9 @@ class Curves(QWidget):
             panel.show_values(newest)
 
 
-def padded(value: float) -> str:
-    """Number with one decimal in a field of constant width, so that the header does not dance."""
-    text = f"{value:z.1f}".replace("-", "−") if math.isfinite(value) else NO_VALUE
-    return text.rjust(5, "\u2007")
+def written(value: float) -> str:
+    """A value in a few characters."""
+    if not math.isfinite(value):
+        return NO_VALUE
+    text = f"{value:z.1f}" if abs(value) < FEW_DIGITS else f"{value:.1e}"
+    return text.replace("-", "−")

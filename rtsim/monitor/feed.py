@@ -14,18 +14,23 @@ from numpy.typing import NDArray
 
 from rtsim.monitor.connection import Connection, Listener
 from rtsim.monitor.history import History, Quality, Timeline
-from rtsim.monitor.layout import Layout, layout_of
+from rtsim.monitor.layout import LARGEST, Layout, layout_of
 from rtsim.monitor.meter import Meter, quality_of
+from rtsim.monitor.sentences import Sentences
+from rtsim.monitor.turnover import Turnover
 from streams.errors import StreamError
-from streams.messages import Session, Telemetry
+from streams.messages import Session, Status, Telemetry
 from streams.ring import Frame
 
 Array = NDArray[np.float64]
 
-DURATION_MOST = 60.0  # s; the history covers the longest window that can be chosen
-N_SAMPLE_MOST = 60_000  # bounds the memory for very fast streams
-N_FRAME_PER_TURN = 256  # taken per turn at most, so that the window stays responsive under a flood
-N_EVENT = 12
+DURATION_MOST = 60.0  # s; the history covers the longest window that can be chosen ...
+HISTORY_BYTES = 96 << 20  # ... unless that takes more memory than this
+N_FRAME_PER_TURN = 256  # taken per turn at most, so that the window stays responsive under a flood ...
+TURN_SECONDS = 0.02  # ... of small frames, and of large ones
+N_MESSAGE_PER_TURN = 64  # of telemetry, and of sentences
+N_ADOPTED = 4  # sessions in quick succession; from then on one per second, as plots are slow to build
+PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
@@ -66,9 +71,9 @@ class Feed:
     layout : what the current session has to show, None before the first
     history : display values of the last minute
     pose, pose_quality : arrays of the newest frame (copies), and what it is worth
-    events : the last plain sentences, newest last
-    telemetry : the estimator's last message about itself
-    paused : frames are counted, but neither kept nor shown
+    sentences : the last plain sentences
+    telemetry : the sender's last message about itself
+    frozen : frames are counted, but neither kept nor shown
     """
 
     def __init__(self, source: Source, address: str, now: Callable[[], float] = time.monotonic) -> None:
@@ -78,9 +83,9 @@ class Feed:
         self.history = History(0, 1)
         self.pose: dict[str, Array] = {}
         self.pose_quality = Quality.GOOD
-        self.events: deque[str] = deque(maxlen=N_EVENT)
+        self.sentences = Sentences()
         self.telemetry: Telemetry | None = None
-        self.paused = False
+        self.frozen = False
         self._now = now
         self._listener = Listener(address)
         self._session: Session | None = None
@@ -88,10 +93,14 @@ class Feed:
         self._timeline = Timeline(1.0)
         self._fault = ""
         self._counted_before: dict[str, int] = {}
+        self._turnover = Turnover(N_ADOPTED)
+        self._n_beyond = 0
 
     def take(self) -> tuple[Change, int]:
         """Take what is waiting: what changed, and how many frames were kept for drawing."""
         change, n_kept = Change.NOTHING, 0
+        self._listen()
+        due = time.monotonic() + TURN_SECONDS
         for _ in range(N_FRAME_PER_TURN):
             frame = self._next()
             if frame is None:
@@ -100,16 +109,18 @@ class Feed:
             change = max(change, self._adopt(frame.session))
             self._listener.hear(self._now())
             self.meter.add(frame)
-            if not self.paused and self.layout is not None:
+            if not self.frozen and self.layout is not None and frame.session is self._session:
                 self._keep(self.layout, frame)
                 n_kept += 1
-        self._listen()
+            if time.monotonic() > due:
+                break
         return change, n_kept
 
     def clear(self) -> None:
         """Forget the curves and the counts, not the session."""
         self.history.clear()
         self.meter = Meter()
+        self._turnover.n_passed = self._n_beyond = 0
         self._counted_before = dict(self.source.counters)
 
     def counters(self) -> dict[str, int]:
@@ -121,7 +132,28 @@ class Feed:
         """State of the stream in words."""
         if self._fault:
             return Connection(self._fault, "bad")
-        return self._listener.state(self.layout is not None, self.source.ended, self._now())
+        return self._listener.state(self.layout is not None, self.source.ended, self._now(), self.holds)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the sender of this session has said that it is paused."""
+        said = self.telemetry
+        if said is None or self._session is None or said.session != self._session.session:
+            return False
+        return said.gauges.get(PAUSED, 0.0) > 0.0
+
+    def notes(self) -> list[str]:
+        """Sentences about what is not shown, empty where everything is."""
+        notes = list(self.layout.notes) if self.layout else []
+        if self._n_beyond:
+            notes.append(f"values beyond {LARGEST:.0e} are drawn as gaps")
+        if self._turnover.n_passed:
+            n = self._turnover.n_passed
+            notes.append(f"{n} session{'s' if n > 1 else ''} replaced by the next before they could be drawn")
+        if self.layout and self.history.n_capacity < _n_sample(self.layout.rate_assumed):
+            reach = (self.history.n_capacity - 2) / self.layout.rate_assumed
+            notes.append(f"curves reach back {reach:.3g} s at most, as there are so many")
+        return notes
 
     def _next(self) -> Frame | None:
         try:
@@ -131,17 +163,19 @@ class Feed:
             return None
 
     def _listen(self) -> None:
-        """Collect the sentences of the subscriber and of the estimator."""
-        while self.source.telemetry:
+        """Collect the sentences of the subscriber and of the sender."""
+        now = self._now()
+        self.sentences.turn(now)
+        for _ in range(min(len(self.source.telemetry), N_MESSAGE_PER_TURN)):
             self.telemetry = self.source.telemetry.popleft()
-            self.events.extend(self.telemetry.text)
-        while self.source.events:
-            self.events.append(self.source.events.popleft())
+            self.sentences.hear(self.telemetry.text, len(self.telemetry.text), now)
+        n = min(len(self.source.events), N_MESSAGE_PER_TURN)
+        self.sentences.hear([self.source.events.popleft() for _ in range(n)], n, now)
 
     def _adopt(self, session: Session | None) -> Change:
         """Follow the sender into another session."""
         known = self._session
-        if session is None or session is known:
+        if session is None or session is known or not self._turnover.grants(session, self._now()):
             return Change.NOTHING
         self._session = session
         self._listener.restart()
@@ -150,14 +184,20 @@ class Feed:
         if known is not None and (known.fields, known.rate) == (session.fields, session.rate):
             self._timeline.interrupt()
             return Change.DETAILS
-        n_sample = min(int(DURATION_MOST * layout.rate_assumed) + 2, N_SAMPLE_MOST)
-        self.history = History(layout.n_channel, n_sample)
-        self.pose = {name: np.full(shape, np.nan) for name, shape in layout.shapes.items()}
+        n_most = HISTORY_BYTES // (16 * (layout.n_channel + 1))  # each sample is held twice
+        self.history = History(layout.n_channel, min(_n_sample(layout.rate_assumed), n_most))
+        self.pose = {name: np.full(shape, np.nan) for name, shape in layout.parts.items()}
+        self.pose_quality = Quality.GOOD
+        self._n_beyond = 0
         self._values = np.full(layout.n_channel, np.nan)
         self._timeline = Timeline(1.0 / layout.rate_assumed, regular=math.isfinite(layout.rate))
         return Change.FIELDS
 
     def _keep(self, layout: Layout, frame: Frame) -> None:
+        for name, array in self.pose.items():
+            np.copyto(array, frame.data[name][: len(array)])
+        if self.holds and frame.status & Status.STALE:
+            return  # the last frame again, on purpose: the curves wait, too
         self.pose_quality = quality = quality_of(frame.status)
         before, half = self._timeline.time, 0.5 * self._timeline.period
         if self._timeline.advance(frame.seq, frame.t_capture) and len(self.history):
@@ -167,7 +207,10 @@ class Feed:
         if quality is Quality.MISSING:
             self._values.fill(np.nan)
         else:
-            layout.read(frame.data, self._values)
+            self._n_beyond += layout.read(frame.data, self._values)
         self.history.push(self._timeline.time, self._values, quality)
-        for name, array in self.pose.items():
-            np.copyto(array, frame.data[name])
+
+
+def _n_sample(rate: float) -> int:
+    """Samples that cover the longest window [Hz]."""
+    return int(DURATION_MOST * rate) + 2

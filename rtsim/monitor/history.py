@@ -50,9 +50,9 @@ class History:
         self.n_capacity = n_capacity
         self.n_pushed = 0
         self._n_held = 0
-        self._time = np.zeros(2 * n_capacity)
-        self._values = np.full((n_channel, 2 * n_capacity), np.nan)
-        self._quality = np.zeros(2 * n_capacity, dtype=np.uint8)
+        self._time = np.empty(2 * n_capacity)  # memory is taken as samples come
+        self._values = np.empty((n_channel, 2 * n_capacity))
+        self._quality = np.empty(2 * n_capacity, dtype=np.uint8)
 
     def __len__(self) -> int:
         return self._n_held

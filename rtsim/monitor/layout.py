@@ -1,14 +1,20 @@
-"""What a result stream has to show, from its descriptor alone: panels of curves, parts of the figure."""
+"""What a result stream has to show, from its descriptor alone: panels of curves, parts of the figure.
+
+What one sender may make the window draw is bounded; what is left out for that is said in a sentence.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rtsim.monitor.naming import bones, joints, labels_of, spoken
+from rtsim.monitor.words import NAME_MOST, printable
 
 if TYPE_CHECKING:
     from streams.messages import FieldSpec, Session
@@ -23,6 +29,23 @@ DISPLAY_UNITS: dict[str, tuple[str, float]] = {
     "1": ("%", 100.0),
 }
 RATE_ASSUMED = 100.0  # Hz, for the buffers when the stream is irregular and the descriptor names no rate
+RATES = (0.01, 100_000.0)  # Hz; a nominal rate beyond is not believed
+CURVES_MOST = 100  # of one field: more cannot be told apart
+PANELS_MOST = 16  # of joint angles, and of moment arms
+POINTS_MOST = 2000  # of one field in the figure
+LARGEST = 1e9  # of a value on the screen [display unit]; what is beyond is no measurement
+N_DETAIL = 20  # entries of `meta` that are told
+
+# What is drawn or told in the figure, and the shape of each entry of the first axis.
+POINTS = ("joint_centres", "markers_measured", "markers_model", "segment_positions", "contact_places")
+FIGURE_FIELDS: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(POINTS, (3,)),
+    "segment_rotations": (3, 3),
+    "ligament_ends": (2, 3),
+    "marker_residuals": (),
+    "marker_weights": (),
+    "marker_gap_age": (),
+}
 
 
 class PanelKind(NamedTuple):
@@ -47,6 +70,7 @@ PANEL_KINDS: dict[str, PanelKind] = {
     "marker_rms": PanelKind("Marker residual", "RMS", 1, 5.0, True),
 }
 
+CONTACTS_MOST = 12  # traces in the plot of the contact points
 ARM_COLUMN, ARM_EXTENT_LEAST = 2, 20.0  # a column of their own; shortest axis [mm]
 
 
@@ -89,13 +113,16 @@ class Layout(NamedTuple):
     """Everything the window builds from one descriptor.
 
     rate : nominal rate [Hz], NaN when the stream is irregular;
+    parts : field of the figure -> shape of what is kept of it;  labels : names of their entries;
     arms : moment arms of all muscles about the first angle of each joint, shown on demand;
-    stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None.
+    stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
+    commands : what the control endpoint takes as far as the sender says so, None where it does not;
+    notes : sentences about what is left out.
     """
 
     session_id: str
     rate: float
-    shapes: dict[str, tuple[int, ...]]
+    parts: dict[str, tuple[int, ...]]
     labels: dict[str, tuple[str, ...]]
     meta: dict[str, str]
     panels: tuple[Panel, ...]
@@ -105,72 +132,105 @@ class Layout(NamedTuple):
     contact: Contact | None
     stick: NDArray[np.intp]
     follow: int | None
+    commands: tuple[str, ...] | None
+    notes: tuple[str, ...]
 
     @property
     def rate_assumed(self) -> float:
         """The nominal rate, or a usual one [Hz]."""
         return self.rate if math.isfinite(self.rate) else RATE_ASSUMED
 
-    def read(self, data: Mapping[str, Array], values_out: Array) -> None:
-        """Write the (n_channel,) values of a frame of this session in display units."""
+    def read(self, data: Mapping[str, Array], values_out: Array) -> int:
+        """Write the (n_channel,) values of a frame of this session in display units.
+
+        Returns how many were beyond what is a measurement; these become NaN.
+        """
         for channel in self.channels:
             part = values_out[channel.first : channel.first + len(channel.entries)]
             np.multiply(data[channel.field].reshape(-1)[channel.entries], channel.scale, out=part)
+        beyond = np.abs(values_out) > LARGEST
+        n_beyond = int(np.count_nonzero(beyond))
+        if n_beyond:
+            values_out[beyond] = np.nan
+        return n_beyond
 
 
 def layout_of(session: Session) -> Layout:
-    """Read a descriptor; fields that are unknown or of an odd shape are simply not shown."""
+    """Read a descriptor; fields that are unknown are simply not shown."""
     specs = {spec.name: spec for spec in session.fields}
+    notes: list[str] = []
     panels: list[Panel] = []
     channels: list[Channel] = []
     n_channel = 0
-    for name, kind in PANEL_KINDS.items():
-        spec = specs.get(name)
-        if spec is None or len(spec.shape) != 1 or not spec.shape[0]:
-            continue
-        unit, scale = DISPLAY_UNITS.get(spec.unit, (spec.unit, 1.0))
-        for title, entries, names in _groups(spec, kind):
-            panels.append(Panel(title, kind.quantity, unit, names, n_channel, *kind[2:]))
-            channels.append(Channel(name, np.array(entries), scale, n_channel))
-            n_channel += len(entries)
-    arms = _arms(specs.get("moment_arms"), specs.get("joint_angles"), n_channel)
-    channels += [channel for _, channel in arms]
-    n_channel += sum(len(channel.entries) for _, channel in arms)
+    for panel, channel in [*_curves(specs, notes), *_arms(specs, notes)]:
+        panels.append(panel._replace(first=n_channel))
+        channels.append(channel._replace(first=n_channel))
+        n_channel += len(channel.entries)
     contact = _contact(specs.get("contact_points"), n_channel)
     if contact is not None:
         channels.append(contact[1])
         n_channel += len(contact[1].entries)
-    labels = {name: _labels(spec) for name, spec in specs.items()}
+    parts = _parts(specs, notes)
+    labels = {name: labels_of(specs[name], shape[0]) for name, shape in parts.items()}
     segments = labels.get("segment_positions", ())
+    centres = labels.get("joint_centres", ())
     return Layout(
         session_id=session.session,
-        rate=session.rate if math.isfinite(session.rate) and session.rate > 0.0 else math.nan,
-        shapes={name: tuple(spec.shape) for name, spec in specs.items()},
+        rate=_rate(session.rate, notes),
+        parts=parts,
         labels=labels,
-        meta={key: str(value) for key, value in session.meta.items() if isinstance(value, str | int | float)},
-        panels=_balanced(panels),
-        arms=tuple(panel for panel, _ in arms),
+        meta=_details(session),
+        panels=_balanced([panel for panel in panels if panel.column != ARM_COLUMN]),
+        arms=tuple(panel for panel in panels if panel.column == ARM_COLUMN),
         channels=tuple(channels),
         n_channel=n_channel,
         contact=contact[0] if contact else None,
-        stick=_stick(session.meta.get("stick"), labels.get("joint_centres", ())),
+        stick=bones(session.meta.get("stick"), centres, len(centres)),
         follow=segments.index("pelvis") if "pelvis" in segments else None,
+        commands=_commands(session),
+        notes=tuple(notes),
     )
 
 
-def _arms(spec: FieldSpec | None, angles: FieldSpec | None, first: int) -> list[tuple[Panel, Channel]]:
-    """A panel of all muscles for the first angle of each joint; the columns of the field are the angles."""
-    if spec is None or angles is None or tuple(spec.shape[1:]) != tuple(angles.shape) or not spec.shape[0]:
-        return []
-    unit, scale = DISPLAY_UNITS.get(spec.unit, (spec.unit, 1.0))
-    names = tuple(name.replace("_", " ") for name in _labels(spec))
-    n_muscle, n_angle = spec.shape
+def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Panel, Channel]]:
+    """The panels of all fields that are drawn as curves; their first channels are not known yet."""
     found = []
-    for joint, entries, movements in _groups(angles, PANEL_KINDS["joint_angles"]):
+    for name, kind in PANEL_KINDS.items():
+        spec = specs.get(name)
+        if spec is None or spec.shape == (0,):
+            continue
+        if len(spec.shape) != 1:
+            notes.append(f"{spoken((name,))[0]} of shape {list(spec.shape)} is not drawn")
+            continue
+        unit, scale = _display_unit(spec)
+        labels = labels_of(spec, CURVES_MOST)
+        names = spoken(labels) if len(labels) > 1 else (kind.quantity,)
+        groups = [(kind.title, list(range(len(labels))), names)] if kind.title else joints(labels)
+        for title, entries, said in groups[:PANELS_MOST]:
+            panel = Panel(title, kind.quantity, unit, said, 0, *kind[2:])
+            found.append((panel, Channel(name, np.array(entries), scale, 0)))
+        n_drawn = sum(len(entries) for _, entries, _ in groups[:PANELS_MOST])
+        _note_rest(notes, name, n_drawn, spec.shape[0])
+    return found
+
+
+def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Panel, Channel]]:
+    """A panel of all muscles for the first angle of each joint; the columns of the field are the angles."""
+    spec, angles = specs.get("moment_arms"), specs.get("joint_angles")
+    if spec is None or angles is None or not spec.shape or not spec.shape[0]:
+        return []
+    if len(angles.shape) != 1 or tuple(spec.shape[1:]) != tuple(angles.shape):
+        return []
+    unit, scale = _display_unit(spec)
+    labels = labels_of(spec, CURVES_MOST)
+    n_angle = angles.shape[0]
+    found = []
+    for joint, entries, movements in joints(labels_of(angles, CURVES_MOST))[:PANELS_MOST]:
         title = f"Muscles about {joint.lower()} {movements[0]}"
-        panel = Panel(title, "moment arm", unit, names, first, ARM_COLUMN, ARM_EXTENT_LEAST, False)
-        found.append((panel, Channel(spec.name, entries[0] + n_angle * np.arange(n_muscle), scale, first)))
-        first += n_muscle
+        least = (ARM_COLUMN, ARM_EXTENT_LEAST, False)
+        panel = Panel(title, "moment arm", unit, spoken(labels), 0, *least)
+        found.append((panel, Channel(spec.name, entries[0] + n_angle * np.arange(len(labels)), scale, 0)))
+    _note_rest(notes, spec.name, len(labels), spec.shape[0])
     return found
 
 
@@ -178,16 +238,56 @@ def _contact(spec: FieldSpec | None, first: int) -> tuple[Contact, Channel] | No
     """The plot of the contact points and its channels: x and z of each, in the frame of the plateau."""
     if spec is None or len(spec.shape) != 2 or not spec.shape[0] or spec.shape[1] != 3:
         return None
-    unit, scale = DISPLAY_UNITS.get(spec.unit, (spec.unit, 1.0))
-    points = np.arange(0, 3 * spec.shape[0], 3)
+    unit, scale = _display_unit(spec)
+    names = spoken(labels_of(spec, CONTACTS_MOST))
+    points = np.arange(0, 3 * len(names), 3)
     entries = np.stack([points, points + 2], axis=1).ravel()
-    return Contact(_labels(spec), unit, first), Channel("contact_points", entries, scale, first)
+    return Contact(names, unit, first), Channel("contact_points", entries, scale, first)
 
 
-def _labels(spec: FieldSpec) -> tuple[str, ...]:
-    """Labels of the first axis, made up from numbers when the descriptor gives none."""
-    n = spec.shape[0] if spec.shape else 0
-    return tuple(spec.labels) if len(spec.labels) == n else tuple(str(i + 1) for i in range(n))
+def _parts(specs: Mapping[str, FieldSpec], notes: list[str]) -> dict[str, tuple[int, ...]]:
+    """The fields that the figure draws, as far as it draws them."""
+    parts = {}
+    for name, entry in FIGURE_FIELDS.items():
+        shape = tuple(specs[name].shape) if name in specs else ()
+        if not shape or not shape[0] or shape[1:] != entry:
+            continue
+        parts[name] = (min(shape[0], POINTS_MOST), *entry)
+        _note_rest(notes, name, parts[name][0], shape[0])
+    return parts
+
+
+def _note_rest(notes: list[str], name: str, n_shown: int, n: int) -> None:
+    if n_shown < n:
+        notes.append(f"{spoken((name,))[0]}: {n_shown} of {n} shown")
+
+
+def _rate(rate: float, notes: list[str]) -> float:
+    """The nominal rate where it can be one, else NaN [Hz]."""
+    if RATES[0] <= rate <= RATES[1]:
+        return rate
+    if rate:
+        notes.append(f"the announced rate of {rate:.3g} Hz is not believed")
+    return math.nan
+
+
+def _details(session: Session) -> dict[str, str]:
+    """The plain entries of `meta`, shortened."""
+    plain = [(key, value) for key, value in session.meta.items() if isinstance(value, str | int | float)]
+    return {printable(key): printable(str(value), 2 * NAME_MOST) for key, value in plain[:N_DETAIL]}
+
+
+def _commands(session: Session) -> tuple[str, ...] | None:
+    """The names in `commands`, where there are any."""
+    names = session.meta.get("commands")
+    if not isinstance(names, list | tuple):
+        return None
+    return tuple(name for name in names[:N_DETAIL] if isinstance(name, str))
+
+
+def _display_unit(spec: FieldSpec) -> tuple[str, float]:
+    """Unit on the screen, and what values are multiplied with."""
+    return DISPLAY_UNITS.get(spec.unit, (printable(spec.unit, 12), 1.0))
 
 
 def _balanced(panels: list[Panel]) -> tuple[Panel, ...]:
@@ -196,45 +296,3 @@ def _balanced(panels: list[Panel]) -> tuple[Panel, ...]:
     if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):
         panels = [panel._replace(column=0) for panel in panels]
     return tuple(panels)
-
-
-def _groups(spec: FieldSpec, kind: PanelKind) -> list[tuple[str, list[int], tuple[str, ...]]]:
-    """Title, entries and curve names of the panels of a field; joint angles are grouped by joint."""
-    labels = _labels(spec)
-    if kind.title:
-        names = labels if len(labels) > 1 else (kind.quantity,)
-        return [(kind.title, list(range(len(labels))), tuple(name.replace("_", " ") for name in names))]
-    if not _named_by_joint(labels):
-        return [("Joint angles", list(range(len(labels))), tuple(name.replace("_", " ") for name in labels))]
-    groups: dict[str, list[int]] = {}
-    for i, label in enumerate(labels):
-        joint, _, movement = label.partition("_")
-        groups.setdefault(joint if movement else "joint angles", []).append(i)
-    return [
-        (joint.capitalize(), entries, tuple(_movement(labels[i]) for i in entries))
-        for joint, entries in groups.items()
-    ]
-
-
-def _named_by_joint(labels: tuple[str, ...]) -> bool:
-    """Whether angles are named after joints, as hip_flexion is; internal_rotation beside flexion is not."""
-    joints = Counter(label.partition("_")[0] for label in labels if "_" in label)
-    return joints.total() == len(labels) or max(joints.values(), default=0) > 1
-
-
-def _movement(label: str) -> str:
-    joint, _, movement = label.partition("_")
-    return (movement or joint).replace("_", " ")
-
-
-def _stick(pairs: Any, names: tuple[str, ...]) -> NDArray[np.intp]:
-    """Index pairs of the joint centres to connect; without a list, a polyline in their order."""
-    if not isinstance(pairs, list | tuple):
-        found = [(i, i + 1) for i in range(len(names) - 1)]
-    else:
-        found = [
-            (names.index(pair[0]), names.index(pair[1]))
-            for pair in pairs
-            if isinstance(pair, list | tuple) and len(pair) == 2 and pair[0] in names and pair[1] in names
-        ]
-    return np.array(found, dtype=np.intp).reshape(-1, 2)

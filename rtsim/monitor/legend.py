@@ -22,16 +22,18 @@ KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
 
 def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> None:
     """Directions of the ground axes for a (3, 3) view basis, in the lower left corner."""
-    corner = np.array([TRIAD_CORNER, height - TRIAD_CORNER])
+    scale = theme.scale
+    corner = scale * np.array([TRIAD_CORNER, -TRIAD_CORNER]) + np.array([0.0, height])
     colours = (theme.axis_x, theme.axis_y, theme.axis_z)
     for name, colour, axis in zip("XYZ", colours, basis.T, strict=True):
         direction = axis[:2] * np.array([1.0, -1.0])
         if np.hypot(*direction) < SHORTEST_AXIS:
             continue
-        tip, label = corner + TRIAD_LENGTH * direction, corner + TRIAD_LABEL * direction
-        painter.setPen(QPen(QColor(colour), 2.0))
+        tip, label = (corner + scale * length * direction for length in (TRIAD_LENGTH, TRIAD_LABEL))
+        painter.setPen(QPen(QColor(colour), 2.0 * scale))
         painter.drawLine(QPointF(*corner), QPointF(*tip))
-        painter.drawText(QRectF(label[0] - 8, label[1] - 8, 16, 16), Qt.AlignmentFlag.AlignCenter, name)
+        box = QRectF(label[0] - 8 * scale, label[1] - 8 * scale, 16 * scale, 16 * scale)
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, name)
 
 
 def signs(fields: Collection[str]) -> tuple[str, ...]:
@@ -41,24 +43,29 @@ def signs(fields: Collection[str]) -> tuple[str, ...]:
     return (*markers, *(sign for sign, field in forces if field in fields))
 
 
-def paint_key(painter: QPainter, height: int, theme: Theme, shown: Collection[str]) -> None:
-    """What the signs mean, along the lower edge."""
-    x, y = KEY_LEFT, height - KEY_BOTTOM
+def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: Collection[str]) -> None:
+    """What the signs mean, along the lower edge, from below where one line does not hold them all."""
+    scale = theme.scale
+    radius = SIGN_RADIUS * scale
+    x, y = KEY_LEFT * scale, height - KEY_BOTTOM * scale
     for text in shown:
+        taken = 8 * scale + painter.fontMetrics().horizontalAdvance(text)
+        if x > KEY_LEFT * scale and x + taken > width:
+            x, y = KEY_LEFT * scale, y - 1.3 * painter.fontMetrics().height()
         colour = QColor(getattr(theme, COLOURS.get(text, text)))
-        painter.setPen(QPen(colour, 1.4))
+        painter.setPen(QPen(colour, 1.4 * scale))
         painter.setBrush(colour if text in ("model", "contact") else Qt.BrushStyle.NoBrush)
         if text == "ligament":
-            painter.drawLine(QPointF(x - SIGN_RADIUS, y), QPointF(x + SIGN_RADIUS, y))
+            painter.drawLine(QPointF(x - radius, y), QPointF(x + radius, y))
         elif text == "occluded":
             for sign in (1.0, -1.0):
-                reach = QPointF(SIGN_RADIUS, sign * SIGN_RADIUS)
+                reach = QPointF(radius, sign * radius)
                 painter.drawLine(QPointF(x, y) - reach, QPointF(x, y) + reach)
         else:
-            painter.drawEllipse(QPointF(x, y), SIGN_RADIUS, SIGN_RADIUS)
+            painter.drawEllipse(QPointF(x, y), radius, radius)
         painter.setPen(QColor(theme.text_dim))
-        painter.drawText(QPointF(x + 8, y + 4), text)
-        x += 22.0 + painter.fontMetrics().horizontalAdvance(text)
+        painter.drawText(QPointF(x + 8 * scale, y + 4 * scale), text)
+        x += taken + 14.0 * scale
 
 
 def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:

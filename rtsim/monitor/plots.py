@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from html import escape
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPen
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
+from rtsim.monitor.header import Entry, Header
 from rtsim.monitor.scaling import nice_step
 from rtsim.monitor.theme import LIGHT, Theme
 
@@ -20,6 +21,8 @@ CURVE_WIDTH = 1.6  # px
 AXIS_WIDTH = 44  # px; the same for all plots, so that their time axes stand above each other
 AXIS_HEIGHT, AXIS_HEIGHT_TITLED = 17, 31  # px
 SMALL_PIXELS = 10
+HEIGHT_LEAST = 62  # px, of a plot
+HEADER_SHARE = 0.34  # of the height of a card that the words above the plot may take
 
 
 class Backdrop(pg.GraphicsObject):
@@ -72,12 +75,8 @@ class PlotCard(QFrame):
         super().__init__()
         self.setObjectName("card")
         self.theme: Theme = LIGHT
-        self.header = QLabel()
-        self.header.setObjectName("header")
-        self.header.setTextFormat(Qt.TextFormat.RichText)
-        self.header.setMinimumWidth(1)  # a long header is cut rather than widening the window
+        self.header = Header()
         self.plot = pg.PlotWidget()
-        self.plot.setMinimumHeight(60)
         self.plot.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self.item = self.plot.getPlotItem()
         self.item.setMouseEnabled(x=False, y=False)
@@ -88,13 +87,13 @@ class PlotCard(QFrame):
         self.backdrop = Backdrop()
         self.item.addItem(self.backdrop, ignoreBounds=True)
         self.item.getViewBox().sigRangeChanged.connect(self._space_ticks)
-        self.title_axes(left, bottom)
-        self.item.getAxis("left").setWidth(AXIS_WIDTH)
+        self.item.getViewBox().sigResized.connect(lambda _: self._write_titles())
         for side in ("left", "bottom"):
             axis = self.item.getAxis(side)
             axis.setCacheMode(
                 axis.CacheMode.DeviceCoordinateCache
             )  # axes hardly change, and are slow to draw
+        self._titles = (left, bottom)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 5, 6, 2)
         column.setSpacing(1)
@@ -103,24 +102,47 @@ class PlotCard(QFrame):
 
     def title_axes(self, left: str, bottom: str) -> None:
         """Quantities with units beside the axes; an empty title takes no room."""
-        for side, title in (("left", left), ("bottom", bottom)):
-            self.item.setLabel(side, title, **{"font-size": f"{SMALL_PIXELS}px"})
-            self.item.getAxis(side).showLabel(bool(title))
-        self.item.getAxis("bottom").setHeight(AXIS_HEIGHT_TITLED if bottom else AXIS_HEIGHT)
+        self._titles = (left, bottom)
+        self._write_titles()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        line = QFontMetricsF(self._font(11)).height()
+        self.header.set_lines_most(max(1, int(HEADER_SHARE * self.height() / line)))
+
+    def _write_titles(self) -> None:
+        """Titles as far as they fit beside the axes: without room for the quantity, its unit alone."""
+        metrics = QFontMetricsF(self._font(SMALL_PIXELS))
+        rooms = (self.plot.height() - self.theme.px(AXIS_HEIGHT_TITLED), self.plot.width())
+        for side, title, room in zip(("left", "bottom"), self._titles, rooms, strict=True):
+            shown = title if metrics.horizontalAdvance(title) < room else title[title.rfind("(") + 1 : -1]
+            size = {"font-size": f"{self.theme.px(SMALL_PIXELS)}px"}
+            axis = self.item.getAxis(side)
+            axis.setLabel(escape(shown), **size)  # pyqtgraph reads markup in it
+            axis.showLabel(bool(shown))
+            axis.resizeEvent()  # or the title stays where the last one was centred
+        height = AXIS_HEIGHT_TITLED if self._titles[1] else AXIS_HEIGHT
+        self.item.getAxis("bottom").setHeight(self.theme.px(height))
+
+    def _font(self, size: float) -> QFont:
+        font = QFont(self.plot.font())
+        font.setPixelSize(self.theme.px(size))
+        return font
 
     def paint_axes(self, theme: Theme) -> None:
         """Take the colours of a theme for everything but the curves."""
         self.theme = theme
+        self.header.set_theme(theme)
         self.plot.setBackground(theme.panel)
-        font = QFont(self.plot.font())
-        font.setPixelSize(SMALL_PIXELS)
+        self.plot.setMinimumHeight(theme.px(HEIGHT_LEAST))
+        self.item.getAxis("left").setWidth(theme.px(AXIS_WIDTH))
         for side in ("left", "bottom"):
             axis = self.item.getAxis(side)
             axis.setPen(theme.text_dim)
             axis.setTextPen(theme.text_dim)
-            axis.setStyle(tickFont=font, tickLength=-3, tickTextOffset=4, maxTickLevel=0)
+            axis.setStyle(tickFont=self._font(SMALL_PIXELS), tickLength=-3, tickTextOffset=4, maxTickLevel=0)
             axis.setStyle(hideOverlappingLabels=False)  # room is left for the last label
-
+        self._write_titles()
         self._space_ticks()
 
     def _space_ticks(self) -> None:
@@ -131,15 +153,18 @@ class PlotCard(QFrame):
         self.item.getAxis("left").setTickSpacing(step[1], step[1])
         self.backdrop.set_grid(step, self.theme.grid)
 
-    def write_header(self, title: str, names: Sequence[str], values: Sequence[str] | None = None) -> None:
+    def write_header(self, title: str, names: Sequence[str], values: Sequence[str] = ()) -> None:
         """A title and the names of the curves after their colours, with values when there are any."""
-        parts = [f"<b>{escape(title)}</b>"]
-        for i, name in enumerate(names):
-            colour, dim = self.theme.curve(i), self.theme.text_dim
-            swatch = f"<span style='color:{colour}'>■</span>&nbsp;"
-            value = values[i] if values else ""
-            parts.append(f"{swatch}<span style='color:{dim}'>{escape(name)}</span>{value}")
-        self.header.setText("&ensp;".join(parts))
+        told = values or [""] * len(names)
+        entries = [
+            Entry(name, self.theme.curve(k), self.dashed(k), value)
+            for k, (name, value) in enumerate(zip(names, told, strict=True))
+        ]
+        self.header.write(title, entries)
+
+    def dashed(self, k: int) -> bool:
+        """Whether the curve with this index has a dashed line, as its colour is that of another one."""
+        return k // len(self.theme.curves) % 2 == 1
 
 
 def _multiples(step: float, low: float, high: float) -> list[float]:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SPAN_LIMITS = (0.05, 30.0)  # m of scene over the height of the view: from one joint to a whole hall
+SPAN_LIMITS = (0.05, 3000.0)  # m of scene over the height of the view
 ASPECT = 1.25  # a view narrower than height / ASPECT zooms out instead of cutting the figure off
 EYE_DISTANCE = 3.5  # distance of the eye in spans: a mild perspective, without wide-angle distortion
+N_FIT, FIT_EXACT = 8, 0.01  # rounds in which a figure is fitted, and how nearly
 NEAREST = 0.1  # share of the eye distance at which points are held, so that none passes behind the eye
 
 
@@ -60,6 +61,26 @@ class Camera:
     def zoom(self, factor: float) -> None:
         """Show `factor` times as much of the scene."""
         self.span = min(SPAN_LIMITS[1], max(SPAN_LIMITS[0], self.span * factor))
+
+    def filled(self, points: Array, width: float, height: float, border: float) -> float:
+        """How much of the view (n, 3) points take, across or up, whichever is more: 1 = up to the border.
+
+        Parameters
+        ----------
+        width, height : size of the view [px];  border : strip along its edges that is kept free [px]
+        """
+        middle = np.array([0.5 * width, 0.5 * height])
+        reach = np.maximum(middle - border, 1.0)
+        pixels = self.project(points, width, height)[:, :2]
+        return float((np.abs(pixels - middle) / reach).max(initial=0.0))
+
+    def fit(self, points: Array, width: float, height: float, border: float, share: float) -> None:
+        """Zoom so that (n, 3) points take this share of the view, up to a border [px]."""
+        for _ in range(N_FIT):  # in perspective the zoom moves the eye, too
+            filled = self.filled(points, width, height, border) / share
+            self.zoom(max(filled, 1e-3))
+            if abs(filled - 1.0) < FIT_EXACT:
+                return
 
     def basis(self) -> Array:
         """(3, 3) rotation from ground to view; rows: right and up on the screen, towards the viewer."""

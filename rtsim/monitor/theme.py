@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours by what they are for, as #rrggbb or #aarrggbb."""
+    """Colours by what they are for, as #rrggbb or #aarrggbb; and how large everything is."""
 
     name: str
     window: str
@@ -32,6 +32,11 @@ class Theme:
     degraded_fill: str
     missing_fill: str
     curves: tuple[str, ...]
+    scale: float = 1.0
+
+    def px(self, size: float) -> int:
+        """Whole pixels on the screen for a size at the scale 1."""
+        return max(1, round(self.scale * size))
 
     def curve(self, index: int) -> str:
         """Colour of the curve with this index; they repeat when there are many."""
@@ -95,21 +100,34 @@ def style_sheet(theme: Theme) -> str:
     """Qt style sheet of the window; the plots and the figure take their colours from the theme itself."""
     return f"""
     QMainWindow, QWidget#page, QSplitter {{ background: {theme.window}; }}
-    QWidget {{ color: {theme.text}; font-size: 12px; }}
-    QFrame#card {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 6px; }}
+    QWidget {{ color: {theme.text}; font-size: {theme.px(12)}px; }}
+    QFrame#card {{ background: {theme.panel}; border: 1px solid {theme.border};
+        border-radius: {theme.px(6)}px; }}
     QFrame#rule {{ background: {theme.border}; border: none; }}
     QLabel {{ background: transparent; }}
-    QLabel#caption {{ color: {theme.text_dim}; font-size: 10px; }}
-    QLabel#header {{ font-size: 11px; }}
-    QLabel#placeholder {{ color: {theme.text_dim}; font-size: 14px; }}
-    QLabel#value {{ font-size: 13px; font-weight: 600; }}
-    QLabel#name {{ font-size: 14px; font-weight: 600; }}
+    QLabel#caption {{ color: {theme.text_dim}; font-size: {theme.px(10)}px; }}
+    QLabel#placeholder {{ color: {theme.text_dim}; font-size: {theme.px(14)}px; }}
+    QLabel#value {{ font-size: {theme.px(13)}px; font-weight: 600; }}
+    QLabel#name {{ font-size: {theme.px(14)}px; font-weight: 600; }}
     QLabel#message {{ color: {theme.text_dim}; }}
-    QPushButton {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 4px;
-        padding: 4px 9px; }}
+    QLabel#note {{ color: {theme.warning}; }}
+    QPushButton {{ background: {theme.panel}; border: 1px solid {theme.border};
+        border-radius: {theme.px(4)}px; padding: {theme.px(4)}px {theme.px(9)}px; }}
     QPushButton:hover {{ border-color: {theme.accent}; }}
     QPushButton:checked {{ background: {theme.accent}; border-color: {theme.accent}; color: {theme.panel}; }}
     QPushButton:disabled {{ color: {theme.text_dim}; }}
     QToolTip {{ background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.border}; }}
     QSplitter::handle {{ background: transparent; }}
+    QScrollArea {{ background: transparent; border: none; }}
+    QWidget#curves {{ background: transparent; }}
     """
+
+
+SCALE_SIZE = (1600, 900)  # px; larger windows have larger text, as they are looked at from farther away
+SCALE_STEP, SCALE_MOST = 0.25, 4.0
+
+
+def scale_of(width: int, height: int) -> float:
+    """How large text and lines are in a window of this size [px]."""
+    fits = min(width / SCALE_SIZE[0], height / SCALE_SIZE[1])
+    return min(SCALE_MOST, max(1.0, SCALE_STEP * int(fits / SCALE_STEP)))

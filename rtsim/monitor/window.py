@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFileDialog,
+    QMainWindow,
+    QScrollArea,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from rtsim.monitor.commands import Commander
 from rtsim.monitor.contact import ContactPlot
@@ -18,14 +27,16 @@ from rtsim.monitor.curves import Curves
 from rtsim.monitor.feed import Change, Feed
 from rtsim.monitor.history import Quality
 from rtsim.monitor.status import StatusStrip
-from rtsim.monitor.theme import DARK, LIGHT, Theme, style_sheet
+from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
 from streams.security import Security
 
 REDRAW_MS = 33  # 30 Hz
 N_TURN_PER_CURVE = 2  # curves move 15 times per second at most: still smooth, at half the cost
 SECONDS_PER_TURN = 10.0  # s; of longer windows a pixel stands for more time, so they move less often
 N_TURN_PER_TEXT = 6  # texts change five times per second, so that they can be read
-SIZE = (1280, 800)
+N_CURVE_PER_TURN = 40  # many curves take long to draw, so they move less often, too
+SIZE, SIZE_LEAST = (1280, 800), (720, 540)
+ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it takes
 
 
 class MonitorWindow(QMainWindow):
@@ -41,8 +52,8 @@ class MonitorWindow(QMainWindow):
         super().__init__()
         self.feed, self.commander = feed, commander
         self.setWindowTitle("rtsim monitor")
-        self.resize(*SIZE)
-        self.bar = ToolBar(with_methods=commander is not None)
+        self.setMinimumSize(*SIZE_LEAST)
+        self.bar = ToolBar()
         self.figure_card = FigureCard()
         self.contact, self.curves, self.status = ContactPlot(), Curves(), StatusStrip()
         self.theme: Theme = LIGHT
@@ -52,6 +63,7 @@ class MonitorWindow(QMainWindow):
         self._arrange()
         self._connect()
         self.set_theme(LIGHT)
+        self.resize(*SIZE)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.turn)
@@ -64,9 +76,14 @@ class MonitorWindow(QMainWindow):
         left.setSizes([460, 200])
         middle = QSplitter(Qt.Orientation.Horizontal)
         middle.addWidget(left)
-        middle.addWidget(self.curves)
+        self.scroll = QScrollArea()  # for more plots than have room
+        self.scroll.setWidgetResizable(True)
+        self.scroll.viewport().setAutoFillBackground(False)
+        self.scroll.setWidget(self.curves)
+        middle.addWidget(self.scroll)
         middle.setSizes([430, 830])
-        middle.setStretchFactor(1, 1)
+        for k, share in enumerate((1, 2)):
+            middle.setStretchFactor(k, share)
         page = QWidget()
         page.setObjectName("page")
         column = QVBoxLayout(page)
@@ -81,17 +98,20 @@ class MonitorWindow(QMainWindow):
         bar = self.bar
         bar.duration_chosen.connect(self._set_duration)
         bar.arms.toggled.connect(self._show_arms)
-        bar.pause.toggled.connect(self._set_paused)
+        bar.freeze.toggled.connect(self._freeze)
         bar.dark.toggled.connect(lambda on: self.set_theme(DARK if on else LIGHT))
         bar.clear.clicked.connect(self._clear)
         bar.save.clicked.connect(self._ask_and_save)
         bar.method_chosen.connect(self._set_method)
+        bar.commanded.connect(self._command)
+        for scroll_bar in (self.scroll.verticalScrollBar(), self.scroll.horizontalScrollBar()):
+            scroll_bar.valueChanged.connect(self._uncover)
         if self.commander:
             self.commander.answered.connect(self._show_answer)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour everything."""
-        self.theme = theme
+        """Recolour everything, at the scale that suits the window."""
+        self.theme = theme = replace(theme, scale=scale_of(self.width(), self.height()))
         self.setStyleSheet(style_sheet(theme))
         self.figure_card.figure.set_theme(theme)
         self.contact.set_theme(theme)
@@ -106,16 +126,22 @@ class MonitorWindow(QMainWindow):
             self._build()
         if change is not Change.NOTHING and self.feed.layout:
             self._method = self.feed.layout.meta.get("method", "")
+            self._offer_commands()
         self._changed |= n_kept > 0
         if not self.isVisible() or self.isMinimized():
             return
         self._n_turn += 1
         if self._changed:
             self._draw_figure()
-            if self._n_turn % max(N_TURN_PER_CURVE, round(self.curves.duration / SECONDS_PER_TURN)) == 0:
+            if self._n_turn % self._turns_per_curve() == 0:
                 self._draw_curves()
         if self._n_turn % N_TURN_PER_TEXT == 0:
             self._write()
+
+    def _turns_per_curve(self) -> int:
+        """In every how many turns the curves are drawn."""
+        long, many = self.curves.duration / SECONDS_PER_TURN, self.curves.n_curve / N_CURVE_PER_TURN
+        return max(N_TURN_PER_CURVE, round(long), round(many))
 
     def redraw(self) -> None:
         """Bring everything up to date at once."""
@@ -136,6 +162,12 @@ class MonitorWindow(QMainWindow):
                 part.set_layout(self.feed.layout)
             self.bar.arms.setVisible(bool(self.feed.layout.arms))
 
+    def _offer_commands(self) -> None:
+        """Buttons for what the other side takes, where its control address is known."""
+        layout = self.feed.layout
+        if layout and self.commander:
+            self.bar.offer(ESTIMATOR_COMMANDS if layout.commands is None else layout.commands)
+
     def _draw_figure(self) -> None:
         if self.feed.layout:
             self.figure_card.figure.set_frame(self.feed.pose)
@@ -143,7 +175,7 @@ class MonitorWindow(QMainWindow):
 
     def _dim_figure(self) -> None:
         """A pose that is bad, or was the last before the sender fell silent, is drawn faintly."""
-        silent = self.feed.connection().mood != "good" and not self.feed.paused
+        silent = not (self.feed.connection().flows or self.feed.holds or self.feed.frozen)
         self.figure_card.figure.dim(silent or self.feed.pose_quality is Quality.MISSING)
 
     def _draw_curves(self) -> None:
@@ -162,10 +194,11 @@ class MonitorWindow(QMainWindow):
         newest = feed.history.latest(1).values
         if newest.shape[1]:
             self.curves.show_values(newest[:, 0])
-        if feed.events:
-            self.status.show_events(feed.events)
+        if feed.sentences.kept:
+            self.status.show_sentences(feed.sentences.kept)
         if self.commander:
             self.bar.show_method(self._method, self.commander.busy)
+            self.bar.show_holding(feed.holds, self.commander.busy)
 
     def _set_duration(self, seconds: float) -> None:
         self.curves.set_duration(seconds)
@@ -175,8 +208,12 @@ class MonitorWindow(QMainWindow):
         self.curves.show_arms(on)
         self._draw_curves()
 
-    def _set_paused(self, on: bool) -> None:
-        self.feed.paused = on
+    def _freeze(self, on: bool) -> None:
+        self.feed.frozen = on
+
+    def _uncover(self) -> None:
+        """Plots that were out of sight are drawn again."""
+        self._changed = True
 
     def _clear(self) -> None:
         self.feed.clear()
@@ -188,12 +225,17 @@ class MonitorWindow(QMainWindow):
             self._say(f"Asked the estimator for the method {method!r}.")
         self._write()
 
+    def _command(self, name: str) -> None:
+        if self.commander and self.commander.send(name, {}):
+            self._asked = ""
+        self._write()
+
     def _show_answer(self, ok: bool, text: str) -> None:
-        self._method = self._asked if ok else self._method
+        self._method = self._asked if ok and self._asked else self._method
         self._say(text if ok else f"Not done: {text}")
 
     def _say(self, text: str) -> None:
-        self.feed.events.append(text)
+        self.feed.sentences.say(text)
         self._write()
 
     def _ask_and_save(self) -> None:
@@ -201,6 +243,12 @@ class MonitorWindow(QMainWindow):
         path, _ = QFileDialog.getSaveFileName(self, "Save a picture of the window", name, "PNG (*.png)")
         if path:
             self.save_png(path)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if scale_of(self.width(), self.height()) != self.theme.scale:
+            self.set_theme(self.theme)
+        self._changed = True
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()

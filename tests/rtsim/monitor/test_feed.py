@@ -106,20 +106,20 @@ def test_restart_with_other_fields_begins_anew(source: Any, session_of: Callable
     source.session = new
     assert feed.take() == (Change.FIELDS, 2)
     assert feed.history.window(60.0).values.tolist() == [[pytest.approx(8.7)]]
-    assert set(feed.pose) == {"marker_rms"}
+    assert feed.pose == {}  # it has no place in the figure
 
 
-def test_paused_feed_counts_but_keeps_nothing(source: Any) -> None:
+def test_frozen_feed_counts_but_keeps_nothing(source: Any) -> None:
     """Protects the held display: nothing moves, the counts go on, and the pause shows as a gap."""
     feed = feed_on(source)
     source.add(0)
     feed.take()
-    feed.paused = True
+    feed.frozen = True
     for seq in range(1, 10):
         source.add(seq)
     assert feed.take() == (Change.NOTHING, 0)
     assert (feed.meter.n_frame, len(feed.history)) == (10, 1)
-    feed.paused = False
+    feed.frozen = False
     source.add(10)
     feed.take()
     assert np.isnan(hip(feed)).tolist() == [False, True, True, False]
@@ -143,7 +143,7 @@ def test_sentences_of_both_sides_are_kept(source: Any) -> None:
     source.telemetry.append(Telemetry(session="", t=0, counters={"late": 2}, text=["A marker is back."]))
     source.events.append("3 frames lost.")
     feed.take()
-    assert list(feed.events) == ["A marker is back.", "3 frames lost."]
+    assert list(feed.sentences.kept) == ["A marker is back.", "3 frames lost."]
     assert feed.telemetry is not None
     assert feed.telemetry.counters == {"late": 2}
 
@@ -182,5 +182,5 @@ def test_failed_receiver_is_said_and_not_raised(source: Any) -> None:
     feed.take()
     source.fault = "receiving has failed"
     assert feed.take() == (Change.NOTHING, 0)
-    assert feed.connection() == ("receiving has failed", "bad")
+    assert feed.connection() == ("receiving has failed", "bad", False)
     assert len(feed.history) == 1

@@ -1,0 +1,34 @@
+"""A label of plain text that ends in an ellipsis where there is no room for all of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy
+
+
+class Elided(QLabel):
+    """Takes the width that it is given; what it says in full is `text()`."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text)
+        self.setTextFormat(Qt.TextFormat.PlainText)  # others wrote it
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(1, self.fontMetrics().height())
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSizeHint()
+
+    def cut(self) -> bool:
+        """Whether a part of the text is not shown."""
+        return self.fontMetrics().horizontalAdvance(self.text()) > self.width()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        shown = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        flags = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextSingleLine)
+        painter.drawText(self.rect(), flags, shown)
+        painter.end()

@@ -1,0 +1,90 @@
+"""A layout that sets widgets side by side and goes on in the next line where the width is used up."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+
+
+class Flow(QLayout):
+    """Left to right, then the next line.
+
+    Parameters
+    ----------
+    across, down : distance of neighbours in a line, and of lines [px]
+    """
+
+    def __init__(self, parent: QWidget, across: int, down: int) -> None:
+        super().__init__(parent)
+        self._across, self._down = across, down
+        self._items: list[QLayoutItem] = []
+        self.setContentsMargins(0, 0, 0, 0)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:  # type: ignore[override]
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._arrange(QRect(0, 0, width, 0), move=False)
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        self._arrange(rect, move=True)
+
+    def sizeHint(self) -> QSize:
+        """Everything in one line."""
+        sizes = [item.sizeHint() for item in self._shown()]
+        gaps = self._across * max(0, len(sizes) - 1)
+        return QSize(
+            gaps + sum(size.width() for size in sizes), max((size.height() for size in sizes), default=0)
+        )
+
+    def minimumSize(self) -> QSize:
+        sizes = [item.minimumSize() for item in self._shown()]
+        return QSize(
+            max((size.width() for size in sizes), default=0),
+            max((size.height() for size in sizes), default=0),
+        )
+
+    def _shown(self) -> list[QLayoutItem]:
+        return [item for item in self._items if not item.isEmpty()]
+
+    def _arrange(self, rect: QRect, move: bool) -> int:
+        """Set the items into a rectangle; the height that they take [px]."""
+        y = rect.y()
+        for line in self._lines(rect.width()):
+            x, tallest = rect.x(), max(item.sizeHint().height() for item in line)
+            for item in line:
+                size = item.sizeHint()
+                if move:
+                    item.setGeometry(QRect(QPoint(x, y + (tallest - size.height()) // 2), size))
+                x += size.width() + self._across
+            y += tallest + self._down
+        return max(0, y - self._down - rect.y())
+
+    def _lines(self, width: int) -> list[list[QLayoutItem]]:
+        """The items of each line."""
+        lines: list[list[QLayoutItem]] = []
+        x = 0
+        for item in self._shown():
+            taken = item.sizeHint().width()
+            if not lines or x + taken > width:
+                lines.append([])
+                x = 0
+            lines[-1].append(item)
+            x += taken + self._across
+        return lines

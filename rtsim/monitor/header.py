@@ -1,0 +1,175 @@
+"""The words above a plot: its title, the names of its curves after their colours, and their newest values.
+
+Painted as plain text, name by name, into as many lines as there is room for. What does not fit is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from rtsim.monitor.theme import LIGHT, Theme
+from rtsim.monitor.words import tip
+
+TEXT_PIXELS = 11
+SWATCH, AFTER_SWATCH, BETWEEN = 16.0, 4.0, 11.0  # px
+LEADING = 1.3  # height of a line over the height of the text
+WIDEST_VALUE = "\u2212000.0"
+
+
+class Entry(NamedTuple):
+    """A curve: its name, its colour, whether its line is dashed, and its newest value where that is told."""
+
+    name: str
+    colour: str
+    dashed: bool = False
+    value: str = ""
+
+
+class Placed(NamedTuple):
+    """Where an entry stands [px], and its name as far as there is room for it."""
+
+    entry: Entry
+    name: str
+    x: float
+    line: int
+
+
+class Header(QWidget):
+    """Title, and entries that wrap; at most `lines_most` lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.theme: Theme = LIGHT
+        self.lines_most = 3
+        self._title, self._entries = "", tuple[Entry, ...]()
+        self._placed: list[Placed] = []
+        self._left_out = ""
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(policy)
+        self.set_theme(LIGHT)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take colours and size of a theme."""
+        self.theme = theme
+        self._font = QFont(self.font())
+        self._font.setPixelSize(theme.px(TEXT_PIXELS))
+        self._bold = QFont(self._font)
+        self._bold.setBold(True)
+        self._metrics, self._bold_metrics = QFontMetricsF(self._font), QFontMetricsF(self._bold)
+        self._arrange()
+
+    def write(self, title: str, entries: Sequence[Entry]) -> None:
+        """Show a title and the entries of its curves."""
+        new = tuple(entries)
+        if (title, new) == (self._title, self._entries):
+            return
+        same = title == self._title and [e[:3] for e in new] == [e[:3] for e in self._entries]
+        self._title, self._entries = title, new
+        if same:  # the values alone: everything stays where it is
+            self._placed = [
+                placed._replace(entry=entry) for placed, entry in zip(self._placed, new, strict=False)
+            ]
+            self.update()
+            return
+        self._arrange()
+
+    def set_lines_most(self, n: int) -> None:
+        """How many lines there is room for."""
+        if n != self.lines_most:
+            self.lines_most = n
+            self._arrange()
+
+    def text(self) -> str:
+        """What can be read."""
+        words = [self._title, *(f"{p.name} {p.entry.value}".strip() for p in self._placed), self._left_out]
+        return " ".join(word for word in words if word)
+
+    def sizeHint(self) -> QSize:
+        return QSize(1, self.minimumHeight())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Find a place for every entry, line by line; the rest is counted at the end of the last line."""
+        width, entries = float(self.width()), self._entries
+        n = self._place(width, 0.0)
+        self._left_out = ""
+        if n < len(entries):
+            room = self._metrics.horizontalAdvance(f"+{len(entries)} more") + self.theme.px(BETWEEN)
+            n = self._place(width, room)
+            self._left_out = f"+{len(entries) - n} more"
+        n_line = 1 + max((placed.line for placed in self._placed), default=0)
+        self.setFixedHeight(round(n_line * LEADING * self._metrics.height()))
+        cut = n < len(entries) or any(p.name != p.entry.name for p in self._placed)
+        self.setToolTip(tip([self._title, *(entry.name for entry in entries)]) if cut else "")
+        self.update()
+
+    def _place(self, width: float, kept_free: float) -> int:
+        """Place entries with room kept free at the end of the last line; how many could be."""
+        self._placed = []
+        gap = self.theme.px(BETWEEN)
+        title = self._bold_metrics.horizontalAdvance(self._title)
+        x, line = min(title, width) + gap, 0
+        ends = [width] * (self.lines_most - 1) + [width - kept_free]
+        for entry in self._entries:
+            taken = self.theme.px(SWATCH) + self.theme.px(AFTER_SWATCH) + self._value_width(entry)
+            name = entry.name
+            if x + taken + self._metrics.horizontalAdvance(name) > ends[line] and x > 0.0:
+                if line == self.lines_most - 1:
+                    break
+                x, line = 0.0, line + 1
+            room = max(ends[line] - x - taken, 1.0)
+            name = self._metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
+            self._placed.append(Placed(entry, name, x, line))
+            x += taken + self._metrics.horizontalAdvance(name) + gap
+        return len(self._placed)
+
+    def _value_width(self, entry: Entry) -> float:
+        if not entry.value:
+            return 0.0
+        widest = max(map(self._metrics.horizontalAdvance, (entry.value, WIDEST_VALUE)))
+        return widest + self._metrics.horizontalAdvance(" ")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        height = LEADING * self._metrics.height()
+        base = 0.5 * (height - self._metrics.height()) + self._metrics.ascent()
+        painter.setFont(self._bold)
+        painter.setPen(QColor(self.theme.text))
+        title = self._bold_metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, max(self.width(), 1))
+        painter.drawText(QPointF(0.0, base), title)
+        painter.setFont(self._font)
+        for placed in self._placed:
+            self._paint_entry(painter, placed, placed.line * height, base)
+        if self._left_out:
+            x = self.width() - self._metrics.horizontalAdvance(self._left_out)
+            painter.setPen(QColor(self.theme.text_dim))
+            line = min(self.lines_most - 1, round(self.height() / height) - 1)
+            painter.drawText(QPointF(x, line * height + base), self._left_out)
+        painter.end()
+
+    def _paint_entry(self, painter: QPainter, placed: Placed, top: float, base: float) -> None:
+        entry, theme = placed.entry, self.theme
+        x, middle = placed.x, top + base - 0.5 * self._metrics.xHeight()
+        swatch = theme.px(SWATCH)
+        style = Qt.PenStyle.DashLine if entry.dashed else Qt.PenStyle.SolidLine
+        pen = QPen(QColor(entry.colour), theme.px(2), style, Qt.PenCapStyle.FlatCap)
+        if entry.dashed:
+            pen.setDashPattern([2.5, 1.5])
+        painter.setPen(pen)
+        painter.drawLine(QPointF(x, middle), QPointF(x + swatch, middle))
+        x += swatch + theme.px(AFTER_SWATCH)
+        painter.setPen(QColor(theme.text_dim))
+        painter.drawText(QPointF(x, top + base), placed.name)
+        if entry.value:
+            x += self._metrics.horizontalAdvance(placed.name) + self._value_width(entry)
+            painter.setPen(QColor(theme.text))
+            x -= self._metrics.horizontalAdvance(entry.value)
+            painter.drawText(QPointF(x, top + base), entry.value)

@@ -1,0 +1,72 @@
+"""Names of what a descriptor describes: labels, panels of the same joint, bones of the stick figure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.monitor.words import printable
+
+if TYPE_CHECKING:
+    from streams.messages import FieldSpec
+
+STICKS_MOST = 2000  # lines of the figure
+
+
+def labels_of(spec: FieldSpec, n_most: int) -> tuple[str, ...]:
+    """The first labels of the first axis, made up from numbers when the descriptor gives none."""
+    n = spec.shape[0] if spec.shape else 0
+    if spec.labels and len(spec.labels) == n:
+        return tuple(printable(label) for label in spec.labels[:n_most])
+    return tuple(str(i + 1) for i in range(min(n, n_most)))
+
+
+def spoken(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Names without the underscores of programs."""
+    return tuple(label.replace("_", " ") for label in labels)
+
+
+def joints(labels: tuple[str, ...]) -> list[tuple[str, list[int], tuple[str, ...]]]:
+    """Title, entries and names of the movements of each joint that the labels of angles name."""
+    if not _named_by_joint(labels):
+        return [("Joint angles", list(range(len(labels))), spoken(labels))]
+    groups: dict[str, list[int]] = {}
+    for i, label in enumerate(labels):
+        joint, _, movement = label.partition("_")
+        groups.setdefault(joint if movement else "joint angles", []).append(i)
+    return [
+        (joint.capitalize(), entries, tuple(_movement(labels[i]) for i in entries))
+        for joint, entries in groups.items()
+    ]
+
+
+def _named_by_joint(labels: tuple[str, ...]) -> bool:
+    """Whether angles are named after joints, as hip_flexion is; internal_rotation beside flexion is not."""
+    named = Counter(label.partition("_")[0] for label in labels if "_" in label)
+    return named.total() == len(labels) or max(named.values(), default=0) > 1
+
+
+def _movement(label: str) -> str:
+    joint, _, movement = label.partition("_")
+    return (movement or joint).replace("_", " ")
+
+
+def bones(pairs: Any, names: tuple[str, ...], n_kept: int) -> NDArray[np.intp]:
+    """(n, 2) - which of the first `n_kept` joint centres to connect; without a list, each with the next.
+
+    Pairs that name no centre are left out: any sender may write what it likes there.
+    """
+    if not isinstance(pairs, list | tuple):
+        found = [(i, i + 1) for i in range(min(n_kept, STICKS_MOST) - 1)]
+        return np.array(found, dtype=np.intp).reshape(-1, 2)
+    number = {name: i for i, name in reversed(list(enumerate(names[:n_kept])))}
+    found = []
+    for pair in pairs[:STICKS_MOST]:
+        if isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(end, str) for end in pair):
+            ends = number.get(printable(pair[0])), number.get(printable(pair[1]))
+            if ends[0] is not None and ends[1] is not None:
+                found.append((ends[0], ends[1]))
+    return np.array(found, dtype=np.intp).reshape(-1, 2)

@@ -1,0 +1,46 @@
+"""The last sentences of both sides; of a flood a few are shown, and the rest is counted."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+
+from rtsim.monitor.words import SENTENCE_MOST, printable
+
+N_KEPT = 12
+N_PER_SECOND = 4  # of others; more cannot be read
+
+
+class Sentences:
+    """What was said, newest last.
+
+    Attributes
+    ----------
+    kept : the last sentences, shortened
+    """
+
+    def __init__(self) -> None:
+        self.kept: deque[str] = deque(maxlen=N_KEPT)
+        self._since = -1.0
+        self._n_heard = 0  # in the second that began then
+
+    def hear(self, texts: Iterable[str], n: int, now: float) -> None:
+        """Take in the `n` sentences of others; those beyond what can be read in a second are counted."""
+        self.turn(now)
+        room = max(0, N_PER_SECOND - self._n_heard)
+        self.kept.extend(printable(text, SENTENCE_MOST) for text in islice(texts, min(n, room)))
+        self._n_heard += n
+
+    def say(self, text: str) -> None:
+        """A sentence of the window itself."""
+        self.kept.append(printable(text, SENTENCE_MOST))
+
+    def turn(self, now: float) -> None:
+        """Begin another second where one is over, and say how many sentences of it were left out."""
+        if self._since <= now < self._since + 1.0:
+            return
+        left_out = self._n_heard - N_PER_SECOND
+        if left_out > 0:
+            self.say(f"{left_out} more sentence{'s were' if left_out > 1 else ' was'} left out in a second.")
+        self._since, self._n_heard = now, 0
