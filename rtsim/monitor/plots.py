@@ -22,6 +22,8 @@ AXIS_WIDTH = 44  # px; the same for all plots, so that their time axes stand abo
 AXIS_HEIGHT, AXIS_HEIGHT_TITLED = 17, 31  # px
 SMALL_PIXELS = 10
 HEIGHT_LEAST = 62  # px, of a plot
+N_TICK = 4  # distances between ticks at the least, where there is room ...
+TICK_ROOM = (26, 17)  # ... px along x and y, for the number beside each
 HEADER_SHARE = 0.34  # of the height of a card that the words above the plot may take
 
 
@@ -87,7 +89,7 @@ class PlotCard(QFrame):
         self.backdrop = Backdrop()
         self.item.addItem(self.backdrop, ignoreBounds=True)
         self.item.getViewBox().sigRangeChanged.connect(self._space_ticks)
-        self.item.getViewBox().sigResized.connect(lambda _: self._write_titles())
+        self.item.getViewBox().sigResized.connect(self._fit_axes)
         for side in ("left", "bottom"):
             axis = self.item.getAxis(side)
             axis.setCacheMode(
@@ -110,10 +112,16 @@ class PlotCard(QFrame):
         line = QFontMetricsF(self._font(11)).height()
         self.header.set_lines_most(max(1, int(HEADER_SHARE * self.height() / line)))
 
+    def _fit_axes(self) -> None:
+        """Titles and ticks for the room that there is now."""
+        self._write_titles()
+        self._space_ticks()
+
     def _write_titles(self) -> None:
         """Titles as far as they fit beside the axes: without room for the quantity, its unit alone."""
         metrics = QFontMetricsF(self._font(SMALL_PIXELS))
-        rooms = (self.plot.height() - self.theme.px(AXIS_HEIGHT_TITLED), self.plot.width())
+        view = self.item.getViewBox()
+        rooms = (view.height(), view.width())
         for side, title, room in zip(("left", "bottom"), self._titles, rooms, strict=True):
             shown = title if metrics.horizontalAdvance(title) < room else title[title.rfind("(") + 1 : -1]
             size = {"font-size": f"{self.theme.px(SMALL_PIXELS)}px"}
@@ -148,7 +156,12 @@ class PlotCard(QFrame):
     def _space_ticks(self) -> None:
         """Ticks and grid lines at the same round numbers."""
         (left, right), (low, high) = self.item.getViewBox().viewRange()
-        step = (nice_step(right - left), nice_step(high - low))
+        box = self.item.getViewBox()
+        n_across, n_up = (
+            max(1, min(N_TICK, int(size / self.theme.px(room))))
+            for size, room in ((box.width(), TICK_ROOM[0]), (box.height(), TICK_ROOM[1]))
+        )
+        step = (nice_step(right - left, n_across), nice_step(high - low, n_up))
         self.item.getAxis("bottom").setTickSpacing(step[0], step[0])
         self.item.getAxis("left").setTickSpacing(step[1], step[1])
         self.backdrop.set_grid(step, self.theme.grid)

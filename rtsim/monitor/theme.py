@@ -124,7 +124,7 @@ def style_sheet(theme: Theme) -> str:
 
 
 SCALE_SIZE = (1600, 900)  # px; larger windows have larger text, as they are looked at from farther away
-SCALE_STEP, SCALE_MOST = 0.25, 4.0
+SCALE_STEP, SCALE_MOST = 0.125, 4.0
 
 
 def scale_of(width: int, height: int) -> float:
