@@ -8,6 +8,7 @@ import pytest
 # Before any kernel is imported: make every kernel callable from Python (also in child processes).
 os.environ.setdefault("RTSIM_WRAP_KERNELS", "1")
 
+ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 
 
@@ -17,3 +18,26 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared recordings are not here")
     return SHARED
+
+
+FOLDERS = {ROOT / "tests", ROOT / "tests" / "kernels", ROOT / "tests" / "rtsim", ROOT / "tests" / "streams"}
+
+
+def of_many(config: pytest.Config) -> bool:
+    """Whether a run is of whole folders, not of chosen files."""
+    return bool({Path(argument).resolve() for argument in config.args} & FOLDERS)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Workers only where they are worth their start."""
+    return min(os.cpu_count() or 1, 8) if of_many(config) else 0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before a run of many tests, compile what they share, each group in a process, once for all workers."""
+    worker, silent = hasattr(config, "workerinput"), config.option.collectonly
+    if worker or silent or not of_many(config) or os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return
+    from rtsim.live.groups import GROUPS, compile_groups
+
+    compile_groups(GROUPS)
