@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -63,7 +64,7 @@ def print_summary(console: Console, summary: dict) -> None:
     rms = "-" if summary["marker_rms_mm"] is None else f"{summary['marker_rms_mm']:.2f} mm"
     console.print(
         f"[bold]{summary['frames']} frames[/], {summary['lost']} lost, {summary['late']} late, "
-        f"{summary['skipped']} skipped; marker RMS {rms} ({summary['method']})"
+        f"{summary['skipped']} skipped; marker RMS {rms} ({escape(summary['method'])})"
     )
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("latency [us]")
@@ -77,5 +78,7 @@ def print_summary(console: Console, summary: dict) -> None:
         console.print("flagged frames: " + ", ".join(f"{k} {v}" for k, v in odd.items()))
     if summary["faults"]:
         console.print(
-            "counted: " + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in summary["faults"].items())
+            escape(
+                "counted: " + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in summary["faults"].items())
+            )
         )

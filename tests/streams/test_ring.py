@@ -1,6 +1,7 @@
 """The ring between the receiving and the reading thread."""
 
 import threading
+import tracemalloc
 
 import numpy as np
 
@@ -146,3 +147,42 @@ def test_no_frame_is_torn_between_two_threads():
     writer.join()
     assert seqs == sorted(set(seqs))
     assert len(seqs) + n_dropped == n_frame
+
+
+def test_a_session_makes_room_among_its_own_frames():
+    """Protects a stream from others beside it: what they send does not push its frames out."""
+    ring, first = started(2)
+    put(ring, 0)
+    second = begin(ring, n_marker=1)
+    assert [put(ring, seq) for seq in range(5)] == [0, 0, 1, 1, 1]
+    third = begin(ring, n_marker=3)
+    put(ring, 9)
+    read = []
+    while (frame := ring.pop(0.0)) is not None:
+        read.append((frame.session, frame.seq))
+    assert read == [(first, 0), (second, 3), (second, 4), (third, 9)]
+
+
+def test_frames_of_many_sessions_are_bounded_in_number():
+    """Protects memory from sessions in floods while the reader is away: the oldest frames go."""
+    ring, _ = started(2)
+    n_dropped = 0
+    for seq in range(400):
+        begin(ring, n_marker=1)
+        n_dropped += put(ring, seq)
+    kept = read_all(ring)
+    assert kept == list(range(400 - len(kept), 400))
+    assert len(kept) + n_dropped == 400
+    assert n_dropped > 0
+
+
+def test_a_descriptor_alone_takes_no_memory():
+    """Protects memory and time from descriptors of large frames that never come."""
+    ring = Ring(1000)
+    tracemalloc.start()
+    try:
+        for _ in range(20):
+            begin(ring, n_marker=43_000)
+        assert tracemalloc.get_traced_memory()[1] < 20e6  # of 20 GB
+    finally:
+        tracemalloc.stop()
