@@ -120,7 +120,8 @@ def _is_displacement(spec: FieldSpec) -> bool:
 def _at_the_face(values: FloatArray, unit: str) -> tuple[FloatArray, str]:
     """Values as (n, k) in the unit people read: degrees for angles, the descriptor's unit otherwise."""
     columns = values.reshape(values.shape[0], -1)
-    return (np.degrees(columns), "deg") if unit == "rad" else (columns, unit)
+    with np.errstate(over="ignore"):  # what a stranger's numbers become is written as it is
+        return (np.degrees(columns), "deg") if unit == "rad" else (columns, unit)
 
 
 def _labels(spec: FieldSpec) -> list[str]:

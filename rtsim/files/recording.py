@@ -20,6 +20,10 @@ from streams.recorded import read_messages
 Frame = Markers | Result
 FloatArray = NDArray[np.float64]
 
+LONGEST_STEP_S = 1e6
+FARTHEST = 1e9
+"""No marker is so far away, in whatever unit; squares and sums of what is left stay finite."""
+
 
 class Results(NamedTuple):
     """What an estimator published during a recording.
@@ -244,13 +248,25 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
     times, told = _times(frames)
     rate = session.rate
     if rate <= 0.0 and times.shape[0] > 1:
-        rate = 1.0 / float(np.median(np.diff(times)))
+        step = float(np.median(np.diff(times)))
+        if not 0.0 < step < LONGEST_STEP_S:
+            raise ConfigError(
+                f"the descriptor gives no rate, and the median step of the frames is {step:.6g} s",
+                where=str(path),
+                remedy="record it again from a source that counts its time",
+            )
+        rate = 1.0 / step
         told = [*told, f"the descriptor gives no rate: {rate:.6g} Hz was taken from the median step"]
+    positions = fields[field]
+    far = np.abs(positions) > FARTHEST
+    if far.any():
+        positions[far] = np.nan
+        told = [*told, f"coordinates beyond {FARTHEST:g} {spec.unit}, taken as missing: {int(far.sum())}"]
     up = session.meta.get("up", "")
     return RawTrial(
         names=tuple(spec.labels),
         times=times,
-        positions=fields[field],
+        positions=positions,
         rate=rate,
         source=str(path),
         units=spec.unit,
