@@ -9,9 +9,10 @@ LONGEST = 1000
 
 
 def shown(text: str) -> str:
-    """A text from a file as a terminal can take it: of bounded length, without control characters."""
-    plain = re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text[: LONGEST + 1])
-    return plain if len(text) <= LONGEST else f"{plain[:LONGEST]} ..."
+    """A text from a file as a terminal can take it: its beginning and end, without control characters."""
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST - 200]} ... {text[-200:]}"
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
 
 
 class RtsimError(Exception):

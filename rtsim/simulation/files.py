@@ -33,7 +33,7 @@ def check_outputs(paths: Sequence[Path], option: str = "--out") -> None:
             )
         if path in paths[:k]:
             raise ConfigError(f"{path} is given twice", where=option, remedy="give each file once")
-        if not path.resolve().parent.is_dir():
+        if not path.parent.is_dir():
             raise ConfigError(f"there is no folder {path.parent}", where=option, remedy="make it first")
         if path.is_dir():
             raise ConfigError(f"{path} is a folder", where=option, remedy="give the name of a file")

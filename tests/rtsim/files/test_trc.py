@@ -14,6 +14,8 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers import MarkerTrial, read_markers, write_trc
 from rtsim.files.trc import read_trc
 
+TWO_NAMES = "DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\t\t\tB\n"
+
 
 def note_with(trial: MarkerTrial, part: str) -> str:
     """The one note that contains `part`."""
@@ -54,6 +56,8 @@ def test_blank_line_and_line_ends(trc_text, write, blank, end):
         "100\t100\t4\t3\tmm",
         "100\t100\t4\t3\tmillimeters\t100\t1\t4",
         "1.0e2\t100\t4\t3\tMM\t100\t1\t4",
+        "100\t100\t4\t3\tmm\tfast",
+        "\n \n100\t100\t4\t3\tmm\t100\t1\t4",
     ],
 )
 def test_header_values_with_any_separator(trc_text, write, values):
@@ -167,7 +171,50 @@ def test_markers_without_a_name(trc_text, write):
 def test_without_coordinate_line(trc_text, write):
     """The X1 Y1 Z1 line may be absent."""
     text = trc_text(blank="").replace("\t\tX1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3\n", "")
-    assert read_trc(write("a.trc", text)).positions.shape == (4, 3, 3)
+    trial = read_trc(write("a.trc", text))
+    assert trial.positions.shape == (4, 3, 3)
+    assert not any("coordinate line" in note for note in trial.notes)
+
+
+def test_blank_lines_between_names_and_coordinates(trc_text, write):
+    """Lines without anything in the header are no lines."""
+    axis_line = "\n \n\t\tX1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3"
+    trial = read_trc(write("a.trc", trc_text(axis_line=axis_line)))
+    np.testing.assert_allclose(trial.positions[0, :, 1], [0.95, 0.5, 0.03])
+
+
+@pytest.mark.parametrize(
+    "name_line", ["Frame#\tTime\tRASI\t\tRHEE", "Frame#\tTime\tRASI\t\t\t\t\t\t\t\t\tRHEE"]
+)
+def test_names_that_stand_over_no_column(trc_text, write, name_line):
+    """Fewer names than columns, and not above their columns: the names count, and the note says so."""
+    trial = read_trc(write("a.trc", trc_text(name_line=name_line)))
+    assert trial.names == ("RASI", "RHEE")
+    assert "the coordinate line has 3 markers, the name line 2" in note_with(trial, "coordinate line")
+
+
+def test_four_markers_of_which_one_has_no_name(trc_text, write):
+    """The number of columns is the number of coordinates, three to a marker."""
+    names, heights = ("RASI", "", "RKNE", "RHEE"), (950.0, 700.0, 500.0, 30.0)
+    trial = read_trc(write("a.trc", trc_text(names=names, heights=heights)))
+    assert trial.names == ("RASI", "unnamed_2", "RKNE", "RHEE")
+    np.testing.assert_allclose(trial.positions[0, :, 1], [0.95, 0.7, 0.5, 0.03])
+
+
+def test_a_last_row_that_lacks_one_number_was_cut(trc_text, write):
+    """A row without its end is left out even where only the last cell is missing."""
+    whole = trc_text(n_frame=4)
+    trial = read_trc(write("a.trc", whole[: whole.rindex("\t")]))
+    assert trial.positions.shape == (3, 3, 3)
+    assert note_with(trial, "cut off in mid-line")
+
+
+def test_a_last_row_without_surplus_columns_is_whole(trc_text, write):
+    """Columns that belong to no marker may be missing in the last row, which has all that is named."""
+    more = trc_text(n_frame=3).replace("\t-20.000\n", "\t-20.000\t7\t8\t9\n")
+    trial = read_trc(write("a.trc", more + trc_text(n_frame=4).splitlines()[-1]))
+    assert trial.positions.shape == (4, 3, 3)
+    assert not any("cut off" in note for note in trial.notes)
 
 
 def test_repeated_names_are_suffixed(trc_text, write):
@@ -209,6 +256,19 @@ def test_latin_names_and_byte_order_mark(trc_text, tmp_path):
         ("hello\nworld\n", "", "DataRate"),
         ("DataRate\tUnits\n100\tmm\n", "line 3", "Frame#"),
         ("DataRate\tUnits\n100\tmm\nFrame#\tTime\n", "line 3", "no marker names"),
+        ("DataRate\tUnits\n", "line", "Frame#"),
+        ("DataRate\tUnits\n100\tmm\nFrame#", "line 3", "no marker names"),
+        ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA", "", "no frames"),
+        (
+            "DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\noops\t0\t1\t2\t3\n",
+            "line 4",
+            "'oops' in column Frame#",
+        ),
+        ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\n1\toops\t1\t2\t3\n", "line 4", "'oops' in column Time"),
+        (f"{TWO_NAMES}1\t0\toops\t2\t3\t4\t5\t6\n", "line 4", "'oops' in column A X"),
+        (f"{TWO_NAMES}1\t0\t1\t2\toops\t4\t5\t6\n", "line 4", "'oops' in column A Z"),
+        (f"{TWO_NAMES}1\t0\t1\t2\t3\toops\t5\t6\n", "line 4", "'oops' in column B X"),
+        (f"{TWO_NAMES}1\t0\t1\t2\t3\t4\t5\toops\n", "line 4", "'oops' in column B Z"),
         ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\n\t\tX1\tY1\tZ1\n", "", "no frames"),
         ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\n1\t0\t1\toops\t3\n", "line 4", "'oops' in column A Y"),
         ("DataRate\tUnits\n100\tmm\nFrame#\tTime\tA\n1\t0\t1,5\t2\t3\n", "line 4", "decimal points"),

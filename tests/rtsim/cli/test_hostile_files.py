@@ -1,0 +1,314 @@
+"""Files made to crash, hang or fill memory: every command that reads them ends in one sentence and a code."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import struct
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from streams.codec import encode
+from streams.messages import FieldSpec, Markers, Result, Session
+from streams.recorder import Recorder
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no such files")
+OWN = "00000000000000aa"
+REPLAY = ("--address", "tcp://127.0.0.1:0", "--wait", "0", "--speed", "1000")
+# A command with little memory and time: what asks for more fails, in other words than those about the file.
+LITTLE = """if True:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+    from rtsim.cli.main import main
+    main()
+"""
+TRC = (
+    "PathFileType\t4\t(X/Y/Z)\ta.trc\n"
+    "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
+    "{rate}\t100\t3\t{n_marker}\tmm\t100\t1\t3\n"
+    "Frame#\tTime\tRASI\t\t\tRHEE\t\t{more}\n"
+    "\t\tX1\tY1\tZ1\tX2\tY2\tZ2\n\n"
+    "1\t{start}\t1\t950\t2\t1\t30\t2\n"
+    "2\t{start}1\t1\t950\t2\t1\t30\t2\n"
+    "3\t{start}2\t1\t950\t2\t1\t30\t2\n"
+)
+STORAGE = "results\nnRows=2\nnColumns=3\ninDegrees=yes\nendheader\ntime\ta\tb\n0\t1\t2\n0.1\t3\t4\n"
+
+
+def trc(rate: str = "100", n_marker: str = "2", more: str = "", start: str = "0.0") -> str:
+    return TRC.format(rate=rate, n_marker=n_marker, more=more, start=start)
+
+
+def command_for(name: str) -> tuple[str, ...]:
+    """A command that reads a file of this suffix."""
+    return {
+        ".toml": ("check", name),
+        ".mcap": ("export", name, "out.csv"),
+        ".osim": ("moment-arms", name, "--muscle", "a", "--angle", "b"),
+    }.get(Path(name).suffix, ("replay", name, *REPLAY))
+
+
+@pytest.fixture
+def refused(here) -> Iterator[Callable[..., str]]:
+    """Run a command in this process that must end in one sentence, and soon; returns that."""
+
+    def run(*arguments: object) -> str:
+        if hasattr(signal, "alarm"):
+            signal.alarm(60)  # a command that waits for ever ends the tests
+        done = here(*arguments)
+        assert done.code == 1
+        assert done.out == ""
+        assert "Traceback" not in done.err
+        assert len(done.err) < 3000
+        assert done.err.count("\n") <= 2  # `check` counts in a second line
+        return done.err
+
+    yield run
+    if hasattr(signal, "alarm"):
+        signal.alarm(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (trc(more="A" * 3_000_000), "characters in one line"),
+        (trc(start="1e300"), "times from 1e+300 to 1e+300 s"),
+        (trc(start="99999999.0"), "times from 1e+08"),
+        (trc() + "4\t0.03\t1\t950" + "\t" * 3_000_000 + "\n", "line 10: 3000012 characters in one line"),
+        (trc(more="A\t\t\t" * 30_000) + "5\n" * 100_000, "90008 columns, and most of"),
+        (trc(rate="1e300", start="x"), "'x' in column Time is not a number"),
+        (trc(rate="1e300", start="nan\t"), "the frame rate is 1e+300 Hz"),
+        (trc(rate="1e-300", start="nan\t"), "the frame rate is 1e-300 Hz"),
+    ],
+    ids=["name", "times", "late", "line", "columns", "word", "fast", "slow"],
+)  # fmt: skip
+def test_trc_headers_that_lie(refused, tmp_path, text, words):
+    """Protects memory and the player: what a header announces is compared with what the file can hold."""
+    (tmp_path / "a.trc").write_text(text)
+    assert words in refused("replay", "a.trc", *REPLAY)
+
+
+@pytest.mark.parametrize("n", ["1000000000", "1e308", "-1", "nan", "9" * 5000])
+def test_counts_of_a_trc_header_are_not_believed(here, tmp_path, n):
+    """Protects memory: nothing is made by the counts; the trial is what the rows hold."""
+    (tmp_path / "a.trc").write_text(trc(n_marker=n))
+    done = here("replay", "a.trc", *REPLAY)
+    assert done.code == 0, done.err
+    assert "playing a.trc: 3 frames" in done.err
+
+
+@pytest.mark.process
+@POSIX
+def test_a_descriptor_that_asks_for_more_than_the_file_holds(start, tmp_path):
+    """Protects memory: 20 000 empty frames of 43 000 markers are 2 MB in the file, not 20 GB in memory."""
+    fields = (FieldSpec("positions", (43_000, 3), "m"),)
+    for stream, kind in (("markers", Markers), ("result", Result)):
+        session = Session(session=OWN, stream=stream, t_start=0, rate=100.0, fields=fields, meta={"up": "Y"})
+        more = (
+            {} if kind is Markers else dict.fromkeys(("t_received", "t_solved", "t_published", "status"), 0)
+        )
+        more |= {} if kind is Markers else {"iterations": 0, "residual": 0.0}
+        with Recorder(tmp_path / f"{stream}.mcap") as recorder:
+            recorder.write(*encode(session), 0)
+            for seq in range(20_000):
+                frame = kind(
+                    session=OWN, seq=seq, t_capture=seq, time=0.01 * seq, data={"positions": b""}, **more
+                )
+                recorder.write(*encode(frame), seq)
+    for name, out in (("markers.mcap", "out.trc"), ("result.mcap", "out.csv")):
+        done = start("export", name, out, python=("-c", LITTLE)).wait()
+        assert done.code == 1
+        assert done.err == f"rtsim: {name}: no frame of the recording fits its descriptor\n"
+
+
+def test_a_recording_without_markers_in_its_frames(refused, tmp_path):
+    """Protects the player from a marker stream of no markers."""
+    fields = (FieldSpec("positions", (0, 3), "m"),)
+    session = Session(session=OWN, stream="markers", t_start=0, rate=100.0, fields=fields, meta={"up": "Y"})
+    with Recorder(tmp_path / "a.mcap") as recorder:
+        recorder.write(*encode(session), 0)
+        frame = Markers(session=OWN, seq=0, t_capture=0, time=0.0, data={"positions": b""})
+        recorder.write(*encode(frame), 0)
+    assert "it holds no frames of markers" in refused("replay", "a.mcap", *REPLAY)
+
+
+def npy(shape: tuple[int, ...], data: bytes) -> bytes:
+    """The bytes of an array with this header, whatever its data."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return file.getvalue() + data
+
+
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        (npy((2_000_000, 12), bytes(192_000_000)), "an array is larger than 64 MB"),
+        (npy((10**12, 12), bytes(96)), "96 bytes do not make an array of shape (1000000000000, 12)"),
+        (npy((2**62, 4), b""), "0 bytes do not make an array"),
+        (b"\x93NUMPY\x01\x00\xff\xff", "not an .npz file of arrays"),
+        (b"", "not an .npz file of arrays"),
+    ],
+    ids=["bomb", "header", "overflow", "cut", "empty"],
+)
+def test_archives_that_unfold(refused, tmp_path, member, words):
+    """Protects memory: an array of zeros compresses a thousandfold, a header can announce anything."""
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("foot_Q.npy", member)
+    assert words in refused("replay", "a.npz", *REPLAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = " + "9" * 5000, "not valid TOML: Exceeds the limit (4300 digits)"),
+        ("x = 0x" + "f" * 5000, "unknown field `x`"),
+        ("name = 'a'\nduration_s = 0x" + "f" * 5000, "key duration_s"),
+        ("name = 'a'\nbacklog = 0x" + "f" * 5000, "key backlog"),
+        ("a" + ".a" * 50_000 + " = 1", "a key of more than 64 parts (at line 1)"),
+        ("\n[" + "a . " * 50_000 + "a]\nx = 1", "a key of more than 64 parts (at line 2)"),
+        ("'a'" + ".\"b\"" * 50_000 + " = 1", "a key of more than 64 parts"),
+        ("x = " + "[" * 100_000, "nested without end"),
+        ("x = " + "{a = " * 100_000, "nested without end"),
+        ("a" * 1_000_000 + " = 1", "unknown field `aaa"),
+        ("a" * 1_000_000, "not valid TOML"),
+        ("'''" * 100_000, "not valid TOML"),
+        ("x = 1979-99-99", "not valid TOML"),
+        ("x = '" + "\x1b[2J" + "'", "not valid TOML: Found invalid character"),
+        ("\"\\u001b[2J\" = 1", "unknown field `?[2J`"),
+        ("#" * 5_000_000, "larger than 4 MB"),
+        ("", "lacks the required field `name`"),
+    ],
+    ids=lambda value: value[:12] if " " not in value[:3] else "",
+)  # fmt: skip
+def test_configs_that_take_the_parser_apart(refused, tmp_path, text, words):
+    """Protects the start: numbers, keys and nesting of any size are refused in a second and in a line."""
+    (tmp_path / "a.toml").write_text(text)
+    said = refused("check", "a.toml")
+    assert "a.toml: " in said
+    assert words in said
+    assert "\x1b" not in said
+
+
+def osim(body: str, version: str = "40000", head: str = '<?xml version="1.0"?>') -> str:
+    return f'{head}<OpenSimDocument Version="{version}"><Model name="m">{body}</Model></OpenSimDocument>'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (osim("", version="9" * 5000), "not an OpenSimDocument with a Version"),
+        (osim("", head='<?xml version="1.0" encoding="UT1e308"?>'), "not valid XML: unknown encoding"),
+        (osim("<a/>" * 1_100_000), "more than 1000000 elements"),
+        (osim("<a>" * 200 + "</a>" * 200), "nested more than 100 deep"),
+        (osim("&lol;", head='<!DOCTYPE x [<!ENTITY lol "lol">]>'), "document type definition"),
+        (osim("<gravity>" + "1 " * 500_000 + "</gravity>"), "gravity needs 3 numbers; 500000 numbers"),
+        (osim("<gravity>" + "x" * 500_000 + "</gravity>"), "are no numbers"),
+        (osim("<a/>").replace("<a/>", "<a " + "n" * 500_000 + "='1'></b>"), "not valid XML: mismatched tag"),
+    ],
+    ids=["version", "encoding", "elements", "depth", "entities", "numbers", "words", "name"],
+)
+def test_models_that_take_the_parser_apart(refused, tmp_path, text, words):
+    """Protects the start: OpenSim documents of any depth, width and encoding are refused in a line."""
+    (tmp_path / "a.osim").write_text(text)
+    assert words in refused(*command_for("a.osim"))
+
+
+def crashing_c3d() -> bytes:
+    """A C3D file with a text parameter without dimensions, on which the C++ reader crashes."""
+    record = b"\x05\xffPOINT\x03\x00\x00" + b"\x05\x01UNITS\x06\x00\xff\x00m\x00" + b"\x00\x00"
+    section = (b"\x01\x50\x01\x54" + record).ljust(512, b"\0")
+    header = struct.pack("<BBHHHHHfHHf", 2, 0x50, 1, 0, 1, 1, 0, -0.1, 3, 0, 100.0).ljust(512, b"\0")
+    return header + section + bytes(512)
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="how a process ends differs")
+@pytest.mark.parametrize(
+    "command", [("replay", "a.c3d"), ("calibrate", "a.c3d"), ("live", "--source", "a.c3d")]
+)
+def test_a_c3d_that_crashes_its_reader(rtsim, any_ports, tmp_path, command):
+    """Protects commands that read C3D: a process beside them dies, they say which file and end."""
+    (tmp_path / "a.c3d").write_bytes(crashing_c3d())
+    done = rtsim(*command, *(any_ports if command[0] == "live" else ()))
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "rtsim: a.c3d: the C3D file is damaged: its reader crashed (SIGSEGV); "
+        "export the trial again, as C3D or as TRC\n"
+    )
+
+
+SUFFIXES = (".trc", ".c3d", ".mcap", ".npz", ".toml", ".osim")
+
+
+@POSIX
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_pipes_devices_and_folders_are_no_files(refused, tmp_path, suffix):
+    """Protects the program from waiting for ever for a pipe, and from reading a device without end."""
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"zero{suffix}").symlink_to("/dev/zero")
+    (tmp_path / f"folder{suffix}").mkdir()
+    (tmp_path / f"loop{suffix}").symlink_to(f"loop{suffix}")
+    assert f"pipe{suffix} is a pipe, not a file" in refused(*command_for(f"pipe{suffix}"))
+    assert f"zero{suffix} is a device, not a file" in refused(*command_for(f"zero{suffix}"))
+    assert f"folder{suffix} is a folder, not a file" in refused(*command_for(f"folder{suffix}"))
+    said = refused(*command_for(f"loop{suffix}"))
+    assert "no such source" in said or "Too many levels of symbolic links" in said
+
+
+@POSIX
+def test_configs_that_are_pipes(refused, tmp_path):
+    """Protects the options that name configs: what is no file is not there."""
+    os.mkfifo(tmp_path / "pipe.toml")
+    os.mkfifo(tmp_path / "pipe.trc")
+    (tmp_path / "a.trc").write_text(trc())
+    assert "no such file 'pipe.toml'" in refused("calibrate", "a.trc", "--lab", "pipe.toml")
+    assert "no such file 'pipe.toml'" in refused("live", "--config", "pipe.toml")
+    assert "pipe.trc is a pipe" in refused("calibrate", "a.trc", "--static", "pipe.trc")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", b"\0" * 2000, "some text".encode("utf-16"), b"\xff" * 2000, b"\x1f\x8b\x08" + b"\0" * 2000],
+    ids=["empty", "blank", "zeros", "UTF-16", "0xff", "gzip"],
+)
+def test_content_of_another_kind(refused, tmp_path, suffix, content):
+    """Protects the user who picks the wrong file: empty, binary, compressed or of another encoding."""
+    (tmp_path / f"a{suffix}").write_bytes(content)
+    assert f"a{suffix}" in refused(*command_for(f"a{suffix}"))
+
+
+@POSIX
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_without_permission(refused, tmp_path, suffix):
+    """Protects the user: which file may not be read."""
+    (tmp_path / f"a{suffix}").write_bytes(b"x")
+    (tmp_path / f"a{suffix}").chmod(0)
+    assert "Permission denied" in refused(*command_for(f"a{suffix}"))
+
+
+@POSIX
+def test_a_file_that_grows_is_read_as_far_as_allowed(refused, tmp_path, monkeypatch):
+    """Protects memory from a file to which somebody writes on and on: /proc has such ones, of size 0."""
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("no such file")
+    monkeypatch.setattr("rtsim.config.load.MOST_BYTES", 1000)
+    (tmp_path / "a.toml").symlink_to("/proc/self/maps")
+    assert "larger than 0.001 MB" in refused("check", "a.toml")
+
+
+@POSIX
+def test_outputs_in_a_loop_of_links(refused, tmp_path):
+    """Protects the end of a run: a path that leads nowhere is told before it."""
+    (tmp_path / "loop").symlink_to("loop")
+    assert "loop" in refused("simulate", "impact", "--out", "loop/a.sto")
+    assert "loop" in refused("record", "tcp://127.0.0.1:1", "loop/a.mcap")
+    assert "loop" in refused("live", "--record", "loop/a.mcap")
