@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
 from rtsim.config.run_schema import Run
 from rtsim.files.output import check_free
@@ -58,7 +59,7 @@ def command(
     subject = with_mean_lengths(load_model(model), subject, trial, run)
     save_subject(path, subject)
     for note in subject.notes:
-        click.echo(f"{trial}: {note}", err=True)
+        tell(f"{trial}: {note}")
     for name, segment in subject.segments.items():
-        click.echo(f"{name:8s} {segment.length_mm:7.1f} mm  {len(segment.markers_mm)} markers", err=True)
+        tell(f"{name:8s} {segment.length_mm:7.1f} mm  {len(segment.markers_mm)} markers")
     click.echo(f"wrote {path}", err=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.config.paths import configs_root
 from rtsim.errors import ConfigError
 
@@ -31,10 +32,10 @@ def command(paths: tuple[Path, ...]) -> None:
     faults = 0
     for path in chosen:
         try:
-            click.echo(f"{path}: {check_config(path)}")
+            tell(f"{path}: {check_config(path)}", err=False)
         except ConfigError as error:
             faults += 1
-            click.echo(str(error), err=True)
+            tell(str(error))
     if faults:
         raise ConfigError(f"{faults} of {len(chosen)} configs are not right", where="check")
 

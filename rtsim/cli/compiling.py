@@ -20,11 +20,13 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
 
     names, anew : as for rtsim.live.groups.compile_groups
     """
+    from rich.text import Text
+
     from kernels._cache import cache_fault
     from rtsim.live.groups import compile_groups
 
     if cache_fault():
-        console.print(f"note: {cache_fault()}", style="yellow", markup=False, highlight=False)
+        console.print(Text(f"note: {cache_fault()}", "yellow"))
         return {}
     with console.status("") as status:
         shown = -LINE_S
@@ -36,9 +38,9 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
                 f"({', '.join(progress.at_work)})"
             )
             if console.is_terminal:
-                status.update(text)
+                status.update(Text(text))
             elif progress.at_work and time.monotonic() - shown >= LINE_S:
                 shown = time.monotonic()
-                console.print(text, markup=False, highlight=False)
+                console.print(Text(text))
 
         return compile_groups(names, tell, anew)

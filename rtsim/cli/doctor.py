@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rtsim.cli.lines import line
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.errors import ConfigError
 
@@ -28,7 +29,7 @@ def command(
         findings = examine_installation()
     for finding in findings:
         mark = click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")
-        click.echo(f"{mark} {finding.text}")
+        click.echo(f"{mark} {line(finding.text)}")
     n_bad = sum(not finding.good for finding in findings)
     if n_bad:
         raise ConfigError(

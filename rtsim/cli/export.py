@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
 from rtsim.errors import ConfigError
 
@@ -54,6 +55,6 @@ def command(
         check_free(out, overwrite=force)
         notes = export(recording, out, suffix=suffix, model_markers=model_markers, units=units, up=up)
     for note in notes:
-        click.echo(note, err=True)
+        tell(note)
     if str(out) != STDOUT:
         click.echo(f"wrote {out}", err=True)

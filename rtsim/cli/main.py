@@ -74,6 +74,7 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Entry point: errors made on purpose become one sentence and exit code 1."""
+    from rtsim.cli.lines import line
     from streams.errors import StreamError
 
     signal.signal(
@@ -92,14 +93,14 @@ def main(args: list[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except (RtsimError, StreamError) as error:
-        print(f"rtsim: {error}", file=sys.stderr)
+        print(f"rtsim: {line(str(error))}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:  # whoever read the output, as `head`, has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"rtsim: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"rtsim: {line(f'{where}{error.strerror or error}')}", file=sys.stderr)
         sys.exit(1)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def command(
     sweep = sweep or low is not None or high is not None
     if plot and not sweep:
         raise ConfigError("--plot draws a sweep", where="moment-arms", remedy="add --sweep and --angle")
-    mechanism = load_mechanism(model, subject, note=lambda text: click.echo(f"note: {text}", err=True))
+    mechanism = load_mechanism(model, subject, note=lambda text: tell(f"note: {text}"))
     if not mechanism.muscle_names:
         raise ConfigError(
             "the model has no muscles", where=f"model {mechanism.name}", remedy="add [[muscles]] to its file"

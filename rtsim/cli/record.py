@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtsim.cli.lines import line
 from rtsim.cli.options import check_recording
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.errors import ConfigError
@@ -44,7 +45,7 @@ def command(
         timer.start()
     with stopped_by_signals(stop) as signals:
         security = connect_security(client_key, server_key)
-        done = record(address, path, stop, security, say=lambda s: click.echo(s, err=True))
+        done = record(address, path, stop, security, say=lambda s: click.echo(line(s), err=True))
     tell(path, done)
     if signal.SIGTERM in signals:
         sys.exit(TERMINATED)

@@ -7,6 +7,7 @@ import threading
 import click
 import numpy as np
 
+from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
 from rtsim.cli.security import bind_options, bind_security
 from rtsim.cli.states import say
@@ -65,7 +66,7 @@ def command(
     trial = trial._replace(times=trial.times[inside], positions=np.ascontiguousarray(trial.positions[inside]))
     if not states:
         for note in trial.notes:
-            click.echo(f"{source}: {note}", err=True)
+            tell(f"{source}: {note}")
     stop = threading.Event()
     with Publisher(address, bind_security(key, clients)) as publisher:
         if states:

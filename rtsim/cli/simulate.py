@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS, RESULTS_ADDRESS
@@ -115,7 +116,7 @@ def command(
 
         check_outputs(outputs)
         simulator = load_simulator(
-            model, subject, gains_of(loads), lambda text: click.echo(f"note: {text}", err=True),
+            model, subject, gains_of(loads), lambda text: tell(f"note: {text}"),
             method=method, step_ms=step_ms, duration_s=None if live else duration_s, kinks=kinks,
         )  # fmt: skip
     if live:
@@ -255,7 +256,7 @@ def progress_of(console, simulator: Simulator, n_step: int) -> Iterator[Callable
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     step = simulator.options.step
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=n_step)
         yield lambda n_done: bar.update(

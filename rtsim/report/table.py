@@ -1,14 +1,19 @@
-"""The live table in the terminal (rich), drawn by a subscriber so that it never slows the loop."""
+"""The live table in the terminal (rich), drawn by a subscriber so that it never slows the loop.
+
+Every cell is a Text: of a plain string rich would take [us] for a colour and :cat: for a picture.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from rtsim.report.tally import Tally
+from streams.account import plain
 
 COLOURS = {"ok": "green", "late": "yellow", "degraded": "yellow", "stale": "magenta"}
 
@@ -25,7 +30,7 @@ def live_table(tally: Tally, source: str) -> RenderableType:
 def header(tally: Tally, source: str) -> Text:
     text = Text()
     text.append("rtsim live", "bold")
-    text.append(f"  {source}  method {tally.method or '-'}  subject {tally.subject or '-'}\n")
+    text.append(f"  {plain(source)}  method {tally.method or '-'}  subject {tally.subject or '-'}\n")
     text.append(f"{tally.n_frame} frames  {tally.rate:.1f} Hz  marker RMS {tally.rms_mm:.1f} mm  ")
     for words, n in sorted(tally.statuses.items(), key=lambda item: -item[1]):
         text.append(f"{words} {n}  ", COLOURS.get(words, "red"))
@@ -33,25 +38,38 @@ def header(tally: Tally, source: str) -> Text:
 
 
 def values_table(tally: Tally) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("joint")
-    table.add_column("value", justify="right")
-    table.add_column("", style="dim")
+    table = text_table("joint", "value", "")
     for label, (value, unit) in tally.values.items():
-        table.add_row(Text(label.replace("_", " ")), f"{value:8.2f}", unit)
+        add_row(table, label.replace("_", " "), f"{value:8.2f}", unit)
     return table
 
 
 def latency_table(tally: Tally) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("latency [us]")
-    for label in ("p50", "p99", "p99.9", "max"):
-        table.add_column(label, justify="right")
-    for stage, values in tally.latencies_us().items():
-        table.add_row(stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
+    table = latencies(tally.latencies_us())
     for name in ("lost", "skipped", "late", "degraded", "not_converged", "invalid_input"):
-        table.add_row(name.replace("_", " "), str(tally.counters.get(name, 0)))
+        add_row(table, name.replace("_", " "), str(tally.counters.get(name, 0)))
     return table
+
+
+def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> Table:
+    """A row of percentiles for each stage; by_stage : stage -> percentile -> duration [us]."""
+    table = text_table("latency [us]", "p50", "p99", "p99.9", "max")
+    for stage, values in by_stage.items():
+        add_row(table, stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
+    return table
+
+
+def text_table(first: str, *others: str) -> Table:
+    """A table without rules; the columns after the first, as far as they have a head, hold numbers."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(Text(first))
+    for head in others:
+        table.add_column(Text(head), justify="right" if head else "left", style="" if head else "dim")
+    return table
+
+
+def add_row(table: Table, *cells: str) -> None:
+    table.add_row(*map(Text, cells))
 
 
 def footer(tally: Tally) -> Text:
@@ -63,22 +81,16 @@ def print_summary(console: Console, summary: dict) -> None:
     """The closing lines of a run."""
     rms = "-" if summary["marker_rms_mm"] is None else f"{summary['marker_rms_mm']:.2f} mm"
     console.print(
-        f"[bold]{summary['frames']} frames[/], {summary['lost']} lost, {summary['late']} late, "
-        f"{summary['skipped']} skipped; marker RMS {rms} ({escape(summary['method'])})"
+        Text.assemble(
+            (f"{summary['frames']} frames", "bold"),
+            f", {summary['lost']} lost, {summary['late']} late, {summary['skipped']} skipped; "
+            f"marker RMS {rms} ({summary['method']})",
+        )
     )
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("latency [us]")
-    for label in ("p50", "p99", "p99.9", "max"):
-        table.add_column(label, justify="right")
-    for stage, values in summary["latency_us"].items():
-        table.add_row(stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
-    console.print(table)
+    console.print(latencies(summary["latency_us"]))
     odd = {k: v for k, v in summary["statuses"].items() if k != "ok"}
     if odd:
-        console.print("flagged frames: " + ", ".join(f"{k} {v}" for k, v in odd.items()))
+        console.print(Text("flagged frames: " + ", ".join(f"{k} {v}" for k, v in odd.items())))
     if summary["faults"]:
-        console.print(
-            escape(
-                "counted: " + ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in summary["faults"].items())
-            )
-        )
+        counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in summary["faults"].items())
+        console.print(Text(f"counted: {counted}"))

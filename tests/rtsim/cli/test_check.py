@@ -37,12 +37,21 @@ def test_every_file_is_told_and_the_bad_ones_counted(here, tmp_path):
     for name, line, words in zip(
         names[1:],
         told,
-        ("duratoin_s", "not valid TOML", "UTF-8", "no such file", "cannot be read"),
+        ("duratoin_s", "not valid TOML", "UTF-8", "no such file", "is a folder"),
         strict=False,
     ):
-        assert line.startswith(f"{name}: ")
+        assert line.startswith((f"{name}: ", f"{name} is"))
         assert words in line
     assert done.sentence == "rtsim: check: 5 of 6 configs are not right"
+
+
+def test_control_characters_in_a_config_are_not_obeyed(here, tmp_path):
+    """Protects the terminal: a name that clears the screen is written with its codes, good or bad."""
+    (tmp_path / "run.toml").write_text('name = "a\\u001b[2Jb"\n')
+    (tmp_path / "bad.toml").write_text('name = "x"\n"\\u001b[2J" = 3\n')
+    done = here("check", "run.toml", "bad.toml")
+    assert done.out == "run.toml: run a\\x1b[2Jb\n"
+    assert "\x1b" not in done.err
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -7,7 +7,9 @@ from rich.console import Console
 
 from rtsim.report.table import live_table, print_summary
 from rtsim.report.tally import Tally
-from streams.messages import Status, Telemetry
+from streams.messages import FieldSpec, Status, Telemetry
+
+MARKER_FIELDS = ("weights", "gap_age", "swap_with")
 
 
 @pytest.fixture
@@ -73,6 +75,51 @@ def test_brackets_are_no_markup(render, tally):
     text = render(live_table(tally, "[walk].trc"), 200)
     for words in ("[17, 3], not [bold]", "[red]Ann[/red]", "[walk].trc"):
         assert words in text
+
+
+def test_latencies_have_their_unit(render, tally):
+    """Protects the head of the latencies: [us] is a unit, not a colour, in the table and in the summary."""
+    for text in (
+        render(live_table(tally, "walker")),
+        render(lambda console: print_summary(console, tally.summary())),
+    ):
+        assert lines_with(text, "latency [us]", "p50", "p99.9", "max")
+
+
+STRANGE = ("[bold]x[/bold]", "[/]", "[17, 3]", ":cat:", "[link=http://a]b[/link]", "a\\[b]", "[us]", "@click")
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_names_are_shown_as_they_are(render, make_frame, name):
+    """Protects every place where a name stands: joints, markers, method, subject, source, counters."""
+    fields = (
+        FieldSpec("joint_angles", (1,), "rad", (name,)),
+        *(FieldSpec(f"marker_{kind}", (4,), "1", (name, "A", "B", "C")) for kind in MARKER_FIELDS),
+    )
+    frame = make_frame(fields, {"method": name, "subject": name}, marker_weights=[0.5, 1.0, 1.0, 1.0])
+    frame.data["marker_swap_with"][...] = -1.0
+    tally = Tally()
+    tally.take_frame(frame)
+    tally.look_at(frame)
+    tally.take_telemetry(Telemetry(session="", t=1, counters={name: 7}, text=[f"about {name}"]))
+    text = render(live_table(tally, name), 300)
+    for words in (f"  {name}  method {name}", f"subject {name}", f"{name} out of place", f"about {name}"):
+        assert words in text
+    assert lines_with(text, name, "0.00", "deg")
+    text = render(lambda console: print_summary(console, tally.summary()), 300)
+    assert f"({name})" in text
+    assert f"counted: {name} 7" in text
+
+
+def test_control_characters_are_shown_not_obeyed(render, make_frame):
+    """Protects the terminal: a name that clears the screen or rings is written with its codes."""
+    name = "\x1b[2Ja\x07\u202eb"
+    frame = make_frame((FieldSpec("joint_angles", (1,), "rad", (name,)),), {"method": name})
+    tally = Tally()
+    tally.look_at(frame)
+    text = render(live_table(tally, name), 300)
+    assert not set("\x1b\x07\u202e") & set(text)
+    assert text.count(r"\x1b[2Ja\x07\u202eb") == 3
 
 
 @pytest.mark.parametrize("width", [20, 80, 300])
