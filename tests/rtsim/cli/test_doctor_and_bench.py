@@ -33,7 +33,7 @@ def test_warming_up_compiles_and_says_where(rtsim):
     done = rtsim("warmup")
     assert done.code == 0
     assert "kernels ready" in done.err
-    assert "cached in" in done.err
+    assert "kept in" in done.err
 
 
 @pytest.mark.process

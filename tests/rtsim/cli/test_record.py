@@ -171,11 +171,13 @@ def test_a_disk_that_is_full_at_the_start_leaves_no_file(start, rtsim, sender, t
     )
     assert "Traceback" not in full.err
     assert os.listdir(tmp_path) == []
-    retry = start("record", sender.address, "walk.mcap")
-    sender.joined()
-    sender.descriptor()
-    sender.end(0)
+    other = Sender()  # which has not met the first recorder, that may have come and gone
+    retry = start("record", other.address, "walk.mcap")
+    other.joined()
+    other.descriptor()
+    other.end(0)
     assert retry.wait().code == 0
+    other.close()
 
 
 @POSIX
