@@ -10,6 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from rtsim.bench import reference
+
 PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
 
 
@@ -38,6 +42,7 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         **{name: package_version(name) for name in PACKAGES},
+        "reference": reference.VERSION,
         "date": date.today().isoformat(),
     }
 
@@ -69,8 +74,18 @@ def package_version(name: str) -> str:
         return "not installed"
 
 
-def report(bench: str, figures: list[Figure], as_json: bool) -> str:
-    """The figures as JSON or as a plain table."""
+def reference_figures() -> list[Figure]:
+    """reference_us, the median time of one fixed kernel (`rtsim.bench.reference`), and its least."""
+    us = reference.time_solves()
+    return [
+        Figure("reference_us", float(np.median(us)), "us"),
+        Figure("reference_us.least", float(us.min()), "us"),
+    ]
+
+
+def report(bench: str, measured: list[Figure], as_json: bool) -> str:
+    """The figures as JSON or as a plain table, with those of the reference kernel, timed now."""
+    figures = [*measured, *reference_figures()]
     if as_json:
         rows = [{k: v for k, v in f._asdict().items() if v not in (None, "")} for f in figures]
         document = {

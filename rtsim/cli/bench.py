@@ -9,7 +9,11 @@ import click
 
 @click.group("bench")
 def command() -> None:
-    """Measure on this machine; --json for programs. Timed comparisons live here, never in the tests."""
+    """Measure on this machine; --json for programs. Timed comparisons live here, never in the tests.
+
+    Each prints reference_us as well, the time of one fixed kernel in the same run: figures of different
+    machines are compared in parts of it.
+    """
 
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Figures as JSON.")
@@ -132,3 +136,5 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     if table_path:
         table_path.write_text(table + "\n", encoding="utf-8")
     click.echo(figures.report("trials", measured, as_json) if as_json else table)
+    if not as_json:
+        click.echo(figures.report("trials", [], as_json))

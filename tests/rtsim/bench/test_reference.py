@@ -1,0 +1,71 @@
+"""The kernel that every bench times in its own run: what it solves, that it stays, that all print it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rtsim.bench import reference
+from rtsim.bench.figures import Figure
+from rtsim.cli.bench import command
+
+SOURCES = {
+    "cholesky-24, version 1": "1f432c18ecd9b2aa6a6a926832051870249cdafc0d9f1b56f7fe577b2c4fc9bf",
+}
+"""Hash of kernel, data and size of each version: a change needs a version of its own, and a line here."""
+
+
+def test_what_is_timed() -> None:
+    """Protects the meaning of reference_us: each solve is x <- A^-1 (b + x / 2), to rounding."""
+    A, b = reference.problem()
+    x, L = np.zeros_like(b), np.zeros_like(A)
+    expected = np.zeros_like(b)
+    for n_solve in (1, 2, 5):
+        reference.repeat_solve(A, b, L, x, n_solve)
+        for _ in range(n_solve):
+            expected = np.linalg.solve(A, b + 0.5 * expected)
+        np.testing.assert_allclose(x, expected, rtol=1e-13, atol=1e-14)
+
+
+def test_the_kernel_never_changes() -> None:
+    """Protects comparisons over years: another kernel, other data or another size have another version."""
+    kernel = getattr(reference.repeat_solve, "py_func", reference.repeat_solve)
+    text = inspect.getsource(kernel) + inspect.getsource(reference.problem) + str(reference.SIZE)
+    assert SOURCES[reference.VERSION] == hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("name", sorted(command.commands))
+@pytest.mark.parametrize("as_json", [False, True])
+def test_every_bench_prints_it(
+    name: str, as_json: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Protects figures of different machines: each bench, as table and as JSON, gives reference_us."""
+    monkeypatch.setattr(
+        importlib.import_module(f"rtsim.bench.{name.replace('-', '_')}"), "run", measured(name)
+    )
+    folder = [str(tmp_path)] if name == "trials" else []
+    done = CliRunner().invoke(command, [name, *folder, *(["--json"] if as_json else [])])
+    assert done.exit_code == 0, done.output
+    if as_json:
+        document = json.loads(done.stdout)
+        assert document["machine"]["reference"] == reference.VERSION
+        values = {figure["name"]: figure["value"] for figure in document["figures"]}
+    else:
+        assert reference.VERSION in done.stdout
+        rows = (line.split() for line in done.stdout.splitlines())
+        values = {row[0]: float(row[1]) for row in rows if row and row[0].startswith("reference_us")}
+    assert 0.0 < values["reference_us.least"] <= values["reference_us"]
+
+
+def measured(name: str) -> Callable[..., object]:
+    """What stands for a bench's own work, which takes minutes."""
+    figures = [Figure("own", 1.0, "1")]
+    return lambda *_, **__: (figures, "| table |") if name == "trials" else figures
