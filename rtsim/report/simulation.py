@@ -28,8 +28,8 @@ def summary(simulator: Simulator, done: Run) -> dict[str, Any]:
     fields = {field.name: field for field in fields_of(simulator, done)}
     settings, simulated = simulator.settings, done.n_done * simulator.options.step
     start: dict[str, Any] = {"equilibrium": settings.equilibrium}
-    if settings.equilibrium != "none":
-        start |= {"iterations": simulator.n_iteration, "held": list(settings.hold)}
+    if (found := simulator.equilibrium) is not None:
+        start |= {"iterations": found.n_iteration, "stable": found.stable, "held": list(settings.hold)}
     return {
         "model": simulator.mechanism.name,
         "method": settings.method,
@@ -128,7 +128,8 @@ def start_of(start: dict[str, Any]) -> str:
     held = f", {', '.join(start['held'])} held" if start["held"] else ""
     n = start["iterations"]
     weight = "without weight and loads" if start["equilibrium"] == "weightless" else "under its weight"
-    return f"start: static equilibrium {weight} after {n} iteration{'' if n == 1 else 's'}{held}"
+    unstable = "" if start["stable"] else "; it is unstable: a deviation grows"
+    return f"start: static equilibrium {weight} after {n} iteration{'' if n == 1 else 's'}{held}{unstable}"
 
 
 def steps_of(told: dict[str, Any]) -> str:

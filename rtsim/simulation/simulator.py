@@ -13,8 +13,9 @@ from kernels.rosenbrock.trace import STEP, Trace, new_trace
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.errors import ModelError
 from rtsim.models.packing.mechanism import Mechanism
+from rtsim.simulation.equilibrium import Found, find_equilibrium
 from rtsim.simulation.inertia import is_constant
-from rtsim.simulation.start import find_equilibrium, set_speeds
+from rtsim.simulation.start import set_speeds
 
 Array = NDArray[np.float64]
 MAX_SPLIT = 2**16
@@ -25,7 +26,7 @@ class Simulator:
     """A mechanism with its state; every call of `run` goes on where the last one ended.
 
     q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1), for devices to change
-    n_iteration : of the search for the equilibrium at the start
+    equilibrium : how the one at the start was found, None without one
     """
 
     def __init__(self, mechanism: Mechanism, settings: SimulationSpec) -> None:
@@ -48,6 +49,7 @@ class Simulator:
         self.gain: Array = np.ones(len(mechanism.load_names))
         self.start_time = 0.0
         self.n_step = 0
+        self.equilibrium: Found | None = None
         self.refresh()
         self.reset()
 
@@ -63,10 +65,10 @@ class Simulator:
     def reset(self) -> None:
         """Back to the start that the settings ask for, at time zero."""
         self.q[:], self.v[:] = self.mechanism.q_neutral, 0.0
-        self.n_step = self.n_iteration = 0
+        self.n_step, self.equilibrium = 0, None
         if self.settings.equilibrium != "none":
             loaded = self.settings.equilibrium == "loaded"
-            self.n_iteration = find_equilibrium(self, self.settings.hold, loaded)
+            self.equilibrium = find_equilibrium(self, self.settings.hold, loaded)
         set_speeds(self)
 
     @property

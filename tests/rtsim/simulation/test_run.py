@@ -129,7 +129,7 @@ def test_the_start_depends_on_gains_where_it_is_loaded(build):
     found = []
     for gain in (0.0, 1.0):
         simulator = build(right, wrong, gains={"push": gain})
-        assert simulator.n_iteration > 0
+        assert simulator.equilibrium.n_iteration > 0
         found.append(simulator.q.copy())
     assert abs(found[1] - found[0]).max() > 1e-4
 

@@ -1,0 +1,236 @@
+"""The static equilibrium that a model sinks into from its neutral pose: damped Newton on exact slopes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rosenbrock.trace import Trace
+from kernels.tree import TRANSLATES, integrate
+from rtsim.errors import ModelError
+from rtsim.simulation.statics import Statics, statics_at
+
+if TYPE_CHECKING:
+    from rtsim.simulation.simulator import Simulator
+
+Array = NDArray[np.float64]
+
+N_ITERATION = 500
+N_REFUSED = 100
+"""How often in all a step may be taken back before a search ends."""
+FIRST_STEP = 1e-2
+"""The first step is as long as the model would fall within twice this time [s]."""
+LARGEST_TURN, LARGEST_SHIFT = 0.3, 1.0
+"""Largest step of a dof [rad, m]."""
+GROWS, ROUNDING = 1e-6, (1e-12, 1e-7)
+"""Square of the rate [1/s^2] at which a deviation must grow to count as unstable: this, and this part of the
+largest square of a frequency where the forces have a potential, and where they have none, as friction."""
+SKEW = 1e-9
+"""Skew part of the stiffness, of the whole, from which the forces have no potential."""
+FLAT = 1e-10
+"""Stiffness along what nothing acts on, of the largest one and of 1/s^2."""
+LEAST_WORK = 0.05
+"""Work of a step, of what the slopes foresaw, below which it is taken back."""
+MASSLESS = 1e-14
+"""Inertia of the largest one that every dof has at least."""
+PUSH, N_PUSH = 1e-4, 5
+"""How far a search is pushed off an unstable pose [rad, m], ten times as far each time, and how often."""
+
+
+class Found(NamedTuple):
+    """Result of a search."""
+
+    n_iteration: int  # 0 = the neutral pose itself
+    stable: bool  # False: the neutral pose balances, but a deviation would grow
+
+
+class Ways(NamedTuple):
+    """Slopes of a model at rest in the coordinates y = L' delta, in which the inertia is 1."""
+
+    L: Array  # (n, n) - Cholesky factor of M
+    f: Array  # (n,) - L^-1 F
+    stiffness: Array  # (n, n) - -L^-1 K L^-T
+    square: Array  # (n,) - frequencies of its symmetric part, squared [1/s^2], rising
+    way: Array  # (n, n) - their directions, as columns
+    stable: bool  # no small deviation grows without end
+
+
+def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool) -> Found:
+    """Move simulator.q to a static equilibrium of all coordinates but the held ones.
+
+    With gravity and the loads that act before time zero, or with neither. A neutral pose that balances is
+    kept, stable or not. A search goes downhill and ends in a stable equilibrium: the one that the model sinks
+    into. Along what nothing acts on it stays. Raises ModelError where there is none.
+    """
+    system = simulator.simulation.system
+    weight, gain = system.gravity.copy(), simulator.gain.copy()
+    start_time, options = simulator.start_time, simulator.options
+    simulator.start_time = -options.step  # loads that start at time zero do not act yet
+    simulator.options = options._replace(secant=0)
+    try:
+        if not gravity:
+            system.gravity[:], simulator.gain[:] = 0.0, 0.0
+        simulator.refresh()
+        simulator.v[:] = 0.0
+        with np.errstate(all="ignore"):
+            return Search(simulator, held).run()
+    finally:
+        system.gravity[:], simulator.gain[:] = weight, gain
+        simulator.start_time, simulator.options = start_time, options
+        simulator.refresh()
+
+
+class Search:
+    """Newton's method with steps that go downhill and stay in a region in which the slopes hold.
+
+    Of the stiffness, directions that a deviation grows along take part with the opposite sign, so that every
+    step does work; the region grows or shrinks as the work done and the work foreseen agree (Nocedal, Wright
+    2006, Numerical Optimization, chapter 4, with forces in place of a potential: friction has none).
+    """
+
+    def __init__(self, simulator: Simulator, held: tuple[str, ...]) -> None:
+        mechanism = simulator.mechanism
+        self.tree = simulator.simulation.system.tree
+        names = dict(zip(mechanism.coordinate_names, mechanism.coordinate_dof.tolist(), strict=True))
+        self.simulator = simulator
+        self.free = np.setdiff1d(np.arange(mechanism.n_v), [names[name] for name in held])
+        self.most = np.where(self.tree.dof_rotates[self.free] == TRANSLATES, LARGEST_SHIFT, LARGEST_TURN)
+        self.trace: Trace = simulator.trace(1)
+
+    def run(self) -> Found:
+        """Search from simulator.q."""
+        n, n_refused, n_push, radius = 0, 0, 0, 0.0
+        here = self.forces()
+        if not len(self.free):
+            return Found(0, stable=True)
+        while n < N_ITERATION and n_refused < N_REFUSED and n_push < N_PUSH and here.finite:
+            ways = ways_of(here)
+            if here.balanced and (n == 0 or ways.stable):
+                return Found(n + self.polished(ways) if n else n, ways.stable)
+            n += 1
+            if here.balanced:
+                self.move(np.clip(PUSH * 10.0**n_push * off(ways), -self.most, self.most))
+                here, radius, n_push = self.forces(), 0.0, n_push + 1
+                continue
+            radius = radius or FIRST_STEP**2 * float(np.linalg.norm(ways.f))
+            y, before = self.step(ways, radius), self.simulator.q.copy()
+            self.move(solve(ways.L.T, y))
+            after = self.forces()
+            work = agreement(after, ways, y) if after.finite else -1.0
+            if work > LEAST_WORK:
+                here = after
+            else:
+                self.simulator.q[:] = before
+                n_refused += 1
+            radius = next_radius(work, radius, float(np.linalg.norm(y)))
+        raise self.error(here)
+
+    def forces(self) -> Statics:
+        """What acts at simulator.q."""
+        return statics_at(self.simulator, self.trace, self.free)
+
+    def move(self, delta: Array) -> None:
+        """Move simulator.q by delta : (n,) of the free dofs."""
+        whole = np.zeros(self.simulator.mechanism.n_v)
+        whole[self.free] = delta
+        integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
+
+    def step(self, ways: Ways, radius: float) -> Array:
+        """y : (n,) - Newton's step where the slopes lead there, else a shorter one downhill."""
+        damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
+        uphill = ways.stiffness
+        if not ways.stable:
+            uphill = uphill + ways.way * np.maximum(-2.0 * ways.square, 0.0) @ ways.way.T
+        while True:
+            y = solve(uphill + damping * one, ways.f)
+            length = float(np.linalg.norm(y))
+            too_far = float((np.abs(solve(ways.L.T, y)) / self.most).max())
+            if length <= radius * (1.0 + 1e-9) and too_far <= 1.0:
+                return y
+            damping = max(2.0 * damping, 0.5 * float(np.linalg.norm(ways.f)) / radius)
+
+    def polished(self, ways: Ways) -> int:
+        """One more of Newton's steps, which leaves rounding alone; 1, or 0 where it did not help."""
+        before = self.simulator.q.copy()
+        self.move(solve(ways.L.T, self.step(ways, np.inf)))
+        after = self.forces()
+        left = float(np.linalg.norm(solve(ways.L, after.F))) if after.finite else np.inf
+        if after.balanced and left < float(np.linalg.norm(ways.f)):
+            return 1
+        self.simulator.q[:] = before
+        return 0
+
+    def error(self, last: Statics) -> ModelError:
+        """That there is none: which coordinate is out of balance by how much where the search ended."""
+        mechanism = self.simulator.mechanism
+        where = f"{mechanism.name}: simulation.equilibrium"
+        if not last.finite:
+            return ModelError(
+                "the forces at the neutral pose are no numbers, or too large for one",
+                where=where,
+                remedy="correct the neutral values of its coordinates, its loads or its elements",
+            )
+        k = int((np.abs(last.F) / np.sqrt(np.diag(last.M))).argmax())
+        d = int(self.free[k])
+        names = dict(zip(mechanism.coordinate_dof.tolist(), mechanism.coordinate_names, strict=True))
+        what = names.get(d, f"a motion of {mechanism.body_names[self.tree.dof_body[d]]}")
+        angular = self.tree.dof_rotates[d] != TRANSLATES
+        if d in names:
+            angular = mechanism.coordinate_is_angle[mechanism.coordinate_names.index(names[d])]
+        return ModelError(
+            f"no static equilibrium near the neutral pose: {what} stays out of balance by "
+            f"{abs(last.F[k]):.3g} {'N m' if angular else 'N'}",
+            where=where,
+            remedy="move the neutral pose, hold a coordinate that nothing supports, or start without",
+        )
+
+
+def ways_of(statics: Statics) -> Ways:
+    """Slopes, frequencies and their directions; where a dof moves no mass, as if it moved a little."""
+    M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
+    L = np.asarray(np.linalg.cholesky(M), np.float64)
+    stiffness = -solve(L, solve(L, statics.K).T).T
+    square, way = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
+    largest = float(np.abs(stiffness).max(initial=0.0))
+    potential = np.abs(stiffness - stiffness.T).max(initial=0.0) <= SKEW * largest
+    slowest = square if potential else np.linalg.eigvals(stiffness).real
+    grows = slowest < -GROWS - ROUNDING[0 if potential else 1] * largest
+    return Ways(L, solve(L, statics.F), stiffness, square, way, not grows.any())
+
+
+def solve(A: Array, b: Array) -> Array:
+    """A^-1 b, the shortest where there are many."""
+    try:
+        return np.asarray(np.linalg.solve(A, b))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0])
+
+
+def off(ways: Ways) -> Array:
+    """(n,) - direction in which a deviation grows fastest, its largest part positive and 1."""
+    delta = solve(ways.L.T, ways.way[:, 0])
+    return delta / delta[int(np.abs(delta).argmax())]
+
+
+def agreement(after: Statics, ways: Ways, y: Array) -> float:
+    """Work that the forces did over a step, of what the slopes foresaw: 1 where they hold.
+
+    Where nothing grows, a force that falls as foreseen counts as well: friction may do work for ever.
+    """
+    done = 0.5 * y @ (ways.f + solve(ways.L, after.F))
+    foreseen = y @ ways.f - 0.5 * y @ ways.stiffness @ y
+    work = float(done / foreseen) if foreseen > 0.0 else -1.0
+    if not ways.stable:
+        return work
+    first, left = np.linalg.norm(ways.f), np.linalg.norm(ways.f - ways.stiffness @ y)
+    fall = first - np.linalg.norm(solve(ways.L, after.F))
+    return max(work, float(fall / (first - left)) if first > left else -1.0)
+
+
+def next_radius(work: float, radius: float, length: float) -> float:
+    """How long the next step may be, after one of this length that did this part of the work foreseen."""
+    if work < 0.25:
+        return 0.25 * length
+    return max(radius, 4.0 * length) if work > 0.5 else radius

@@ -1,0 +1,117 @@
+"""A simulator at rest: generalized forces, their slopes, and how much acts on each coordinate in all.
+
+What acts is summed up by size, element by element, so that it is there also where everything balances: the
+measure of an imbalance that does not depend on where a search began.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.contact import elements as contact
+from kernels.forces import frictions as friction
+from kernels.forces import lines as line
+from kernels.rosenbrock.trace import RECORDED, Trace
+
+if TYPE_CHECKING:
+    from rtsim.simulation.simulator import Simulator
+
+Array = NDArray[np.float64]
+
+RELATIVE = 1e-9
+"""Imbalance of a coordinate, of the sizes of all forces on it, that counts as none."""
+ABSOLUTE = 1e-9
+"""Acceleration that counts as none [m/s^2, rad/s^2], where nothing acts to compare an imbalance with."""
+
+
+class Statics(NamedTuple):
+    """Forces on the free dofs of a model at rest: F : (n,), K = M d(v-dot)/dq : (n, n), M : (n, n)."""
+
+    F: Array  # [N, N m]
+    K: Array
+    M: Array
+    allowed: Array  # (n,) - imbalance of each that counts as none [N, N m]
+
+    @property
+    def finite(self) -> bool:
+        """Whether all forces and slopes are numbers."""
+        return all(bool(np.isfinite(x).all()) for x in (self.F, self.K, self.allowed))
+
+    @property
+    def balanced(self) -> bool:
+        """Whether no dof is out of balance."""
+        return bool((np.abs(self.F) <= self.allowed).all())
+
+
+def statics_at(simulator: Simulator, trace: Trace, free: NDArray[np.int64]) -> Statics:
+    """Forces on the free dofs at rest at simulator.q; trace : room for one row."""
+    trace.counts[RECORDED] = 0
+    simulator.run(0, 0, trace, last=True)
+    stages = simulator.work.stages
+    M = np.tril(stages.M) + np.tril(stages.M, -1).T
+    square = np.ix_(free, free)
+    allowed = RELATIVE * acting(simulator) + ABSOLUTE * np.diag(M)
+    return Statics((M @ simulator.work.v_dot)[free], stages.tau_q[square].copy(), M[square], allowed[free])
+
+
+def acting(simulator: Simulator) -> Array:
+    """(n_v,) - the sizes of all forces on each dof [N, N m]: of each the most that it could do there.
+
+    A force at a point counts with its size times the speed of the point where the dof moves at unit speed.
+    """
+    forces, work = simulator.simulation.forces, simulator.work.forces
+    total = weights(simulator)
+    lines, contacts, frictions, loads = (
+        work.lines.state,
+        work.contacts.state,
+        work.frictions.state,
+        work.loads,
+    )
+    pressing = contacts[:, contact.DEPTHS] > 0.0
+    applied = np.linalg.norm(loads.state[:, 3:], axis=1) * (loads.level != 0.0)
+    for pairs, size, points in (
+        (forces.lines.pair, lines[:, line.TENSION], lines[:, line.END : line.END + 3]),
+        (
+            forces.contacts.pair,
+            np.linalg.norm(contacts[:, contact.FORCE : contact.FORCE + 3], axis=1) * pressing,
+            contacts[:, contact.POINT : contact.POINT + 3],
+        ),
+        (
+            forces.frictions.pair,
+            frictions[:, friction.FORCE],
+            frictions[:, friction.POINT : friction.POINT + 3],
+        ),
+        (forces.loads.pair, applied, loads.state[:, :3]),
+    ):
+        for pair, force, point in zip(pairs, np.abs(size), points, strict=True):
+            if force > 0.0:
+                path = forces.pairs.path[pair, : forces.pairs.n_path[pair]]
+                total[path] += force * speeds_of(simulator, point, path)
+    springs = forces.springs
+    stretch = simulator.q[springs.coordinate] - springs.rest
+    np.add.at(total, springs.dof, np.abs(springs.stiffness * stretch))
+    return total
+
+
+def weights(simulator: Simulator) -> Array:
+    """(n_v,) - what the weights of all bodies add to `acting`."""
+    system, pose = simulator.simulation.system, simulator.work.dynamics.pose
+    tree, total = system.tree, np.zeros(len(system.tree.dof_body))
+    g = float(np.linalg.norm(system.gravity))
+    for b in range(len(tree.parent)):
+        carried, d = [], int(tree.last_dof[b])
+        while d >= 0:
+            carried.append(d)
+            d = int(tree.dof_parent[d])
+        centre = pose.rotation[b] @ system.bodies.centre[b] + pose.position[b] - pose.position[0]
+        total[carried] += g * system.bodies.mass[b] * speeds_of(simulator, centre, np.array(carried, int))
+    return total
+
+
+def speeds_of(simulator: Simulator, point: Array, dofs: NDArray[np.int64]) -> Array:
+    """(n,) - speed of a point : (3,) about the reference point where each of the dofs moves at unit speed."""
+    twist = simulator.work.dynamics.pose.twist[dofs]
+    return np.linalg.norm(twist[:, 3:] + np.cross(twist[:, :3], point), axis=1)
