@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from time import monotonic
+from time import perf_counter
 
 import numpy as np
 
@@ -131,13 +131,13 @@ class Ring:
 
     def pop(self, timeout_s: float) -> Frame | None:
         """The oldest unread frame, waiting for one up to `timeout_s`; None after that, a nudge or close."""
-        deadline = monotonic() + min(timeout_s, threading.TIMEOUT_MAX)
+        deadline = perf_counter() + min(timeout_s, threading.TIMEOUT_MAX)
         with self._change:
             if self._held is not None:
                 self._release(self._held)
                 self._held = None
             while not self._unread:
-                left_s = deadline - monotonic()
+                left_s = deadline - perf_counter()
                 if self._nudged or self._closed or left_s <= 0.0:
                     self._nudged = False
                     return None

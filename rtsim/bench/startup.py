@@ -7,10 +7,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from time import monotonic_ns
 
 from rtsim.bench.figures import Figure, say
 from rtsim.errors import RtsimError
+from streams.clock import now_ns
 
 WARMUP_S, GROUP_S, COLD_S, WARM_S = 120.0, 60.0, 60.0, 3.0
 N_WARM = 3
@@ -38,7 +38,7 @@ def run() -> list[Figure]:
 
 def first_result_s(cache: str) -> float:
     """Seconds from the start of `rtsim live` to its first result, with kernels cached in `cache`."""
-    start = monotonic_ns()
+    start = now_ns()
     where = ("--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0")
     told = output_of("live", cache, "--duration", "0.5", *where)
     return 1e-9 * (json.loads(told)["first_result_ns"] - start)

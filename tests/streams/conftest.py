@@ -56,7 +56,7 @@ class RawSender:
         numbers = [float(seq)] * 6 if positions is None else positions
         given = {
             "seq": seq,
-            "t_capture": time.monotonic_ns(),
+            "t_capture": time.perf_counter_ns(),
             "time": seq / 100.0,
             "data": {"positions": struct.pack(f"<{len(numbers)}d", *numbers)},
         }

@@ -32,7 +32,7 @@ def send_session(socket, session):
         "session",
         session,
         stream="markers",
-        t_start=time.monotonic_ns(),
+        t_start=time.perf_counter_ns(),
         rate=200.0,
         fields=[field],
         meta={"up": "Z", "subject": "a stranger"},
@@ -63,7 +63,7 @@ def source(address, n_frame):
             "markers",
             session,
             seq=seq,
-            t_capture=time.monotonic_ns(),
+            t_capture=time.perf_counter_ns(),
             time=seq / 200.0,
             data=data,
         )

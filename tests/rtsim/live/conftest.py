@@ -92,7 +92,7 @@ class Source:
         """The next frame of the session; keys replace what stands in its message."""
         assert self.session is not None
         data = FieldLayout(self.session).pack({"positions": positions})
-        given = {"seq": self.seq, "t_capture": time.monotonic_ns(), "time": self.seq / 100.0, "data": data}
+        given = {"seq": self.seq, "t_capture": time.perf_counter_ns(), "time": self.seq / 100.0, "data": data}
         message = Markers(session=self.session.session, **{**given, **keys})
         self.parts(*encode(message))
         self.seq = message.seq + 1
