@@ -6,9 +6,11 @@ standard input, which closes with the parent, however that ends.
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import signal
+import sys
 import threading
 
 
@@ -23,6 +25,9 @@ def end_with_parent() -> None:
     def watch() -> None:
         while os.read(0, 4096):  # not sys.stdin, which would hold a lock when the interpreter shuts down
             pass
-        os.kill(os.getpid(), signal.SIGTERM)
+        if sys.platform == "win32":  # where os.kill ends a process on the spot
+            _thread.interrupt_main(signal.SIGTERM)
+        else:
+            os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parent", daemon=True).start()

@@ -94,14 +94,16 @@ class Child:
         return True
 
     def close(self) -> None:
-        """End the process, politely first."""
-        if self.running:
-            self._process.terminate()
-            if not self.wait(3.0):
-                self._process.kill()
-                self._process.wait()
+        """End the process, politely first.
+
+        Its standard input is closed, as if this process had ended. That works on every system; on Windows
+        a request to terminate would leave it no time to close a recording.
+        """
         if self._process.stdin is not None:
             self._process.stdin.close()
+        if not self.wait(3.0):
+            self._process.kill()
+            self._process.wait()
 
     def _read_states(self) -> None:
         assert self._process.stdout is not None
