@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
+import shlex
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,7 +140,17 @@ def _load_pair(path: Path) -> tuple[bytes, bytes]:
     public, secret = _load(path)
     if secret is None:
         raise StreamError(f"{path} holds no secret key; give the file that ends in .key_secret")
+    _check_private(path)
     return public, secret
+
+
+def _check_private(path: Path) -> None:
+    """Refuse (StreamError) a secret that others on this machine may read, or could replace."""
+    if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+        raise StreamError(
+            f"{path} holds a secret key, and others than its owner may use it (mode {mode:03o}); "
+            f"close it to them with `chmod 600 {shlex.quote(str(path))}`"
+        )
 
 
 def _load(path: Path) -> tuple[bytes, bytes | None]:

@@ -180,6 +180,25 @@ def test_unusable_keys_are_named(keys, tmp_path):
         request("tcp://127.0.0.1:1", "status", security=server)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no mode there")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o602, 0o777])
+def test_a_secret_that_others_may_read_is_refused(keys, subscribe, mode):
+    """Protects secrets: a key file open to others is refused on both sides, with the remedy."""
+    for path, use in (
+        (keys.server.server_key, lambda: Publisher(LOCAL, keys.server)),
+        (keys.server.server_key, lambda: ControlServer(LOCAL, lambda command: (True, ""), keys.server)),
+        (keys.friend.client_key, lambda: subscribe("tcp://127.0.0.1:1", security=keys.friend)),
+        (keys.friend.client_key, lambda: request("tcp://127.0.0.1:1", "status", security=keys.friend)),
+    ):
+        path.chmod(mode)
+        with pytest.raises(StreamError) as caught:
+            use()
+        assert f"chmod 600 {path}" in str(caught.value)
+        assert "\n" not in str(caught.value)
+        path.chmod(0o600)
+    Publisher(LOCAL, keys.server).close()
+
+
 def test_keys_are_made_once_and_kept_private(tmp_path):
     """Protects secrets: readable by the owner only, and never overwritten."""
     public, secret = create_keys(tmp_path / "keys", "me")
