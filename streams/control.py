@@ -12,13 +12,16 @@ import zmq
 from streams.account import Sentences, account, plain
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
+from streams.guard import Allowance
 from streams.messages import Command, Telemetry
 from streams.security import Security
 from streams.sockets import BoundSocket, client_socket, connect, receive_rest
 
 COMMAND_NAMES = ("set_method", "set_downweighting", "status", "stop")
-COMMAND_LIMIT = 64 << 10
+COMMAND_LIMIT = 8 << 10
 """Largest command [bytes]; a client that sends more is disconnected."""
+COMMANDS = Allowance(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
+"""What a client may send: some hundred usual commands at once, and some eighty a second."""
 IDLE_MS = 100
 """How often the thread looks whether it shall stop, while nothing arrives [ms]."""
 MAX_PARTS = 8
@@ -47,7 +50,7 @@ class ControlServer:
         security: Security | None = None,
         names: Sequence[str] = COMMAND_NAMES,
     ) -> None:
-        self._bound = BoundSocket(zmq.ROUTER, address, security, COMMAND_LIMIT)
+        self._bound = BoundSocket(zmq.ROUTER, address, security, COMMANDS)
         self._handler = handler
         self._names = tuple(names)
         self._stop = threading.Event()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from contextlib import suppress
 
 import zmq
@@ -10,6 +9,8 @@ import zmq
 from streams.clock import now_ns
 from streams.errors import StreamError
 from streams.sockets import ZmqSocket, connect
+from streams.unfinished import Unfinished
+from streams.wire import EVENT_FORMAT
 
 PATIENCE_NS = 1_000_000_000
 """How long a connection may take before it is worth a sentence, or a new attempt of our own [ns]."""
@@ -20,6 +21,7 @@ _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL: "mismatch",
     zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL: "mismatch",
 }
+_ENDLESS = "{} sends messages that do not end, {} so far; cut the connection to make a new one."
 _ATTEMPTS = (zmq.EVENT_CONNECT_DELAYED, zmq.EVENT_CONNECT_RETRIED)
 _SENTENCES = {
     "connecting": "Nobody answers at {} yet; trying on.",
@@ -37,12 +39,13 @@ class Link:
     """Connects a client socket and watches its connection, for the thread that receives from it.
 
     libzmq reconnects by itself when the peer goes away, but not after a protocol fault (as an oversize
-    part) or a refused key. Then this reconnects. Raises StreamError when the address is malformed.
+    part) or a refused key. Then this reconnects. Nor does it end a message without end, which would fill
+    memory. Then this cuts the connection. Raises StreamError when the address is malformed.
     """
 
     def __init__(self, socket: ZmqSocket, address: str) -> None:
         self._socket, self._address = socket, address
-        events = zmq.EVENT_DISCONNECTED
+        events = zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED
         for event in (*_STATE_AFTER, *_ATTEMPTS):
             events |= event
         self._monitor = socket.get_monitor_socket(events)  # before connecting, to miss nothing
@@ -54,13 +57,25 @@ class Link:
         self._state, self._said = "connecting", ""
         self._start_ns = now_ns()
         self._abandoned_ns: int | None = None
+        self._unfinished = Unfinished(address)
+        self._n_cut, self._cut_said_ns = 0, 0
+
+    def heard(self) -> None:
+        """A whole message was received."""
+        self._unfinished.heard()
 
     def check(self) -> str | None:
-        """A sentence when something changed since the last call. Call it while nothing arrives."""
+        """A sentence when something changed since the last call. Call it, several times a
+        second, when there was nothing to read.
+        """
         while self._monitor.poll(0):
-            event: int = struct.unpack("=Hi", self._monitor.recv_multipart()[0])[0]
-            self._follow(event)
+            self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))
         now = now_ns()
+        if self._unfinished.cut():
+            self._n_cut += 1
+            if now - self._cut_said_ns > PATIENCE_NS:
+                self._cut_said_ns = now
+                return _ENDLESS.format(self._address, self._n_cut)
         if self._abandoned_ns is not None and now - self._abandoned_ns > PATIENCE_NS:
             self._socket.disconnect(self._address)
             self._socket.connect(self._address)
@@ -82,12 +97,15 @@ class Link:
             self._socket.disable_monitor()
         self._monitor.close(0)
 
-    def _follow(self, event: int) -> None:
-        if event in _STATE_AFTER:
+    def _follow(self, event: int, value: int) -> None:
+        if event == zmq.EVENT_CONNECTED:
+            self._unfinished.connected(value)
+        elif event in _STATE_AFTER:
             self._state = _STATE_AFTER[zmq.Event(event)]
         elif event in _ATTEMPTS:
             self._abandoned_ns = None
         else:
+            self._unfinished.gone()
             self._abandoned_ns = now_ns()
             if self._state == "connected":
                 self._state = "closed"

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from types import TracebackType
 
 import zmq
 
 from streams.clock import now_ns
 from streams.codec import TOPICS, encode
+from streams.guard import Allowance
 from streams.messages import AnyMessage, End, Forces, Markers, Result, Session
 from streams.security import Security
-from streams.sockets import UPSTREAM_LIMIT, BoundSocket
+from streams.sockets import BoundSocket
 
 ANNOUNCE_NS = 1_000_000_000
 """How often the descriptor is repeated [ns]."""
+UPSTREAM = Allowance(part=1024, burst=8192, rate=256, buffer=1)
+"""What a subscriber may send: a handshake, a few subscriptions, and a heartbeat now and then."""
+MOST_TOPICS = 32
+LONGEST_TOPIC = 64
+"""Subscriptions of one connection at the same time, and the bytes of each."""
+MOST_AT_ONCE = 256
+"""Subscriptions and cancellations that one call of `service` looks at."""
 
 
 class Publisher:
@@ -32,7 +40,7 @@ class Publisher:
     """
 
     def __init__(self, address: str, security: Security | None = None) -> None:
-        self._bound = BoundSocket(zmq.XPUB, address, security, UPSTREAM_LIMIT)
+        self._bound = BoundSocket(zmq.XPUB, address, security, UPSTREAM)
         self._socket = self._bound.socket
         # Every subscription and cancellation is reported, also when another subscriber has the same one.
         self._socket.setsockopt(zmq.XPUB_VERBOSER, 1)
@@ -41,6 +49,7 @@ class Publisher:
         self._session_parts: list[bytes] = []
         self._announce_due_ns = 0
         self._n_sent = 0
+        self._drained_ns = 0
         self._closed = False
 
     @property
@@ -53,6 +62,11 @@ class Publisher:
         """How many subscribers get the descriptor and the frames, as of the last `service`."""
         stream = self._session.stream.encode() if self._session is not None else b"session"
         return min(self._n_listening(b"session"), self._n_listening(stream))
+
+    @property
+    def events(self) -> deque[str]:
+        """Plain sentences about subscribers that were cut off, newest last; take them with popleft."""
+        return self._bound.events
 
     def announce(self, session: Session) -> None:
         """Begin a session: send its descriptor now, every second, and to whoever joins."""
@@ -70,8 +84,13 @@ class Publisher:
     def service(self) -> None:
         """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits."""
         joined = False
-        while self._socket.poll(0):
-            joined |= self._note_subscription(self._socket.recv())
+        for _ in range(MOST_AT_ONCE):
+            if not self._socket.poll(0):
+                self._drained_ns = now_ns()
+                break
+            message = self._socket.recv(copy=False)
+            self._judge(message)
+            joined |= self._note_subscription(message.bytes)
         if self._session is not None and (joined or now_ns() >= self._announce_due_ns):
             self._send_session()
 
@@ -110,6 +129,25 @@ class Publisher:
     def _send_session(self) -> None:
         self._socket.send_multipart(self._session_parts)
         self._announce_due_ns = now_ns() + ANNOUNCE_NS
+
+    def _judge(self, message: zmq.Frame) -> None:
+        """Have a connection cut off that subscribes to too much: libzmq keeps all of it."""
+        try:
+            fd = int(message.get(zmq.SRCFD))
+        except zmq.ZMQError:
+            return  # not a peer's word: libzmq cancels what a connection held that is over
+        guard = self._bound.guard
+        connection = guard.connection(fd) if guard is not None else None
+        # What was read before may be of a former connection under this number.
+        if connection is None or connection.since_ns > self._drained_ns:
+            return
+        first, topic = message.bytes[:1], message.bytes[1:]
+        if first == b"\x00":
+            connection.topics.discard(topic)
+        elif len(topic) <= LONGEST_TOPIC and len(connection.topics) < MOST_TOPICS:
+            connection.topics.add(topic)
+        else:
+            connection.guilty = f"subscribed to more than {MOST_TOPICS} topics of {LONGEST_TOPIC} bytes"
 
     def _note_subscription(self, message: bytes) -> bool:
         """Count a subscription (first byte 1) or cancellation (0); whether somebody awaits the descriptor."""

@@ -27,7 +27,7 @@ from streams.reception import Reception
 from streams.security import Security
 from streams.sockets import ZmqSocket, client_socket, receive_rest
 
-IDLE_MS = 100
+IDLE_MS = 20
 """How often recording looks whether it shall stop, while nothing arrives [ms]."""
 
 
@@ -196,6 +196,7 @@ def _record_until(
             continue
         t_ns = now_ns()
         receive_rest(socket, parts)
+        link.heard()
         if len(parts) != 2 or parts[0] not in TOPICS or len(parts[1]) > MAX_PAYLOAD:
             n_refused += 1
             continue

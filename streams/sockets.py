@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import zmq
 
+from streams.admission import Admission
 from streams.errors import StreamError
-from streams.security import Security, check_bind, secure_client, secure_server
+from streams.guard import Allowance, Guard
+from streams.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
+from streams.wire import WATCHES
 
 if TYPE_CHECKING:
     from zmq.auth.thread import ThreadAuthenticator
@@ -18,16 +22,22 @@ RESULTS_ADDRESS = "tcp://127.0.0.1:5561"
 CONTROL_ADDRESS = "tcp://127.0.0.1:5562"
 
 HIGH_WATER = 1000
-"""Messages queued for each peer, on each side; what does not fit is dropped and shows as a gap in seq."""
+"""Messages queued for each peer by the sender; what does not fit is dropped and shows as a gap in seq."""
 LINGER_MS = 1000
 """How long closing waits for the last messages to leave [ms]."""
 HEARTBEAT_MS = 1000
 HEARTBEAT_TIMEOUT_MS = 3000
-"""A peer that answers no heartbeat for this long counts as gone [ms]."""
-HARD_LIMIT = 8 << 20
+"""A client that answers no heartbeat for this long counts as gone [ms]."""
+KEEPALIVE_S = 3
+"""A machine that is silent for this long is asked, and after as long without an answer it is gone [s]."""
+RECEIVE_HIGH_WATER = 256
+"""Messages that wait with a client until it reads them; further ones wait with the sender."""
+HARD_LIMIT = 2 << 20
 """A larger part closes the connection before it fills memory [bytes]; below, it is counted and dropped."""
-UPSTREAM_LIMIT = 4096
-"""The same for what subscribers send to a publisher: subscriptions, which are short [bytes]."""
+HANDSHAKE_MS = 3000
+"""A connection that is not ready for messages by then is closed [ms]."""
+BUFFER = 1 << 20
+"""What the system holds for a client until libzmq reads it [bytes]."""
 
 ZmqContext = zmq.Context[zmq.Socket[bytes]]
 ZmqSocket = zmq.Socket[bytes]
@@ -36,18 +46,23 @@ ZmqSocket = zmq.Socket[bytes]
 class BoundSocket:
     """A socket that others connect to, with its context and, when keys are demanded, its authenticator.
 
-    Raises StreamError when the address is not allowed, malformed or in use.
+    `allowance` is what each connection may send; whoever is beyond it is cut off by `guard`, which is None
+    where nobody can watch. Raises StreamError when the address is not allowed, malformed or in use.
     """
 
-    def __init__(self, kind: int, address: str, security: Security | None, limit: int) -> None:
+    def __init__(self, kind: int, address: str, security: Security | None, allowance: Allowance) -> None:
         check_bind(address, security)
         self.context: ZmqContext = zmq.Context()
         self.socket: ZmqSocket = self.context.socket(kind)
         self._authenticator: ThreadAuthenticator | None = None
-        _set_options(self.socket, address, limit)
+        _set_options(self.socket, address, allowance.part)
+        self.socket.rcvbuf = allowance.buffer
+        self.guard: Guard | None = None
         try:
             if security is not None:
                 self._authenticator = secure_server(self.context, self.socket, security)
+            if WATCHES and address.startswith("tcp://"):
+                self._set_guard(allowance, with_keys=security is not None)
             self.socket.bind(address)
         except zmq.ZMQError as fault:
             self.close(linger_ms=0)
@@ -57,8 +72,27 @@ class BoundSocket:
             raise
         self.address = bytes(self.socket.getsockopt(zmq.LAST_ENDPOINT)).rstrip(b"\0").decode()
 
+    @property
+    def events(self) -> deque[str]:
+        """Plain sentences about whom the guard cut off, newest last; take them with popleft."""
+        return self.guard.sentences if self.guard is not None else deque()
+
+    def _set_guard(self, allowance: Allowance, *, with_keys: bool) -> None:
+        # A pipe that is full while its peer hangs up makes libzmq abort the process at the next heartbeat
+        # (out_event asserts that there was no error). The guard bounds what comes, so none need be full.
+        self.socket.rcvhwm = 0
+        admission = None
+        if not with_keys:
+            self.socket.zap_domain = ZAP_DOMAIN.encode()
+            admission = Admission(self.context)
+        self.socket.heartbeat_ivl = HEARTBEAT_MS
+        self.socket.heartbeat_timeout = HEARTBEAT_TIMEOUT_MS
+        self.guard = Guard(self.socket, allowance, admission)
+
     def close(self, linger_ms: int = LINGER_MS) -> None:
         """Close, waiting up to `linger_ms` for queued messages to leave. The owning thread calls this."""
+        if self.guard is not None:
+            self.guard.close()
         self.socket.close(linger_ms)
         if self._authenticator is not None:
             self._authenticator.stop()
@@ -71,6 +105,7 @@ def client_socket(
     """A socket for `connect`, subscribed to `topics`. Raises StreamError when the keys cannot be used."""
     socket = context.socket(kind)
     _set_options(socket, address, HARD_LIMIT)
+    socket.rcvhwm, socket.rcvbuf = RECEIVE_HIGH_WATER, BUFFER
     socket.linger = 0  # what a client still has to say is of no use once it leaves
     try:
         if security is not None:
@@ -110,8 +145,9 @@ def _set_options(socket: ZmqSocket, address: str, limit: int) -> None:
     socket.linger = LINGER_MS
     socket.sndhwm = socket.rcvhwm = HIGH_WATER
     socket.maxmsgsize = limit
-    socket.heartbeat_ivl = HEARTBEAT_MS
-    socket.heartbeat_timeout = HEARTBEAT_TIMEOUT_MS
+    socket.tcp_keepalive, socket.tcp_keepalive_idle = 1, KEEPALIVE_S
+    socket.tcp_keepalive_intvl, socket.tcp_keepalive_cnt = 1, KEEPALIVE_S
+    socket.handshake_ivl = HANDSHAKE_MS
     socket.ipv6 = "[" in address
 
 

@@ -19,7 +19,7 @@ from streams.ring import Frame, Ring
 from streams.security import Security
 from streams.sockets import HIGH_WATER, ZmqContext, client_socket, receive_rest
 
-IDLE_MS = 200
+IDLE_MS = 20
 """How often the thread looks up while nothing arrives [ms]."""
 
 
@@ -139,6 +139,7 @@ class Subscriber:
             return
         t_arrived = now_ns()
         receive_rest(self._socket, parts)
+        self._link.heard()
         try:
             self._intake.accept(parts, t_arrived)
         except Exception as fault:  # nothing that a stranger sends may end the receiving

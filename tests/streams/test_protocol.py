@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from streams import checks, codec, control, messages, sockets
+from streams import checks, codec, control, guard, messages, publisher, sockets, unfinished
 from streams.codec import FieldLayout, decode, encode
 from streams.messages import Status, marker_session
 
@@ -103,7 +103,13 @@ def test_numbers_are_documented():
     assert f"{checks.RECENT} used frames" in TEXT
     assert f"{sockets.HARD_LIMIT >> 20} MiB at subscribers" in TEXT
     assert f"{control.COMMAND_LIMIT >> 10} KiB at the control endpoint" in TEXT
-    assert f"{sockets.UPSTREAM_LIMIT >> 10} KiB towards a publisher" in TEXT
+    assert f"{publisher.UPSTREAM.part >> 10} KiB towards a publisher" in TEXT
+    assert f"{sockets.RECEIVE_HIGH_WATER} at each receiver" in TEXT
+    for allowance in (publisher.UPSTREAM, control.COMMANDS):
+        assert f"{allowance.burst >> 10} KiB, and {allowance.rate} bytes a second" in TEXT
+    assert f"{publisher.MOST_TOPICS} subscriptions of at most {publisher.LONGEST_TOPIC} bytes" in TEXT
+    assert f"{guard.MOST_CONNECTIONS} connections" in TEXT
+    assert f"{unfinished.MOST_UNFINISHED >> 20} MiB of a message that does not end" in TEXT
     assert f"at most {codec.MAX_DEPTH} deep" in TEXT
     assert f"version {messages.SCHEMA_VERSION}\n" in TEXT
 

@@ -59,7 +59,7 @@ class Sender:
     def frames(self, *seqs: int, session: str = OWN, kind: str = "markers") -> None:
         for seq in seqs:
             data = {"positions": POSITIONS}
-            self._send(kind, session, seq=seq, t_capture=time.monotonic_ns(), time=0.01 * seq, data=data)
+            self._send(kind, session, seq=seq, t_capture=time.perf_counter_ns(), time=0.01 * seq, data=data)
 
     def end(self, n_sent: int, session: str = OWN) -> None:
         self._send("end", session, seq=n_sent, reason="done")

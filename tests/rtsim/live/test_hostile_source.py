@@ -36,7 +36,7 @@ def describe(**keys: object) -> bytes:
 def frame(session: str, seq: int, positions: np.ndarray, **keys: object) -> bytes:
     """The bytes of a frame, whatever its session says."""
     given = {
-        "v": 1, "type": "markers", "session": session, "seq": seq, "t_capture": time.monotonic_ns(),
+        "v": 1, "type": "markers", "session": session, "seq": seq, "t_capture": time.perf_counter_ns(),
         "time": 0.01 * seq, "data": {"positions": positions.tobytes()},
     }  # fmt: skip
     return msgpack.packb({**given, **keys})

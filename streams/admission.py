@@ -1,0 +1,42 @@
+"""Who may come in to a socket without keys: everybody, but not everybody at once.
+
+libzmq asks for each connection, before it takes any message from it, by its authentication protocol (ZAP,
+rfc.zeromq.org/spec/27). A refusal is a temporary one, after which a ZeroMQ client tries again by itself.
+"""
+
+from __future__ import annotations
+
+import zmq
+
+from streams.clock import now_ns
+
+ZAP_ADDRESS = "inproc://zeromq.zap.01"
+PENALTY_NS = 500_000_000
+"""Nobody is let in for so long after a connection was cut off: whoever it was would be back at once [ns]."""
+
+
+class Admission:
+    """Answers libzmq for all sockets of a context; for use by one thread, which polls `socket`."""
+
+    def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
+        self.socket = context.socket(zmq.REP)
+        self.socket.linger = 0
+        self.socket.bind(ZAP_ADDRESS)
+        self._closed_until_ns = 0
+
+    def pause(self) -> None:
+        """Let nobody in for a while."""
+        self._closed_until_ns = now_ns() + PENALTY_NS
+
+    def answer(self, crowded: bool) -> None:
+        """Answer the request that waits: no, while there are too many or in a pause."""
+        version, request, *_ = self.socket.recv_multipart()
+        if crowded or now_ns() < self._closed_until_ns:
+            status, text = b"300", b"try again later"
+        else:
+            status, text = b"200", b"OK"
+        self.socket.send_multipart([version, request, status, text, b"", b""])
+
+    def close(self) -> None:
+        """Answer no more."""
+        self.socket.close()
