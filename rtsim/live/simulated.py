@@ -263,7 +263,8 @@ class SimulatedLoop:
         counters = {**self.counters, "ticks": self._n_tick}
         session = self.fields.session.session
         sentences = Sentences()
-        sentences.say(*([text] if text else []))
+        if text:
+            sentences.say(text)
         return account(session, counters, gauges, sentences)
 
     def _report(self, final: bool = False, text: str = "") -> None:

@@ -145,9 +145,10 @@ class Layout(NamedTuple):
 
         Returns how many were beyond what is a measurement; these become NaN.
         """
-        for channel in self.channels:
-            part = values_out[channel.first : channel.first + len(channel.entries)]
-            np.multiply(data[channel.field].reshape(-1)[channel.entries], channel.scale, out=part)
+        with np.errstate(over="ignore"):  # what overflows is beyond
+            for channel in self.channels:
+                part = values_out[channel.first : channel.first + len(channel.entries)]
+                np.multiply(data[channel.field].reshape(-1)[channel.entries], channel.scale, out=part)
         beyond = np.abs(values_out) > LARGEST
         n_beyond = int(np.count_nonzero(beyond))
         if n_beyond:

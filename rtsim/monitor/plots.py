@@ -96,6 +96,7 @@ class PlotCard(QFrame):
                 axis.CacheMode.DeviceCoordinateCache
             )  # axes hardly change, and are slow to draw
         self._titles = (left, bottom)
+        self._shown: dict[str, tuple[str, int]] = {}  # title and size of each side
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 5, 6, 2)
         column.setSpacing(1)
@@ -125,6 +126,9 @@ class PlotCard(QFrame):
         for side, title, room in zip(("left", "bottom"), self._titles, rooms, strict=True):
             shown = title if metrics.horizontalAdvance(title) < room else title[title.rfind("(") + 1 : -1]
             size = {"font-size": f"{self.theme.px(SMALL_PIXELS)}px"}
+            if self._shown.get(side) == (shown, self.theme.px(SMALL_PIXELS)):
+                continue
+            self._shown[side] = (shown, self.theme.px(SMALL_PIXELS))
             axis = self.item.getAxis(side)
             axis.setLabel(escape(shown), **size)  # pyqtgraph reads markup in it
             axis.showLabel(bool(shown))

@@ -36,6 +36,7 @@ SECONDS_PER_TURN = 10.0  # s; of longer windows a pixel stands for more time, so
 N_TURN_PER_TEXT = 6  # texts change five times per second, so that they can be read
 N_CURVE_PER_TURN = 40  # many curves take long to draw, so they move less often, too
 SIZE, SIZE_LEAST = (1280, 800), (720, 540)
+NAME = "rtsim monitor"
 ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it takes
 
 
@@ -51,7 +52,7 @@ class MonitorWindow(QMainWindow):
     def __init__(self, feed: Feed, commander: Commander | None = None) -> None:
         super().__init__()
         self.feed, self.commander = feed, commander
-        self.setWindowTitle("rtsim monitor")
+        self.setWindowTitle(NAME)
         self.setMinimumSize(*SIZE_LEAST)
         self.bar = ToolBar()
         self.figure_card = FigureCard()
@@ -259,9 +260,10 @@ def make_application() -> QApplication:
     """The Qt application of this process, which looks the same on every system."""
     application = QApplication.instance()
     if not isinstance(application, QApplication):
-        application = QApplication(["rtsim monitor"])
-    application.setApplicationName("rtsim monitor")
-    application.setStyle("Fusion")
+        application = QApplication([NAME])
+    if application.applicationName() != NAME:
+        application.setApplicationName(NAME)
+        application.setStyle("Fusion")
     pg.setConfigOptions(antialias=True)
     return application
 

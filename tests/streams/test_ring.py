@@ -54,15 +54,6 @@ def test_memory_of_large_frames_is_bounded():
     assert kept[-1] == 99
 
 
-def test_small_frames_make_room_for_large_ones():
-    """Protects the bound over a change of session: what waits is cut to the shorter backlog at once."""
-    ring, _ = started(512, n_marker=1)
-    assert sum(put(ring, seq) for seq in range(512)) == 0
-    begin(ring, 40_000)
-    put(ring, 512)
-    assert len(read_all(ring)) < 100
-
-
 def test_backlog_of_one_is_the_newest():
     """Protects the lowest latency setting."""
     ring, _ = started(1)
