@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import socket
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,35 @@ def test_client_is_forty_lines() -> None:
     code = client_code()
     assert len(code.splitlines()) <= 40
     assert not re.search(r"import (rtsim|streams|kernels)|from (rtsim|streams|kernels)", code)
+
+
+def test_clients_need_nothing_but_the_core() -> None:
+    """Protects whoever installed the core alone: every package that the README's programs import is in it."""
+    text = README.read_text(encoding="utf-8")
+    imported = {
+        name.name if isinstance(node, ast.Import) else str(node.module)
+        for block in re.findall(r"```python\n(.*?)```", text, re.S)
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for name in node.names
+    }
+    packages = {name.partition(".")[0] for name in imported}
+    assert {"msgpack", "zmq", "rtsim"} <= packages
+    project = tomllib.loads((README.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core = {re.split(r"[^\w.-]", line, maxsplit=1)[0].lower() for line in project["dependencies"]}
+    of_import = packages_distributions()
+    foreign = packages - set(sys.stdlib_module_names) - {"rtsim", "streams", "kernels"}
+    assert [name for name in foreign if not {d.lower() for d in of_import[name]} & core] == []
+
+
+def test_what_needs_the_extra_says_so() -> None:
+    """Protects whoever installed the core alone from a figure that cannot be drawn unannounced."""
+    text = README.read_text(encoding="utf-8")
+    plots = [line for line in text.splitlines() if line.startswith("rtsim") and "--plot" in line]
+    assert len(plots) >= 2
+    for line in plots:
+        below = text.partition(line)[2].split("\n", 2)[1]
+        assert "extra of the monitor" in line + below
 
 
 @pytest.mark.process

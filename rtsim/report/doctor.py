@@ -22,7 +22,7 @@ from streams.publisher import Publisher
 from streams.security import Security
 from streams.subscriber import Subscriber
 
-NEEDED = ("numba", "numpy", "pyzmq", "msgspec", "mcap", "ezc3d", "rich", "click")
+NEEDED = ("numba", "numpy", "scipy", "pyzmq", "msgspec", "msgpack", "mcap", "ezc3d", "rich", "click")
 OPTIONAL = (("pyqtgraph", "pyqtgraph"), ("PySide6", "PySide6-Essentials"))
 SILENCE_REMEDY = "start the sender, check host and port, and check that a firewall lets them through"
 # what a subscriber says of a stream that is in order
@@ -103,10 +103,14 @@ def monitor_library(module: str, name: str) -> Finding:
     except ImportError as error:
         missing = isinstance(error, ModuleNotFoundError)
         remedy = (
-            "pip install 'rtsim[monitor]'" if missing else "install the system packages named in the README"
+            f"in a checkout pip install -e '.[monitor]', elsewhere pip install {name}"
+            if missing
+            else "install the system packages named in the README"
         )
-        return Finding(True, f"{name} cannot be used ({error}); only the monitor window needs it: {remedy}")
-    return Finding(True, f"{name} {version(name)} (monitor window)")
+        return Finding(
+            True, f"{name} cannot be used ({error}); only the monitor window and --plot need it: {remedy}"
+        )
+    return Finding(True, f"{name} {version(name)} (monitor window, --plot)")
 
 
 def examine_stream(

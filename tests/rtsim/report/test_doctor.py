@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import tomllib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from streams.messages import Markers, Session, marker_session, new_session_id
 from streams.publisher import Publisher
 
 GUARD_S = 60.0
+ROOT = Path(__file__).resolve().parents[3]
 NAMES = ("RASI", "LASI", "RPSI")
 
 
@@ -153,4 +157,11 @@ def test_a_missing_package_and_an_unwritable_cache_are_found(monkeypatch, tmp_pa
     assert "NUMBA_CACHE_DIR" in finding.text
     missing = doctor.monitor_library("no_such_window_library", "windows")
     assert missing.good  # only the monitor needs it
-    assert "rtsim[monitor]" in missing.text
+    assert "in a checkout pip install -e '.[monitor]', elsewhere pip install windows" in missing.text
+
+
+def test_every_package_of_the_core_is_looked_for():
+    """Protects the doctor from saying that all is well where a package is missing."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    core = {re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in project["dependencies"]}
+    assert set(doctor.NEEDED) == core
