@@ -12,6 +12,8 @@ import logging
 import os
 import shlex
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,11 +22,14 @@ import zmq
 import zmq.auth
 
 from streams.errors import StreamError
+from streams.opening import open_regular
 
 if TYPE_CHECKING:
     from zmq.auth.thread import ThreadAuthenticator
 
 ZAP_DOMAIN = "rtsim"
+MOST_BYTES = 65_536
+"""Size of a key file [bytes], far more than it needs."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ def secure_server(
     authenticator.configure_curve(domain=ZAP_DOMAIN, location=security.allowed_clients)
     # With a domain set, a client is refused when no authenticator answers.
     socket.zap_domain = ZAP_DOMAIN.encode()
-    socket.curve_publickey, socket.curve_secretkey = public, secret
+    _set_pair(socket, security.server_key, public, secret)
     socket.curve_server = True
     return authenticator
 
@@ -128,8 +133,25 @@ def secure_client(socket: zmq.Socket[bytes], security: Security) -> None:
         raise StreamError(
             "the side that connects needs its own secret key file and the server's public key file"
         )
-    socket.curve_publickey, socket.curve_secretkey = _load_pair(security.client_key)
-    socket.curve_serverkey = _load_public(security.server_public_key)
+    _set_pair(socket, security.client_key, *_load_pair(security.client_key))
+    with _naming(security.server_public_key):
+        socket.curve_serverkey = _load_public(security.server_public_key)
+
+
+def _set_pair(socket: zmq.Socket[bytes], path: Path, public: bytes, secret: bytes) -> None:
+    with _naming(path):
+        socket.curve_publickey, socket.curve_secretkey = public, secret
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Turn the library's refusal of a key, as of one too short, into a sentence on its file."""
+    try:
+        yield
+    except zmq.ZMQError as fault:
+        raise StreamError(
+            f"{path} cannot be read as a key file ({fault.strerror}); make one with create_keys"
+        ) from fault
 
 
 def _load_public(path: Path) -> bytes:
@@ -155,6 +177,9 @@ def _check_private(path: Path) -> None:
 
 def _load(path: Path) -> tuple[bytes, bytes | None]:
     try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise ValueError(f"it is larger than {MOST_BYTES} bytes")
         return zmq.auth.load_certificate(path)
     except (OSError, ValueError) as fault:
         raise StreamError(

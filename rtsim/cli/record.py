@@ -43,8 +43,8 @@ def command(
         timer = threading.Timer(duration_s, stop.set)
         timer.daemon = True  # the stream may end first
         timer.start()
+    security = connect_security(client_key, server_key)
     with stopped_by_signals(stop) as signals:
-        security = connect_security(client_key, server_key)
         done = record(address, path, stop, security, say=lambda s: click.echo(line(s), err=True))
     tell(path, done)
     if signal.SIGTERM in signals:
@@ -62,16 +62,23 @@ def tell(path: Path, done: Recorded) -> None:
 
 @contextlib.contextmanager
 def stopped_by_signals(stop: threading.Event) -> Iterator[list[int]]:
-    """Within, Ctrl-C and a request to terminate set `stop`, so that no message is cut; yields what came."""
+    """Within, Ctrl-C and a request to terminate set `stop`, so that no message is cut; yields what came.
+
+    Only the first does: whoever asks again while the disk or a key file keeps this waiting is obeyed at once.
+    """
     came: list[int] = []
 
     def note(number: int, _: object) -> None:
         came.append(number)
         stop.set()
+        restore()
+
+    def restore() -> None:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
     former = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield came
     finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+        restore()

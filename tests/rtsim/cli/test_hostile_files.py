@@ -273,6 +273,37 @@ def test_configs_that_are_pipes(refused, tmp_path):
     assert "pipe.trc is a pipe" in refused("calibrate", "a.trc", "--static", "pipe.trc")
 
 
+KEYS = {
+    "empty": b"",
+    "random": bytes(range(256)) * 10,
+    "gzip": b"\x1f\x8b\x08" + b"\0" * 2000,
+    "huge": b"#" * 70_000,
+    "overflow": b'curve\n    public-key = "' + b"#" * 40 + b'"\n    secret-key = "' + b"#" * 40 + b'"\n',
+    "short": b'curve\n    public-key = "abc"\n    secret-key = "abc"\n',
+}
+
+
+@pytest.mark.parametrize("kind", [*KEYS, "pipe", "folder", "device", "nothing"])
+def test_key_files_of_another_kind(refused, tmp_path, kind):
+    """Protects who connects: a key file is read in no time or refused by name, whatever it is."""
+    path = tmp_path / "me.key_secret"
+    if kind in KEYS:
+        path.touch(mode=0o600)
+        path.write_bytes(KEYS[kind])
+    elif kind == "folder":
+        path.mkdir(mode=0o700)
+    elif sys.platform == "win32":
+        pytest.skip("no such files")
+    elif kind == "pipe":
+        os.mkfifo(path, mode=0o600)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    keys = ("--client-key", path.name, "--server-key", path.name)
+    said = refused("record", "tcp://127.0.0.1:1", "new.mcap", "--duration", "0.1", *keys)
+    assert "me.key_secret" in said
+    assert not (tmp_path / "new.mcap").exists()
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize(
     "content",

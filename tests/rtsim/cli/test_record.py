@@ -164,7 +164,8 @@ def test_a_recording_that_is_stopped_tells_what_is_missing(recorder, sender, tmp
 @POSIX
 def test_a_disk_that_is_full_at_the_start_leaves_no_file(start, rtsim, sender, tmp_path):
     """Protects the retry: nothing blocks the name once there is room again."""
-    full = start("record", sender.address, "walk.mcap", python=("-c", SMALL_DISK.format(n_byte=50))).wait()
+    small = ("-c", SMALL_DISK.format(n_byte=50))
+    full = start("record", "tcp://127.0.0.1:1", "walk.mcap", python=small).wait()
     assert full.code == 1
     assert (
         "walk.mcap cannot be written (File too large); no file was kept; is the disk full?" in full.sentence
@@ -217,3 +218,26 @@ def test_all_sockets_are_closed_in_order(recorder, sender):
     done = process.wait()
     assert done.code == 0
     assert "ResourceWarning" not in done.err, done.err
+
+
+@POSIX
+def test_asking_twice_ends_a_recorder_that_hangs(start, tmp_path):
+    """Protects who wants to leave: a second request is obeyed where nobody hears the first."""
+    stuck = """if True:
+        import sys, time
+        import streams.recorder
+        def record(*args, **how):
+            print("hanging", file=sys.stderr, flush=True)
+            while True:
+                time.sleep(1.0)
+        streams.recorder.record = record
+        from rtsim.cli.main import main
+        main()
+    """
+    process = start("record", "tcp://127.0.0.1:1", "walk.mcap", python=("-c", stuck))
+    process.said("hanging")
+    process.popen.send_signal(signal.SIGINT)
+    process.popen.send_signal(signal.SIGTERM)
+    done = process.wait()
+    assert done.code == 143
+    assert "Traceback" not in done.err
