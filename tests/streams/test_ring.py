@@ -54,6 +54,18 @@ def test_memory_of_large_frames_is_bounded():
     assert kept[-1] == 99
 
 
+def test_small_frames_make_room_for_large_ones():
+    """Protects the bound over a change of session: the bytes of both count, and the oldest go first."""
+    ring, _ = started(512, n_marker=1)
+    assert sum(put(ring, seq) for seq in range(512)) == 0
+    begin(ring, 40_000)
+    n_over = sum(put(ring, seq) for seq in range(512, 612))
+    kept = read_all(ring)
+    assert n_over + len(kept) == 612
+    assert kept == list(range(612 - len(kept), 612))
+    assert 8 * 3 * 40_000 * len(kept) <= MEMORY_MOST
+
+
 def test_backlog_of_one_is_the_newest():
     """Protects the lowest latency setting."""
     ring, _ = started(1)
