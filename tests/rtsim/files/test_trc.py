@@ -338,6 +338,16 @@ def test_round_trip(tmp_path: Path, positions, missing, rate):
     np.testing.assert_allclose(back.positions, positions, atol=1e-8)
 
 
+def test_the_written_text(tmp_path):
+    """Other programs count on the whole layout: counts, coordinate labels, frames from 1, an empty line."""
+    write_trc(tmp_path / "a.trc", make_trial(np.ones((2, 2, 3))))
+    lines = (tmp_path / "a.trc").read_text().split("\n")
+    assert lines[2].split("\t")[2:5] == ["2", "2", "mm"]
+    assert lines[4:6] == ["\t\tX1\tY1\tZ1\tX2\tY2\tZ2", ""]
+    assert [line.split("\t")[0] for line in lines[6:]] == ["1", "2", ""]
+    assert lines[6].split("\t")[2:] == ["1000.000000"] * 6
+
+
 def test_write_refuses_what_trc_cannot_hold(tmp_path):
     """Names with tabs, empty trials and folders as targets are refused before anything is written."""
     trial = make_trial(np.ones((2, 1, 3)))
