@@ -17,6 +17,7 @@ import zmq
 
 from streams.recorded import read_messages
 from streams.security import Security, create_keys
+from streams.publisher import UPSTREAM
 from streams.sockets import BoundSocket
 
 pytestmark = pytest.mark.process
@@ -201,7 +202,7 @@ def test_a_refused_key_is_an_error(rtsim, tmp_path):
     (tmp_path / "allowed").mkdir()
     shutil.copy(tmp_path / "keys" / "friend.key", tmp_path / "allowed")
     security = Security.for_server(tmp_path / "keys" / "server.key_secret", tmp_path / "allowed")
-    server = BoundSocket(zmq.XPUB, "tcp://127.0.0.1:0", security, 4096)
+    server = BoundSocket(zmq.XPUB, "tcp://127.0.0.1:0", security, UPSTREAM)
     keys = ("--client-key", "keys/stranger.key_secret", "--server-key", "keys/server.key")
     done = rtsim("record", server.address, "walk.mcap", "--duration", 1.5, *keys)
     server.close(0)
