@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtsim.cli.lines import tell
+from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
     from rtsim.methods.moment_arms import MomentArms, SweepPoint
+    from rtsim.monitor.paper import Paper
 
 WAYS = ("force", "partial-velocity", "velocity", "differences")
 
@@ -44,9 +46,7 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     "did it in 2010.",
 )
 @click.option("--subject", help="Subject that scales the model, where it has anatomy: .toml or shipped name.")
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the sweep into a PNG file."
-)
+@plot_options
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in metres and radians.")
 def command(
     model: str,
@@ -61,6 +61,8 @@ def command(
     moving_points: str,
     subject: str | None,
     plot: Path | None,
+    plot_size: str | None,
+    plot_dpi: int | None,
     as_json: bool,
 ) -> None:
     """Moment arms of the muscles of MODEL (.toml, .osim or a shipped name) about its angles.
@@ -77,6 +79,7 @@ def command(
     sweep = sweep or low is not None or high is not None
     if plot and not sweep:
         raise ConfigError("--plot draws a sweep", where="moment-arms", remedy="add --sweep and --angle")
+    paper = paper_for(plot, plot_size, plot_dpi)
     mechanism = load_mechanism(model, subject, note=lambda text: tell(f"note: {text}"))
     if not mechanism.muscle_names:
         raise ConfigError(
@@ -104,8 +107,8 @@ def command(
     values = values_of(arms, angles[0], low, high, steps)
     swept = {one: list(arms.sweep(angles[0], values, q, one)) for one in ways}
     click.echo(arms_along(arms, angles[0], rows, swept, as_json))
-    if plot:
-        draw(arms, angles[0], rows, swept[ways[0]], plot)
+    if paper:
+        draw(arms, angles[0], rows, swept[ways[0]], paper)
 
 
 def start_of(arms: MomentArms, q: Any, places: tuple[str, ...]) -> Any:
@@ -147,17 +150,19 @@ def number(text: str, where: str) -> float:
     return value
 
 
-def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint], path: Path) -> None:
-    """The sweep as a picture."""
-    from rtsim.monitor.picture import save_curves
+def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint], paper: Paper) -> None:
+    """The sweep as a figure."""
+    import numpy as np
 
-    unit = "deg" if arms.is_rotation(angle) else "mm"
-    save_curves(
-        path,
-        title=f"{arms.mechanism.name}: moment arms about {angle.replace('_', ' ')}",
-        x_title=f"{angle.replace('_', ' ')} [{unit}]",
-        y_title="moment arm [mm]",
-        x=[arms.shown(angle, point.value) for point in points],
-        curves={arms.mechanism.muscle_names[m]: [1e3 * point.arms[m] for point in points] for m in rows},
-    )
-    click.echo(f"wrote {path}", err=True)
+    from rtsim.monitor.stack import save_panels
+    from rtsim.simulation.panels import Panel
+
+    said, unit = angle.replace("_", " "), "deg" if arms.is_rotation(angle) else "mm"
+    x = np.array([arms.shown(angle, point.value) for point in points])
+    names = [arms.mechanism.muscle_names[m].replace("_", " ") for m in rows]
+    curves = {
+        name: np.array([1e3 * point.arms[m] for point in points]) for name, m in zip(names, rows, strict=True)
+    }
+    panel = Panel("moment arm", "mm", f"{said} [{unit}]", x, curves)
+    save_panels(paper, f"{arms.mechanism.name}: moment arms about {said}", [panel])
+    click.echo(f"wrote {paper.path}", err=True)

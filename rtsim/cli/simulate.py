@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 import click
 
 from rtsim.cli.lines import tell
+from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS, RESULTS_ADDRESS
 
 if TYPE_CHECKING:
+    from rtsim.monitor.paper import Paper
     from rtsim.simulation.run import Run
     from rtsim.simulation.simulator import Simulator
 
@@ -55,9 +57,7 @@ MOST_VALUES = 200_000_000
     metavar="N",
     help=f"Keep every Nth step of the results (default: as many as give {MOST_ROWS} rows at the most).",
 )
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw a figure into a PNG file."
-)
+@plot_options
 @click.option("--over", metavar="COORDINATE", default="", help="Draw over this coordinate instead of time.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, in metres and radians.")
 @click.option(
@@ -90,7 +90,8 @@ MOST_VALUES = 200_000_000
 def command(
     model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
     loads: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
-    plot: Path | None, over: str, as_json: bool, live: bool, rate_hz: float, frame_rate_hz: float,
+    plot: Path | None, plot_size: str | None, plot_dpi: int | None, over: str, as_json: bool, live: bool,
+    rate_hz: float, frame_rate_hz: float,
     results: str, control: str, urgent: bool, monitor: bool,
 ) -> None:  # fmt: skip
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
@@ -105,6 +106,7 @@ def command(
 
     console = Console(stderr=True)
     check_options(step_ms, duration_s, plot, over)
+    paper = paper_for(plot, plot_size, plot_dpi)
     check_live(live, monitor, urgent, outputs, plot, every)
     load_model(model)  # a wrong file is told before anything is compiled
     compile_first(console, ("simulation",))
@@ -137,11 +139,11 @@ def command(
             warm_up(simulator)
     with interruptible() as stop, progress_of(console, simulator, n_step) as progress:
         done = run(simulator, n_step, rows, stop, progress)
-    finish(simulator, done, outputs, plot, over, as_json)
+    finish(simulator, done, outputs, paper, over, as_json)
 
 
 def finish(
-    simulator: Simulator, done: Run, outputs: tuple[Path, ...], plot: Path | None, over: str, as_json: bool
+    simulator: Simulator, done: Run, outputs: tuple[Path, ...], paper: Paper | None, over: str, as_json: bool
 ) -> None:
     """Tell, write and draw what was done, then say what is wrong with it."""
     from rtsim.report.simulation import summary, text
@@ -153,14 +155,14 @@ def finish(
     for path in outputs:
         write(path, simulator, done)
         click.echo(f"wrote {path}", err=True)
-    if plot:
+    if paper:
         from rtsim.monitor.stack import save_panels
         from rtsim.simulation.panels import panels_of
 
         title = f"{simulator.mechanism.name}: {told['method']}, {told['step_ms']:g} ms"
-        save_panels(plot, title, panels_of(simulator, done, over))
-        click.echo(f"wrote {plot}", err=True)
-    kept = "; the results up to then were written" if outputs or plot else ""
+        save_panels(paper, title, panels_of(simulator, done, over))
+        click.echo(f"wrote {paper.path}", err=True)
+    kept = "; the results up to then were written" if outputs or paper else ""
     check_run(done, simulator, kept)
     if done.stopped:
         click.echo(f"stopped at {simulator.time:.6g} s{kept}", err=True)
@@ -174,11 +176,6 @@ def check_options(step_ms: float | None, duration_s: float | None, plot: Path | 
             raise ConfigError(f"{value}", where=option, allowed=f"more than 0 {unit}")
     if over and not plot:
         raise ConfigError("it is for figures", where="--over", remedy="add --plot FILE.png")
-    if plot:
-        from rtsim.monitor.app import check_folder, require_qt
-
-        check_folder(plot, "--plot")
-        require_qt()
 
 
 def check_live(

@@ -20,6 +20,8 @@ BACKLOG = 512  # frames that may wait for the window: half a second at 1 kHz
 QUEUE = 32  # messages that may wait before they are looked at; the rest waits at the sender
 TOPICS = ("result", "telemetry")
 SCREENSHOT_SECONDS = 5.0
+INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: pip install -e '.[monitor]'"
+"""What works without a package index that knows rtsim."""
 
 
 def run(
@@ -75,7 +77,7 @@ def require_qt() -> None:
                 f"the monitor needs {name.partition('.')[0]}, which "
                 + ("is not installed" if missing else f"cannot be loaded ({error})"),
                 where="monitor",
-                remedy="install it with: pip install 'rtsim[monitor]'"
+                remedy=f"install it with: {INSTALL}"
                 if missing
                 else "install the named system library with the package manager of this system",
             ) from error

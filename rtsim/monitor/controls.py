@@ -42,11 +42,11 @@ class ToolBar(QWidget):
         }
         for method, button in self.methods.items():
             button.clicked.connect(_calling(self.method_chosen.emit, method))
+        self._holds = False  # the other side, as far as it said so
         self.hold = _button("Pause", "Let the simulation hold, and go on (H)", "H")
         self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
         self.restart = _button("Restart", "Set the simulation back to its start (R)", "R")
         self.restart.clicked.connect(_calling(self.commanded.emit, "restart"))
-        self._holds = False
         self.durations: dict[int, QPushButton] = {}
         for seconds in DURATIONS:
             button = _button(f"{seconds} s", f"Curves of the last {seconds} s", "", True)

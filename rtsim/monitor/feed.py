@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 DURATION_MOST = 60.0  # s; the history covers the longest window that can be chosen ...
 HISTORY_BYTES = 96 << 20  # ... unless that takes more memory than this
 N_FRAME_PER_TURN = 256  # taken per turn at most, so that the window stays responsive under a flood ...
-TURN_SECONDS = 0.02  # ... of small frames, and of large ones
+BYTES_PER_TURN = 16 << 20  # ... of small frames, and of large ones
 N_MESSAGE_PER_TURN = 64  # of telemetry, and of sentences
 N_ADOPTED = 4  # sessions in quick succession; from then on one per second, as plots are slow to build
 PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
@@ -100,7 +100,7 @@ class Feed:
         """Take what is waiting: what changed, and how many frames were kept for drawing."""
         change, n_kept = Change.NOTHING, 0
         self._listen()
-        due = time.monotonic() + TURN_SECONDS
+        n_byte = 0
         for _ in range(N_FRAME_PER_TURN):
             frame = self._next()
             if frame is None:
@@ -112,7 +112,8 @@ class Feed:
             if not self.frozen and self.layout is not None and frame.session is self._session:
                 self._keep(self.layout, frame)
                 n_kept += 1
-            if time.monotonic() > due:
+            n_byte += frame.flat.nbytes
+            if n_byte > BYTES_PER_TURN:
                 break
         return change, n_kept
 

@@ -17,6 +17,7 @@ from rtsim.monitor.words import tip
 
 TEXT_PIXELS = 11
 SWATCH, AFTER_SWATCH, BETWEEN = 16.0, 4.0, 11.0  # px
+SHORTEST = 0.6  # part of a name that is worth showing where others are left out anyway
 LEADING = 1.3  # height of a line over the height of the text
 WIDEST_VALUE = "\u2212000.0"
 
@@ -125,6 +126,8 @@ class Header(QWidget):
                     break
                 x, line = 0.0, line + 1
             room = max(ends[line] - x - taken, 1.0)
+            if line and kept_free and room < SHORTEST * self._metrics.horizontalAdvance(name):
+                break
             name = self._metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room)
             self._placed.append(Placed(entry, name, x, line))
             x += taken + self._metrics.horizontalAdvance(name) + gap

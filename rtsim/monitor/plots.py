@@ -85,7 +85,6 @@ class PlotCard(QFrame):
         self.item.setMenuEnabled(False)
         self.item.hideButtons()
         self.item.disableAutoRange()
-        self.item.layout.setContentsMargins(0, 7, 6, 0)
         self.backdrop = Backdrop()
         self.item.addItem(self.backdrop, ignoreBounds=True)
         self.item.getViewBox().sigRangeChanged.connect(self._space_ticks)
@@ -147,6 +146,7 @@ class PlotCard(QFrame):
         self.header.set_theme(theme)
         self.plot.setBackground(theme.panel)
         self.plot.setMinimumHeight(theme.px(HEIGHT_LEAST))
+        self.item.layout.setContentsMargins(0, theme.px(7), theme.px(6), 0)  # half a number juts out
         self.item.getAxis("left").setWidth(theme.px(AXIS_WIDTH))
         for side in ("left", "bottom"):
             axis = self.item.getAxis(side)

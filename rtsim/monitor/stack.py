@@ -1,97 +1,68 @@
-"""Panels of curves above each other, saved as a PNG file in the colours of the monitor."""
+"""A figure: panels of curves above each other, in the colours of the monitor, drawn on paper."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtsim.errors import ConfigError
-from rtsim.monitor.app import check_folder, choose_platform, require_qt
-from rtsim.monitor.picture import LINE, STYLES, legend
-from rtsim.monitor.theme import LIGHT
+from rtsim.monitor.paper import PX_PER_MM, Paper, draw_on, ready_to_draw
 
 if TYPE_CHECKING:
-    import pyqtgraph as pg
-
     from rtsim.simulation.panels import Panel
 
-WIDTH = 1000  # pixels
-LEAST_HEIGHT, NAME_HEIGHT, TITLE_HEIGHT = 125, 17, 34  # of a panel: at the least, and by its legend
-AXIS_WIDTH = 64  # the same for all panels, so that their abscissae stand above each other
-AXIS_HEIGHT = 40
+WIDTH = 1000.0  # px at 96 per inch, where the size is not given
+PLOT_HEIGHT, LONE_HEIGHT = 125.0, 520.0  # px of a panel among others, and alone
+MARGIN, HEAD, BETWEEN = 12.0, 26.0, 4.0  # px
+TITLE = 14.0  # px
+PLOT_LEAST = 120.0  # px; a narrower plot is not worth looking at
 
 
-def save_panels(path: Path, title: str, panels: Sequence[Panel], option: str = "--plot") -> None:
-    """Save panels as a PNG; ConfigError without Qt, for a bad name or a missing folder."""
-    check_folder(path, option)
-    require_qt()
-    choose_platform(off_screen_will_do=True)
-    import pyqtgraph as pg
-    from PySide6.QtCore import Qt
-    from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+def save_panels(paper: Paper, title: str, panels: Sequence[Panel]) -> None:
+    """Save panels as a figure; ConfigError where the paper is too small for them or cannot be written."""
+    ready_to_draw()
+    from PySide6.QtCore import QPointF, QRectF
+    from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 
-    app = pg.mkQApp()
-    page = QWidget()
-    page.setStyleSheet(f"background: {LIGHT.panel}; color: {LIGHT.text};")
-    grid = QGridLayout(page)
-    grid.setVerticalSpacing(8)
-    head = QLabel(f"<b>{escape(title)}</b>")
-    grid.addWidget(head, 0, 0, 1, 2, alignment=Qt.AlignmentFlag.AlignHCenter)
+    from rtsim.monitor.chart import LEFT, NAME_LEAST, Chart, font_of, height_least, names_width
+    from rtsim.monitor.theme import LIGHT
+
     titled = [panel.enlarged or k == last_common(panels) for k, panel in enumerate(panels)]
-    first = None
-    for k, panel in enumerate(panels):
-        plot = draw(panel, titled[k])
-        if not panel.enlarged:
-            first = first or plot
-            if plot is not first:
-                plot.setXLink(first)
-        plot.setFixedHeight(height_of(panel) + (AXIS_HEIGHT if titled[k] else 0))
-        grid.addWidget(plot, k + 1, 0)
-        said = QLabel(f"<b>{escape(panel.title)} [{panel.unit}]</b><br>{legend(list(panel.curves))}")
-        grid.addWidget(said, k + 1, 1, alignment=Qt.AlignmentFlag.AlignTop)
-    grid.setColumnStretch(0, 1)
-    grid.setRowStretch(len(panels) + 1, 1)
-    page.resize(WIDTH, page.sizeHint().height())
-    page.grab()  # lays the page out; the axes find their width on the way
-    app.processEvents()
-    saved = page.grab().save(str(path))
-    page.close()
-    if not saved:
-        raise ConfigError(f"could not write {str(path)!r}", where=option)
+    shapes = list(zip(panels, titled, strict=True))
+    names = max((names_width(panel) for panel in panels), default=0.0)
+    least = [height_least(panel, below, NAME_LEAST) for panel, below in shapes]
+    usual = LONE_HEIGHT if len(panels) == 1 else PLOT_HEIGHT
+    wanted = [max(usual, height_least(panel, below)) + 30.0 * below for panel, below in shapes]
+    around = 2.0 * MARGIN + HEAD + BETWEEN * max(0, len(panels) - 1)
+    width, height = paper.size
+    width = WIDTH if width is None else width
+    height = around + sum(wanted) if height is None else height
+    need = (2.0 * MARGIN + LEFT + PLOT_LEAST + names, around + sum(least))
+    if width < need[0] or height < need[1]:
+        wide, high = (math.ceil(px / PX_PER_MM) for px in need)
+        raise ConfigError(
+            f"{len(panels)} panels with their names need {wide} x {high} mm",
+            where="--plot-size",
+            remedy="choose more, or draw fewer curves",
+        )
+    spare = (height - around - sum(least)) / max(1e-9, sum(wanted) - sum(least))
+
+    def draw(painter: QPainter) -> None:
+        painter.fillRect(QRectF(0.0, 0.0, width, height), QColor(LIGHT.panel))
+        head = QFontMetricsF(font_of(TITLE, bold=True))
+        painter.setFont(font_of(TITLE, bold=True))
+        painter.setPen(QColor(LIGHT.text))
+        painter.drawText(QPointF(MARGIN, MARGIN + head.ascent()), title)
+        y = MARGIN + HEAD
+        for (panel, below), low, high in zip(shapes, least, wanted, strict=True):
+            tall = low + spare * (high - low)
+            Chart(panel, QRectF(MARGIN, y, width - 2.0 * MARGIN, tall), names, below).paint(painter)
+            y += tall + BETWEEN
+
+    draw_on(paper, width, height, title, draw)
 
 
 def last_common(panels: Sequence[Panel]) -> int:
     """The lowest of the panels that share their abscissa."""
     return max((k for k, panel in enumerate(panels) if not panel.enlarged), default=-1)
-
-
-def height_of(panel: Panel) -> int:
-    """Room for the plot and for the names beside it [pixels]."""
-    return max(LEAST_HEIGHT, TITLE_HEIGHT + NAME_HEIGHT * len(panel.curves))
-
-
-def draw(panel: Panel, titled: bool) -> pg.PlotWidget:
-    """One panel; without a title below, the numbers of the abscissa stand in the lowest one alone."""
-    import pyqtgraph as pg
-    from PySide6.QtCore import Qt
-
-    plot = pg.PlotWidget(background=LIGHT.panel)
-    item = plot.getPlotItem()
-    item.setLabel("left", panel.unit, color=LIGHT.text)
-    if titled:
-        item.setLabel("bottom", panel.x_title, color=LIGHT.text)
-    for side in ("bottom", "left"):
-        axis = item.getAxis(side)
-        axis.enableAutoSIPrefix(False)
-        axis.setPen(LIGHT.grid)
-        axis.setTextPen(LIGHT.text)
-    item.getAxis("bottom").setStyle(showValues=titled)
-    item.getAxis("left").setWidth(AXIS_WIDTH)
-    item.showGrid(x=True, y=True, alpha=0.2)
-    for k, y in enumerate(panel.curves.values()):
-        style = getattr(Qt.PenStyle, STYLES[(k // len(LIGHT.curves)) % len(STYLES)])
-        pen = pg.mkPen(LIGHT.curve(k), width=LINE, style=style)
-        item.plot(panel.x, y, pen=pen, antialias=True, connect="finite")
-    return plot

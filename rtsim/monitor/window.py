@@ -77,11 +77,11 @@ class MonitorWindow(QMainWindow):
         left.setSizes([460, 200])
         middle = QSplitter(Qt.Orientation.Horizontal)
         middle.addWidget(left)
-        self.scroll = QScrollArea()  # for more plots than have room
-        self.scroll.setWidgetResizable(True)
-        self.scroll.viewport().setAutoFillBackground(False)
-        self.scroll.setWidget(self.curves)
-        middle.addWidget(self.scroll)
+        self.plots = QScrollArea()  # for more plots than have room
+        self.plots.setWidgetResizable(True)
+        self.plots.viewport().setAutoFillBackground(False)
+        self.plots.setWidget(self.curves)
+        middle.addWidget(self.plots)
         middle.setSizes([430, 830])
         for k, share in enumerate((1, 2)):
             middle.setStretchFactor(k, share)
@@ -105,7 +105,7 @@ class MonitorWindow(QMainWindow):
         bar.save.clicked.connect(self._ask_and_save)
         bar.method_chosen.connect(self._set_method)
         bar.commanded.connect(self._command)
-        for scroll_bar in (self.scroll.verticalScrollBar(), self.scroll.horizontalScrollBar()):
+        for scroll_bar in (self.plots.verticalScrollBar(), self.plots.horizontalScrollBar()):
             scroll_bar.valueChanged.connect(self._uncover)
         if self.commander:
             self.commander.answered.connect(self._show_answer)

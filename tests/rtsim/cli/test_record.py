@@ -15,9 +15,9 @@ import msgpack
 import pytest
 import zmq
 
+from streams.publisher import UPSTREAM
 from streams.recorded import read_messages
 from streams.security import Security, create_keys
-from streams.publisher import UPSTREAM
 from streams.sockets import BoundSocket
 
 pytestmark = pytest.mark.process

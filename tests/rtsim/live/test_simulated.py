@@ -214,6 +214,9 @@ def test_commands(start):
     assert run.ask("pause") == (True, "The simulation holds from the next tick on.")
     run.read(2, STALE)
     assert run.ask("status")[1].startswith("Holding, ")
+    assert run.telemetry[-1].gauges["paused"] == 1.0
+    assert run.telemetry[-1].text == ["The simulation is paused."]
+    assert not any(seen[2] & LATE and seen[2] & STALE for seen in run.frames)  # it holds on purpose
     held = [seen for seen in run.frames if seen[2] & STALE]
     last = [seen for seen in run.frames if not seen[2] & STALE][-1]
     for _, t, _, data in held:
@@ -223,6 +226,7 @@ def test_commands(start):
     assert run.ask("resume")[0]
     run.read(len(run.frames) + 2)
     assert run.ask("status")[1].startswith("Simulating, ")
+    assert run.telemetry[-1].gauges["paused"] == 0.0
     fresh = [seen for seen in run.frames if not seen[2] & STALE]
     assert [t for _, t, *_ in fresh] == pytest.approx(0.01 * np.arange(1, len(fresh) + 1))
     assert run.ask("restart")[0]

@@ -66,7 +66,7 @@ def test_missing_window_library_names_the_remedy(monkeypatch: pytest.MonkeyPatch
     if missing == "pyqtgraph":
         pytest.importorskip("PySide6.QtWidgets")
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ConfigError, match=r"pip install 'rtsim\[monitor\]'"):
+    with pytest.raises(ConfigError, match=r"checkout of rtsim: pip install -e '\.\[monitor\]'"):
         app.run(ADDRESS)
 
 

@@ -1,0 +1,156 @@
+"""What a figure is drawn on: a PNG, SVG or PDF file of a size in millimetres."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rtsim.errors import ConfigError
+from rtsim.monitor.app import choose_platform, require_qt
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPainter
+
+SUFFIXES = (".png", ".svg", ".pdf")
+PX_PER_MM = 96.0 / 25.4  # figures are laid out at 96 px per inch, whatever they are drawn on
+SIZES_MM = (40.0, 2000.0)
+DPI, DPIS = 150, (30, 1200)
+PDF_DPI = 1200  # only how finely a PDF rounds
+PIXELS_MOST = 200_000_000
+
+
+class Paper(NamedTuple):
+    """Where a figure goes: file, width and height [mm] (None = as it needs), pixels per inch of a PNG."""
+
+    path: Path
+    width_mm: float | None = None
+    height_mm: float | None = None
+    dpi: int = DPI
+
+    @property
+    def size(self) -> tuple[float | None, float | None]:
+        """Width and height as laid out [px]."""
+        width, height = (None if mm is None else mm * PX_PER_MM for mm in (self.width_mm, self.height_mm))
+        return width, height
+
+
+def paper_of(path: Path, size: str | None, dpi: int | None) -> Paper:
+    """The paper that the command line asks for.
+
+    Parameters
+    ----------
+    path : file to write
+    size : "WIDTHxHEIGHT" in millimetres, or None
+    dpi : pixels per inch, for a PNG alone
+
+    Raises
+    ------
+    ConfigError : a file that cannot be written there, a size or a resolution that cannot be, or no Qt
+    """
+    check_path(path)
+    if dpi is not None and path.suffix.lower() != ".png":
+        raise ConfigError(
+            f"a {path.suffix[1:].upper()} file has no pixels", where="--plot-dpi", remedy="leave it out"
+        )
+    if dpi is not None and not DPIS[0] <= dpi <= DPIS[1]:
+        raise ConfigError(f"{dpi} pixels per inch", where="--plot-dpi", allowed=f"{DPIS[0]} to {DPIS[1]}")
+    width, height = (None, None) if size is None else size_of(size)
+    paper = Paper(path, width, height, dpi or DPI)
+    if width and height and width * height * (paper.dpi / 25.4) ** 2 > PIXELS_MOST:
+        raise ConfigError(
+            f"{size} mm at {paper.dpi} pixels per inch are more than {PIXELS_MOST // 10**6} million pixels",
+            where="--plot-size, --plot-dpi",
+            remedy="choose fewer, or write an SVG or PDF file",
+        )
+    require_qt()
+    return paper
+
+
+def size_of(text: str) -> tuple[float, float]:
+    """Width and height [mm] of WIDTHxHEIGHT."""
+    try:
+        width, height = (float(part) for part in text.lower().split("x"))
+    except ValueError:
+        width = height = math.nan
+    if not all(SIZES_MM[0] <= mm <= SIZES_MM[1] for mm in (width, height)):
+        raise ConfigError(
+            f"{text!r}",
+            where="--plot-size",
+            allowed=f"WIDTHxHEIGHT in mm, as 160x100, each from {SIZES_MM[0]:g} to {SIZES_MM[1]:g}",
+        )
+    return width, height
+
+
+def check_path(path: Path) -> None:
+    """Raise a ConfigError when a figure cannot be saved there, before the run rather than after it."""
+    folder = path.resolve().parent
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigError(
+            f"{str(path)!r} is of no known kind of figure",
+            where="--plot",
+            allowed=f"a name ending in {', '.join(SUFFIXES)}",
+        )
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {str(folder)!r}", where="--plot", remedy="create it first")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise ConfigError(f"{str(path)!r} cannot be written", where="--plot", remedy="choose another name")
+
+
+def draw_on(paper: Paper, width: float, height: float, title: str, draw: Callable[[QPainter], None]) -> None:
+    """Draw a figure of a size [px at 96 per inch] into the file; ConfigError when it cannot be written."""
+    from PySide6.QtCore import QMarginsF, QRectF, QSize, QSizeF
+    from PySide6.QtGui import QColor, QImage, QPageSize, QPainter, QPdfWriter
+    from PySide6.QtSvg import QSvgGenerator
+
+    kind, scale = paper.path.suffix.lower(), 1.0
+    image: QImage | None = None
+    if kind == ".svg":
+        svg = QSvgGenerator()
+        svg.setFileName(str(paper.path))
+        svg.setResolution(96)
+        svg.setSize(QSize(round(width), round(height)))
+        svg.setViewBox(QRectF(0.0, 0.0, width, height))
+        svg.setTitle(title)
+        device: QSvgGenerator | QPdfWriter | QImage = svg
+    elif kind == ".pdf":
+        pdf = QPdfWriter(str(paper.path))
+        pdf.setResolution(PDF_DPI)
+        pdf.setPageSize(QPageSize(QSizeF(width, height) / PX_PER_MM, QPageSize.Unit.Millimeter, "figure"))
+        pdf.setPageMargins(QMarginsF(0.0, 0.0, 0.0, 0.0))
+        pdf.setTitle(title)
+        device, scale = pdf, PDF_DPI / 96.0
+    else:
+        scale = paper.dpi / 96.0
+        image = QImage(round(scale * width), round(scale * height), QImage.Format.Format_RGB32)
+        image.fill(QColor("white"))
+        image.setDotsPerMeterX(round(1000.0 * paper.dpi / 25.4))
+        image.setDotsPerMeterY(round(1000.0 * paper.dpi / 25.4))
+        device = image
+    painter = QPainter()
+    written = painter.begin(device)
+    if written:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.scale(scale, scale)
+        draw(painter)
+        written = painter.end()
+    if image is not None and written:
+        written = image.save(str(paper.path))
+    if not written:
+        raise ConfigError(f"could not write {str(paper.path)!r}", where="--plot")
+
+
+def ready_to_draw() -> None:
+    """A Qt application, which fonts need, also where there is no display."""
+    choose_platform(off_screen_will_do=True)
+    from PySide6.QtGui import QGuiApplication
+    from PySide6.QtWidgets import QApplication
+
+    if QGuiApplication.instance() is None:
+        _kept.append(QApplication(["rtsim"]))
+
+
+_kept: list[object] = []
+"""The application must live as long as the process."""
