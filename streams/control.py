@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -10,20 +11,22 @@ from typing import Any
 import zmq
 
 from streams.account import Sentences, account, plain
+from streams.clock import now_ns
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
 from streams.guard import Allowance
+from streams.link import Link
 from streams.messages import Command, Telemetry
 from streams.security import Security
-from streams.sockets import BoundSocket, client_socket, connect, receive_rest
+from streams.sockets import BoundSocket, ZmqSocket, client_socket, receive_rest
 
 COMMAND_NAMES = ("set_method", "set_downweighting", "status", "stop")
 COMMAND_LIMIT = 8 << 10
 """Largest command [bytes]; a client that sends more is disconnected."""
 COMMANDS = Allowance(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
 """What a client may send: some hundred usual commands at once, and some eighty a second."""
-IDLE_MS = 100
-"""How often the thread looks whether it shall stop, while nothing arrives [ms]."""
+IDLE_MS = 20
+"""How often to look up while nothing arrives: whether to stop, and what the other side does [ms]."""
 MAX_PARTS = 8
 
 Handler = Callable[[Command], tuple[bool, str]]
@@ -61,6 +64,11 @@ class ControlServer:
     def address(self) -> str:
         """The endpoint to connect to, with the real port."""
         return self._bound.address
+
+    @property
+    def events(self) -> deque[str]:
+        """Plain sentences about clients that were cut off, newest last; take them with popleft."""
+        return self._bound.events
 
     def close(self) -> None:
         """Answer no more commands."""
@@ -120,18 +128,31 @@ def request(
     """
     command = encode(Command(name=name, args=dict(args or {})))
     with zmq.Context() as context, client_socket(context, zmq.REQ, address, security) as socket:
-        connect(socket, address)
-        socket.rcvtimeo = max(0, round(timeout_s * 1000))
-        socket.send_multipart(command)
+        link = Link(socket, address)
         try:
+            socket.send_multipart(command)
+            if not _await(socket, link, now_ns() + round(1e9 * max(0.0, timeout_s))):
+                return (
+                    False,
+                    f"Nobody answered at {address} within {timeout_s:g} s; is the estimator running?",
+                )
             reply = decode(socket.recv_multipart())
-        except zmq.Again:
-            return False, f"Nobody answered at {address} within {timeout_s:g} s; is the estimator running?"
         except DecodeError as fault:
             raise StreamError(f"the answer from {address} was not understood: {fault}") from fault
+        finally:
+            link.close()
     if not isinstance(reply, Telemetry) or not reply.text:
         return False, f"{address} answered with something that is not a reply; is it a control address?"
     return reply.gauges.get("ok") == 1.0, plain(reply.text[0])
+
+
+def _await(socket: ZmqSocket, link: Link, due_ns: int) -> bool:
+    """Wait for a whole message, and for no endless one; whether it came in time."""
+    while not socket.poll(IDLE_MS):
+        if now_ns() >= due_ns:
+            return False
+        link.check()
+    return True
 
 
 def _split(parts: list[bytes]) -> tuple[list[bytes], list[bytes]]:

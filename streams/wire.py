@@ -70,6 +70,8 @@ def shut(wire: socket.socket) -> str:
     """Shut the connection down, which libzmq notices; who was at the other end."""
     try:
         host, port = wire.getpeername()[:2]
+        # Reset when libzmq closes it, or a peer that goes on sending would wait for a minute.
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         wire.shutdown(socket.SHUT_RDWR)
     except OSError:
         return "somebody who has gone"

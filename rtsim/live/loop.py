@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 
 from rtsim.live.admission import Admission
 from rtsim.live.latency import StageTimes
@@ -40,6 +40,7 @@ class LiveLoop:
         self, estimator: MultibodyEstimator, subject: Subject, publisher: Publisher, meta: dict
     ) -> None:
         self.estimator, self.subject, self.publisher, self.meta = estimator, subject, publisher, meta
+        self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
         self.times = StageTimes()
         self.counters: Counter[str] = Counter()
         self._words = Words()
@@ -201,8 +202,9 @@ class LiveLoop:
 
     def _report(self, subscriber: Subscriber, final: bool = False) -> None:
         sentences = Sentences()
-        while subscriber.events:
-            sentences.say(subscriber.events.popleft())
+        for events in (subscriber.events, self.publisher.events, self.control_events):
+            while events:
+                sentences.say(events.popleft())
         if self._pipeline:
             self._of_doors.say(*self._pipeline.door.sentences)
             self._pipeline.door.sentences.clear()

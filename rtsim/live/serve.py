@@ -67,6 +67,7 @@ def serve(
     with Publisher(run.ports.results, security) as publisher:
         loop = LiveLoop(estimator, subject, publisher, meta)
         with ControlServer(run.ports.control, loop.command, security) as control:
+            loop.control_events = control.events
             say({"state": "ready", "results": publisher.address, "control": control.address})
             await_subscribers(publisher, n_subscriber, wait_s)
             with (
