@@ -8,20 +8,29 @@ from typing import TYPE_CHECKING
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.config.paths import configs_root
+from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
+from rtsim.live.sources import WALKER, is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.model_schema import ModelSpec
+    from rtsim.config.run_schema import Run
+    from rtsim.models.subject import Subject
 
-# what is a table (dict), or an array of tables (list), in one kind of config only
+RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
+SOURCES = "walker, a .trc, .c3d or .mcap file, or tcp://HOST:PORT"
+# keys that only one kind of config has; methods are a table in a model, a list in a run
 KINDS = {
-    "bodies": (list, "model"),
-    "methods": (dict, "model"),
-    "segments": (dict, "subject"),
-    "right": (dict, "lab"),
-    "left": (dict, "lab"),
-}
+    **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
+    **dict.fromkeys(("right", "left"), "lab"),
+    **dict.fromkeys(
+        ("bodies", "elements", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
+         "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "contact_elements", "flexion",
+         "displacement"),
+        "model",
+    ),
+}  # fmt: skip
+FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab"}
 
 
 @click.command("check")
@@ -35,7 +44,8 @@ def command(paths: tuple[Path, ...]) -> None:
             tell(f"{path}: {check_config(path)}", err=False)
         except ConfigError as error:
             faults += 1
-            tell(str(error))
+            text = str(error)  # what a config names may be at fault in another file
+            tell(text if str(path) in text else f"{path}: {text}")
     if faults:
         raise ConfigError(f"{faults} of {len(chosen)} configs are not right", where="check")
 
@@ -55,12 +65,57 @@ def check_config(path: Path) -> str:
         return f"model {spec.name}: {size_of(spec)}, methods {', '.join(spec.methods)}"
     if kind == "subject":
         subject = load_subject(path)
+        check_subject(subject)
         return (
             f"subject {subject.name}: {len(subject.segments)} segments, {len(subject.marker_names)} markers"
         )
     if kind == "lab":
         return f"lab {load_lab(str(path)).name}"
-    return f"run {load_toml(path, Run).name}"
+    run = load_toml(path, Run)
+    check_run(run, path)
+    return f"run {run.name}"
+
+
+def check_subject(subject: Subject) -> None:
+    """Pack the lower limb with the person: finds segments, landmarks and angles that cannot be."""
+    from rtsim.models.load import load_model
+    from rtsim.models.packing.model import pack
+
+    spec = load_model("lower_limb")
+    pack(spec, subject, next(iter(spec.methods)))
+
+
+def check_run(run: Run, path: Path) -> None:
+    """Whether what the run names is there, and the source is one: all but its recordings, which may come."""
+    from rtsim.files.axes import parse_up
+    from rtsim.files.units import metres_per_unit
+    from rtsim.models.labs import load_lab
+    from rtsim.models.load import load_model
+    from rtsim.models.subject import load_subject
+
+    for key, file in (("source", run.source), ("static", run.static)):
+        if file and not (is_stream(file) or file == WALKER or Path(file).suffix.lower() in RECORDINGS):
+            raise ConfigError(
+                f"{file!r} cannot be a source",
+                where=f"{path}: {key}",
+                allowed=SOURCES,
+                remedy="correct the value",
+            )
+    if run.units:
+        metres_per_unit(run.units, f"{path}: units")
+    if run.up:
+        parse_up(run.up, f"{path}: up")
+    methods = load_model(run.model).methods
+    unknown = next((name for name in (run.method, *run.methods) if name not in methods), None)
+    if unknown is not None:
+        raise ConfigError(
+            f"unknown method {unknown!r}", where=f"{path}: method", allowed=", ".join(methods),
+            remedy="correct the value",
+        )  # fmt: skip
+    if run.subject:
+        load_subject(find_config(run.subject, "subjects"))
+    if run.lab:
+        load_lab(run.lab)
 
 
 def check_model(spec: ModelSpec) -> None:
@@ -102,8 +157,11 @@ def size_of(spec: ModelSpec) -> str:
 
 
 def kind_of(path: Path) -> str:
-    """model, subject, lab or run, by the tables in the file."""
+    """model, subject, lab or run, by the keys in the file, or else by its folder."""
     from rtsim.config.load import read_toml
 
     data = read_toml(path)
-    return next((kind for key, (form, kind) in KINDS.items() if isinstance(data.get(key), form)), "run")
+    found = next((kind for key, kind in KINDS.items() if key in data), "")
+    if not found and isinstance(data.get("methods"), dict):
+        return "model"
+    return found or FOLDERS.get(path.absolute().parent.name, "run")

@@ -113,11 +113,23 @@ def command(
 
 def start_of(arms: MomentArms, q: Any, places: tuple[str, ...]) -> Any:
     """Coordinates that satisfy the constraints with the given ones where the user wants them."""
+    given: set[str] = set()
     for place in places:
         name, equals, text = place.partition("=")
         if not equals:
-            raise ConfigError(f"{place!r} has no value", where="--at", allowed="COORDINATE=VALUE")
-        q = arms.assembled(q, name, arms.si(name, number(text, "--at")))
+            raise ConfigError(
+                f"{place!r} has no value", where="--at", allowed="COORDINATE=VALUE", remedy="add the value"
+            )
+        if name in given:
+            raise ConfigError(f"{name} is given twice", where="--at", remedy="leave one out")
+        given.add(name)
+        try:
+            value = float(text)
+        except ValueError:
+            raise ConfigError(
+                f"{text!r} is no number", where="--at", allowed="COORDINATE=VALUE", remedy="correct the value"
+            ) from None
+        q = arms.assembled(q, name, plausible(arms, name, value, "--at"))
     return q
 
 
@@ -131,23 +143,31 @@ def values_of(arms: MomentArms, angle: str, low: float | None, high: float | Non
             raise ConfigError(
                 f"{angle} has no range", where="--sweep", remedy="give --from LOW and --to HIGH"
             )
-        if value is not None and not np.isfinite(value):
-            raise ConfigError(f"{value} is no number", where=option)
-        ends.append(limit if value is None else arms.si(angle, value))
+        ends.append(limit if value is None else plausible(arms, angle, value, option))
+    if ends[0] == ends[1]:
+        raise ConfigError(
+            f"both ends are {arms.told(angle, ends[0])}",
+            where="--from and --to",
+            allowed="two values that differ",
+            remedy="move one of them, or ask for one pose with --at",
+        )
     return np.linspace(ends[0], ends[1], steps)
 
 
-def number(text: str, where: str) -> float:
-    """A finite number from the command line."""
-    import math
+def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
+    """A value of an angle from the command line [deg, mm] as rad or m; ConfigError for what no body does."""
+    from rtsim.config.bounds import UNITS
 
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ConfigError(f"{text!r} is no number", where=where)
-    return value
+    unit = "deg" if arms.is_rotation(angle) else "mm"
+    most = UNITS[unit][1]
+    if not abs(value) <= most:  # nor NaN
+        raise ConfigError(
+            f"{angle} = {value:g} {unit} cannot be meant",
+            where=where,
+            allowed=f"{-most:g} to {most:g} {unit}",
+            remedy="correct the value",
+        )
+    return arms.si(angle, value)
 
 
 def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint], paper: Paper) -> None:

@@ -65,7 +65,10 @@ def make_run(config: str | None = None, **options: Any) -> Run:
         raise ConfigError(
             f"{given['duration_s']}", where="--duration", allowed=f"0 (until the end) to {LONGEST_S:g} s"
         )
-    run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
+    try:
+        run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
+    except ValueError as error:  # a schema's sentence
+        raise ConfigError(str(error), where="the options", remedy="correct the value") from None
     if run.methods and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run

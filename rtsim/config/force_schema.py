@@ -29,6 +29,12 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     exponent: Positive = 2.0
     steepness_s_m: Positive = 1e4
 
+    def __post_init__(self) -> None:
+        if self.dynamic > self.static:
+            raise ValueError(
+                f"dynamic = {self.dynamic:g} is above static = {self.static:g}; allowed: 0 to static"
+            )
+
 
 class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A ligament with a quadratic toe and a linear region, by one of two sets of numbers.

@@ -54,7 +54,9 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         low, high = self.range
         check_range(low, high, self.name)
         if self.neutral is not None and not low <= self.neutral <= high:
-            raise ValueError(f"{self.name} starts outside its range; move one of them")
+            raise ValueError(
+                f"{self.name}: neutral_{self.unit} starts outside its range_{self.unit}; move one of them"
+            )
 
     @property
     def unit(self) -> str:
@@ -121,7 +123,7 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     in_parent: Frame = Frame()
     in_child: Frame = Frame()
     # of a hinge or slider
-    axis: Axis = "w"
+    axis: Axis | None = None
     # universal: the first is fixed in the parent, the second is turned by the first angle;
     # planar: directions of the two translations, before the rotation about their normal
     axes: Annotated[tuple[Axis, ...], msgspec.Meta(min_length=2, max_length=2)] | None = None

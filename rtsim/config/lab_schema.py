@@ -65,6 +65,15 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError("needs psis and psis_opposite, or sacrum")
         if not self.epicondyle_medial and not self.thigh_lateral:
             raise ValueError("needs epicondyle_medial, or thigh_lateral to construct the knee centre")
+        by_name: dict[str, str] = {}
+        for role, name in self.roles.items():
+            if role == "thigh_lateral":
+                continue  # any marker there will do, the trochanter's too
+            if name in by_name:
+                raise ValueError(
+                    f"{by_name[name]} and {role} are both {name!r}; allowed: another marker for each"
+                )
+            by_name[name] = role
 
     @property
     def roles(self) -> dict[str, str]:

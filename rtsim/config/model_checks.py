@@ -1,9 +1,9 @@
-"""Whether the mechanics of a model file can be: joints, masses, couplers, units, finite numbers."""
+"""Whether the mechanics of a model file can be: joints, masses, couplers, units."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rtsim.config.joint_schema import ANGULAR, coordinates_of, is_angular, motions_of
 
@@ -15,18 +15,6 @@ PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
 ROUNDING = 1e-9
 """How far an inertia may violate its inequalities, of its trace: printed numbers are rounded."""
-
-
-def check_finite(data: Any, key: str) -> None:
-    """ValueError where a number is none (TOML knows nan and inf)."""
-    if isinstance(data, dict):
-        for name, value in data.items():
-            check_finite(value, f"{key}.{name}" if key else name)
-    elif isinstance(data, (list, tuple)):
-        for i, value in enumerate(data):
-            check_finite(value, f"{key}[{i}]")
-    elif isinstance(data, float) and not math.isfinite(data):
-        raise ValueError(f"{key}: {data!r} is no number that a model can use")
 
 
 def check_mechanics(spec: ModelSpec) -> None:
@@ -55,7 +43,13 @@ def check_joint(body: Body, kinds: set[str]) -> None:
         raise ValueError(f"{key}.motion: a custom joint needs one motion at least; add it")
     if body.motion and "custom" not in kinds:
         raise ValueError(f"{key}.motion: only a custom joint has it; remove the key")
-    for axis in (body.axis, *(body.axes or ()), *(motion.axis for motion in body.motion)):
+    one = kinds & {"hinge", "slider"}
+    if one and body.axis is None:
+        raise ValueError(
+            f'{key}.axis: a {min(one)} joint needs its axis; add axis = [x, y, z], or "u", "v" or "w"'
+        )
+    single = () if body.axis is None else (body.axis,)
+    for axis in (*single, *(body.axes or ()), *(motion.axis for motion in body.motion)):
         if not any(in_segment(axis)):
             raise ValueError(f"{key}: an axis of [0, 0, 0] has no direction; correct it")
     if body.axes is not None:

@@ -6,11 +6,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.force_checks import check_forces, places_of
 from rtsim.config.force_schema import Contact, Ligament, Load, LoadedFriction, SimulationSpec, Spring
 from rtsim.config.function_schema import FunctionSpec, require_function
 from rtsim.config.joint_schema import Body, PlainJoint
-from rtsim.config.model_checks import check_finite, check_mechanics
+from rtsim.config.model_checks import check_mechanics
 from rtsim.config.model_names import check_names
 from rtsim.config.muscle_schema import Muscle, Surface
 from rtsim.config.place_schema import Name, NonNegative, Place, Positive, Vector
@@ -102,7 +103,8 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if not self.methods:
             hard = tuple(element.name for element in self.elements)
             msgspec.structs.force_setattr(self, "methods", {DEFAULT_METHOD: MethodSpec(hard=hard)})
-        check_finite(msgspec.to_builtins(self), "")
+        check_numbers(self)
+        check_texts(msgspec.to_builtins(self))
         check_names(self)
         check_mechanics(self)
         check_forces(self)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.model_schema import Positive
 
 PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -74,3 +75,10 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     solver: Solver = Solver()
     markers: MarkerCheck = MarkerCheck()
     ports: Ports = Ports()
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        check_texts(msgspec.to_builtins(self))
+        twice = next((name for name in self.methods if self.methods.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"methods: {twice!r} is there more than once; allowed: each once")

@@ -13,11 +13,10 @@ from rtsim.files.landmarks import thin
 from rtsim.files.trial import MarkerTrial, count_of
 from rtsim.models.landmarks import Landmarks, Positions
 from rtsim.models.natural import Segment
+from rtsim.models.subject import LENGTHS
 
 Array = NDArray[np.float64]
 
-# from small children to very tall adults, markers included [m]
-LENGTHS = {"pelvis": (0.03, 0.3), "thigh": (0.1, 0.7), "shank": (0.1, 0.7), "foot": (0.03, 0.3)}
 WIDTHS = {"pelvis": (0.05, 0.5), "knee": (0.02, 0.25), "ankle": (0.02, 0.2), "forefoot": (0.01, 0.2)}
 USUAL_WIDTHS = {"pelvis": (0.1, 0.35), "knee": (0.05, 0.16), "ankle": (0.04, 0.12), "forefoot": (0.03, 0.13)}
 MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -9,11 +10,18 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.bounds import check_numbers
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import Positive, Vector
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
 from rtsim.models.natural import Segment
+
+# from small children to very tall adults, markers included [m]
+LENGTHS = {"pelvis": (0.03, 0.3), "thigh": (0.1, 0.7), "shank": (0.1, 0.7), "foot": (0.03, 0.3)}
+ANGLES = (5.0, 175.0)
+FARTHEST_M = 1.0
+"""Of a marker or a landmark from the origin of its segment [m]."""
 
 
 class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -71,8 +79,45 @@ def millimetres(x: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def load_subject(path: Path) -> Subject:
-    """Read and check a subject file."""
-    return load_toml(path, Subject)
+    """Read and check a subject file; ConfigError names the key of what no person has."""
+    subject = load_toml(path, Subject)
+    try:
+        check_person(subject)
+        check_numbers(subject)
+    except ValueError as error:
+        raise ConfigError(str(error), where=str(path), remedy="correct it, or calibrate again") from None
+    return subject
+
+
+def check_person(subject: Subject) -> None:
+    """ValueError for a subject without markers, with one on two segments, or of no possible size."""
+    names = subject.marker_names
+    if not names:
+        raise ValueError("segments: none of them has markers_mm; allowed: one marker or more")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        at = ", ".join(key for key, segment in subject.segments.items() if twice in segment.markers_mm)
+        raise ValueError(f"segments: the marker {twice!r} is on {at}; allowed: on one segment")
+    for key, segment in subject.segments.items():
+        low, high = (1e3 * x for x in LENGTHS.get(key, (0.0, FARTHEST_M)))
+        if not low <= segment.length_mm <= high:
+            raise ValueError(
+                f"segments.{key}.length_mm: {segment.length_mm:g} is no length of a {key}; "
+                f"allowed: {low:g} to {high:g} mm"
+            )
+        for angle in ("alpha_deg", "beta_deg", "gamma_deg"):
+            if not ANGLES[0] <= getattr(segment, angle) <= ANGLES[1]:
+                raise ValueError(
+                    f"segments.{key}.{angle}: {getattr(segment, angle):g} is no angle between two axes of a "
+                    f"segment; allowed: {ANGLES[0]:g} to {ANGLES[1]:g} deg"
+                )
+        for name, x in (*segment.markers_mm.items(), *segment.points_mm.items()):
+            away = 1e-3 * math.hypot(*x)
+            if away > FARTHEST_M:
+                raise ValueError(
+                    f"segments.{key}: {name!r} is {away:.3g} m from the segment's origin; "
+                    f"allowed: up to {FARTHEST_M:g} m"
+                )
 
 
 def save_subject(path: Path, subject: Subject) -> None:

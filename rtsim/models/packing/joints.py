@@ -63,7 +63,7 @@ def joints_of(
             Joint(
                 parent=index[body.parent or GROUND],
                 kind=KINDS[kind],
-                axis=axis_of(body.axis, basis),
+                axis=axis_of(body.axis or "w", basis),  # read by hinges and sliders, which name it
                 position_in_parent=anatomy.place(body.in_parent, body.parent or GROUND, f"{where}.in_parent"),
                 rotation_in_parent=turned(body.in_parent),
                 position_in_child=anatomy.place(body.in_child, body.name, f"{where}.in_child"),

@@ -63,6 +63,25 @@ BAD = {
     "no range": (("wrist", "--angle", "wrist_flexion", "--sweep"), ("no range", "--from", "--to")),
     "value": (("finger", "--at", "mcp_flexion=much"), ("--at", "'much'", "no number")),
     "half a value": (("finger", "--at", "mcp_flexion"), ("--at", "COORDINATE=VALUE")),
+    "a value beyond any finger": (
+        ("finger", "--at", "mcp_flexion=1e9"),
+        ("--at", "1e+09 deg", "-3600 to 3600 deg"),
+    ),
+    "a value that is none": (("finger", "--at", "mcp_flexion=nan"), ("--at", "nan deg", "-3600 to 3600 deg")),
+    "a length beyond any body": (("mechanism", "--at", "coordinate_5=inf"), ("--at", "inf mm", "100000 mm")),
+    "a value twice": (("finger", "--at", "mcp_flexion=1", "--at", "mcp_flexion=2"), ("--at", "given twice")),
+    "a sweep on the spot": (
+        ("finger", "--angle", "mcp_flexion", "--from", "10", "--to", "10"),
+        ("--from and --to: both ends are 10 deg", "two values that differ", "--at"),
+    ),
+    "a sweep from nowhere": (
+        ("finger", "--angle", "mcp_flexion", "--from", "nan", "--to", "10"),
+        ("--from", "nan deg", "-3600"),
+    ),
+    "a sweep without end": (
+        ("finger", "--angle", "mcp_flexion", "--from", "0", "--to", "1e300"),
+        ("--to", "1e+300 deg", "3600 deg"),
+    ),
     "nothing to draw": (("finger", "--plot", "x.png"), ("--plot", "--sweep")),
     "no muscles": (("lower_limb",), ("subject",)),
 }

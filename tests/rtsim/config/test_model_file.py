@@ -20,6 +20,7 @@ joint = "weld"
 [[bodies]]
 name = "arm"
 joint = "hinge"
+axis = "w"
 parent = "base"
 coordinates = [{ name = "elbow", neutral_deg = 30.0, range_deg = [0.0, 140.0] }]
 mass_kg = 1.5

@@ -103,11 +103,13 @@ source = "test"
 [[bodies]]
 name = "first"
 joint = "hinge"
+axis = "w"
 coordinates = [{ name = "theta_1" }]
 [[bodies]]
 name = "second"
 parent = "first"
 joint = "hinge"
+axis = "w"
 in_parent = { offset_mm = [100.0, 0.0, 0.0] }
 coordinates = [{ name = "theta_2" }]
 """

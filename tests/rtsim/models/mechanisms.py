@@ -29,6 +29,7 @@ joint = "ball"
 name = "shank"
 parent = "thigh"
 joint = "hinge"
+axis = "w"
 coordinates = [{ name = "knee", neutral_deg = 20.0, range_deg = [0.0, 120.0] }]
 [[bodies]]
 name = "foot"

@@ -121,7 +121,7 @@ def test_functions_are_evaluated_as_in_kernels(kind):
 
 def test_coupled_coordinates_start_where_their_couplers_put_them():
     """Protects the neutral pose: couplers of couplers hold there, in whatever order the file lists them."""
-    hinge = '[[bodies]]\nname = "{}"\nparent = "base"\njoint = "hinge"\n'
+    hinge = '[[bodies]]\nname = "{}"\nparent = "base"\njoint = "hinge"\naxis = "w"\n'
     m = packed(
         ROOT
         + hinge.format("a") + 'coordinates = [{ name = "a", neutral_deg = 30.0 }]\n'
@@ -141,8 +141,8 @@ def test_coupled_coordinates_start_where_their_couplers_put_them():
 def test_a_point_element_is_three_planes():
     """Protects loops: Phi is the gap along the axes of body B, hard by default, ground too."""
     m = packed(
-        ROOT
-        + '[[bodies]]\nname = "a"\njoint = "free"\n[[bodies]]\nname = "b"\njoint = "hinge"\nparent = "base"\n'
+        ROOT + '[[bodies]]\nname = "a"\njoint = "free"\n[[bodies]]\nname = "b"\njoint = "hinge"\naxis = "w"\n'
+        'parent = "base"\n'
         '[[elements]]\nname = "pin"\nkind = "point"\n'
         'a = { segment = "a", offset_mm = [1.0, 2.0, 3.0] }\n'
         'b = { segment = "b", offset_mm = [4.0, 5.0, 6.0] }\n'

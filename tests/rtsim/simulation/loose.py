@@ -16,6 +16,7 @@ mass_kg = 1.0
 [[bodies]]
 name = "arm"
 joint = "hinge"
+axis = "w"
 parent = "block"
 coordinates = [{ name = "swing", neutral_deg = 20.0 }]
 mass_kg = 0.8

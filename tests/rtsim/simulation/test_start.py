@@ -32,6 +32,7 @@ mass_kg = 2.0
 [[bodies]]
 name = "arm"
 joint = "hinge"
+axis = "w"
 parent = "block"
 coordinates = [{ name = "swing", neutral_deg = 60.0 }]
 mass_kg = 0.5
