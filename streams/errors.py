@@ -23,3 +23,7 @@ class DecodeError(StreamError):
     def __init__(self, reason: DecodeReason, text: str) -> None:
         super().__init__(text)
         self.reason: DecodeReason = reason
+
+
+class AddressInUseError(StreamError):
+    """An address that another program holds."""

@@ -46,6 +46,7 @@ def play(
     on_frame: Callable[[int], None] | None = None,
     *,
     wait_s: float = 5.0,
+    say: Callable[[str], None] | None = None,
 ) -> int:
     """Announce the session, send the frames at their times, and end it; returns how many were sent.
 
@@ -59,6 +60,7 @@ def play(
     stop : set it to end early
     on_frame : called after each frame with its seq
     wait_s : how long to wait for a first subscriber, so that it misses nothing; then it starts anyway [s]
+    say : called with a plain sentence where it has to wait
 
     Raises StreamError when the frames, the speed or the session do not fit together.
     """
@@ -69,7 +71,7 @@ def play(
     reason = "playing was interrupted"
     n_sent = 0
     try:
-        _await_subscriber(publisher, stop, wait_s)
+        _await_subscriber(publisher, stop, wait_s, say or (lambda sentence: None))
         pacer = Pacer()
         while loop or n_sent < len(frames.times):
             n_lap, index = divmod(n_sent, len(frames.times))
@@ -114,11 +116,22 @@ def _check(session: Session, layout: FieldLayout, frames: HasMarkerFrames, speed
     return float(frames.times[-1] - frames.times[0]) + step_s
 
 
-def _await_subscriber(publisher: Publisher, stop: threading.Event, wait_s: float) -> None:
+def _await_subscriber(
+    publisher: Publisher, stop: threading.Event, wait_s: float, say: Callable[[str], None]
+) -> None:
     due_ns = now_ns() + int(wait_s * 1e9)
+    said = False
     while not stop.is_set() and (left_ns := due_ns - now_ns()) > 0:
         if publisher.wait_for_subscriber(min(left_ns, SLICE_NS) * 1e-9):
             return
+        if not said:
+            said = True
+            say(
+                f"Nobody subscribes to {publisher.address} yet; waiting up to {wait_s:g} s for a first "
+                "subscriber, then playing anyway."
+            )
+    if said and not stop.is_set():
+        say("Nobody has subscribed; playing anyway.")
 
 
 def _wait(publisher: Publisher, due_ns: int, stop: threading.Event) -> bool:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import zmq
 import zmq.auth
 
+from streams.addresses import check_address
 from streams.errors import StreamError
 from streams.opening import open_regular
 
@@ -89,8 +90,7 @@ def is_loopback(address: str) -> bool:
 
 def check_bind(address: str, security: Security | None) -> None:
     """Refuse (StreamError) to open an endpoint to the network without keys and an allow-list."""
-    if not address.startswith(("tcp://", "ipc://", "inproc://")):
-        raise StreamError(f"{address!r} is not an address; give for example tcp://127.0.0.1:5560")
+    check_address(address, binding=True)
     secured = security is not None and security.server_key and security.allowed_clients
     if not secured and not is_loopback(address):
         raise StreamError(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import zmq
 
+from streams.addresses import check_address
 from streams.admission import Admission
-from streams.errors import StreamError
+from streams.errors import AddressInUseError, StreamError
 from streams.guard import Allowance, Guard
 from streams.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
 from streams.wire import WATCHES
@@ -66,7 +67,7 @@ class BoundSocket:
             self.socket.bind(address)
         except zmq.ZMQError as fault:
             self.close(linger_ms=0)
-            raise StreamError(_bind_sentence(address, fault)) from fault
+            raise _bind_error(address, fault) from fault
         except StreamError:
             self.close(linger_ms=0)
             raise
@@ -99,6 +100,12 @@ class BoundSocket:
         self.context.term()
 
 
+def check_free(address: str, security: Security | None = None) -> None:
+    """StreamError where the address could not be bound at the moment, for a look before slow work."""
+    if not address.startswith("ipc://"):  # binding one takes it away from whoever holds it
+        BoundSocket(zmq.PAIR, address, security, Allowance(part=1, burst=0, rate=0, buffer=1)).close(0)
+
+
 def client_socket(
     context: ZmqContext, kind: int, address: str, security: Security | None, topics: Iterable[bytes] = ()
 ) -> ZmqSocket:
@@ -123,7 +130,11 @@ def connect(socket: ZmqSocket, address: str) -> None:
     StreamError.
     """
     try:
+        check_address(address)
         socket.connect(address)
+    except StreamError:
+        socket.close()
+        raise
     except zmq.ZMQError as fault:
         socket.close()
         raise StreamError(
@@ -151,7 +162,9 @@ def _set_options(socket: ZmqSocket, address: str, limit: int) -> None:
     socket.ipv6 = "[" in address
 
 
-def _bind_sentence(address: str, fault: zmq.ZMQError) -> str:
+def _bind_error(address: str, fault: zmq.ZMQError) -> StreamError:
     if fault.errno == zmq.EADDRINUSE:
-        return f"{address} is in use; stop the program that holds it or choose another port"
-    return f"{address} cannot be bound ({fault.strerror}); give for example {MARKERS_ADDRESS}"
+        return AddressInUseError(
+            f"{address} is in use; stop the program that holds it or choose another port"
+        )
+    return StreamError(f"{address} cannot be bound ({fault.strerror}); give for example {MARKERS_ADDRESS}")

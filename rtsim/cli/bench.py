@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from rtsim.cli.types import Config, Method
+
 
 @click.group("bench")
 def command() -> None:
@@ -47,7 +49,11 @@ def dynamics(as_json: bool, batches: int, repeats: int) -> None:
 
 @command.command("moment-arms")
 @AS_JSON
-@click.option("--model", help="Model: .toml, .osim or a shipped name (default: 54 muscles, 23 coordinates).")
+@click.option(
+    "--model",
+    type=Config("models"),
+    help="Model: .toml, .osim or a shipped name (default: 54 muscles, 23 coordinates).",
+)
 def moment_arms(as_json: bool, model: str | None) -> None:
     """Microseconds for all lengths and all moment arms of a model, by three methods."""
     from rtsim.bench import figures, moment_arms
@@ -90,7 +96,7 @@ def knee(as_json: bool) -> None:
 @AS_JSON
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")
 @click.option("--seconds", type=float, default=30.0, show_default=True, help="Length of the run.")
-@click.option("--method", default="minimised", show_default=True, help="Method of the model.")
+@click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
 def latency(as_json: bool, rate: float, seconds: float, method: str) -> None:
     """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
     from rtsim.bench import figures, latency
@@ -101,7 +107,13 @@ def latency(as_json: bool, rate: float, seconds: float, method: str) -> None:
 @command.command("paced")
 @AS_JSON
 @click.option("--seconds", type=float, default=60.0, show_default=True, help="Length of the run.")
-@click.option("--model", default="knee", show_default=True, help="Model: .toml or a shipped name.")
+@click.option(
+    "--model",
+    type=Config("models"),
+    default="knee",
+    show_default=True,
+    help="Model: .toml or a shipped name.",
+)
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
 @click.option("--urgent/--ordinary", default=True, help="Before all other work, where the system grants it.")
 def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:

@@ -8,6 +8,7 @@ import click
 
 from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
+from rtsim.cli.types import Config
 from rtsim.config.run_schema import Run
 from rtsim.files.output import check_free
 
@@ -24,9 +25,13 @@ from rtsim.files.output import check_free
     type=click.Path(path_type=Path),
     help="Static trial for the anatomy; TRIAL then gives gait means.",
 )
-@click.option("--lab", help="Marker map: a .toml file or a shipped name (default: found by the names).")
+@click.option(
+    "--lab",
+    type=Config("labs"),
+    help="Marker map: a .toml file or a shipped name (default: found by the names).",
+)
 @click.option("--side", type=click.Choice(["right", "left"]), default="right", show_default=True)
-@click.option("--model", default="lower_limb", show_default=True)
+@click.option("--model", type=Config("models"), default="lower_limb", show_default=True)
 @click.option(
     "--hip", "hip_regression", default="harrington2007", show_default=True, help="Hip centre regression."
 )

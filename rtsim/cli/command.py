@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import click
 
+from rtsim.cli.ports import offset_option, placed
 from rtsim.cli.security import connect_options, connect_security
+from rtsim.cli.types import Address
 from rtsim.errors import ConfigError
+from streams.sockets import CONTROL_ADDRESS
 
 
 @click.command("command")
 @click.argument("name")
 @click.argument("arguments", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--control", default="tcp://127.0.0.1:5562", show_default=True, help="Control address.")
+@click.option("--control", type=Address(), show_default=CONTROL_ADDRESS, help="Control address.")
+@offset_option(auto=False)
 @connect_options
 def command(
-    name: str, arguments: tuple[str, ...], control: str, client_key: str | None, server_key: str | None
-) -> None:
+    name: str, arguments: tuple[str, ...], control: str | None, port_offset: int, client_key: str | None,
+    server_key: str | None,
+) -> None:  # fmt: skip
     """Send NAME and print the answer.
 
     An estimator takes set_method method=zero, set_downweighting on=false, status, stop; a live simulation
@@ -23,12 +28,13 @@ def command(
     """
     from streams.control import request
 
+    address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
     pairs = [argument.partition("=") for argument in arguments]
     bad = [key for key, equals, _ in pairs if not equals]
     if bad:
         raise ConfigError(f"the argument {bad[0]!r} has no value", where="command", allowed="KEY=VALUE")
     ok, text = request(
-        control,
+        address,
         name,
         {key: value for key, _, value in pairs},
         security=connect_security(client_key, server_key),

@@ -6,12 +6,13 @@ import click
 
 from rtsim.cli.lines import line
 from rtsim.cli.security import connect_options, connect_security
+from rtsim.cli.types import Address, Config
 from rtsim.errors import ConfigError
 
 
 @click.command("doctor")
-@click.argument("address", required=False)
-@click.option("--subject", help="Subject model to compare a marker stream with.")
+@click.argument("address", type=Address(), required=False)
+@click.option("--subject", type=Config("subjects"), help="Subject model to compare a marker stream with.")
 @click.option("--seconds", type=float, default=3.0, show_default=True, help="How long to listen to ADDRESS.")
 @connect_options
 def command(

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import click
 
-from rtsim.cli.options import make_run, run_options
+from rtsim.cli.options import check_bound, make_run, run_options
 from rtsim.cli.security import bind_options, bind_security, connect_options, connect_security
 from rtsim.cli.states import say
+from rtsim.cli.types import Address
+from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
+from rtsim.live.checks import check_run
 from rtsim.live.sources import is_stream
 
 
 @click.command("estimate")
 @click.option(
-    "--markers", metavar="ADDRESS", help="Marker stream (default: --source, where that is a stream)."
+    "--markers",
+    type=Address(),
+    metavar="ADDRESS",
+    help="Marker stream (default: --source, where that is a stream).",
 )
 @click.option("--wait", "wait_s", type=float, default=0.0, help="Wait this long for a first subscriber [s].")
-@click.option("--subscribers", type=int, default=1, help="Wait for this many, not only for one.")
+@click.option(
+    "--subscribers", type=click.IntRange(0), default=1, help="Wait for this many, not only for one."
+)
 @run_options
 @bind_options
 @connect_options
@@ -38,6 +46,11 @@ def command(
     if not address:
         raise ConfigError("no marker stream given", where="--markers", allowed="tcp://HOST:PORT")
     bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
+
+    if not 0.0 <= wait_s <= LONGEST_S:
+        raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 to {LONGEST_S:g} s")
+    check_run(run)
+    check_bound(run, bind)
 
     from rtsim.live.serve import serve
 

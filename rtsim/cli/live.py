@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.options import check_recording, file_arguments, make_run, run_arguments, run_options
+from rtsim.cli.options import (
+    check_bound,
+    check_recording,
+    file_arguments,
+    make_run,
+    run_arguments,
+    run_options,
+)
 from rtsim.config.run_schema import Run
-from rtsim.errors import ConfigError
-from rtsim.live.sources import WALKER, is_stream
+from rtsim.live.checks import check_run
+from rtsim.live.signals import exit_code
+from rtsim.live.sources import WALKER, check_playing, is_stream
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.live import Live
-
     from rtsim.live.children import Child
-    from rtsim.report.tally import Tally
-    from streams.subscriber import Subscriber
 
 READY_S = 600.0  # the first start compiles
 
@@ -46,64 +48,54 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.console import LastingConsole
+    from rtsim.cli.watch import Watch
     from rtsim.live.groups import LIVE
+    from rtsim.report.table import print_summary
 
     run = make_run(**options)
-    console = Console(stderr=as_json, quiet=as_json)
     if record is not None:
         check_recording(record, "--record")
-    playing = [
-        "--states",
-        "--wait",
-        str(READY_S),
-        "--speed",
-        str(speed),
-        "--start",
-        str(start_s),
-        *(["--end", str(end_s)] if end_s is not None else []),
-    ]
+    length_s = run.duration_s if run.source == WALKER and not loop else 0.0
+    check_playing(speed, rate, length_s, start_s, end_s)
+    check_run(run)
+    if monitor:
+        require_window()
+    check_bound(run, player=not is_stream(run.source))
+    compile_first(Console(stderr=True), LIVE)
+    playing = ["--states", f"--wait={READY_S}", f"--speed={speed}", f"--start={start_s}"]
+    playing += [f"--end={end_s}"] if end_s is not None else []
+    playing += [f"--rate={rate}"] if rate is not None else []
+    playing += [f"--duration={length_s}"] if length_s else []
     playing += ["--loop"] if loop else []
-    playing += file_arguments(run.units, run.up) if run.source != WALKER else []
-    playing += ["--rate", str(rate)] if rate is not None else []
-    compile_first(Console(stderr=True, quiet=as_json), LIVE)
+    console = LastingConsole(stderr=as_json, quiet=as_json)
     with contextlib.ExitStack() as stack:
         with console.status("starting"):
-            address = run.source
-            player = None
+            address, players = run.source, []
             if not is_stream(run.source):
-                check_source(run.source)
-                length = ["--duration", str(run.duration_s)] if run.source == WALKER and not loop else []
-                where = ["--address", run.ports.markers, *length]
-                player = start(stack, "player", ["replay", run.source, *where, *playing])
-                address = player.wait_ready(READY_S)["markers"]
-            estimator = start(
-                stack,
-                "estimator",
-                estimator_arguments(run, address, 2 if record else 1, loop, options.get("config")),
-            )
-            ready = estimator.wait_ready(READY_S)
-        children: list[Child] = [estimator] + ([player] if player else [])
+                files = file_arguments(run.units, run.up) if run.source != WALKER else []
+                where = ["--address", run.ports.markers, *files]
+                players = [start(stack, "player", ["replay", run.source, *where, *playing])]
+                address = players[0].wait_ready(READY_S)["markers"]
+            n_subscriber = 2 if record else 1
+            arguments = estimator_arguments(run, address, n_subscriber, loop, options.get("config"))
+            estimator = start(stack, "estimator", arguments)
+            ready = estimator.wait_ready(READY_S, players)
+        children = [estimator, *players]
         if record is not None:
             children.append(start(stack, "recorder", ["record", ready["results"], str(record)]))
         if monitor:
-            start(stack, "monitor", ["monitor", ready["results"], "--control", ready["control"]])
-        summary = watch(run, ready, children, console)
-    if as_json:
-        click.echo(json.dumps(summary))
-    else:
-        from rtsim.report.table import print_summary
-
-        print_summary(console, summary)
-
-
-def check_source(source: str) -> None:
-    """A wrong source is told before any process starts."""
-    if source != WALKER and not Path(source).exists():
-        raise ConfigError(
-            f"no such source {source!r}",
-            where="--source",
-            allowed="walker, a .trc, .c3d or .mcap file, or tcp://HOST:PORT",
-        )
+            seen = ["monitor", ready["results"], "--control", ready["control"]]
+            children.append(start(stack, "monitor", seen))
+        addresses = {"markers": address, "results": ready["results"], "control": ready["control"]}
+        tell_addresses(addresses)
+        watch = Watch(run.source, addresses, children)
+        summary = {"addresses": addresses, **watch.follow(console)}
+        if as_json:
+            click.echo(json.dumps(summary))
+        else:
+            print_summary(console, summary)
+    raise SystemExit(exit_code() or int(watch.failed))
 
 
 def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child:
@@ -135,51 +127,18 @@ def estimator_arguments(
     ]
 
 
-def watch(run: Run, ready: dict, children: list[Child], console: Console) -> dict:
-    """Follow the results to their end; returns the summary."""
-    from rich.live import Live
-
-    from rtsim.report.tally import Tally
-    from streams.control import request
-    from streams.subscriber import Subscriber
-
-    tally = Tally()
-    estimator = children[0]
-    with Subscriber(ready["results"], ("result", "telemetry"), backlog=512) as results:
-        live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
-        with live or contextlib.nullcontext():
-            try:
-                follow(tally, results, estimator, live, run.source)
-            except KeyboardInterrupt:
-                request(ready["control"], "stop", timeout_s=1.0)
-                follow(tally, results, estimator, None, run.source)
-    for child in children:
-        if child.name != "player":  # which may have more to play
-            child.wait(5.0)
-        child.check()
-    return tally.summary()
+def tell_addresses(addresses: dict[str, str]) -> None:
+    """Where others can join the run."""
+    click.echo(
+        f"markers at {addresses['markers']}, results at {addresses['results']}, "
+        f"commands at {addresses['control']}",
+        err=True,
+    )
 
 
-def follow(tally: Tally, results: Subscriber, estimator: Child, live: Live | None, source: str) -> None:
-    """Take in results until their end, redrawing the table four times a second."""
-    from rtsim.report.table import live_table
+def require_window() -> None:
+    """ConfigError where the monitor could not open its window."""
+    from rtsim.monitor.app import choose_platform, require_qt
 
-    drawn = 0.0
-    last = None
-    while not results.ended:
-        frame = results.wait(0.1)
-        if frame is not None:
-            tally.take_frame(frame)
-            last = frame
-        elif not estimator.running:
-            break
-        if live is not None and last is not None and time.monotonic() - drawn > 0.25:
-            drawn = time.monotonic()
-            tally.look_at(last)
-            live.update(live_table(tally, source))
-        while results.telemetry:
-            tally.take_telemetry(results.telemetry.popleft())
-    if last is not None:
-        tally.look_at(last)
-    while results.telemetry:
-        tally.take_telemetry(results.telemetry.popleft())
+    require_qt()
+    choose_platform(off_screen_will_do=False)

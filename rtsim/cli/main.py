@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
-import signal
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
@@ -13,6 +13,7 @@ import click
 from rtsim.cli.states import end_with_parent
 from rtsim.errors import RtsimError
 from rtsim.live.children import CHILD
+from rtsim.live.signals import CLOSED_PIPE, answer_requests, exit_code
 
 COMMANDS = {
     "live": "Estimate joints live from a walker, a file or a stream, with a table in the terminal.",
@@ -36,6 +37,12 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """A group whose commands live in rtsim.cli.<name>."""
 
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # not left to click, for which it is an ordinary failure
+            raise SystemExit(leave_pipe()) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -51,7 +58,7 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]):
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(f"there is no command {name!r}; there are {', '.join(COMMANDS)}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -73,35 +80,65 @@ def cli() -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Entry point: errors made on purpose become one sentence and exit code 1."""
+    """Entry point: errors made on purpose become one sentence and exit code 1, a request to end the exit code
+    of its signal.
+    """
+    answer_requests()
+    if os.environ.pop(CHILD, ""):
+        end_with_parent()
+    code = outcome(args)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = leave_pipe()
+    sys.exit(code)
+
+
+def outcome(args: list[str] | None) -> int:
+    """Run a command; its exit code, once everything was told."""
     from rtsim.cli.lines import line
     from streams.errors import StreamError
 
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # leave by the usual way: close files, end children
-    if os.environ.pop(CHILD, ""):
-        end_with_parent()
     try:
-        cli.main(args=args, prog_name="rtsim", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
+        return int(cli.main(args=args, prog_name="rtsim", standalone_mode=False) or 0)
     except click.Abort:
-        print("rtsim: interrupted", file=sys.stderr)
-        sys.exit(130)
+        return say_last("interrupted", exit_code() or 130)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (RtsimError, StreamError) as error:
-        print(f"rtsim: {line(str(error))}", file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:  # whoever read the output, as `head`, has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        return say_last(line(str(error)), 1)
+    except BrokenPipeError:
+        return leave_pipe()
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"rtsim: {line(f'{where}{error.strerror or error}')}", file=sys.stderr)
-        sys.exit(1)
+        return say_last(line(f"{where}{error.strerror or error}"), 1)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except Exception as error:
+        code = exit_code()
+        if code is None:
+            raise
+        # as where the interruption came while a kernel was being compiled, which no longer exists then
+        return say_last(f"interrupted ({type(error).__name__}: {error})", code)
+
+
+def say_last(text: str, code: int) -> int:
+    """The last sentence; returns the exit code."""
+    with contextlib.suppress(OSError):  # nobody reads any more
+        print(f"rtsim: {text}", file=sys.stderr, flush=True)
+    return code
+
+
+def leave_pipe() -> int:
+    """Whoever read the output, as `head`, has gone: say no more; returns the exit code."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
+    return CLOSED_PIPE
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import click
 
 from rtsim.cli.lines import tell
 from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.cli.types import Config
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
 
 
 @click.command("moment-arms")
-@click.argument("model")
+@click.argument("model", type=Config("models"))
 @click.option("--muscle", "muscles", multiple=True, metavar="NAME", help="Only these muscles (repeatable).")
 @click.option("--angle", "angles", multiple=True, metavar="NAME", help="Only these angles (repeatable).")
 @click.option("--sweep", is_flag=True, help="Move one --angle through its range, or --from LOW --to HIGH.")
@@ -45,7 +46,11 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     help="work: forces of moving points as virtual work demands; opensim: without their own work, as OpenSim "
     "did it in 2010.",
 )
-@click.option("--subject", help="Subject that scales the model, where it has anatomy: .toml or shipped name.")
+@click.option(
+    "--subject",
+    type=Config("subjects"),
+    help="Subject that scales the model, where it has anatomy: .toml or shipped name.",
+)
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in metres and radians.")
 def command(

@@ -6,25 +6,33 @@ import sys
 
 import click
 
+from rtsim.cli.ports import offset_option, placed
 from rtsim.cli.security import connect_options, connect_security
+from rtsim.cli.types import Address
+from streams.sockets import RESULTS_ADDRESS
 
 
 @click.command("monitor")
-@click.argument("address", default="tcp://127.0.0.1:5561")
-@click.option("--control", help="Control address of the estimator, to switch methods from the window.")
+@click.argument("address", type=Address(), required=False)
+@offset_option(auto=False)
+@click.option(
+    "--control", type=Address(), help="Control address of the estimator, to switch methods from the window."
+)
 @click.option("--screenshot", metavar="PNG", help="Save a picture of the window at the end of --duration.")
 @click.option("--duration", "duration_s", type=float, help="Close after this many seconds.")
 @connect_options
 def command(
-    address: str,
+    address: str | None,
+    port_offset: int,
     control: str | None,
     screenshot: str | None,
     duration_s: float | None,
     client_key: str | None,
     server_key: str | None,
 ) -> None:
-    """Show the results at ADDRESS in a window of its own process."""
+    """Show the results at ADDRESS (tcp://127.0.0.1:5561 unless given) in a window of its own process."""
     from rtsim.monitor.app import run
 
+    address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
     security = connect_security(client_key, server_key)
     sys.exit(run(address, security=security, screenshot=screenshot, duration_s=duration_s, control=control))

@@ -9,29 +9,60 @@ from typing import Any
 import click
 import msgspec
 
+from rtsim.cli.ports import check_ports, offset_option, placed
+from rtsim.cli.types import Address, Config, Method, Source, checked
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
+from rtsim.live.sources import is_stream
+from streams.security import Security
 
 RECORDING = ".mcap"
+BOUND = ("results", "control")
+PORTS = ("markers", *BOUND)
 FILE_OPTIONS = (
     click.option("--units", help="Unit of length in files that say it wrongly: m, cm, mm, dm, in, ft."),
     click.option("--up", help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z."),
 )
 RUN_OPTIONS = (
-    click.option("--config", "config", metavar="RUN", help="Run config: a .toml file or a shipped name."),
-    click.option("--source", help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT."),
-    click.option("--subject", help="Subject model: a .toml file or a shipped name."),
-    click.option("--static", help="Static trial to calibrate from, where --subject is not given."),
-    click.option("--lab", help="Marker map: a .toml file or a shipped name (default: found by the names)."),
+    click.option(
+        "--config",
+        "config",
+        type=Config("runs"),
+        metavar="RUN",
+        help="Run config: a .toml file or a shipped name.",
+    ),
+    click.option(
+        "--source",
+        type=Source(),
+        metavar="SOURCE",
+        help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT.",
+    ),
+    click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
+    click.option(
+        "--static",
+        type=click.Path(),
+        metavar="FILE",
+        help="Static trial to calibrate from, where --subject is not given.",
+    ),
+    click.option(
+        "--lab",
+        type=Config("labs"),
+        help="Marker map: a .toml file or a shipped name (default: found by the names).",
+    ),
     click.option("--side", type=click.Choice(["right", "left"]), help="Leg to solve."),
-    click.option("--model", help="Model: a .toml file or a shipped name."),
-    click.option("--method", help="Method of the model: zero, minimised, prescribed, hinge, ball, free."),
+    click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
+    click.option(
+        "--method",
+        type=Method(),
+        help="Method of the model: zero, minimised, prescribed, hinge, ball, free.",
+    ),
     *FILE_OPTIONS,
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
-    click.option("--results", help="Address to publish results at."),
-    click.option("--control", help="Address to take commands at."),
+    click.option("--results", type=Address(binding=True), help="Address to publish results at."),
+    click.option("--control", type=Address(binding=True), help="Address to take commands at."),
+    offset_option(),
 )
 
 
@@ -59,7 +90,10 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def make_run(config: str | None = None, **options: Any) -> Run:
     """The run of a config with the options given on the command line on top."""
     run = load_toml(find_config(config, "runs"), Run) if config else Run(name="live")
-    ports = {k: options.pop(k) for k in ("results", "control") if options.get(k)}
+    check_addresses(run, config or "")
+    given_ports = {k: options.pop(k, None) for k in PORTS}
+    usual = msgspec.structs.asdict(run.ports)
+    ports = placed(given_ports, usual, options.pop("port_offset", 0))
     given = {k: v for k, v in options.items() if v is not None and k in Run.__struct_fields__}
     if not 0.0 <= given.get("duration_s", 0.0) <= LONGEST_S:
         raise ConfigError(
@@ -72,6 +106,23 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     if run.methods and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run
+
+
+def check_addresses(run: Run, config: str) -> None:
+    """ConfigError for an address in a run config that is none."""
+    for key, address in msgspec.structs.asdict(run.ports).items():
+        checked(address, f"{config}: ports.{key}", binding=True)
+    if is_stream(run.source):
+        checked(run.source, f"{config}: source")
+
+
+def check_bound(run: Run, security: Security | None = None, player: bool = False) -> None:
+    """ConfigError before slow work for an address of the run that cannot be bound now.
+
+    player : whether the run has one of its own, which binds, too
+    """
+    named = {f"--{key}": getattr(run.ports, key) for key in BOUND}
+    check_ports({"ports.markers": run.ports.markers, **named} if player else named, security)
 
 
 def run_arguments(run: Run, config: str | None = None) -> list[str]:

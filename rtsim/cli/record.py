@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,17 +11,17 @@ import click
 from rtsim.cli.lines import line
 from rtsim.cli.options import check_recording
 from rtsim.cli.security import connect_options, connect_security
+from rtsim.cli.types import Address
 from rtsim.errors import ConfigError
 from rtsim.files.trial import count_of
+from rtsim.live.signals import Interrupted, exit_code, noting_requests
 
 if TYPE_CHECKING:
     from streams.recorder import Recorded
 
-TERMINATED = 143  # exit code: asked to by SIGTERM
-
 
 @click.command("record")
-@click.argument("address")
+@click.argument("address", type=Address())
 @click.argument("path", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
@@ -43,12 +39,19 @@ def command(
         timer = threading.Timer(duration_s, stop.set)
         timer.daemon = True  # the stream may end first
         timer.start()
-    security = connect_security(client_key, server_key)
-    with stopped_by_signals(stop) as signals:
+
+    def end(number: int) -> None:
+        if stop.is_set():  # asked again, while the disk or a key file keeps it waiting
+            raise Interrupted
+        stop.set()  # between two messages, so that none is cut
+
+    with noting_requests(end):
+        security = connect_security(client_key, server_key)
         done = record(address, path, stop, security, say=lambda s: click.echo(line(s), err=True))
     tell(path, done)
-    if signal.SIGTERM in signals:
-        sys.exit(TERMINATED)
+    code = exit_code()
+    if code is not None:
+        raise SystemExit(code)
     if done.n_message == 0:
         raise ConfigError("nothing was recorded and no file was kept", where=str(path), remedy=done.trouble)
 
@@ -58,27 +61,3 @@ def tell(path: Path, done: Recorded) -> None:
     words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
     lost = f", {count_of(done.n_lost, 'frame')} not received" if done.n_lost else ""
     click.echo(words + lost, err=True)
-
-
-@contextlib.contextmanager
-def stopped_by_signals(stop: threading.Event) -> Iterator[list[int]]:
-    """Within, Ctrl-C and a request to terminate set `stop`, so that no message is cut; yields what came.
-
-    Only the first does: whoever asks again while the disk or a key file keeps this waiting is obeyed at once.
-    """
-    came: list[int] = []
-
-    def note(number: int, _: object) -> None:
-        came.append(number)
-        stop.set()
-        restore()
-
-    def restore() -> None:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-
-    former = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield came
-    finally:
-        restore()

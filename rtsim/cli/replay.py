@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import threading
-
 import click
 import numpy as np
 
 from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
+from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.security import bind_options, bind_security
 from rtsim.cli.states import say
+from rtsim.cli.types import Address, Source
+from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
-from rtsim.live.sources import load_trial
-
-FASTEST = 10_000.0
-"""Highest rate of the synthetic walker [Hz]."""
-RATE = 100.0
-MOST_FRAMES = 1_000_000
-"""Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
+from rtsim.live.sources import check_playing, load_trial
+from streams.sockets import MARKERS_ADDRESS
 
 
 @click.command("replay")
-@click.argument("source")
+@click.argument("source", type=Source())
 @click.option(
-    "--address", default="tcp://127.0.0.1:5560", show_default=True, help="Where to publish; port 0 takes any."
+    "--address",
+    type=Address(binding=True),
+    show_default=MARKERS_ADDRESS,
+    help="Where to publish; port 0 takes any.",
 )
+@offset_option()
 @click.option("--speed", type=float, default=1.0, show_default=True, help="Times the recorded rate.")
 @click.option("--rate", type=float, help="Sampling rate of the synthetic walker [Hz].")
 @click.option("--loop", is_flag=True, help="Start over at the end until interrupted.")
@@ -39,9 +39,9 @@ MOST_FRAMES = 1_000_000
 @file_options
 @bind_options
 def command(
-    source: str, address: str, speed: float, rate: float | None, loop: bool, start_s: float,
-    end_s: float | None, duration_s: float, wait_s: float, states: bool, key: str | None, clients: str | None,
-    units: str | None, up: str | None,
+    source: str, address: str | None, port_offset: int | str, speed: float, rate: float | None, loop: bool,
+    start_s: float, end_s: float | None, duration_s: float, wait_s: float, states: bool, key: str | None,
+    clients: str | None, units: str | None, up: str | None,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, .trc, .c3d, .mcap) as a live marker stream at its recorded rate."""
     from streams.clock import now_ns
@@ -49,13 +49,12 @@ def command(
     from streams.player import play
     from streams.publisher import Publisher
 
-    if not 0.0 < speed < np.inf:
-        raise ConfigError(f"{speed}", where="--speed", allowed="more than 0; 1 is the recorded rate")
-    if rate is not None and not 0.0 < rate <= FASTEST:
-        raise ConfigError(f"{rate}", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
-    if not 0.0 <= duration_s * (rate or RATE) <= MOST_FRAMES:
-        longest = MOST_FRAMES / (rate or RATE)
-        raise ConfigError(f"{duration_s}", where="--duration", allowed=f"0 (ten seconds) to {longest:g} s")
+    check_playing(speed, rate, duration_s, start_s, end_s)
+    if not 0.0 <= wait_s <= LONGEST_S:
+        raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")
+    address = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
+    security = bind_security(key, clients)
+    check_ports({"--address": address}, security)
     trial = load_trial(source, duration_s, rate, units=units, up=up)
     since = trial.times - trial.times[0]
     inside = (since >= start_s) & (since <= (np.inf if end_s is None else end_s))
@@ -67,8 +66,7 @@ def command(
     if not states:
         for note in trial.notes:
             tell(f"{source}: {note}")
-    stop = threading.Event()
-    with Publisher(address, bind_security(key, clients)) as publisher:
+    with Publisher(address, security) as publisher:
         if states:
             say(
                 {
@@ -89,10 +87,10 @@ def command(
             t_start=now_ns(),
             meta={"source": str(source), "speed": speed},
         )
-        try:
-            n_sent = play(publisher, session, trial, speed, loop, stop, wait_s=wait_s)
-        except KeyboardInterrupt:
-            raise click.Abort from None
+        n_sent = play(
+            publisher, session, trial, speed, loop, wait_s=wait_s,
+            say=None if states else lambda text: click.echo(text, err=True),
+        )  # fmt: skip
         if states:
             say({"state": "over", "n_sent": n_sent})
         else:

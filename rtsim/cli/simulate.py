@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +13,12 @@ import click
 
 from rtsim.cli.lines import tell
 from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.cli.ports import check_ports, offset_option, placed
+from rtsim.cli.types import Address, Config
 from rtsim.config.force_schema import SimulationSpec
+from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
+from rtsim.live.signals import exit_code, noting_requests
 from streams.sockets import CONTROL_ADDRESS, RESULTS_ADDRESS
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ MOST_VALUES = 200_000_000
 
 
 @click.command("simulate")
-@click.argument("model")
+@click.argument("model", type=Config("models"))
 @click.option("--method", type=click.Choice(get_args(KINDS["method"])), help="How a step is taken.")
 @click.option("--step", "step_ms", type=float, metavar="MS", help="Length of a step [ms].")
 @click.option("--duration", "duration_s", type=float, metavar="S", help="How long to simulate [s].")
@@ -43,7 +46,11 @@ MOST_VALUES = 200_000_000
     help="Where sliding turns round within a step: split it, take the secant slope, or do nothing.",
 )
 @click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
-@click.option("--subject", help="Subject that scales the model, where it has anatomy: .toml or shipped name.")
+@click.option(
+    "--subject",
+    type=Config("subjects"),
+    help="Subject that scales the model, where it has anatomy: .toml or shipped name.",
+)
 @click.option(
     "--out",
     "outputs",
@@ -79,10 +86,19 @@ MOST_VALUES = 200_000_000
     show_default=True,
     help="With --live: frames published a second [Hz].",
 )
-@click.option("--results", default=RESULTS_ADDRESS, show_default=True, help="With --live: results go here.")
 @click.option(
-    "--control", default=CONTROL_ADDRESS, show_default=True, help="With --live: commands come here."
+    "--results",
+    type=Address(binding=True),
+    show_default=RESULTS_ADDRESS,
+    help="With --live: results go here.",
 )
+@click.option(
+    "--control",
+    type=Address(binding=True),
+    show_default=CONTROL_ADDRESS,
+    help="With --live: commands come here.",
+)
+@offset_option()
 @click.option(
     "--urgent", is_flag=True, help="With --live: before all other work, where the system grants it."
 )
@@ -91,8 +107,8 @@ def command(
     model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
     loads: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
     plot: Path | None, plot_size: str | None, plot_dpi: int | None, over: str, as_json: bool, live: bool,
-    rate_hz: float, frame_rate_hz: float,
-    results: str, control: str, urgent: bool, monitor: bool,
+    rate_hz: float, frame_rate_hz: float, results: str | None, control: str | None, port_offset: int | str,
+    urgent: bool, monitor: bool,
 ) -> None:  # fmt: skip
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 
@@ -102,23 +118,34 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.simulate_live import check_rates
     from rtsim.models.load import load_model
+    from rtsim.models.subject import load_subject
+    from rtsim.simulation.files import check_outputs
 
     console = Console(stderr=True)
     check_options(step_ms, duration_s, plot, over)
     paper = paper_for(plot, plot_size, plot_dpi)
     check_live(live, monitor, urgent, outputs, plot, every)
+    addresses = {}
+    if live:
+        usual = {"--results": RESULTS_ADDRESS, "--control": CONTROL_ADDRESS}
+        addresses = placed({"--results": results, "--control": control}, usual, port_offset)
+        check_rates(duration_s, rate_hz, frame_rate_hz)
+        check_ports(addresses)
+    gains = gains_of(loads)
     load_model(model)  # a wrong file is told before anything is compiled
+    if subject:
+        load_subject(find_config(subject, "subjects"))
+    check_outputs(outputs)
     compile_first(console, ("simulation",))
     with console.status("starting"):
-        from rtsim.simulation.files import check_outputs
         from rtsim.simulation.load import load_simulator
         from rtsim.simulation.panels import abscissa
         from rtsim.simulation.run import run, warm_up
 
-        check_outputs(outputs)
         simulator = load_simulator(
-            model, subject, gains_of(loads), lambda text: tell(f"note: {text}"),
+            model, subject, gains, lambda text: tell(f"note: {text}"),
             method=method, step_ms=step_ms, duration_s=None if live else duration_s, kinks=kinks,
         )  # fmt: skip
     if live:
@@ -126,7 +153,8 @@ def command(
 
         raise SystemExit(
             run_live(
-                simulator, duration_s, rate_hz, frame_rate_hz=frame_rate_hz, results=results, control=control,
+                simulator, duration_s, rate_hz, frame_rate_hz=frame_rate_hz,
+                results=addresses["--results"], control=addresses["--control"],
                 urgently=urgent, open_monitor=monitor, as_json=as_json,
             )
         )  # fmt: skip
@@ -137,8 +165,9 @@ def command(
             abscissa(simulator, warm_up(simulator), over)  # a wrong name is told before the run
         else:
             warm_up(simulator)
-    with interruptible() as stop, progress_of(console, simulator, n_step) as progress:
-        done = run(simulator, n_step, rows, stop, progress)
+    came: list[int] = []
+    with noting_requests(came.append), progress_of(console, simulator, n_step) as progress:
+        done = run(simulator, n_step, rows, lambda: bool(came), progress)
     finish(simulator, done, outputs, paper, over, as_json)
 
 
@@ -151,7 +180,6 @@ def finish(
     from rtsim.simulation.run import check_run
 
     told = summary(simulator, done)
-    click.echo(json.dumps(told, indent=1) if as_json else text(told))
     for path in outputs:
         write(path, simulator, done)
         click.echo(f"wrote {path}", err=True)
@@ -162,11 +190,13 @@ def finish(
         title = f"{simulator.mechanism.name}: {told['method']}, {told['step_ms']:g} ms"
         save_panels(paper, title, panels_of(simulator, done, over))
         click.echo(f"wrote {paper.path}", err=True)
+    # after the files: nobody may be there any more to read it
+    click.echo(json.dumps(told, indent=1) if as_json else text(told))
     kept = "; the results up to then were written" if outputs or paper else ""
     check_run(done, simulator, kept)
     if done.stopped:
         click.echo(f"stopped at {simulator.time:.6g} s{kept}", err=True)
-        raise SystemExit(130)
+        raise SystemExit(exit_code() or 130)
 
 
 def check_options(step_ms: float | None, duration_s: float | None, plot: Path | None, over: str) -> None:
@@ -234,17 +264,6 @@ def gains_of(loads: tuple[str, ...]) -> dict[str, float]:
         if not math.isfinite(gains[name]):
             raise ConfigError(f"{load!r} has no number", where="--load", allowed="NAME=GAIN")
     return gains
-
-
-@contextmanager
-def interruptible() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed, instead of the exception, which would come in the middle of a chunk."""
-    pressed: list[int] = []
-    former = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
-    try:
-        yield lambda: bool(pressed)
-    finally:
-        signal.signal(signal.SIGINT, former)
 
 
 @contextmanager

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-import signal
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from rtsim.errors import ConfigError, ModelError
+from rtsim.live.signals import exit_code, noting_requests
 from streams.sockets import CONTROL_ADDRESS, RESULTS_ADDRESS
 
 if TYPE_CHECKING:
-    from rtsim.live.simulated import SimulatedLoop
     from rtsim.simulation.simulator import Simulator
     from streams.security import Security
 
@@ -63,7 +61,8 @@ def run_live(
         publisher = stack.enter_context(Publisher(results, security))
         loop = SimulatedLoop(simulator, publisher, rate_hz, frame_rate_hz, lap, urgently=urgently)
         server = stack.enter_context(ControlServer(control, loop.command, security, COMMANDS))
-        stack.enter_context(stopping_on_interrupt(loop))
+        # between two ticks, where nothing is half done
+        stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         click.echo(
             f"{simulator.mechanism.name}: results at {publisher.address}, commands at {server.address} "
             f"({', '.join(COMMANDS)}); Ctrl-C ends it",
@@ -85,7 +84,7 @@ def run_live(
             where=simulator.mechanism.name,
             remedy="shorten the step (--step, simulation.step_ms), or look for forces that grow without end",
         )
-    return 0
+    return exit_code() or 0
 
 
 def check_rates(duration: float | None, rate_hz: float, frame_rate_hz: float) -> None:
@@ -100,16 +99,6 @@ def check_rates(duration: float | None, rate_hz: float, frame_rate_hz: float) ->
         )
     if duration is not None and not 0.0 < duration < float("inf"):
         raise ConfigError(f"{duration:g} s", where="--duration", allowed="a time above 0 s")
-
-
-@contextlib.contextmanager
-def stopping_on_interrupt(loop: SimulatedLoop) -> Iterator[None]:
-    """Within, Ctrl-C ends the loop between two ticks, where nothing is half done."""
-    former = signal.signal(signal.SIGINT, lambda *_: loop.stop("interrupted"))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, former)
 
 
 def in_words(summary: dict) -> str:

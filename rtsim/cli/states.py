@@ -6,12 +6,12 @@ standard input, which closes with the parent, however that ends.
 
 from __future__ import annotations
 
-import _thread
 import json
 import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 
 
 def say(state: dict) -> None:
@@ -20,13 +20,14 @@ def say(state: dict) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process, as by a request to terminate, when its parent is gone."""
+    """End this process, as by a request to terminate, when its parent is gone or closes this end of it."""
 
     def watch() -> None:
-        while os.read(0, 4096):  # not sys.stdin, which would hold a lock when the interpreter shuts down
-            pass
-        if sys.platform == "win32":  # where os.kill ends a process on the spot
-            _thread.interrupt_main(signal.SIGTERM)
+        with suppress(OSError):
+            while os.read(0, 4096):  # not sys.stdin, which would hold a lock when the interpreter shuts down
+                pass
+        if sys.platform == "win32":
+            signal.raise_signal(signal.SIGTERM)  # os.kill would be a hard end there
         else:
             os.kill(os.getpid(), signal.SIGTERM)
 

@@ -9,9 +9,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from rtsim.errors import RtsimError
+from rtsim.live.signals import REQUESTS
 
 CHILD = "RTSIM_CHILD"
 """Environment variable that tells a process that it is one of a run and shall end with its parent."""
@@ -21,6 +24,12 @@ APART: dict[str, Any] = (
     if sys.platform == "win32"
     else {"process_group": 0}
 )
+
+
+POLITE_S = 3.0
+"""How long a process may take to end after its standard input is closed [s]."""
+TERMINATE_S = 1.0
+"""And then after the request to terminate [s]."""
 
 
 class ChildFailedError(RtsimError):
@@ -55,10 +64,14 @@ class Child:
         """Process id."""
         return self._process.pid
 
-    def wait_ready(self, timeout_s: float) -> dict:
-        """The state with which the process says that it is ready; ChildFailedError with its own words."""
+    def wait_ready(self, timeout_s: float, others: Sequence[Child] = ()) -> dict:
+        """The state with which the process says that it is ready; ChildFailedError with its own words, or
+        with those of one of the others that has failed meanwhile.
+        """
         due = time.monotonic() + timeout_s
         while time.monotonic() < due:
+            for other in others:
+                other.check()
             try:
                 state = self._states.get(timeout=0.05)
             except queue.Empty:
@@ -70,15 +83,35 @@ class Child:
         self.check()
         raise ChildFailedError(f"the {self.name} was not ready within {timeout_s:.0f} s")
 
+    def newest_state(self, name: str) -> dict:
+        """The newest state of that name among those not read yet, which are then read; {} without one."""
+        found: dict = {}
+        while not self._states.empty():
+            state = self._states.get()
+            found = state if state.get("state") == name else found
+        return found
+
     def check(self) -> None:
         """Raise ChildFailedError if the process has ended with an error."""
-        if not self.running and self._process.returncode != 0:
-            for reader in self._readers:
-                reader.join(timeout=1.0)
-            words = "\n".join(self._errors[-20:]).removeprefix("rtsim: ")
-            raise ChildFailedError(
-                words or f"the {self.name} ended with exit code {self._process.returncode}"
-            )
+        failure = self.failure()
+        if failure:
+            raise ChildFailedError(failure)
+
+    def failure(self) -> str:
+        """How the process has failed, in its own words where it left any; empty while it runs and after a
+        good end.
+        """
+        code = self._process.poll()
+        if not code:
+            return ""
+        for reader in self._readers:
+            reader.join(timeout=1.0)
+        words = "\n".join(self._errors[-20:]).removeprefix("rtsim: ")
+        if code < 0:
+            return f"the {self.name} was killed (signal {-code})"
+        if code - 128 in REQUESTS:
+            return f"the {self.name} was asked to end by another process (signal {code - 128})"
+        return words or f"the {self.name} ended with exit code {code}"
 
     @property
     def running(self) -> bool:
@@ -94,14 +127,17 @@ class Child:
         return True
 
     def close(self) -> None:
-        """End the process, politely first.
+        """End the process, politely first: closing its standard input asks it to end, on every system alike.
 
-        Its standard input is closed, as if this process had ended. That works on every system; on Windows
-        a request to terminate would leave it no time to close a recording.
+        A request to terminate comes second, as it is a hard end on Windows, which cuts recordings.
         """
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        if not self.wait(3.0):
+        stdin = self._process.stdin
+        if stdin is not None and not stdin.closed:
+            with suppress(OSError):
+                stdin.close()
+        if not self.wait(POLITE_S):
+            self._process.terminate()
+        if not self.wait(TERMINATE_S):
             self._process.kill()
             self._process.wait()
 

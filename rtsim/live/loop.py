@@ -9,6 +9,7 @@ from collections import Counter, deque
 
 from rtsim.live.admission import Admission
 from rtsim.live.latency import StageTimes
+from rtsim.live.sources import STREAM_OVER
 from rtsim.live.words import Words
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.subject import Subject
@@ -56,14 +57,15 @@ class LiveLoop:
         self._square_sum, self._rms_n = 0.0, 0
         self._began_ns = self._cpu_ns = 0
 
-    def run(self, subscriber: Subscriber, duration_s: float = 0.0) -> None:
-        """Serve the stream of `subscriber`; duration_s = 0 means until it ends."""
+    def run(self, subscriber: Subscriber, duration_s: float = 0.0) -> str:
+        """Serve the stream of `subscriber`; duration_s = 0 means until it ends. Returns why it is over."""
         self._began_ns, self._cpu_ns = now_ns(), time.process_time_ns()
         try:
             self._serve(subscriber, duration_s)
         finally:
             self._report(subscriber, final=True)
-            self.publisher.end(self._reason or "the marker stream is over")
+            self.publisher.end(self._reason or STREAM_OVER)
+        return self._reason or STREAM_OVER
 
     def command(self, command: Command) -> tuple[bool, str]:
         """Answer a command (in the control server's thread); the loop obeys before the next frame."""

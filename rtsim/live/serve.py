@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from kernels._cache import cache_fault
-from rtsim.config.run_schema import USUAL_METHODS, Run
-from rtsim.errors import ConfigError
+from rtsim.config.run_schema import Run
+from rtsim.live.checks import methods_of
 from rtsim.live.collection import no_collection
 from rtsim.live.groups import LIVE, compile_groups
 from rtsim.live.loop import LiveLoop
@@ -29,10 +29,7 @@ POLL_S = 0.02
 def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
     """Estimator and subject of a run, compiled and warm."""
     spec = load_model(run.model)
-    methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
-    unknown = [method for method in (run.method, *methods) if method not in spec.methods]
-    if unknown:
-        raise ConfigError(f"unknown method {unknown[0]!r}", where="--method", allowed=", ".join(spec.methods))
+    methods = methods_of(run, spec)
     subject = resolve_subject(run)
     estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
     warm_up(estimator, subject)
@@ -54,7 +51,7 @@ def serve(
     ----------
     say : told {"state": "preparing"}, at the first start time and again
         {"state": "compiling", "n_done": ..., "n_kernel": ...}, then
-        {"state": "ready", "results": ..., "control": ...}
+        {"state": "ready", "results": ..., "control": ...} and at the end {"state": "over", "reason": ...}
     wait_s, n_subscriber : wait so long for so many subscribers of the results, that they miss nothing [s]
     security, markers_security : keys of this server, and of this client of the marker stream
     """
@@ -74,7 +71,8 @@ def serve(
                 no_collection(),
                 Subscriber(markers, ("markers",), run.backlog, markers_security) as subscriber,
             ):
-                loop.run(subscriber, run.duration_s)
+                reason = loop.run(subscriber, run.duration_s)
+    say({"state": "over", "reason": reason})
 
 
 def await_subscribers(publisher: Publisher, n_subscriber: int, wait_s: float) -> None:

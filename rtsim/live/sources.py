@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,47 @@ if TYPE_CHECKING:
 
 WALKER = "walker"
 NATURAL = ".npz"
+FASTEST = 10_000.0
+"""Highest rate of the synthetic walker [Hz]."""
+RATE = 100.0
+MOST_FRAMES = 1_000_000
+"""Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
+STREAM_OVER = "the marker stream is over"
+"""Why a run has ended that nobody stopped."""
 
 
 def is_stream(source: str) -> bool:
     """Whether a source is the address of a stream."""
     return "://" in source
+
+
+def check_source(source: str, streams: bool = True) -> None:
+    """ConfigError for a source that is neither the walker, nor a file that is there, nor, where `streams`
+    will do, the address of one.
+    """
+    if source != WALKER and not (is_stream(source) and streams) and not Path(source).exists():
+        allowed = "walker, a .trc, .c3d or .mcap file" + (", or tcp://HOST:PORT" if streams else "")
+        raise ConfigError(f"no such source {source!r}", where="--source", allowed=allowed)
+
+
+def check_playing(
+    speed: float, rate: float | None, duration_s: float, start_s: float, end_s: float | None
+) -> None:
+    """ConfigError for a pace, a length or a part of the source that cannot be played.
+
+    rate [Hz] and duration_s are those of the synthetic walker.
+    """
+    if not 0.0 < speed < math.inf:
+        raise ConfigError(f"{speed}", where="--speed", allowed="more than 0; 1 is the recorded rate")
+    if rate is not None and not 0.0 < rate <= FASTEST:
+        raise ConfigError(f"{rate}", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
+    if not 0.0 <= duration_s * (rate or RATE) <= MOST_FRAMES:
+        longest = MOST_FRAMES / (rate or RATE)
+        raise ConfigError(f"{duration_s}", where="--duration", allowed=f"0 (ten seconds) to {longest:g} s")
+    if not 0.0 <= start_s < math.inf:
+        raise ConfigError(f"{start_s}", where="--start", allowed="0 s or more")
+    if end_s is not None and not end_s >= start_s:
+        raise ConfigError(f"{end_s}", where="--end", allowed=f"{start_s:g} s (--start) or more")
 
 
 def load_trial(
@@ -50,13 +87,8 @@ def load_trial(
 
         subject = load_subject(find_config(WALKER, "subjects"))
         return walk(load_model("lower_limb"), subject, duration_s or 10.0, rate or 100.0)
+    check_source(source, streams=False)
     path = Path(source)
-    if not path.exists():
-        raise ConfigError(
-            f"no such source {source!r}",
-            where="--source",
-            allowed="walker, a .trc, .c3d or .mcap file, or tcp://HOST:PORT",
-        )
     if path.suffix.lower() == NATURAL:
         from rtsim.files.natural import read_natural
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtsim.errors import ConfigError
+from rtsim.live.signals import exit_code
 from rtsim.monitor.feed import Feed
 from streams.errors import StreamError
 from streams.subscriber import Subscriber
@@ -62,7 +63,7 @@ def run(
         saved = open_window(Feed(subscriber, address), control, security, screenshot, duration_s)
     if not saved:
         raise ConfigError(f"could not write {str(screenshot)!r}", where="--screenshot")
-    return 0
+    return exit_code() or 0
 
 
 def require_qt() -> None:

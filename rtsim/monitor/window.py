@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from rtsim.live.signals import noting_requests
 from rtsim.monitor.commands import Commander
 from rtsim.monitor.contact import ContactPlot
 from rtsim.monitor.controls import FigureCard, ToolBar
@@ -281,11 +281,10 @@ def open_window(
     window = MonitorWindow(feed, commander)
     if duration_s is not None:
         QTimer.singleShot(round(1000 * duration_s), window, application.quit)
-    interrupted = signal.signal(signal.SIGINT, lambda *_: application.quit())
     try:
-        window.show()
-        application.exec()
+        with noting_requests(lambda number: application.quit()):
+            window.show()
+            application.exec()
         return screenshot is None or window.save_png(screenshot)
     finally:
-        signal.signal(signal.SIGINT, interrupted)
         window.close()

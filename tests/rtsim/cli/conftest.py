@@ -20,6 +20,7 @@ import pytest
 from rtsim.cli.main import main
 from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
+from rtsim.live.signals import REQUESTS
 from rtsim.models.load import load_model
 from rtsim.models.subject import load_subject
 from rtsim.models.walker import walk
@@ -160,14 +161,15 @@ def here(
     monkeypatch.setenv("COLUMNS", "100")
 
     def run(*arguments: object) -> Done:
-        former = signal.getsignal(signal.SIGTERM)
+        former = {number: signal.getsignal(number) for number in REQUESTS}
         code: object = 0
         try:
             main([str(argument) for argument in arguments])
         except SystemExit as stop:
             code = stop.code
         finally:
-            signal.signal(signal.SIGTERM, former)
+            for number, handler in former.items():
+                signal.signal(number, handler)
         captured = capsys.readouterr()
         return Done(int(code or 0), captured.out, captured.err)  # type: ignore[call-overload]
 

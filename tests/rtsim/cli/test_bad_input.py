@@ -30,7 +30,7 @@ IN_PROCESS = [
     ((*ESTIMATE, "--key", "a"), ("--key and --clients go together",)),
     ((*ESTIMATE, "--client-key", "a"), ("--client-key and --server-key go together",)),
     (("replay",), ("Missing argument", "SOURCE")),
-    (("replay", "nowhere.c3d"), ("nowhere.c3d", SOURCES)),
+    (("replay", "nowhere.c3d"), ("nowhere.c3d", SOURCES.removesuffix(", or tcp://HOST:PORT"))),
     (("replay", "text.txt"), ("text.txt", ".trc, .c3d, .mcap")),
     (("replay", "text.trc"), ("text.trc", "not a TRC file")),
     (("replay", "."), ("cannot be read", ".trc, .c3d, .mcap")),
@@ -41,12 +41,16 @@ IN_PROCESS = [
     ((*REPLAY, "--duration", "-1"), ("--duration: -1.0", "allowed: 0")),
     ((*REPLAY, "--duration", "1e9"), ("--duration", "10000 s")),
     ((*REPLAY, "--start", "20"), ("no frames between --start and --end", "0 to 9.99 s")),
-    ((*REPLAY, "--end", "-1"), ("no frames between --start and --end",)),
+    ((*REPLAY, "--end", "-1"), ("--end: -1.0", "0 s (--start) or more")),
+    ((*REPLAY, "--start", "-1"), ("--start: -1.0", "0 s or more")),
+    ((*REPLAY, "--wait", "-1"), ("--wait: -1.0", "0 (start at once)")),
+    (("replay", "tcp://127.0.0.1:5560"), ("no such source", "walker")),
     (("replay", "walker", "--address", "nonsense"), ("'nonsense' is not an address", "tcp://127.0.0.1:5560")),
     (("replay", "walker", "--address", "tcp://0.0.0.0:0"), ("can be reached from the network", "no keys")),
     (("replay", "walker", "--address", "tcp://127.0.0.1:0", "--key", "none", "--clients", "."), ("none",)),
-    (("record", "there.mcap"), ("Missing argument", "PATH")),
-    (("record", "nonsense", "new.mcap"), ("'nonsense' cannot be connected to", "tcp://127.0.0.1:5560")),
+    (("record", "tcp://127.0.0.1:1"), ("Missing argument", "PATH")),
+    (("record", "there.mcap"), ("ADDRESS: 'there.mcap' is not an address",)),
+    (("record", "nonsense", "new.mcap"), ("'nonsense' is not an address", "tcp://127.0.0.1:5560")),
     (("record", "tcp://127.0.0.1:1", "there.mcap"), ("there.mcap exists already",)),
     (("record", "tcp://127.0.0.1:1", "no/folder/new.mcap"), ("PATH: there is no folder no/folder",)),
     (("record", "tcp://127.0.0.1:1", "new.txt"), ("PATH: new.txt cannot be a recording", ".mcap")),
@@ -56,15 +60,21 @@ IN_PROCESS = [
     (("export", "nowhere.mcap", "out.csv"), ("nowhere.mcap: no such file",)),
     (("export", "text.txt", "out.csv"), ("text.txt", "not a recording")),
     (("export", "nowhere.mcap", "out.xls"), ("cannot export to '.xls'", ".trc, .mot, .sto, .csv")),
-    (("command", "status", "--control", "nonsense"), ("'nonsense' cannot be connected to",)),
+    (("command", "status", "--control", "nonsense"), ("'nonsense' is not an address",)),
     (("command", "set_method", "zero"), ("'zero' has no value", "KEY=VALUE")),
     (("calibrate", "nowhere.trc"), ("nowhere.trc: no such file",)),
     (("check", "bad.toml"), ("1 of 1 configs",)),
     (("keys", "there.mcap/keys", "me"), ("there.mcap",)),
     (("keys", ".", "../me"), ("plain file name",)),
-    (("doctor", "nonsense"), ("'nonsense' cannot be connected to",)),
+    (("doctor", "nonsense"), ("'nonsense' is not an address",)),
     (("doctor", "tcp://127.0.0.1:1", "--seconds", "-1"), ("--seconds",)),
 ]  # fmt: skip
+
+
+IN_USE = (
+    "{} is in use, perhaps by another run; end that, give another {} (port 0 takes any free one), or give "
+    "none and --port-offset auto"
+)
 
 
 @pytest.fixture
@@ -133,14 +143,14 @@ def test_an_address_in_use_is_told(rtsim, any_ports, taken, option):
     """Protects against a second estimator on the same port: which address, and what to do."""
     done = rtsim("live", "--json", *any_ports, option, taken)
     assert (done.code, done.out) == (1, "")
-    assert done.err == f"rtsim: {taken} is in use; stop the program that holds it or choose another port\n"
+    assert done.err == f"rtsim: {option}: {IN_USE.format(taken, option)}\n"
 
 
 def test_a_player_on_an_address_in_use_is_told(here, taken):
     """Protects against a second player on the same port."""
     done = here("replay", "walker", "--address", taken)
     assert done.code == 1
-    assert done.sentence == f"rtsim: {taken} is in use; stop the program that holds it or choose another port"
+    assert done.sentence == f"rtsim: --address: {IN_USE.format(taken, '--address')}"
 
 
 def test_a_command_to_nobody_is_told(here, port):

@@ -20,11 +20,16 @@ GUARD_S = 120.0
 pytestmark = pytest.mark.process
 
 
-def account(done) -> dict:
-    """The summary of a run that went well: strict JSON and nothing else on standard output."""
-    assert done.code == 0, done.err
-    assert done.err == ""
-    return json.loads(done.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+def account(done, code: int = 0) -> dict:
+    """The summary of a run that went well: strict JSON and nothing else on standard output, and beside it
+    only where others can join.
+    """
+    assert done.code == code, done.err
+    summary = json.loads(done.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    places = summary["addresses"]
+    where = "markers at {markers}, results at {results}, commands at {control}".format(**places)
+    assert done.err == where + "\n"
+    return summary
 
 
 def await_frames(control: str) -> None:
@@ -83,13 +88,20 @@ def test_a_run_config_reaches_the_estimator_and_its_results_the_recorder(rtsim, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
-def test_ctrl_c_ends_the_run_with_its_summary(start, port):
-    """Protects the user of Ctrl-C, which a terminal sends to the whole group: the account so far."""
+@pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_request_to_end_leaves_the_summary(start, port, how):
+    """Protects the user of Ctrl-C, which a terminal sends to the whole group: the account so far; and of a
+    request to terminate, and of a closed terminal.
+    """
+    how = getattr(signal, how)
     control = f"tcp://127.0.0.1:{port}"
     live = start("live", "--loop", "--json", "--results", "tcp://127.0.0.1:0", "--control", control)
     await_frames(control)
-    os.killpg(live.popen.pid, signal.SIGINT)
-    summary = account(live.wait())
+    if how == signal.SIGINT:
+        os.killpg(live.popen.pid, how)
+    else:
+        live.popen.send_signal(how)
+    summary = account(live.wait(), 128 + how)
     assert summary["frames"] > 0
     assert not request(control, "status", timeout_s=0.3)[0]
 

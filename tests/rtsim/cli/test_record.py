@@ -157,7 +157,7 @@ def test_a_recording_that_is_stopped_tells_what_is_missing(recorder, sender, tmp
     process.said("4 frames lost")
     process.popen.send_signal(signal.SIGINT)
     done = process.wait()
-    assert (done.code, done.sentence) == (0, "walk.mcap: 3 messages, 0 refused, 4 frames not received")
+    assert (done.code, done.sentence) == (130, "walk.mcap: 3 messages, 0 refused, 4 frames not received")
     messages = read_messages(tmp_path / "walk.mcap")
     assert (len(list(messages)), messages.note) == (3, "")
 

@@ -1,0 +1,86 @@
+"""Addresses of a run: shifted together on request, and looked at before any slow work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from rtsim.cli.types import AUTO, PortOffset
+from rtsim.errors import ConfigError
+from streams.addresses import shifted
+from streams.errors import AddressInUseError, StreamError
+from streams.security import Security
+
+STEP = 10
+"""Automatic offsets are multiples of it."""
+N_TRIED = 100
+
+
+def offset_option(auto: bool = True) -> Callable[..., Any]:
+    """--port-offset; auto: for commands that bind their addresses."""
+    words = "Added to every port that is not given on the command line" + (
+        f"; {AUTO}: the first multiple of {STEP} at which all are free." if auto else "."
+    )
+    return click.option("--port-offset", type=PortOffset(auto), default=0, help=words)
+
+
+def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: int | str) -> dict[str, str]:
+    """Option -> address: those given as they are, the usual ones of the others shifted by the offset."""
+    if offset == AUTO:
+        offset = free_offset([address for option, address in usual.items() if not given.get(option)])
+    return {
+        option: given.get(option) or moved(option, address, int(offset)) for option, address in usual.items()
+    }
+
+
+def moved(option: str, address: str, offset: int) -> str:
+    """A shifted address; ConfigError where the port would be none."""
+    try:
+        return shifted(address, offset)
+    except StreamError as fault:
+        raise ConfigError(str(fault), where=option) from fault
+
+
+def free_offset(addresses: list[str]) -> int:
+    """The first multiple of STEP at which all these addresses are free."""
+    from streams.sockets import check_free
+
+    for offset in range(0, STEP * N_TRIED, STEP):
+        try:
+            for address in addresses:
+                check_free(shifted(address, offset))
+        except AddressInUseError:
+            continue
+        except StreamError as fault:
+            raise ConfigError(str(fault), where="--port-offset") from fault
+        return offset
+    raise ConfigError(
+        f"none of {N_TRIED} offsets has free ports", where="--port-offset", remedy="give other addresses"
+    )
+
+
+def check_ports(addresses: Mapping[str, str], security: Security | None = None) -> None:
+    """ConfigError, with the option and the remedy, for an address that cannot be bound now."""
+    from streams.sockets import check_free
+
+    options = list(addresses)
+    for k, option in enumerate(options):
+        address = addresses[option]
+        twins = [other for other in options[:k] if addresses[other] == address]
+        if twins and not address.endswith((":0", ":*")):
+            raise ConfigError(
+                f"{address} is taken by {twins[0]} already", where=option, remedy="give it a port of its own"
+            )
+        try:
+            check_free(address, security)
+        except AddressInUseError as fault:
+            raise ConfigError(
+                f"{address} is in use, perhaps by another run",
+                where=option,
+                remedy=f"end that, give another {option} (port 0 takes any free one), or give none and "
+                f"--port-offset {AUTO}",
+            ) from fault
+        except StreamError as fault:
+            raise ConfigError(str(fault), where=option) from fault

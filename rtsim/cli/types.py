@@ -1,0 +1,120 @@
+"""Kinds of values on the command line: what is refused at once, and what the shell offers to complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from rtsim.config.paths import shipped_names
+from rtsim.errors import ConfigError, RtsimError
+from streams.addresses import LAST_PORT, check_address
+from streams.errors import StreamError
+
+AUTO = "auto"
+SOURCES = ("walker",)
+
+
+def option_of(parameter: click.Parameter | None) -> str:
+    """How an option, or an argument, is written."""
+    if parameter is None:
+        return "address"
+    return parameter.opts[0] if isinstance(parameter, click.Option) else parameter.name.upper()
+
+
+def checked(address: str, where: str, binding: bool = False) -> str:
+    """The address; ConfigError where it is none."""
+    try:
+        check_address(address, binding)
+    except StreamError as fault:
+        raise ConfigError(str(fault), where=where) from fault
+    return address
+
+
+class Address(click.ParamType):
+    """tcp://HOST:PORT; binding: of the side that opens it."""
+
+    name = "address"
+
+    def __init__(self, binding: bool = False) -> None:
+        self.binding = binding
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        return checked(value, option_of(parameter), self.binding)
+
+
+class Source(click.ParamType):
+    """The walker, a file or a stream."""
+
+    name = "source"
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        return Address().convert(value, parameter, context) if "://" in value else value
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return offered(SOURCES, incomplete)
+
+
+class PortOffset(click.ParamType):
+    """A whole number, or auto where addresses are bound."""
+
+    name = "N"
+
+    def __init__(self, auto: bool) -> None:
+        self.auto = auto
+
+    def convert(
+        self, value: str | int, parameter: click.Parameter | None, context: click.Context | None
+    ) -> str | int:
+        if isinstance(value, int) or (self.auto and value == AUTO):
+            return value
+        if not (value.isascii() and value.isdigit() and len(value) < 6 and int(value) <= LAST_PORT):
+            allowed = f"0 to {LAST_PORT}" + (f", or {AUTO}" if self.auto else "")
+            raise ConfigError(f"{value!r}", where=option_of(parameter), allowed=allowed)
+        return int(value)
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return offered((AUTO,), incomplete) if self.auto else []
+
+
+class Config(click.ParamType):
+    """A .toml file or a shipped name of one folder: models, labs, subjects, runs."""
+
+    name = "text"
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return offered(shipped_names(self.folder), incomplete)
+
+
+class Method(click.ParamType):
+    """A method of the model that the command line names so far."""
+
+    name = "text"
+
+    def shell_complete(
+        self, context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        from rtsim.cli.options import make_run
+        from rtsim.models.load import load_model
+
+        given = {key: context.params.get(key) for key in ("config", "model")}
+        try:
+            return offered(load_model(make_run(**given).model).methods, incomplete)
+        except RtsimError:  # said when the command is run
+            return []
+
+
+def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Those of the names that begin so; files, where none does."""
+    fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return fitting or [CompletionItem(incomplete, type="file")]

@@ -1,0 +1,152 @@
+"""`rtsim live` while it runs: results for the table, and what becomes of the processes of the run."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+from rtsim.live.children import Child
+from rtsim.live.sources import STREAM_OVER
+from rtsim.report.table import live_table
+from rtsim.report.tally import Tally
+from streams.control import request
+from streams.messages import Status
+from streams.ring import Frame
+from streams.subscriber import Subscriber
+
+LOOK_S = 0.1
+DRAW_S = 0.25
+SILENT_S = 0.7
+"""A source, or an estimator, that says nothing for so long is told [s]."""
+ENDING_S = 3.0
+"""How long an estimator that was told to stop may take to say its last [s]."""
+RECORDING_S = 5.0
+"""How long a recorder may take to close its file once the results are over [s]."""
+NEEDED = ("estimator", "player")
+"""Without these there is nothing to watch; without a recorder or a monitor the run goes on."""
+
+
+class Watch:
+    """Follows the results of a run to their end, and its processes.
+
+    Parameters
+    ----------
+    source : of the markers, as the user names it
+    addresses : results, control
+    children : the estimator first
+
+    Attributes
+    ----------
+    failed : whether one of the processes has failed
+    """
+
+    def __init__(self, source: str, addresses: dict[str, str], children: Sequence[Child]) -> None:
+        self.source, self.addresses, self.children = source, addresses, children
+        self.estimator = children[0]
+        self.failed = False
+        self._told: set[str] = set()
+        self._due = math.inf  # when the run is over, ended or not [s, monotonic]
+        self._look_due = self._draw_due = 0.0
+        self._heard = self._fresh = math.inf  # when a frame came, and one that is not stale
+        self._silent = ""
+        self._last: Frame | None = None
+
+    def follow(self, console: Console) -> dict:
+        """Follow the run to its end; its summary. An interruption ends the run first."""
+        tally = Tally()
+        with Subscriber(self.addresses["results"], ("result", "telemetry"), backlog=512) as results:
+            live = (
+                Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+            )
+            with live or contextlib.nullcontext():
+                try:
+                    self._follow(tally, results, live)
+                except KeyboardInterrupt:
+                    self._stop()
+                    self._follow(tally, results, None)
+            over = results.ended
+        self._see_off(over)
+        return tally.summary()
+
+    def _follow(self, tally: Tally, results: Subscriber, live: Live | None) -> None:
+        while not results.ended and self.estimator.running and time.monotonic() < self._due:
+            frame = results.wait(LOOK_S)
+            now = time.monotonic()
+            if frame is not None:
+                tally.take_frame(frame)
+                self._last = frame
+                self._hear(frame, now)
+            if now >= self._look_due:
+                self._look_due = now + LOOK_S
+                self._look(now)
+            if live is not None and self._last is not None and now >= self._draw_due:
+                self._draw_due = now + DRAW_S
+                tally.look_at(self._last)
+                live.update(live_table(tally, self.source))
+            while results.telemetry:
+                tally.take_telemetry(results.telemetry.popleft())
+        if self._last is not None:
+            tally.look_at(self._last)
+        while results.telemetry:
+            tally.take_telemetry(results.telemetry.popleft())
+
+    def _hear(self, frame: Frame, now: float) -> None:
+        self._heard = now
+        if not frame.status & Status.STALE:
+            self._fresh = now
+            if self._silent:
+                say(f"{self._silent} goes on")
+                self._silent = ""
+
+    def _look(self, now: float) -> None:
+        """Tell at once which process has failed, and who has fallen silent."""
+        for child in self.children:
+            self._tell_failure(child, "the run goes on without it")
+        if self._told.intersection(NEEDED) and self._due == math.inf:
+            self._stop()
+        if now - self._fresh > SILENT_S and not self._silent and self._due == math.inf:
+            plays = any(child.name == "player" for child in self.children)
+            source = "the player" if plays else f"the source {self.source}"
+            self._silent = "the estimator" if now - self._heard > SILENT_S else source
+            say(f"{self._silent} has sent nothing for {SILENT_S:g} s; waiting for it (Ctrl-C ends the run)")
+
+    def _tell_failure(self, child: Child, then: str = "") -> None:
+        failure = child.failure()
+        if not failure or child.name in self._told:
+            return
+        self._told.add(child.name)
+        self.failed = True
+        last = failure.splitlines()[-1]
+        last = last if last.startswith(f"the {child.name}") else f"the {child.name} has failed: {last}"
+        then = "the run ends" if child.name in NEEDED else then
+        say(f"{last}; {then}" if then else last)
+
+    def _stop(self) -> None:
+        """Have the estimator end its session, so that recorder and subscribers know."""
+        if self.estimator.running:
+            self._due = time.monotonic() + ENDING_S
+            request(self.addresses["control"], "stop", timeout_s=1.0)
+
+    def _see_off(self, over: bool) -> None:
+        """Wait for those who end by themselves, and tell the last failures."""
+        if over:
+            self.estimator.wait(ENDING_S)
+        of_itself = self.estimator.newest_state("over").get("reason") == STREAM_OVER
+        for child in self.children[1:]:
+            if child.name == "recorder" and over:
+                child.wait(RECORDING_S)
+            if child.name == "player" and of_itself:
+                child.wait(ENDING_S)
+        for child in self.children:
+            self._tell_failure(child)
+
+
+def say(text: str) -> None:
+    """A sentence to the user, above the table."""
+    click.echo(f"rtsim: {text}", err=True)

@@ -1,0 +1,42 @@
+"""What can be told about a run before anything slow begins: compilation, calibration, other processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import USUAL_METHODS, Run
+from rtsim.errors import ConfigError
+from rtsim.live.sources import check_source, is_stream
+
+
+def check_run(run: Run) -> None:
+    """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
+    from rtsim.models.labs import load_lab
+    from rtsim.models.load import load_model
+    from rtsim.models.subject import load_subject
+
+    methods_of(run, load_model(run.model))
+    check_source(run.source)
+    if run.subject:
+        load_subject(find_config(run.subject, "subjects"))
+    elif is_stream(run.source) and not run.static:
+        raise ConfigError(
+            "a stream needs a subject model",
+            where="--subject",
+            remedy="make one from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
+        )
+    if run.static and not Path(run.static).is_file():
+        raise ConfigError(f"there is no file {run.static!r}", where="--static")
+    if run.lab:
+        load_lab(run.lab)
+
+
+def methods_of(run: Run, spec: ModelSpec) -> tuple[str, ...]:
+    """The methods that the run can switch to; ConfigError for one that the model does not have."""
+    methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
+    unknown = [method for method in (run.method, *methods) if method not in spec.methods]
+    if unknown:
+        raise ConfigError(f"unknown method {unknown[0]!r}", where="--method", allowed=", ".join(spec.methods))
+    return methods

@@ -1,0 +1,82 @@
+"""Requests to end that come from outside: Ctrl-C, a request to terminate, a closed terminal.
+
+Every command answers each of them in the same way: what it has done is kept and told as after Ctrl-C, and the
+exit code is 128 and the number of the signal, as shells have it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+REQUESTS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+)
+"""SIGHUP, a closed terminal, is there on POSIX only, SIGBREAK on Windows only."""
+HANGUP = getattr(signal, "SIGHUP", None)
+CLOSED_PIPE = 128 + getattr(signal, "SIGPIPE", 13)
+"""Exit code where whoever read the output, as `head`, has gone."""
+
+_came: list[int] = []
+_terminals: list[int] = []
+_notes: list[Callable[[int], None]] = []
+
+
+class Interrupted(KeyboardInterrupt):
+    """A request to end; whatever handles Ctrl-C handles all of them."""
+
+
+def answer_requests() -> None:
+    """From now on a request raises Interrupted in the main thread. What the parent ignores, as under nohup,
+    stays ignored.
+    """
+    _came.clear()
+    _terminals[:] = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
+    for number in REQUESTS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _answer)
+
+
+def exit_code() -> int | None:
+    """Exit code of a process that was asked to end; None unless it was."""
+    return 128 + _came[-1] if _came else None
+
+
+@contextmanager
+def noting_requests(note: Callable[[int], None]) -> Iterator[None]:
+    """Within, a request calls `note` with its number and raises nothing: for work with an end of its own."""
+    _came.clear()
+    _notes.append(note)
+    former = {number: signal.getsignal(number) for number in REQUESTS}
+    former = {number: handler for number, handler in former.items() if handler not in (signal.SIG_IGN, None)}
+    for number in former:
+        signal.signal(number, _answer)
+    try:
+        yield
+    finally:
+        _notes.remove(note)
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _answer(number: int, _: FrameType | None) -> None:
+    _came.append(number)
+    if number == HANGUP:
+        _leave_terminal()
+    if not _notes:
+        raise Interrupted
+    _notes[-1](number)
+
+
+def _leave_terminal() -> None:
+    """Send what is said from now on nowhere: writing to a terminal that is gone is an error, and would end
+    the work before its results are kept.
+    """
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in _terminals:
+        with suppress(OSError):
+            os.dup2(nowhere, descriptor)
+    os.close(nowhere)

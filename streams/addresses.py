@@ -1,0 +1,51 @@
+"""Addresses as the protocol has them: tcp://HOST:PORT, ipc://PATH or inproc://NAME.
+
+libzmq reads the digits that it finds and keeps 16 bits of them, so that port 80000 would be 14464, and
+"5560x" 5560: both are refused here.
+"""
+
+from __future__ import annotations
+
+from streams.errors import StreamError
+
+LAST_PORT = 65_535
+EXAMPLE = "tcp://127.0.0.1:5560"
+
+
+def check_address(address: str, binding: bool = False) -> None:
+    """StreamError, with what is wrong, for what is no address.
+
+    binding : for the side that opens it, where port 0 or * takes a free one
+    """
+    scheme, separator, rest = address.partition("://")
+    if not separator or scheme not in ("tcp", "ipc", "inproc") or not rest:
+        raise StreamError(f"{address!r} is not an address; give for example {EXAMPLE}")
+    if scheme != "tcp":
+        return
+    host, colon, port = rest.rpartition(":")
+    if not colon or not host or (":" in host and not (host.startswith("[") and host.endswith("]"))):
+        raise StreamError(f"{address!r} has no host or no port; give for example {EXAMPLE}")
+    if any(letter.isspace() or letter in "/;" for letter in host):
+        raise StreamError(f"{address!r} has no proper host; give for example {EXAMPLE}")
+    if binding and port == "*":
+        return
+    first = 0 if binding else 1
+    number = int(port) if port.isascii() and port.isdigit() and len(port) <= len(str(LAST_PORT)) else -1
+    if not first <= number <= LAST_PORT:
+        raise StreamError(
+            f"{address!r} has the port {port!r}; ports are {first} to {LAST_PORT}, as in {EXAMPLE}"
+        )
+
+
+def shifted(address: str, offset: int) -> str:
+    """The address with `offset` added to its port; port 0, which takes any, and other kinds stay as they are.
+
+    StreamError where the port would be none.
+    """
+    check_address(address, binding=True)
+    host, _, port = address.rpartition(":")
+    if not address.startswith("tcp://") or port in ("0", "*") or not offset:
+        return address
+    moved = f"{host}:{int(port) + offset}"
+    check_address(moved)
+    return moved
