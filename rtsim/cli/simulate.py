@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 KINDS = get_type_hints(SimulationSpec)
 MOST_STEPS = 1_000_000_000
 ROUNDING = 1e-9
+SPLIT = ("split_fraction", "split_floor")
 MOST_ROWS = 10_000
 """Rows that are kept where the command does not say how often."""
 MOST_VALUES = 200_000_000
@@ -44,6 +45,13 @@ MOST_VALUES = 200_000_000
     "--kinks",
     type=click.Choice(get_args(KINDS["kinks"])),
     help="Where sliding turns round within a step: split it, take the secant slope, or do nothing.",
+)
+@click.option(
+    "--split",
+    type=float,
+    nargs=2,
+    metavar="FRACTION FLOOR",
+    help="How much of itself, and of the transition velocity, sliding may change in a part of a split step.",
 )
 @click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
 @click.option(
@@ -105,10 +113,10 @@ MOST_VALUES = 200_000_000
 @click.option("--monitor", is_flag=True, help="With --live: open the monitor window too.")
 def command(
     model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
-    loads: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
-    plot: Path | None, plot_size: str | None, plot_dpi: int | None, over: str, as_json: bool, live: bool,
-    rate_hz: float, frame_rate_hz: float, results: str | None, control: str | None, port_offset: int | str,
-    urgent: bool, monitor: bool,
+    split: tuple[float, float] | None, loads: tuple[str, ...], subject: str | None,
+    outputs: tuple[Path, ...], every: int | None, plot: Path | None, plot_size: str | None,
+    plot_dpi: int | None, over: str, as_json: bool, live: bool, rate_hz: float, frame_rate_hz: float,
+    results: str | None, control: str | None, port_offset: int | str, urgent: bool, monitor: bool,
 ) -> None:  # fmt: skip
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 
@@ -124,7 +132,7 @@ def command(
     from rtsim.simulation.files import check_outputs
 
     console = Console(stderr=True)
-    check_options(step_ms, duration_s, plot, over)
+    check_options(step_ms, duration_s, split, plot, over)
     paper = paper_for(plot, plot_size, plot_dpi)
     check_live(live, monitor, urgent, outputs, plot, every)
     addresses = {}
@@ -147,7 +155,10 @@ def command(
         simulator = load_simulator(
             model, subject, gains, lambda text: tell(f"note: {text}"),
             method=method, step_ms=step_ms, duration_s=None if live else duration_s, kinks=kinks,
+            **dict(zip(SPLIT, split or (), strict=False)),
         )  # fmt: skip
+        if split and simulator.settings.kinks != "split":
+            raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
     if live:
         from rtsim.cli.simulate_live import run_live
 
@@ -199,11 +210,22 @@ def finish(
         raise SystemExit(exit_code() or 130)
 
 
-def check_options(step_ms: float | None, duration_s: float | None, plot: Path | None, over: str) -> None:
+def check_options(
+    step_ms: float | None,
+    duration_s: float | None,
+    split: tuple[float, float] | None,
+    plot: Path | None,
+    over: str,
+) -> None:
     """What can be told before anything is loaded."""
     for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):
         if value is not None and not 0.0 < value < math.inf:
             raise ConfigError(f"{value}", where=option, allowed=f"more than 0 {unit}")
+    if split and not (0.0 < split[0] <= 1.0 and 0.0 < split[1] < math.inf):
+        told = f"{split[0]} {split[1]}"
+        raise ConfigError(
+            told, where="--split", allowed="a fraction of 1 at the most and a floor, more than 0"
+        )
     if over and not plot:
         raise ConfigError("it is for figures", where="--over", remedy="add --plot FILE.png")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from rtsim.bench import friction
 from rtsim.bench.friction_reference import LAWS, impact, stick_slip
+from rtsim.cli.simulate import command
+from rtsim.models.load import load_model
 from tests.naive.friction import Parameters, friction_force
 
 NUMBERS = {"proposed": 0, "andersson": 1, "hollars": 2, "specker": 3}
@@ -20,7 +24,7 @@ def test_figures_of_a_short_bench():
     assert figures["reference_error.impact.proposed"].holds
     assert figures["contact_ms.impact.proposed"].value == pytest.approx(6.94, abs=0.005)
     where = "impact.proposed"
-    for name in ("veldd4.split.400us", "veldd4.split.160us"):
+    for name in ("veldd4.split.400us", "veldd4.split_0.8_0.5.400us", "veldd4.split.160us"):
         assert figures[f"max_error.{where}.{name}"].holds
         assert figures[f"max_error_of_near_steps.{where}.{name}"].holds
         assert math.isfinite(figures[f"real_time_factor.{where}.{name}"].value)
@@ -28,6 +32,29 @@ def test_figures_of_a_short_bench():
         assert figures[f"parts.{where}.{name}"].value < 100
     fixed = figures[f"max_error.{where}.ros34pw2.secant.50us"].value
     assert fixed > 100.0 * figures[f"max_error.{where}.veldd4.split.400us"].value
+
+
+@pytest.mark.parametrize(("experiment", "law"), [("impact", "proposed"), ("stick_slip", "proposed")])
+def test_rows_are_what_the_command_runs(experiment, law):
+    """Protects the reader of a row: `rtsim simulate` with the row's options takes the same parts."""
+    figures = {f.name: f.value for f in friction.run([law], [experiment], n_run=1)}
+    assert {row.split for row in friction.SPLIT[experiment, law]} >= {None}
+    for row in friction.SPLIT[experiment, law]:
+        options = ["--method", row.method, "--kinks", row.kinks, "--step", str(row.step_ms)]
+        options += ["--split", *map(str, row.split)] if row.split else []
+        done = CliRunner().invoke(command, [experiment, *options, "--json"])
+        assert done.exit_code == 0, done.output
+        told = json.loads(done.stdout)
+        assert figures[f"parts.{experiment}.{law}.{row.name}"] == told["steps_parts"], row.name
+
+
+@pytest.mark.parametrize("experiment", friction.DURATION)
+def test_the_models_own_settings_are_a_row(experiment):
+    """Protects the plain command: what the model's file says is among the rows, and the row keeps to 1e-6."""
+    shipped = load_model(experiment).simulation
+    rows = friction.FIXED[experiment] + friction.SPLIT[experiment, "proposed"]
+    own = (shipped.method, shipped.step_ms, shipped.kinks, None)
+    assert [row.max_error for row in rows if (row.method, row.step_ms, row.kinks, row.split) == own] == [1e-6]
 
 
 def test_every_row_of_the_bench_is_named_once():
