@@ -1,4 +1,11 @@
-"""How fast frames are solved, one after the other on one thread, the crossing from Python included."""
+"""How fast frames are solved, one after the other on one thread, the crossing from Python included.
+
+Twice for each method. The kernel alone: the paper's problem, in which every marker weighs 1 whatever its
+residual, from arrays of the model's markers to the arrays of the solution, muscles included. And the frame as
+`rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
+with the settings of a live run, suspicious markers weighed down (`rtsim.bench.live_frames`); live_receive_us,
+live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +17,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bench.figures import Figure, say
-from rtsim.config.run_schema import MarkerCheck
+from rtsim.bench.live_frames import STAGES, LiveRows, live_rows
+from rtsim.config.run_schema import MarkerCheck, Run
+from rtsim.live.serve import prepare
 from rtsim.live.sources import load_trial
 from rtsim.live.warm_up import warm_up
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.markers_of import markers_of
-from rtsim.models.subject import Subject
 
 METHODS = ("zero", "minimised", "prescribed")
 RATE, P99_US, RESIDUAL = 5000.0, 500.0, 1e-11
 
 
-def run(data: Path | None = None, seconds: float = 10.0) -> list[Figure]:
-    """Figures of the three methods on the synthetic walker, or on a trial with natural coordinates (.npz)."""
-    subject, measured, times = load(data)
-    spec = load_model("lower_limb")
+def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "") -> list[Figure]:
+    """Figures of the three methods on the synthetic walker, or on a trial and its subject.
+
+    Whole frames run with the settings that a live run has unless its config says otherwise.
+    """
+    run = Run(name="bench", source=str(data) if data else "walker", subject=subject_file)
+    trial = load_trial(run.source)
+    live, subject = prepare(run)
+    measured = markers_of(trial, subject)
+    spec = load_model(run.model)
     figures = [Figure("markers", float(measured.shape[1]), "1"), Figure("frames", float(len(measured)), "1")]
     # the paper's problem: every marker weighs 1, whatever its residual
     check = MarkerCheck(downweight=False)
@@ -38,21 +52,13 @@ def run(data: Path | None = None, seconds: float = 10.0) -> list[Figure]:
             say(f"mbo: {method}")
             estimator.switch(method)
             estimator.restart()
-            figures += figures_of(method, *timed(estimator, measured, times, seconds))
+            figures += figures_of(method, *timed(estimator, measured, trial.times, seconds))
+            say(f"mbo: {method}, as live runs it")
+            live.switch(method)
+            figures += live_figures(method, live_rows(live, subject, trial, seconds))
     finally:
         gc.enable()
     return figures
-
-
-def load(data: Path | None) -> tuple[Subject, NDArray[np.float64], NDArray[np.float64]]:
-    """Subject, measured markers (n, n_marker, 3) [m] in its order, and times [s]."""
-    from rtsim.config.run_schema import Run
-    from rtsim.live.sources import resolve_subject
-
-    source = str(data) if data else "walker"
-    subject = resolve_subject(Run(name="bench", source=source))
-    trial = load_trial(source)
-    return subject, markers_of(trial, subject), trial.times
 
 
 def timed(
@@ -80,14 +86,36 @@ def timed(
 def figures_of(
     method: str, durations: list[int], iterations: list[int], residuals: list[float], squares: list[float]
 ) -> list[Figure]:
-    """The figures of one method."""
+    """The figures of one method, the kernel alone."""
     us = 1e-3 * np.array(durations)
     return [
-        Figure(f"frames_per_second.{method}", 1e6 / float(us.mean()), "1/s", RATE, "higher"),
-        Figure(f"p50_us.{method}", float(np.median(us)), "us"),
-        Figure(f"p99_us.{method}", float(np.percentile(us, 99)), "us", P99_US, "lower"),
-        Figure(f"max_us.{method}", float(us.max()), "us"),
+        *time_figures("", method, us),
         Figure(f"iterations.{method}", float(np.mean(iterations)), "1"),
         Figure(f"residual.{method}", float(np.max(residuals)), "m", RESIDUAL, "lower"),
         Figure(f"marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.mean(squares))), "mm"),
+    ]
+
+
+def live_figures(method: str, rows: LiveRows) -> list[Figure]:
+    """The figures of one method, from bytes to bytes."""
+    return [
+        *time_figures("live_", method, rows.stages.sum(axis=1)),
+        *(
+            Figure(f"live_{stage}_us.{method}", float(np.median(us)), "us")
+            for stage, us in zip(STAGES, rows.stages.T, strict=True)
+        ),
+        Figure(f"live_iterations.{method}", float(rows.iterations.mean()), "1"),
+        Figure(f"live_flagged.{method}", 100.0 * float(np.mean(rows.status != 0)), "% of frames"),
+        Figure(f"live_residual.{method}", float(np.nanmax(rows.residual)), "m"),
+        Figure(f"live_marker_rms_mm.{method}", 1e3 * float(np.sqrt(np.nanmean(rows.rms**2))), "mm"),
+    ]
+
+
+def time_figures(prefix: str, method: str, us: NDArray[np.float64]) -> list[Figure]:
+    """Rate and percentiles of durations us : (n,) [us]."""
+    return [
+        Figure(f"{prefix}frames_per_second.{method}", 1e6 / float(us.mean()), "1/s", RATE, "higher"),
+        Figure(f"{prefix}p50_us.{method}", float(np.median(us)), "us"),
+        Figure(f"{prefix}p99_us.{method}", float(np.percentile(us, 99)), "us", P99_US, "lower"),
+        Figure(f"{prefix}max_us.{method}", float(us.max()), "us"),
     ]

@@ -1,0 +1,100 @@
+"""Frames as `rtsim live` runs them, but for the sockets: from a marker message's bytes to those of a result.
+
+A trial is one session, as the player sends it: each message is decoded and checked, goes through the ring to
+the door, is solved with the settings of a live run (suspicious markers weighed down), and its fields are
+encoded. All of it is the code of the live loop; what is left out is sending, receiving and waking a thread,
+which `rtsim bench latency` has.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.trial import MarkerTrial
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.subject import Subject
+from rtsim.pipeline.pipeline import Pipeline
+from streams.clock import now_ns
+from streams.codec import FieldLayout, encode
+from streams.intake import Intake
+from streams.messages import Markers, Result, Session, marker_session
+from streams.ring import Ring
+
+STAGES = ("receive", "solve", "fields", "encode")
+BACKLOG = 8
+
+
+class LiveRows(NamedTuple):
+    """One row per frame, all laps."""
+
+    stages: NDArray[np.float64]
+    """(n, 4) [us]: decode, check and hand over; door and solve; fields of the result; encode."""
+    iterations: NDArray[np.float64]
+    """(n,)"""
+    residual: NDArray[np.float64]
+    """(n,) [m]; NaN where nothing was solved."""
+    rms: NDArray[np.float64]
+    """(n,) - over the visible markers [m]; NaN without any."""
+    status: NDArray[np.int64]
+    """(n,)"""
+
+
+def messages_of(trial: MarkerTrial) -> tuple[Session, list[list[bytes]]]:
+    """The session of a trial, and its messages as they come off the socket."""
+    session = marker_session(trial.names, rate=trial.rate, t_start=0)
+    layout = FieldLayout(session)
+    messages = [
+        Markers(
+            session=session.session, seq=seq, t_capture=seq, time=float(time),
+            data=layout.pack({"positions": positions}),
+        )
+        for seq, (time, positions) in enumerate(zip(trial.times, trial.positions, strict=True))
+    ]  # fmt: skip
+    return session, [encode(message) for message in messages]
+
+
+def live_rows(
+    estimator: MultibodyEstimator, subject: Subject, trial: MarkerTrial, seconds: float
+) -> LiveRows:
+    """Laps of the trial for about `seconds`, one at least; each begins with a fresh session and estimator."""
+    session, messages = messages_of(trial)
+    rows: list[tuple] = []
+    end = perf_counter_ns() + int(1e9 * seconds)
+    while not rows or perf_counter_ns() < end:
+        ring = Ring(BACKLOG)
+        intake = Intake("markers", ring)
+        intake.accept(encode(session), now_ns())
+        estimator.restart()
+        pipeline = Pipeline(estimator, subject, session, {}, 0)
+        rows += [one_frame(parts, seq, intake, ring, pipeline) for seq, parts in enumerate(messages)]
+    stages, iterations, residual, rms, status = zip(*rows, strict=True)
+    return LiveRows(
+        1e-3 * np.diff(np.array(stages)), np.array(iterations, np.float64), np.array(residual),
+        np.array(rms), np.array(status, np.int64),
+    )  # fmt: skip
+
+
+def one_frame(
+    parts: list[bytes], seq: int, intake: Intake, ring: Ring, pipeline: Pipeline
+) -> tuple[tuple[int, int, int, int, int], int, float, float, int]:
+    """Stamps before, between and after the stages [ns]; iterations, residual, RMS and status."""
+    begun = now_ns()
+    intake.accept(parts, begun)
+    frame = ring.pop(0.0)
+    assert frame is not None, list(intake.events.sentences)
+    received = now_ns()
+    result = pipeline.run(frame)
+    collected = now_ns()
+    message = Result(
+        session=pipeline.fields.session.session, seq=seq, time=frame.time, t_capture=frame.t_capture,
+        t_received=frame.t_received, t_solved=result.t_solved, t_published=collected,
+        status=int(result.status), iterations=result.iterations, residual=result.residual, data=result.data,
+    )  # fmt: skip
+    encode(message)
+    stamps = (begun, received, result.t_solved, collected, now_ns())
+    rms = float(pipeline.estimator.outputs.rms[0])
+    return stamps, result.iterations, result.residual, rms, message.status
