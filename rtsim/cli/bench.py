@@ -120,9 +120,9 @@ def latency(as_json: bool, rate: float, seconds: float, method: str) -> None:
     help="Model: .toml or a shipped name.",
 )
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
-@click.option("--urgent/--ordinary", default=True, help="Before all other work, where the system grants it.")
+@click.option("--urgent", is_flag=True, help="Before all other work, where the system grants it.")
 def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:
-    """A simulation in step with the clock: time of a tick, missed deadlines, compilations, collections."""
+    """`rtsim simulate MODEL --live`: time of a tick, missed deadlines, compilations, collections."""
     from rtsim.bench import figures, paced
 
     click.echo(figures.report("paced", paced.run(seconds, model, rate, urgently=urgent), as_json))

@@ -7,6 +7,7 @@ import pytest
 
 from kernels._jit import allow_compilation
 from rtsim.bench import paced
+from rtsim.models.load import load_model
 
 
 @pytest.mark.process
@@ -14,10 +15,12 @@ def test_figures_of_a_short_run():
     """Protects the bench itself: every figure is there and finite, nothing was compiled or collected."""
     allow_compilation()  # another test may have forbidden it
     try:
-        figures = {f.name: f for f in paced.run(seconds=0.3, urgently=False)}
+        figures = {f.name: f for f in paced.run(seconds=0.3)}
     finally:
         allow_compilation()
     assert figures["ticks"].value + figures["missed"].value >= 300
+    assert figures["lap_s"].value == load_model("knee").simulation.duration_s
+    assert figures["urgent"].value == 0.0  # as the plain command
     assert figures["compiled"].holds
     assert figures["collected"].holds
     for name in ("tick_us", "step_us", "wake_us"):
