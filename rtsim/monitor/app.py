@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import sys
@@ -92,6 +93,8 @@ def choose_platform(off_screen_will_do: bool) -> None:
     named = os.environ.get("QT_QPA_PLATFORM")
     display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if named or display or not sys.platform.startswith("linux"):
+        if os.environ.get("DISPLAY") and not named and not os.environ.get("WAYLAND_DISPLAY"):
+            check_x11()
         return
     if not off_screen_will_do:
         raise ConfigError(
@@ -100,6 +103,21 @@ def choose_platform(off_screen_will_do: bool) -> None:
             remedy="run it on a desktop, or save a picture with --screenshot",
         )
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+def check_x11() -> None:
+    """Raise a ConfigError that names the library that windows under X11 lack; Qt would end the process."""
+    plugin = Path(importlib.import_module("PySide6").__path__[0], "Qt", "plugins", "platforms", "libqxcb.so")
+    if not plugin.exists():  # Qt was not installed as a wheel
+        return
+    try:
+        ctypes.CDLL(str(plugin))
+    except OSError as error:
+        raise ConfigError(
+            f"Qt cannot open windows under X11: {error}",
+            where="monitor",
+            remedy="install the named system library, or all that the README names, or set QT_QPA_PLATFORM",
+        ) from error
 
 
 def check_folder(path: Path, option: str = "--screenshot") -> None:

@@ -92,9 +92,27 @@ def test_session_without_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
     assert app.os.environ["QT_QPA_PLATFORM"] == "offscreen"
 
 
+@pytest.mark.usefixtures("qt")
 def test_display_is_left_to_qt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Protects real desktops: with a display nothing is decided here."""
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(app.ctypes, "CDLL", lambda path: None)
     app.choose_platform(off_screen_will_do=False)
     assert "QT_QPA_PLATFORM" not in app.os.environ
+
+
+@pytest.mark.usefixtures("qt")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11")
+def test_missing_x11_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects fresh desktops: without a library of X11 Qt ends the process; the library is named instead."""
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+
+    def fail(path: str) -> None:
+        raise OSError("libxcb-cursor.so.0: cannot open shared object file")
+
+    monkeypatch.setattr(app.ctypes, "CDLL", fail)
+    with pytest.raises(ConfigError, match=r"libxcb-cursor\.so\.0.*README"):
+        app.choose_platform(off_screen_will_do=False)
