@@ -128,6 +128,17 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
     click.echo(figures.report("paced", paced.run(seconds, model, rate, urgently=urgent), as_json))
 
 
+@command.command("hostile")
+@AS_JSON
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each attack.")
+@click.option("--only", default="", help="Attacks whose name begins so, as 3 or 1d.")
+def hostile(as_json: bool, seconds: float, only: str) -> None:
+    """Attacks on a running estimator beside a stream of 200 Hz: frames answered, growth of its memory."""
+    from rtsim.bench import figures, hostile
+
+    click.echo(figures.report("hostile", hostile.run(seconds, only), as_json))
+
+
 @command.command("startup")
 @AS_JSON
 def startup(as_json: bool) -> None:
