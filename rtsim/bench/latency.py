@@ -14,7 +14,7 @@ from streams.subscriber import Subscriber
 READY_S = 600.0
 ANY_PORT = "tcp://127.0.0.1:0"
 P50_US, CPU_PERCENT = 500.0, 15.0
-PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9), ("max", 100.0))
+PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 
 
 def run(rate: float = 100.0, seconds: float = 30.0, method: str = "minimised") -> list[Figure]:

@@ -25,7 +25,7 @@ from streams.publisher import Publisher
 ANY_PORT = "tcp://127.0.0.1:0"
 RECORDER_S = 30.0
 """How long the recorder may take to start [s]."""
-PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p999", 99.9))
+PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9))
 
 
 def run(

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import click
 
@@ -37,10 +38,20 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """A group whose commands live in rtsim.cli.<name>."""
 
-    def invoke(self, ctx: click.Context) -> object:
+    # Closed pipes are not left to click, for which they are ordinary failures.
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError:
+            raise SystemExit(leave_pipe()) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:  # not left to click, for which it is an ordinary failure
+        except BrokenPipeError:
             raise SystemExit(leave_pipe()) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -103,7 +103,7 @@ def check_rates(duration: float | None, rate_hz: float, frame_rate_hz: float) ->
 
 def in_words(summary: dict) -> str:
     """The closing lines of a run."""
-    took = ", ".join(f"{label} {us:.0f}" for label, us in summary["tick_us"].items())
+    took = ", ".join(f"{label.replace('_', '.')} {us:.0f}" for label, us in summary["tick_us"].items())
     return (
         f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['frames']} frames published, "
         f"{summary['late']} late; {summary['reason']}\na tick takes [us]: {took or 'unknown'}"

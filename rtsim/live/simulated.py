@@ -113,7 +113,7 @@ class SimulatedLoop:
     def summary(self) -> dict:
         """The run in numbers."""
         counted, spent = self.counters, self.times["tick"]
-        percentiles = {"p50": 50.0, "p99": 99.0, "p999": 99.9}
+        percentiles = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9}
         tick = {label: round(spent.percentile_us(p), 1) for label, p in percentiles.items()}
         return {
             "ticks": self._n_tick,
