@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from streams import player
+from streams import clock, player
 from streams.errors import StreamError
 from streams.messages import FieldSpec, Session, marker_session, new_session_id
 from streams.player import MarkerFrames, play
@@ -85,6 +85,61 @@ def test_frames_are_due_at_their_recorded_times_over_speed(publisher, monkeypatc
     frames = MarkerFrames(np.array([5.0, 5.01, 5.04, 5.04]), np.zeros((4, 2, 3)))
     assert play(publisher, SESSION, frames, speed=2.0, wait_s=0.0) == 4
     np.testing.assert_allclose(np.array(due) - due[0], [0, 5_000_000, 20_000_000, 20_000_000], atol=1)
+
+
+def test_no_frame_leaves_before_its_time(publisher, subscribe):
+    """Protects the pace up to the last millisecond: by the real clock, no frame is stamped early."""
+    offsets_ms = (0, 15, 30, 150)  # within one slice of waiting, and over several
+    frames = MarkerFrames(7.0 + 1e-3 * np.array(offsets_ms), np.zeros((4, 2, 3)))
+    subscriber = subscribe(publisher.address)
+    begun = clock.now_ns()
+    playing = Playing(publisher, SESSION, frames)
+    for offset in offsets_ms:
+        assert subscriber.wait(GUARD_S).t_capture >= begun + offset * 1_000_000
+    assert playing.join() == 4
+
+
+class SteppedClock:
+    """A clock that moves only by being waited for and, a little, by being looked at."""
+
+    def __init__(self) -> None:
+        self.ns = clock.now_ns()
+
+    def now_ns(self) -> int:
+        self.ns += 100
+        return self.ns
+
+    def sleep(self, s: float) -> None:
+        self.ns += round(s * 1e9)
+
+
+class SteppedStop(threading.Event):
+    """Is never set, and its waits take the time of a stepped clock."""
+
+    def __init__(self, stepped: SteppedClock) -> None:
+        super().__init__()
+        self._stepped = stepped
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._stepped.sleep(timeout or 0.0)
+        return False
+
+
+def test_frames_leave_at_their_times(publisher, subscribe, monkeypatch):
+    """Protects the pace to microseconds, by a clock without a system's delays: neither early nor late."""
+    subscriber = subscribe(publisher.address)
+    assert publisher.wait_for_subscriber(GUARD_S)
+    stepped = SteppedClock()
+    monkeypatch.setattr(clock, "now_ns", stepped.now_ns)
+    monkeypatch.setattr(clock.time, "sleep", stepped.sleep)
+    monkeypatch.setattr(player, "now_ns", stepped.now_ns)
+    offsets_ms = np.array([0.0, 0.1, 15.0, 30.0, 79.9, 130.0, 430.0])
+    frames = MarkerFrames(7.0 + 2e-3 * offsets_ms, np.zeros((7, 2, 3)))
+    begun = stepped.ns
+    assert play(publisher, SESSION, frames, speed=2.0, stop=SteppedStop(stepped)) == 7
+    monkeypatch.undo()
+    stamps = [subscriber.wait(GUARD_S).t_capture for _ in offsets_ms]
+    np.testing.assert_allclose(1e-6 * (np.array(stamps) - begun), offsets_ms, atol=0.02)
 
 
 def test_stop_ends_a_long_pause(publisher):
