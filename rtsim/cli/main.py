@@ -112,7 +112,7 @@ def outcome(args: list[str] | None) -> int:
 
     try:
         return int(cli.main(args=args, prog_name="rtsim", standalone_mode=False) or 0)
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return say_last("interrupted", exit_code() or 130)
     except click.ClickException as error:
         error.show()
