@@ -114,6 +114,34 @@ def test_a_closed_terminal_keeps_what_is_done(tmp_path):
     assert len((tmp_path / "a.csv").read_text().splitlines()) > 1
 
 
+def test_the_window_ends_with_the_code_of_the_signal(start, monkeypatch):
+    """Protects scripts that open a window: the same codes as everywhere."""
+    pytest.importorskip("PySide6")
+    pytest.importorskip("pyqtgraph")
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    for how in (signal.SIGINT, signal.SIGTERM):
+        process = start("monitor", "tcp://127.0.0.1:1", python=("-c", OPENING))
+        process.said("open")
+        process.popen.send_signal(how)
+        done = process.wait()
+        assert done.code == 128 + how
+        assert "Traceback" not in done.err
+
+
+OPENING = """if True:
+    import sys
+    from rtsim.monitor import window
+    true = window.MonitorWindow.show
+    def told(self):
+        true(self)
+        print("open", file=sys.stderr, flush=True)
+    window.MonitorWindow.show = told
+    from rtsim.cli.main import main
+    main()
+"""
+"""The command line, which says when the window is open."""
+
+
 def test_nohup_is_respected(start, port):
     """Protects runs that were told to outlive their terminal."""
     ignoring = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); "

@@ -102,6 +102,18 @@ def test_a_dead_recorder_is_told_and_the_run_goes_on(live_run):
     assert json.loads(done.out)["frames"] > 0
 
 
+def test_a_dead_monitor_is_told_and_the_run_goes_on(live_run, monkeypatch):
+    """Protects a run from its window: the results still come, and the end says that something failed."""
+    pytest.importorskip("PySide6")
+    pytest.importorskip("pyqtgraph")
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    run = live_run("--monitor")
+    os.kill(run.child("monitor"), signal.SIGKILL)
+    run.process.said("the monitor was killed (signal 9); the run goes on without it")
+    assert request(run.control, "stop", timeout_s=5.0)[0]
+    assert run.process.wait().code == 1
+
+
 @pytest.mark.parametrize(("command", "name"), [("replay", "player"), ("estimate", "estimator")])
 def test_a_process_that_stands_still_is_told(live_run, command, name):
     """Protects who watches: a suspended process is named, and once more when it goes on; the run survives."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from rtsim.live.children import Child, ChildFailedError
+from streams.recorded import read_messages
 
 ROOT = Path(__file__).resolve().parents[3]
 GUARD_S = 60.0
@@ -46,6 +48,30 @@ def test_a_child_says_when_it_is_ready_and_ends_when_closed(child):
     if sys.platform != "win32":
         with pytest.raises(ProcessLookupError):
             os.kill(player.pid, 0)
+
+
+@pytest.mark.process
+def test_a_recorder_is_closed_without_a_signal(child, monkeypatch, tmp_path):
+    """Protects recordings on Windows, where to terminate is a hard end: closing standard input is enough."""
+
+    def hard(self):
+        raise AssertionError("terminated")
+
+    monkeypatch.setattr("subprocess.Popen.terminate", hard)
+    monkeypatch.setattr("subprocess.Popen.kill", hard)
+    player = child("replay", "walker", "--address", "tcp://127.0.0.1:0", "--states", "--loop")
+    path = tmp_path / "walk.mcap"
+    recorder = child("record", player.wait_ready(GUARD_S)["markers"], str(path))
+    due = time.monotonic() + GUARD_S
+    while not path.exists() or path.stat().st_size < 10_000:
+        assert time.monotonic() < due
+        time.sleep(0.02)
+    recorder.close()
+    player.close()
+    assert not recorder.running
+    messages = read_messages(path)
+    assert sum(1 for _ in messages) > 5
+    assert messages.note == ""
 
 
 @pytest.mark.process
