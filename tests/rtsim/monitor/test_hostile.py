@@ -342,3 +342,17 @@ def test_memory_is_bounded_under_wide_frames(sender: Any, session_of: SessionOf,
     assert (tmp_path / "x.png").exists()
     assert n_sent > 400
     assert 50.0 < peak_MB < 700.0
+
+
+def test_replaced_plots_are_freed(stage: Any, sender: Any, session_of: SessionOf) -> None:
+    """Protects the memory over many sessions: the plots of former ones are gone."""
+    from PySide6.QtCore import QEvent
+
+    from rtsim.monitor.plots import PlotCard
+
+    for k in range(3):
+        labels = tuple(f"joint{i}_angle" for i in range(10 + k))
+        sender.announce(session_of((field("joint_angles", 10 + k, unit="rad", labels=labels),)))
+        stage.join(sender)
+        stage.application.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        assert len(stage.window.findChildren(PlotCard)) == 10 + k + 1  # and the one of the contact points
