@@ -178,7 +178,7 @@ def test_the_tests_of_the_documents_find_something():
     assert found(["dance"])[0] is None
 
 
-@pytest.mark.parametrize("name", ["protocol.md"])
+@pytest.mark.parametrize("name", ["protocol.md", "clinic.md"])
 def test_every_status_word_is_explained(name):
     """Protects whoever reads a report or writes a client: no flag without its meaning."""
     text = (ROOT / "docs" / name).read_text(encoding="utf-8")
