@@ -10,8 +10,8 @@ from __future__ import annotations
 from streams.clock import now_ns
 from streams.wire import WATCHES, n_received, n_unread, open_wire, port_of, shut
 
-MOST_UNFINISHED = 3 << 20
-"""More than any message has before it is whole, the largest that is refused included [bytes]."""
+MOST_UNFINISHED = 1280 << 10
+"""More than any message of the protocol has before it is whole [bytes]."""
 HEARTBEAT_RATE = 1024
 """Heartbeats are no messages, and come while nothing is sent; more than they need [bytes/s]."""
 

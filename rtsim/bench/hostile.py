@@ -19,6 +19,7 @@ from rtsim.bench.attackers import ENDLESS_SOURCE, FLOODS
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.hostile_source import ATTACKS
 from rtsim.bench.latency import ANY_PORT, READY_S
+from rtsim.errors import ConfigError
 from rtsim.live.children import Child
 from streams.clock import now_ns
 from streams.subscriber import Subscriber
@@ -32,6 +33,9 @@ END_S = 10.0
 
 def run(seconds: float = 10.0, only: str = "") -> list[Figure]:
     """Figures of every attack, or of those whose name begins with `only`, for `seconds` each."""
+    every = (*ATTACKS, *FLOODS, ENDLESS_SOURCE)
+    if not any(attack.startswith(only) for attack in every):
+        raise ConfigError(f"no attack begins with {only!r}", where="--only", allowed=", ".join(every))
     figures = []
     for attack in (*ATTACKS, *FLOODS):
         if attack.startswith(only):

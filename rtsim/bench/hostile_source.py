@@ -2,8 +2,8 @@
 
 It plays the synthetic walker at 200 Hz, round and round, on a socket that drops nothing. Between frames it
 sends what the attack is made of, on the same socket, and then the walker's descriptor, as another session may
-have begun, before the next frame that counts. Standard input says `attack`, `quiet` and `end`, a word a line; standard
-output tells the address, and at the end the stamps of all frames of the walker, as JSON.
+have begun, before the next frame that counts. Standard input says `attack`, `quiet` and `end`, a word a line;
+standard output tells the address, and at the end the stamps of all frames of the walker, as JSON.
 """
 
 from __future__ import annotations

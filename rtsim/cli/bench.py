@@ -134,7 +134,13 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 
 @command.command("hostile")
 @AS_JSON
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each attack.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.1, 3600.0),
+    default=10.0,
+    show_default=True,
+    help="Length of each attack.",
+)
 @click.option("--only", default="", help="Attacks whose name begins so, as 3 or 1d.")
 def hostile(as_json: bool, seconds: float, only: str) -> None:
     """Attacks on a running estimator beside a stream of 200 Hz: frames answered, growth of its memory."""

@@ -31,7 +31,7 @@ COMMANDS = {
     "warmup": "Compile the kernels now, so that the next start is quick.",
     "doctor": "Say in plain words what is wrong with the installation or with a stream.",
     "keys": "Make CURVE keys for streams that leave this machine.",
-    "bench": "Measure: mbo, dynamics, moment-arms, rosenbrock, friction, knee, paced, latency, startup, ...",
+    "bench": "Measure: mbo, dynamics, moment-arms, rosenbrock, friction, knee, paced, latency, hostile, ...",
 }
 
 

@@ -61,6 +61,7 @@ def run_live(
         publisher = stack.enter_context(Publisher(results, security))
         loop = SimulatedLoop(simulator, publisher, rate_hz, frame_rate_hz, lap, urgently=urgently)
         server = stack.enter_context(ControlServer(control, loop.command, security, COMMANDS))
+        loop.control_events = server.events
         # between two ticks, where nothing is half done
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         click.echo(

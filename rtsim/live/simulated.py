@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -75,6 +75,7 @@ class SimulatedLoop:
         self.times = {name: LatencyHistogram() for name in ("tick", "step", "wake", "publish")}
         self.counters: Counter[str] = Counter(missed=0, late=0, large_error=0, collected=0, compiled=0)
         self.failure, self.granted = "", False
+        self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
         self._words = Words()
         self._reason = ""
         self._paused = self._large = self._late = False
@@ -265,6 +266,9 @@ class SimulatedLoop:
         sentences = Sentences()
         if text:
             sentences.say(text)
+        for events in (self.publisher.events, self.control_events):
+            while events:
+                sentences.say(events.popleft())
         return account(session, counters, gauges, sentences)
 
     def _report(self, final: bool = False, text: str = "") -> None:

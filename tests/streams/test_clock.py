@@ -1,5 +1,9 @@
 """Pacing: deadlines do not drift, and a stall makes no burst."""
 
+import re
+import time
+from pathlib import Path
+
 import pytest
 
 from streams import clock
@@ -75,3 +79,15 @@ def test_impossible_rates_are_refused(rate):
     """Protects against a loop that never or always ticks."""
     with pytest.raises(ValueError, match="positive"):
         Pacer(rate)
+
+
+def test_one_clock_in_code_documents_and_clients():
+    """Protects latencies: who stamps uses the clock of the protocol, which ticks finely everywhere."""
+    root = Path(__file__).resolve().parents[2]
+    rough = re.compile(r"monotonic_ns")
+    for folder in ("streams", "rtsim", "kernels"):
+        for path in (root / folder).rglob("*.py"):
+            assert not rough.search(path.read_text(encoding="utf-8")), path
+    assert not rough.search((root / "README.md").read_text(encoding="utf-8"))
+    assert "perf_counter_ns" in (root / "docs" / "protocol.md").read_text(encoding="utf-8")
+    assert now_ns is time.perf_counter_ns

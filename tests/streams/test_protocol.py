@@ -109,7 +109,7 @@ def test_numbers_are_documented():
         assert f"{allowance.burst >> 10} KiB, and {allowance.rate} bytes a second" in TEXT
     assert f"{publisher.MOST_TOPICS} subscriptions of at most {publisher.LONGEST_TOPIC} bytes" in TEXT
     assert f"{guard.MOST_CONNECTIONS} connections" in TEXT
-    assert f"{unfinished.MOST_UNFINISHED >> 20} MiB of a message that does not end" in TEXT
+    assert f"{unfinished.MOST_UNFINISHED >> 10} KiB of a message that does not end" in TEXT
     assert f"at most {codec.MAX_DEPTH} deep" in TEXT
     assert f"version {messages.SCHEMA_VERSION}\n" in TEXT
 

@@ -47,3 +47,18 @@ def test_figures_come_as_json(rtsim):
         assert figures[f"frames_per_second.{method}"]["value"] > 0.0
         assert figures[f"residual.{method}"]["value"] < 1e-10
     assert "mbo: zero" in done.err
+
+
+@pytest.mark.process
+def test_an_attack_is_measured(rtsim):
+    """Protects the bench of attacks: source, estimator and attacker run, what came of it is told."""
+    done = rtsim("bench", "hostile", "--seconds", 0.5, "--only", "3_subscribe_all", "--json")
+    assert done.code == 0
+    figures = {figure["name"]: figure["value"] for figure in json.loads(done.out)["figures"]}
+    assert figures["frames_sent.3_subscribe_all"] > 50
+    assert figures["hostile_sent.3_subscribe_all"] > 0
+    assert figures["answered_percent.3_subscribe_all"] > 0.0
+    assert figures["reference_us"] > 0.0
+    done = rtsim("bench", "hostile", "--only", "9")
+    assert done.code == 1
+    assert "no attack begins with '9'" in done.sentence
