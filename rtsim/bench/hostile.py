@@ -80,7 +80,9 @@ class Trial:
         return [
             Figure(f"answered_percent.{self.attack}", percent, "%", ANSWERED_PERCENT, "higher"),
             Figure(f"frames_sent.{self.attack}", float(len(sent)), "frames"),
-            Figure(f"hostile_sent.{self.attack}", float(n_hostile or account["n_hostile"]), "1"),
+            Figure(f"hostile_sent.{self.attack}", float(n_hostile), "bytes")
+            if n_hostile
+            else Figure(f"hostile_sent.{self.attack}", float(account["n_hostile"]), "messages"),
             *self.memory.figures(self.attack),
         ]
 
@@ -166,7 +168,7 @@ def endless_source(seconds: float) -> list[Figure]:
         if not estimator.running:
             estimator.check()
     name = ENDLESS_SOURCE
-    return [Figure(f"hostile_sent.{name}", float(done["bytes"]), "1"), *memory.figures(name)]
+    return [Figure(f"hostile_sent.{name}", float(done["bytes"]), "bytes"), *memory.figures(name)]
 
 
 def estimator_arguments(markers: str) -> list[str]:
