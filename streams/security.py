@@ -150,7 +150,7 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except zmq.ZMQError as fault:
         raise StreamError(
-            f"{path} cannot be read as a key file ({fault.strerror}); make one with create_keys"
+            f"{path} cannot be read as a key file ({fault.strerror}); make one with `rtsim keys`"
         ) from fault
 
 
@@ -183,7 +183,7 @@ def _load(path: Path) -> tuple[bytes, bytes | None]:
         return zmq.auth.load_certificate(path)
     except (OSError, ValueError) as fault:
         raise StreamError(
-            f"{path} cannot be read as a key file ({fault}); make one with create_keys"
+            f"{path} cannot be read as a key file ({fault}); make one with `rtsim keys`"
         ) from fault
 
 

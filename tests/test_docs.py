@@ -174,6 +174,7 @@ def test_the_tests_of_the_documents_find_something():
     assert not is_there("rtsim/live/gone.py")
     assert len([span for span in spans(architecture) if "/" in span]) > 30
     assert len(commands_in(ROOT / "README.md")) > 15
+    assert len(symptoms()) > 45
     assert found(["live", "--loop"])[1] == ["--loop"]
     assert found(["dance"])[0] is None
 
@@ -192,3 +193,31 @@ def test_every_shipped_model_is_named():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     models = [name for name in shipped_names("models") if name != "lower_limb"]
     assert [name for name in models if f"`{name}`" not in text] == []
+
+
+@cache
+def printed() -> tuple[str, ...]:
+    """Every text in the code, with \x00 for what is put in when it is printed."""
+    texts = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                parts = [part.value if isinstance(part, ast.Constant) else "\x00" for part in node.values]
+                texts.append("".join(map(str, parts)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(re.sub(r"\{\w*\}", "\x00", node.value))
+    return tuple(texts)
+
+
+def symptoms() -> list[str]:
+    """Sentences of the page of troubles: what stands in the first cells between backticks, but for words."""
+    rows = re.findall(r"^\| (.*?) \|", (ROOT / "docs" / "troubles.md").read_text(encoding="utf-8"), re.M)
+    return [span for row in rows for span in re.findall(r"`([^`]+)`", row) if " " in span]
+
+
+@pytest.mark.parametrize("symptom", symptoms())
+def test_a_trouble_is_one_that_is_printed(symptom):
+    """Protects whoever looks up a sentence: each is one of the program's, with ... for what is put in."""
+    pieces = [re.escape(piece.strip(" ")) for piece in symptom.split("...") if piece.strip(" ,")]
+    pattern = re.compile(r"[^\n]*".join(pieces))
+    assert any(pattern.search(text) for text in printed())
