@@ -7,10 +7,10 @@ import math
 import time
 from collections.abc import Sequence
 
-import click
 from rich.console import Console
 from rich.live import Live
 
+from rtsim.cli.lines import tell
 from rtsim.live.children import Child
 from rtsim.live.sources import STREAM_OVER
 from rtsim.report.table import live_table
@@ -106,6 +106,7 @@ class Watch:
 
     def _look(self, now: float) -> None:
         """Tell at once which process has failed, and who has fallen silent."""
+        self._hand_on()
         for child in self.children:
             self._tell_failure(child, "the run goes on without it")
         if self._told.intersection(NEEDED) and self._due == math.inf:
@@ -143,10 +144,19 @@ class Watch:
                 child.wait(RECORDING_S)
             if child.name == "player" and of_itself:
                 child.wait(ENDING_S)
+        self._hand_on()
         for child in self.children:
             self._tell_failure(child)
+
+    def _hand_on(self) -> None:
+        """What the recorder says of what it did not receive, and of its file, is for the user as well."""
+        for child in self.children:
+            if child.name == "recorder":
+                for words in child.take_words():
+                    if not words.startswith("rtsim: "):  # its last, which is told as its failure
+                        tell(words)
 
 
 def say(text: str) -> None:
     """A sentence to the user, above the table."""
-    click.echo(f"rtsim: {text}", err=True)
+    tell(f"rtsim: {text}")

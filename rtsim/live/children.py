@@ -53,6 +53,7 @@ class Child:
         )
         self._states: queue.SimpleQueue[dict] = queue.SimpleQueue()
         self._errors: list[str] = []
+        self._n_taken = 0
         self._readers = [
             threading.Thread(target=read, daemon=True) for read in (self._read_states, self._read_errors)
         ]
@@ -90,6 +91,12 @@ class Child:
             state = self._states.get()
             found = state if state.get("state") == name else found
         return found
+
+    def take_words(self) -> list[str]:
+        """What the process has said to its user since the last call, a line each."""
+        words = self._errors[self._n_taken :]
+        self._n_taken += len(words)
+        return words
 
     def check(self) -> None:
         """Raise ChildFailedError if the process has ended with an error."""

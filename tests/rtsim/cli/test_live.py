@@ -15,12 +15,13 @@ from rtsim.files.markers import write_trc
 from rtsim.files.recording import read_results
 from streams.control import request
 from streams.messages import Status
+from streams.recorded import read_messages
 
 GUARD_S = 120.0
 pytestmark = pytest.mark.process
 
 
-def account(done, code: int = 0) -> dict:
+def account(done, code: int = 0, beside: tuple[str, ...] = ()) -> dict:
     """The summary of a run that went well: strict JSON and nothing else on standard output, and beside it
     only where others can join.
     """
@@ -28,7 +29,7 @@ def account(done, code: int = 0) -> dict:
     summary = json.loads(done.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     places = summary["addresses"]
     where = "markers at {markers}, results at {results}, commands at {control}".format(**places)
-    assert done.err == where + "\n"
+    assert done.err.splitlines() == [where, *beside]
     return summary
 
 
@@ -78,7 +79,9 @@ def test_a_run_config_reaches_the_estimator_and_its_results_the_recorder(rtsim, 
     """Protects run configs and --record: one iteration solves no frame; the file has them all."""
     (tmp_path / "hasty.toml").write_text('name = "hasty"\nduration_s = 0.3\n[solver]\nmax_iterations = 1\n')
     options = ("--config", "hasty.toml", "--record", "walk.mcap", "--json")
-    summary = account(rtsim("live", *options, *any_ports))
+    done = rtsim("live", *options, *any_ports)
+    n_message = len(list(read_messages(tmp_path / "walk.mcap")))
+    summary = account(done, beside=(f"walk.mcap: {n_message} messages, 0 refused",))
     assert summary["frames"] + summary["skipped"] == 30
     assert summary["faults"]["not_converged"] == summary["frames"]
     results = read_results(tmp_path / "walk.mcap")

@@ -72,7 +72,7 @@ def test_a_dead_player_ends_the_run(live_run, how, words, tmp_path):
     os.kill(run.child("replay"), how)
     done = run.process.wait()
     assert done.code == 1
-    assert words in done.sentence
+    assert f"rtsim: {words}" in done.err
     assert json.loads(done.out)["frames"] > 0
     assert read_results(tmp_path / "walk.mcap").notes == ()
     assert all(map(gone, others))
