@@ -12,7 +12,7 @@ from kernels._jit import njit
 
 TOE_LINEAR, LINEAR = 0, 1
 
-SLACK_LENGTH, K_TOE, K_LINEAR, STRAIN, DAMPING = 0, 1, 2, 3, 4
+SLACK_LENGTH, K_TOE, K_LINEAR, STRAIN, DAMPING, ONSET = 0, 1, 2, 3, 4, 5
 """Columns of a row of parameters; LINEAR reads only SLACK_LENGTH, K_LINEAR and DAMPING.
 
 SLACK_LENGTH : L0, length without force [m]
@@ -20,8 +20,9 @@ K_TOE : K1 of the quadratic toe [N/m^2]
 K_LINEAR : K2 of the linear region [N/m]
 STRAIN : eps1; the toe ends at the strain 2 eps1 [1]
 DAMPING : c [N s/m]
+ONSET : stretch over which the damping of a ligament sets in [m], 0 = at once
 """
-N_LIGAMENT = 5
+N_LIGAMENT = 6
 
 
 @njit
@@ -44,17 +45,25 @@ def ligament_force(p, length):
 def damped_ligament_force(p, length, rate):
     """Tension of a ligament with a damper c that works only while it is taut: (F, dF/dL, dF/drate).
 
-    F = max(0, F(L) + c dL/dt) for L > L0, else 0: it never pushes. Where it is 0, so are the derivatives.
+    F = max(0, F(L) + c s dL/dt) for L > L0, else 0: it never pushes. Where it is 0, so are the derivatives.
+    s = u^2 (3 - 2 u), u = min(1, x / onset) at the stretch x, so that F and its slopes are continuous where
+    it becomes taut; without an onset s = 1, and F jumps there by c dL/dt.
     p : (N_LIGAMENT,) float64 - parameters; length : [m]; rate : dL/dt [m/s]
-    Returns F [N], dF/dL [N/m], dF/drate [N s/m]. F jumps by c dL/dt where the ligament becomes taut.
+    Returns F [N], dF/dL [N/m], dF/drate [N s/m].
     """
-    if length <= p[SLACK_LENGTH]:
+    stretch = length - p[SLACK_LENGTH]
+    if stretch <= 0.0:
         return 0.0, 0.0, 0.0
     force, slope = ligament_force(p, length)
-    force += p[DAMPING] * rate
+    damping, onset = p[DAMPING], p[ONSET]
+    if stretch < onset:
+        u = stretch / onset
+        slope += damping * 6.0 * u * (1.0 - u) / onset * rate
+        damping *= u * u * (3.0 - 2.0 * u)
+    force += damping * rate
     if force <= 0.0:
         return 0.0, 0.0, 0.0
-    return force, slope, p[DAMPING]
+    return force, slope, damping
 
 
 @njit

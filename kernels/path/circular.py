@@ -17,6 +17,8 @@ from kernels._jit import njit
 FREE = -1.0  # instead of an arc: the path does not touch
 # Below this sine P and Q count as seen in one direction, or in opposite ones: no plane of their own.
 COLLINEAR = 1e-12
+# Radius over distance up to which a point counts as lying on a cylinder, not in it: placed there by rounding.
+ON_SURFACE = 1.0 + 2e-7
 
 
 @njit
@@ -94,12 +96,15 @@ def across(x, y, z, sx, sy, sz):
 
 
 @njit
-def wrap_cylinder(r, P, Q, side, ends_out):
+def wrap_cylinder(r, half, P, Q, side, ends_out):
     """Arc [m] over a cylinder of radius r about the z axis, or FREE; P, Q, side : (3,) in its frame.
 
     Unrolled, the path is a straight line: its slope dz / dl is the same on both tangents and on the helix.
+    half : the cylinder ends at z = -half and half, 0 = nowhere; a helix wholly beyond one end has slipped off
     """
     p, q = 1.0 / math.hypot(P[0], P[1]), 1.0 / math.hypot(Q[0], Q[1])
+    if half > 0.0 and r * max(p, q) > ON_SURFACE:  # before an end, within the radius
+        return FREE
     px, py, qx, qy = P[0] * p, P[1] * p, Q[0] * q, Q[1] * q
     cosine, sine = px * qx + py * qy, px * qy - py * qx
     other_way = (px + qx) * side[0] + (py + qy) * side[1] < 0.0
@@ -121,11 +126,14 @@ def wrap_cylinder(r, P, Q, side, ends_out):
     before, after = sp / p, sq / q
     flat = before + r * angle + after
     slope = (Q[2] - P[2]) / flat
+    lands, leaves = P[2] + slope * before, Q[2] - slope * after
+    if half > 0.0 and (min(lands, leaves) > half or max(lands, leaves) < -half):
+        return FREE
     wx, wy, tx, ty = -turn * py, turn * px, -turn * qy, turn * qx
     scale = 1.0 / math.sqrt(1.0 + slope * slope)
     entry, leave, entry_direction, leave_direction = ends_out[0], ends_out[1], ends_out[2], ends_out[3]
-    entry[0], entry[1], entry[2] = r * (cp * px + sp * wx), r * (cp * py + sp * wy), P[2] + slope * before
-    leave[0], leave[1], leave[2] = r * (cq * qx - sq * tx), r * (cq * qy - sq * ty), Q[2] - slope * after
+    entry[0], entry[1], entry[2] = r * (cp * px + sp * wx), r * (cp * py + sp * wy), lands
+    leave[0], leave[1], leave[2] = r * (cq * qx - sq * tx), r * (cq * qy - sq * ty), leaves
     entry_direction[0], entry_direction[1] = scale * (cp * wx - sp * px), scale * (cp * wy - sp * py)
     leave_direction[0], leave_direction[1] = scale * (cq * tx + sq * qx), scale * (cq * ty + sq * qy)
     entry_direction[2] = leave_direction[2] = scale * slope

@@ -1,6 +1,7 @@
 """Wrapping surfaces fixed to bodies: their sizes, and where they are in ground.
 
-SPHERE: radius. CYLINDER: radius, about its own z axis, without end. ELLIPSOID: three half axes.
+SPHERE: radius. CYLINDER: radius and half its length, 0 = without end, about its own z axis. ELLIPSOID: three
+half axes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Surfaces(NamedTuple):
     body: np.ndarray  # (n_surface,) int64 - body that carries it, -1 = ground
     position: np.ndarray  # (n_surface, 3) - centre in the body [m]
     rotation: np.ndarray  # (n_surface, 3, 3) - axes of the surface in the body, as columns
-    size: np.ndarray  # (n_surface, 3) - r, -, - | r, -, - | a, b, c [m]
+    size: np.ndarray  # (n_surface, 3) - r, -, - | r, half length, - | a, b, c [m]
 
 
 class Placement(NamedTuple):
@@ -81,7 +82,8 @@ def clearance(kind, size, x):
     if kind == SPHERE:
         return math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / size[0] - 1.0
     if kind == CYLINDER:
-        return math.hypot(x[0], x[1]) / size[0] - 1.0
+        height = math.hypot(x[0], x[1]) / size[0] - 1.0
+        return max(height, (abs(x[2]) - size[1]) / size[0]) if size[1] > 0.0 else height
     u, v, w = x[0] / size[0], x[1] / size[1], x[2] / size[2]
     return math.sqrt(u * u + v * v + w * w) - 1.0
 

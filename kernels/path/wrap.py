@@ -45,6 +45,7 @@ N_FREE_SWEEP = 8  # after these a surface no longer changes the way round
 SWEEP_TOLERANCE = 1e-13
 N_WAIT = 4  # sweeps before Newton's method is tried again
 SAME = 1e-12  # difference of lengths that does not count
+OFF = math.inf  # instead of a way round
 NEAR = 0.1  # move of a sweep, of the size, that Newton's method may start from
 
 
@@ -172,8 +173,8 @@ def settle(surfaces, stations_surface, side, first, last, P, Q, backwards, work)
         copy(side[i], work.way[i])
     wait, way = 1, work.way
     for i_sweep in range(N_SWEEP):
-        if i_sweep == N_FREE_SWEEP:
-            hold_ways(first, last, work)
+        if i_sweep >= N_FREE_SWEEP:
+            hold_ways(surfaces, stations_surface, first, last, work)
         status, moved, changed = sweep(surfaces, stations_surface, way, first, last, P, Q, backwards, work)
         if moved <= SWEEP_TOLERANCE:
             return status
@@ -203,9 +204,14 @@ def settle(surfaces, stations_surface, side, first, last, P, Q, backwards, work)
 
 
 @njit
-def hold_ways(first, last, work):
-    """From now on every touched surface keeps its way round: two may otherwise change sides for ever."""
+def hold_ways(surfaces, stations_surface, first, last, work):
+    """From now on every touched surface keeps its way round, and a path that slipped off an end stays
+    off: two may otherwise change sides for ever, or one push the path over the other's end and back.
+    """
     for i in range(first, last):
+        k = stations_surface[i]
+        if k >= 0 and surfaces.kind[k] == CYLINDER and surfaces.size[k, 1] > 0.0 and work.touching[i] == 0:
+            work.way[i, 0] = OFF
         open_way = work.way[i, 0] == 0.0 and work.way[i, 1] == 0.0 and work.way[i, 2] == 0.0
         if open_way and work.touching[i] == 1:
             for c in range(3):
@@ -308,7 +314,7 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
     was, arc = work.touching[i], work.arc[i]
     work.touching[i] = 0
     work.arc[i] = 0.0
-    if k < 0:  # a conditional point that is not there now
+    if k < 0 or side[0] == OFF:  # a conditional point that is not there now, or slipped off
         return OK, float(was)
     into_surface(work.placement, k, P, p)
     into_surface(work.placement, k, Q, q)
@@ -319,7 +325,7 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
     if kind == SPHERE:
         arc = wrap_sphere(size[0], p, q, side, ends)
     elif kind == CYLINDER:
-        arc = wrap_cylinder(size[0], p, q, side, ends)
+        arc = wrap_cylinder(size[0], size[1], p, q, side, ends)
     elif chain is None:
         return NOT_CONVERGED, float(was)
     else:

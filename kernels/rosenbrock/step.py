@@ -85,6 +85,8 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
         stages.past[d], stages.past[n_v + d] = 0.0, 0.0
     while True:
         if i == 0 or i == n_stage or tableau.same[i] == 0:
+            if i > 0 and i < n_stage and not finite(theta):
+                return NON_FINITE, math.inf, 0.0
             integrate(tree, q, theta, 1.0, work.q)
             if i == n_stage:
                 break
@@ -135,8 +137,8 @@ def weigh(tableau, h, start, v_dot, stages, state_out):
 
 @njit
 def finite(x):
-    """Whether all entries of x : (n,) are finite numbers."""
+    """Whether all entries of x : (n,), and their squares, are finite numbers: a turn by more has no angle."""
     total = 0.0
     for i in range(x.shape[0]):
-        total += abs(x[i])
+        total += x[i] * x[i]
     return total < math.inf

@@ -124,11 +124,13 @@ def check_model(spec: ModelSpec) -> None:
     A model that needs a person's anatomy is packed with the shipped subject; such a model follows markers,
     unless coordinates of it are coupled or move bodies by functions.
     """
+    from rtsim.config.model_checks import check_inertias
     from rtsim.config.paths import find_config
     from rtsim.models.packing.mechanism import pack_mechanism
     from rtsim.models.packing.model import dependence, pack
     from rtsim.models.subject import load_subject
 
+    check_inertias(spec)
     subject = load_subject(find_config("walker", "subjects")) if spec.of_subject else None
     for method, how in spec.methods.items():
         if subject is not None and dependence(spec, how) is None:

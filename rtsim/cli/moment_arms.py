@@ -104,6 +104,7 @@ def command(
     ways = WAYS if way == "all" else (way,)
     if not sweep:
         click.echo(arms_at(arms, q, rows, chosen, ways, as_json))
+        refuse_if_all_failed(arms, rows, [arms.failures(q)])
         return
     if len(angles) != 1:
         raise ConfigError(
@@ -114,6 +115,14 @@ def command(
     click.echo(arms_along(arms, angles[0], rows, swept, as_json))
     if paper:
         draw(arms, angles[0], rows, swept[ways[0]], paper)
+    refuse_if_all_failed(arms, rows, [point.failed for point in swept[ways[0]]])
+
+
+def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[str, str]]) -> None:
+    """ModelError where no path that was asked for exists anywhere."""
+    names = [arms.mechanism.muscle_names[m] for m in rows]
+    if all(name in there for there in failed for name in names):
+        raise arms.error(names[0], failed[0][names[0]])
 
 
 def start_of(arms: MomentArms, q: Any, places: tuple[str, ...]) -> Any:

@@ -56,9 +56,13 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     threshold_strain: Positive = 0.03
     # acts while the ligament is taut
     damping_N_s_m: NonNegative = 0.0
+    # elongation beyond the slack length over which damping rises from none to all; 0: at once
+    damping_onset_mm: NonNegative = 0.0
 
     def __post_init__(self) -> None:
         key = f"ligaments.{self.name}"
+        if self.damping_onset_mm and not self.damping_N_s_m:
+            raise ValueError(f"{key}: damping_onset_mm goes with damping_N_s_m; add it")
         stiffnesses = self.toe_stiffness_N_mm2 is not None, self.linear_stiffness_N_mm is not None
         if (self.stiffness_N is None) != all(stiffnesses) or (self.stiffness_N and any(stiffnesses)):
             raise ValueError(

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rtsim.config.joint_schema import ANGULAR, coordinates_of, is_angular, motions_of
+from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
     from rtsim.config.joint_schema import Axis, Body
@@ -18,7 +19,7 @@ ROUNDING = 1e-9
 
 
 def check_mechanics(spec: ModelSpec) -> None:
-    """ValueError, a sentence with the key, where joints, masses, couplers or units cannot be."""
+    """ValueError, a sentence with the key, where joints, couplers or units cannot be."""
     for body in spec.bodies:
         kinds: set[str] = {
             body.joint,
@@ -26,7 +27,9 @@ def check_mechanics(spec: ModelSpec) -> None:
         }
         check_joint(body, kinds)
         check_coordinates(body)
-        check_mass(body)
+        if (n := len(body.inertia_kg_m2)) not in (3, 6):
+            key = f"bodies.{body.name}.inertia_kg_m2"
+            raise ValueError(f"{key}: {n} numbers; give 3 (Ixx, Iyy, Izz) or 6 (and Ixy, Ixz, Iyz)")
     check_couplers(spec)
     check_ranges(spec)
 
@@ -74,29 +77,30 @@ def check_coordinates(body: Body) -> None:
         raise ValueError(f"bodies.{body.name}.motion: of is missing; name one of the coordinates")
 
 
-def check_mass(body: Body) -> None:
-    """The inertia is that of some distribution of mass.
+def check_inertias(spec: ModelSpec) -> None:
+    """ConfigError where an inertia is that of no distribution of mass; for what moves masses.
 
     The second moments of mass, trace/2 - I, must not be negative in any direction, which is the triangle
     inequality of the principal inertias: every principal minor is 0 or more.
     """
-    key, numbers = f"bodies.{body.name}.inertia_kg_m2", body.inertia_kg_m2
-    if len(numbers) not in (3, 6):
-        raise ValueError(f"{key}: {len(numbers)} numbers; give 3 (Ixx, Iyy, Izz) or 6 (and Ixy, Ixz, Iyz)")
-    xx, yy, zz, xy, xz, yz = (*numbers, 0.0, 0.0, 0.0)[:6]
-    if any(numbers) and not body.mass_kg:
-        raise ValueError(f"{key}: a body without mass has no inertia; add mass_kg")
-    half = 0.5 * (xx + yy + zz)
-    a, b, c = half - xx, half - yy, half - zz
-    minors = (
-        (a, 1), (b, 1), (c, 1),
-        (a * b - xy * xy, 2), (a * c - xz * xz, 2), (b * c - yz * yz, 2),
-        (a * b * c - 2.0 * xy * xz * yz - a * yz * yz - b * xz * xz - c * xy * xy, 3),
-    )  # fmt: skip
-    if half < 0.0 or any(minor < -ROUNDING * half**power for minor, power in minors):
-        raise ValueError(
-            f"{key}: no body has this inertia; each principal one is 0 to the sum of the two others"
-        )
+    for body in spec.bodies:
+        where = f"model {spec.name}: bodies.{body.name}.inertia_kg_m2"
+        xx, yy, zz, xy, xz, yz = (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
+        if any(body.inertia_kg_m2) and not body.mass_kg:
+            raise ConfigError("a body without mass has no inertia", where=where, remedy="add mass_kg")
+        half = 0.5 * (xx + yy + zz)
+        a, b, c = half - xx, half - yy, half - zz
+        minors = (
+            (a, 1), (b, 1), (c, 1),
+            (a * b - xy * xy, 2), (a * c - xz * xz, 2), (b * c - yz * yz, 2),
+            (a * b * c - 2.0 * xy * xz * yz - a * yz * yz - b * xz * xz - c * xy * xy, 3),
+        )  # fmt: skip
+        if half < 0.0 or any(minor < -ROUNDING * half**power for minor, power in minors):
+            raise ConfigError(
+                "no body has this inertia; each principal one is 0 to the sum of the two others",
+                where=where,
+                remedy="correct the value",
+            )
 
 
 def check_couplers(spec: ModelSpec) -> None:

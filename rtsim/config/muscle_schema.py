@@ -18,12 +18,14 @@ SIZES = {
 
 
 class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A wrapping surface; a cylinder is about the z axis of its frame."""
+    """A wrapping surface; a cylinder is about the z axis of its frame, with its middle there."""
 
     name: Name
     kind: Literal["sphere", "cylinder", "ellipsoid"]
     radius_mm: Positive | None = None
     radii_mm: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)] | None = None
+    # of a cylinder; without it it has no ends
+    length_mm: Positive | None = None
 
     def __post_init__(self) -> None:
         for key in dict.fromkeys(key for keys in SIZES.values() for key in keys):
@@ -32,11 +34,14 @@ class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
                 raise ValueError(f"surface {self.name}: a {self.kind} needs {key}; add it")
             if given and not wanted:
                 raise ValueError(f"surface {self.name}: a {self.kind} has no {key}; remove it")
+        if self.length_mm is not None and self.kind != "cylinder":
+            raise ValueError(f"surface {self.name}: a {self.kind} has no length_mm; remove it")
 
     @property
     def sizes_mm(self) -> tuple[float, ...]:
-        """Radius, or three radii."""
-        return self.radii_mm or tuple(getattr(self, key) for key in SIZES[self.kind])
+        """Radius, with half the length of a cylinder that has ends, or three radii."""
+        half = () if self.length_mm is None else (0.5 * self.length_mm,)
+        return self.radii_mm or (*(getattr(self, key) for key in SIZES[self.kind]), *half)
 
 
 class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -50,6 +50,7 @@ class SweepPoint(NamedTuple):
     q: Array  # (n_q,)
     lengths: Array  # (n_muscle,) [m]
     arms: Array  # (n_muscle,) - about the angle [m]
+    failed: dict[str, str]  # muscles whose path fails there, of which both are NaN, and why
 
 
 class MomentArms:
@@ -97,19 +98,28 @@ class MomentArms:
         """(n_muscle, n_angle) [m] - moment arms at coordinates that satisfy the constraints.
 
         r = -dl/dtheta: positive where tension turns the angle the positive way. NaN about angles that do not
-        exist at q. Raises ModelError for a path that fails.
+        exist at q, and of muscles whose path fails there (`failures`).
         """
         if method == DIFFERENCES:
             return self._by_differences(q)
         self._evaluate(q, METHODS[method])
         arms = self._arms.copy()
+        arms[self._work.path.status != muscle_path.OK] = np.nan
         arms[:, self._work.angle.status != angle_kernels.OK] = np.nan
         return arms
 
     def lengths(self, q: Array) -> Array:
-        """(n_muscle,) [m] - lengths of all paths."""
+        """(n_muscle,) [m] - lengths of all paths; NaN where one fails."""
         self._evaluate(q, PARTIAL_VELOCITY)
-        return self._work.path.length.copy()
+        return np.where(self._work.path.status == muscle_path.OK, self._work.path.length, np.nan)
+
+    def failures(self, q: Array) -> dict[str, str]:
+        """Muscles whose path fails at q, and why."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        return {
+            self.mechanism.muscle_names[m]: self._reason(int(m))
+            for m in np.flatnonzero(self._work.path.status)
+        }
 
     def coupling(self, q: Array, angle: str) -> Array:
         """(n_v,) - speeds of all dofs where the angle turns at unit rate: C of eq. 13.
@@ -128,7 +138,10 @@ class MomentArms:
         return self._work.angle.coupling[row].copy()
 
     def about(self, q: Array, theta: Callable[[Array], float]) -> Array:
-        """(n_muscle,) [m] - moment arms about any angle theta(q) [rad], a function of q : (n_q,)."""
+        """(n_muscle,) [m] - moment arms about any angle theta(q) [rad], a function of q : (n_q,).
+
+        NaN where a path fails.
+        """
         g = self._gradient(q, theta)
         work = self._work
         self._evaluate(q, PARTIAL_VELOCITY)
@@ -142,16 +155,20 @@ class MomentArms:
             raise ModelError(
                 angle_kernels.STATUS_NAMES[reason], where="a user's angle", remedy="choose another angle"
             )
-        return -work.path.gradient @ P_g / (g @ P_g)
+        arms = -work.path.gradient @ P_g / (g @ P_g)
+        return np.where(work.path.status == muscle_path.OK, arms, np.nan)
 
     def effective_torque(self, q: Array, muscle: str, angle: str, tension: float) -> float:
         """Torque about the angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
 
         From the constrained forward dynamics at rest and without gravity, back through inverse dynamics:
-        the power of f = M v-dot along the angle's motion, which must equal r s.
+        the power of f = M v-dot along the angle's motion, which must equal r s. Raises ModelError where the
+        muscle's path fails.
         """
-        m = self.mechanism.muscle_names.index(muscle)
+        m = index_of(self.mechanism.muscle_names, muscle, "muscle", self.mechanism.name)
         C = self.coupling(q, angle)
+        if self._work.path.status[m] != muscle_path.OK:
+            raise self.error(muscle, self._reason(m))
         n_v, n_body = len(C), len(self.mechanism.body_names)
         system = self.mechanism.system._replace(gravity=np.zeros(3))
         work = new_dynamics_work(system.tree, len(self._work.constraint.value))
@@ -179,7 +196,16 @@ class MomentArms:
         q = self.assembled(q)
         for value in values:
             q = self.assembled(q, angle, value)
-            yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row])
+            failed = self.failures(q)
+            yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row], failed)
+
+    def error(self, muscle: str, reason: str) -> ModelError:
+        """That a muscle's path fails."""
+        return ModelError(
+            reason,
+            where=f"model {self.mechanism.name}: muscle {muscle}",
+            remedy="move the point or the surface, or choose other coordinates",
+        )
 
     def angle_index(self, angle: str) -> int:
         """Row of an angle; ModelError names the allowed ones."""
@@ -211,16 +237,12 @@ class MomentArms:
 
     def _evaluate(self, q: Array, method: int) -> None:
         self._run(self.leverage, np.ascontiguousarray(q, float), method, self._moving, self._work, self._arms)
-        failed = np.flatnonzero(self._work.path.status)
-        if len(failed):
-            m = int(failed[0])
-            status = int(self._work.path.status[m])
-            what = muscle_path.STATUS_NAMES[status]
-            raise ModelError(
-                self._point_inside(m) or what if status == muscle_path.POINT_INSIDE else what,
-                where=f"model {self.mechanism.name}: muscle {self.mechanism.muscle_names[m]}",
-                remedy="move the point or the surface, or choose other coordinates",
-            )
+
+    def _reason(self, m: int) -> str:
+        """Why the path of muscle m failed the last time."""
+        status = int(self._work.path.status[m])
+        inside = self._point_inside(m) if status == muscle_path.POINT_INSIDE else ""
+        return inside or muscle_path.STATUS_NAMES[status]
 
     def _point_inside(self, m: int) -> str:
         """Which point of a muscle's path lies inside which surface; nothing where it is a contact point."""

@@ -23,7 +23,7 @@ def arms_at(
     """All chosen muscles about all chosen angles, at one configuration."""
     mechanism = arms.mechanism
     columns = [arms.angle_index(name) for name in angles]
-    lengths = arms.lengths(q)
+    lengths, failed = arms.lengths(q), arms.failures(q)
     by_way = {way: arms.at(q, way)[:, columns] for way in ways}
     names = [mechanism.muscle_names[m] for m in rows]
     if as_json:
@@ -31,8 +31,9 @@ def arms_at(
             mechanism.name,
             angles=angles,
             muscles=names,
-            length_m=[float(lengths[m]) for m in rows],
+            length_m=plain(lengths[rows]),
             moment_arm_m={way: [plain(found[m]) for m in rows] for way, found in by_way.items()},
+            failed={name: failed[name] for name in names if name in failed},
         )
     first = 1e3 * by_way[ways[0]]
     kept = [k for k in range(len(angles)) if (abs(first[rows, k]) > SMALLEST_MM).any()] or list(
@@ -48,6 +49,7 @@ def arms_at(
         for m, name in zip(rows, names, strict=True):
             cells = [f"{1e3 * by_way[way][m, k]:{len(head)}.3f}" for k, head in zip(kept, heads, strict=True)]
             lines.append(f"{name:{width}s}{1e3 * lengths[m]:12.2f}" + "".join(cells))
+    lines += [f"nan: {name}: {failed[name]}" for name in names if name in failed]
     if len(ways) > 1:
         lines.append(f"largest difference between the methods: {spread(list(by_way.values())):.2g} mm")
     return "\n".join(lines)
@@ -67,8 +69,9 @@ def arms_along(
             unit="rad" if arms.is_rotation(angle) else "m",
             values=[point.value for point in first],
             muscles=names,
-            length_m=[[float(point.lengths[m]) for m in rows] for point in first],
+            length_m=[plain(point.lengths[rows]) for point in first],
             moment_arm_m={way: [plain(p.arms[rows]) for p in points] for way, points in swept.items()},
+            failed=[{name: p.failed[name] for name in names if name in p.failed} for p in first],
         )
     unit = "deg" if arms.is_rotation(angle) else "mm"
     widths = [max(10, len(name) + 2) for name in names]
@@ -83,16 +86,32 @@ def arms_along(
         for point in points:
             cells = [f"{1e3 * point.arms[m]:{w}.3f}" for m, w in zip(rows, widths, strict=True)]
             lines.append(f"{arms.shown(angle, point.value):24.2f}" + "".join(cells))
+    for name in names:
+        lines += gaps(
+            name, [(arms.shown(angle, p.value), p.failed[name]) for p in first if name in p.failed], unit
+        )
     if len(swept) > 1:
         found = [np.array([point.arms[rows] for point in points]) for points in swept.values()]
         lines.append(f"largest difference between the methods: {spread(found):.2g} mm")
     return "\n".join(lines)
 
 
+def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
+    """Why the values of a muscle are missing in a sweep, and where: a line for each reason."""
+    lines = []
+    for reason in dict.fromkeys(reason for _, reason in failed):
+        values = [value for value, other in failed if other == reason]
+        n, ends = len(values), f"{min(values):.4g} to {max(values):.4g} {unit}"
+        lines.append(f"nan: {name}: {reason} (at {n} value{'s' if n > 1 else ''} of {ends})")
+    return lines
+
+
 def spread(found: list[Array]) -> float:
     """Largest difference between arrays of moment arms [mm]; NaN agrees with NaN."""
     stack = np.array(found)
-    return float(1e3 * np.nanmax(np.nanmax(stack, axis=0) - np.nanmin(stack, axis=0)))
+    apart = stack.max(axis=0) - stack.min(axis=0)
+    known = apart[np.isfinite(apart)]
+    return float(1e3 * known.max(initial=0.0)) if not np.isnan(stack).all() else math.nan
 
 
 def plain(values: Array) -> list[float | None]:

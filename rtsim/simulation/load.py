@@ -9,6 +9,7 @@ import numpy as np
 
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import new_dynamics_work
+from rtsim.config.model_checks import check_inertias
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError, ModelError
@@ -34,6 +35,7 @@ def load_simulator(
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
     """
     spec = load_model(name, note)
+    check_inertias(spec)
     check_free(spec, note)
     if spec.of_subject and subject is None:
         raise ConfigError(

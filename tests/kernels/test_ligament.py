@@ -39,23 +39,25 @@ KNEE = {
 }
 
 
-def knee_row(name: str, damping: float = 500.0) -> np.ndarray:
+def knee_row(name: str, damping: float = 500.0, onset: float = 0.0) -> np.ndarray:
     """Return the parameters of a ligament of the knee in SI units."""
     k_toe, k_linear = KNEE[name][0] * 1e6, KNEE[name][1] * 1e3
     slack = slack_length_from_stiffnesses(k_toe, k_linear, EPS1)
-    found = np.array([slack, k_toe, k_linear, EPS1, damping])
+    found = np.array([slack, k_toe, k_linear, EPS1, damping, onset])
     assert found.shape == (N_LIGAMENT,)
     return found
 
 
 ACL, LCL = knee_row("ACL anterior"), knee_row("LCL")
 # Toe and linear region that do not meet: each piece must still be its own.
-UNEVEN = np.array([0.05, 3e6, 4e4, 0.04, 20.0])
+UNEVEN = np.array([0.05, 3e6, 4e4, 0.04, 20.0, 0.0])
+# Damping sets in over half of the toe, and over more than all of it.
+GENTLE, GENTLER = knee_row("ACL anterior", onset=0.9e-3), knee_row("LCL", onset=5e-3)
 STRAINS = (-0.2, -1e-9, 0.0, 1e-9, 0.01, 0.0599, 0.0601, 0.0799, 0.0801, 0.1, 0.5)
 RATES = (-2.0, -0.05, 0.0, 0.05, 2.0)
 
 
-@pytest.mark.parametrize("p", [ACL, LCL, UNEVEN])
+@pytest.mark.parametrize("p", [ACL, LCL, UNEVEN, GENTLE, GENTLER])
 def test_force_is_that_of_the_twin(p: np.ndarray) -> None:
     """Protects the pieces of the law, the damper while taut, and the spring."""
     for law, strain, rate in itertools.product((TOE_LINEAR, LINEAR), STRAINS, RATES):
@@ -74,7 +76,7 @@ def test_one_number_chooses_the_law() -> None:
         assert damped_ligament_force(ACL, length, 0.0)[:2] == ligament_force(ACL, length)
 
 
-@pytest.mark.parametrize("p", [ACL, LCL, UNEVEN])
+@pytest.mark.parametrize("p", [ACL, LCL, UNEVEN, GENTLE, GENTLER])
 def test_derivatives_are_the_differences(p: np.ndarray) -> None:
     """Protects both derivatives, inside every piece."""
     h, hr = 1e-7 * p[0], 1e-6
@@ -119,7 +121,7 @@ def test_both_parametrisations_are_one_law() -> None:
         for reference_strain in (-0.04, 0.0, 0.02):
             slack = slack_length_from_reference(reference, reference_strain)
             k_toe, k_linear = toe_from_strain_stiffness(stiffness, slack, EPS1)
-            p = np.array([slack, k_toe, k_linear, EPS1, 0.0])
+            p = np.array([slack, k_toe, k_linear, EPS1, 0.0, 0.0])
             assert slack_length_from_stiffnesses(k_toe, k_linear, EPS1) == pytest.approx(slack, rel=1e-14)
             for strain in (-0.1, 0.0, 0.02, 0.0599, 0.0601, 0.3):
                 expected = naive.strain_force(stiffness, strain, EPS1)
@@ -173,3 +175,26 @@ def test_damping_dissipates_and_elasticity_does_not() -> None:
     # so fast that the damper wants to push: the force is cut, and still only takes
     work, lost = work_over_a_cycle(ACL, TOE_LINEAR, 1.05 * L0, 0.04 * L0, 2000.0)
     assert 0.1 * lost < work < 0.9 * lost
+
+
+@pytest.mark.parametrize("p", [GENTLE, GENTLER])
+@pytest.mark.parametrize("rate", [0.05, 1.0])
+def test_damping_that_sets_in_gently_is_continuous_with_its_slopes(p: np.ndarray, rate: float) -> None:
+    """Protects the onset: force and both derivatives go to zero at slack length, and meet at its end."""
+    for length in (p[0], p[0] + p[5]):
+        below, above = (line_force(TOE_LINEAR, p, length + d, rate) for d in (-1e-12, 1e-12))
+        assert above[0] == pytest.approx(below[0], rel=1e-6, abs=1e-6)
+        assert above[1:] == pytest.approx(below[1:], rel=1e-6, abs=1e-6 * p[2])
+    at_once = p.copy()
+    at_once[5] = 0.0
+    beyond = p[0] + 1.001 * p[5]
+    assert line_force(TOE_LINEAR, p, beyond, rate) == line_force(TOE_LINEAR, at_once, beyond, rate)
+    half = line_force(TOE_LINEAR, p, p[0] + 0.5 * p[5], rate)
+    assert half[2] == pytest.approx(0.5 * p[4], rel=1e-12)
+
+
+def test_gentle_damping_only_takes_energy() -> None:
+    """Protects the sign of the damper over its onset: a cycle through slack length takes work."""
+    for p in (GENTLE, GENTLER):
+        work, lost = work_over_a_cycle(p, TOE_LINEAR, p[0], 0.05 * p[0], 3.0)
+        assert 0.01 * lost < work < 0.5 * lost

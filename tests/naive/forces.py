@@ -225,7 +225,7 @@ def potential(forces: Forces, tree: Tree, q: Array, level: Array | None = None) 
 
 def line_energy(law: int, parameters: Array, length: float) -> float:
     """Return the integral of the elastic tension from the slack length to this one [J]."""
-    slack, k_toe, k_linear, eps1, _ = parameters
+    slack, k_toe, k_linear, eps1 = parameters[:4]
     x, toe = length - slack, 2.0 * eps1 * slack
     if law == LINEAR:
         return float(0.5 * k_linear * x**2)

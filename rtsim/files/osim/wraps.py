@@ -20,6 +20,8 @@ from rtsim.files.osim.frames import Frame, Frames, Transform, offset_of
 Table = dict[str, Any]
 Array = NDArray[np.float64]
 KINDS = {"WrapSphere": "sphere", "WrapCylinder": "cylinder", "WrapEllipsoid": "ellipsoid"}
+DEFAULT_LENGTH = 1.0
+"""Of a cylinder whose file does not say it [m], as OpenSim takes it."""
 N_SAMPLE = 201
 """Points of a segment at which its distance from a surface is looked at."""
 
@@ -72,6 +74,9 @@ class WrapObjects:
         if not wrap.flag("active", True):
             wrap.document.note(f"{wrap.label}: it is switched off and was left out")
             return None
+        if wrap.tag == "WrapCylinder" and length_of(wrap) == 0.0:
+            wrap.document.note(f"{wrap.label}: it has no length, is never wrapped and was left out")
+            return None
         surface = self.surfaces.setdefault(name, surface_of(wrap, self.frames[name]))
         first, last = point_range(node, len(points))
         there = [k for k in range(first, last + 1) if points[k].there]
@@ -102,8 +107,13 @@ def surface_of(node: Node, frame: Frame) -> Table:
     if node.tag == "WrapEllipsoid":
         return {**table, "radii_mm": (1e3 * node.vector("dimensions", default=None)).tolist()}
     if node.tag == "WrapCylinder":
-        node.document.note("cylinders have no ends here: paths that leave a short one sideways still wrap it")
+        table["length_mm"] = 1e3 * length_of(node)
     return {**table, "radius_mm": 1e3 * node.number("radius")}
+
+
+def length_of(node: Node) -> float:
+    """Of a cylinder [m]."""
+    return node.number("length", DEFAULT_LENGTH)
 
 
 def pose_of(node: Node) -> Transform:
@@ -162,7 +172,8 @@ def heights(surface: Table, x: Array) -> Array:
     if surface["kind"] == "sphere":
         height = np.linalg.norm(y, axis=1) - surface["radius_mm"]
     elif surface["kind"] == "cylinder":
-        height = np.hypot(y[:, 0], y[:, 1]) - surface["radius_mm"]
+        beyond = np.abs(y[:, 2]) - 0.5 * surface["length_mm"]
+        height = np.maximum(np.hypot(y[:, 0], y[:, 1]) - surface["radius_mm"], beyond)
     else:
         radii = np.array(surface["radii_mm"])
         height = (np.linalg.norm(y / radii, axis=1) - 1.0) * radii.mean()

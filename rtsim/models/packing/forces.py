@@ -164,13 +164,13 @@ def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]
         toe, linear = 1e6 * ligament.toe_stiffness_N_mm2, 1e3 * ligament.linear_stiffness_N_mm
         if slack is None:
             slack = slack_length_from_stiffnesses(toe, linear, strain)
-    return slack, toe, linear, strain, ligament.damping_N_s_m
+    return slack, toe, linear, strain, ligament.damping_N_s_m, 1e-3 * ligament.damping_onset_mm
 
 
 def spring_row(spring: Spring, neutral_length: float) -> tuple[float, ...]:
     """As ligament_row; without rest_mm a spring is at rest in the neutral pose."""
     rest = neutral_length if spring.rest_mm is None else 1e-3 * spring.rest_mm
-    return rest, 0.0, spring.stiffness or 0.0, 0.0, spring.damping or 0.0
+    return rest, 0.0, spring.stiffness or 0.0, 0.0, spring.damping or 0.0, 0.0
 
 
 def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contacts:

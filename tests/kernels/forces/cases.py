@@ -143,7 +143,8 @@ def aimed_lines(rng: np.random.Generator, at: State, bodies: tuple[tuple[int, in
     toe = stiffness / (4.0 * strain * slack)
     law = np.tile([TOE_LINEAR, TOE_LINEAR, TOE_LINEAR, LINEAR], len(bodies))
     damping = np.tile([0.5, 1.5, 1.0, 2.0], len(bodies))
-    rows = np.column_stack([slack, toe, stiffness, strain, damping])
+    onset = np.tile([0.15, 0.0, 0.1, 0.0], len(bodies)) * slack  # the damping of the one in its toe sets in
+    rows = np.column_stack([slack, toe, stiffness, strain, damping, onset])
     return Lines(pair.astype(np.int64), law.astype(np.int64), points[0], points[1], rows)
 
 

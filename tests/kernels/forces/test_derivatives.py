@@ -134,7 +134,7 @@ def sphere_on_plane(law: int, q: float, v: float) -> Case:
 def ligament(q: float, v: float) -> Case:
     """Return a ligament from ground to q, slack up to 0.5 m, with a toe up to 0.625 m."""
     case = only(on_a_slider(q, v), "lines", 0)
-    row = np.array([[0.5, 400.0, 100.0, 0.125, 2.0]])
+    row = np.array([[0.5, 400.0, 100.0, 0.125, 2.0, 0.0]])
     return changed(
         case,
         "lines",

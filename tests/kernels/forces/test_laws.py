@@ -231,7 +231,8 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
         lines._replace(
             point_a=length * lines.point_a,
             point_b=length * lines.point_b,
-            parameter=lines.parameter * [length, force / length**2, force / length, 1.0, force / speed],
+            parameter=lines.parameter
+            * [length, force / length**2, force / length, 1.0, force / speed, length],
         ),
         contacts._replace(
             centre=length * contacts.centre,

@@ -139,3 +139,49 @@ def test_inside_is_named(kind: int) -> None:
     assert solve(run, [0.01, 0.0, 0.0], [0.1, 0.0, 0.0]).status == POINT_INSIDE
     assert solve(run, [0.1, 0.0, 0.0], [0.0, 0.02, 0.0]).status == POINT_INSIDE
     assert wrapping.solve(run, [0.1, 0.0, 0.0], [-0.1, 0.01, 0.0]).status == OK
+
+
+HALF = 0.02
+ENDS = [R, HALF]
+UP = np.array([0.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_path_beyond_an_end_has_slipped_off(sign: float) -> None:
+    """Protects the length of a cylinder: up to its end as one without ends, beyond it a straight line."""
+    P, Q = in_plane(0.08, 10.0), in_plane(0.11, 170.0)
+    levels = ((0.0, 0.0, 1), (0.019, 0.0199, 1), (0.0, 0.05, 1), (0.0201, 0.0201, 0), (0.03, 0.5, 0))
+    for low, high, touches in levels:
+        a, b = P + sign * low * UP, Q + sign * high * UP
+        found, endless = solve(at_origin(CYLINDER, ENDS), a, b), solve(at_origin(CYLINDER, [R]), a, b)
+        assert (found.status, found.touching[0]) == (OK, touches)
+        assert found.length == (endless.length if touches else pytest.approx(math.dist(a, b), rel=1e-14))
+
+
+def test_a_helix_from_beyond_one_end_to_beyond_the_other_is_wrapped() -> None:
+    """Protects against a path through the cylinder: both contacts beyond the ends, but of either one."""
+    P, Q = in_plane(0.031, 5.0, -0.3), in_plane(0.031, 175.0, 0.3)
+    found, endless = solve(at_origin(CYLINDER, ENDS), P, Q), solve(at_origin(CYLINDER, [R]), P, Q)
+    assert found.touching[0] == 1
+    assert found.length == endless.length
+    assert min(abs(found.entry[0, 2]), abs(found.exit[0, 2])) > HALF
+
+
+def test_a_path_wraps_where_one_contact_is_within_the_ends() -> None:
+    """Protects the rule at an end, place by place: a helix is wrapped while part of it is on the cylinder."""
+    run, endless = at_origin(CYLINDER, ENDS), at_origin(CYLINDER, [R])
+    for z in np.linspace(-0.06, 0.06, 121):
+        P, Q = in_plane(0.08, 10.0, z), in_plane(0.11, 170.0, z + 0.03)
+        on, found = solve(endless, P, Q), solve(run, P, Q)
+        lands, leaves = on.entry[0, 2], on.exit[0, 2]
+        helix = np.linspace(lands, leaves, 1001)
+        assert found.touching[0] == int((abs(helix) <= HALF).any())
+
+
+def test_a_point_beyond_an_end_may_be_within_the_radius() -> None:
+    """Protects paths that begin before a cylinder's end: nothing is inside there, and nothing is wrapped."""
+    run = at_origin(CYLINDER, ENDS)
+    for P in ([0.0, 0.0, 0.03], [0.01, 0.0, -0.0201]):
+        found = solve(run, P, [0.05, 0.0, 0.0])
+        assert (found.status, found.touching[0]) == (OK, 0)
+    assert solve(run, [0.01, 0.0, 0.0199], [0.05, 0.0, 0.0]).status == POINT_INSIDE

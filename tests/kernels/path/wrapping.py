@@ -46,7 +46,7 @@ def run_of(*parts: tuple, side: Array | None = None) -> Run:
         np.full(n, -1),
         np.array([p[2] for p in parts], dtype=float),
         np.array([p[3] for p in parts], dtype=float),
-        np.array([np.resize(p[1], 3) for p in parts], dtype=float),
+        np.array([np.pad(p[1], (0, 3 - len(p[1]))) for p in parts], dtype=float),
     )
     work = wrap.new_wrap_work(n, n)
     work.placement.position[:] = surfaces.position

@@ -17,6 +17,28 @@ STIFF = (
     .replace("stiffness_N_m_rad = 3.0", "stiffness_N_m_rad = 1e4")
     .replace("damping_N_m_s_rad = 0.05", "damping_N_m_s_rad = 100.0")
 )
+# A ligament catches a block after 20 ms.
+CATCH = """
+name = "catch"
+source = "test"
+gravity_m_s2 = [0.0, 0.0, 0.0]
+[[bodies]]
+name = "block"
+joint = "slider"
+axis = "u"
+coordinates = [{ name = "along", neutral_mm = 90.0 }]
+mass_kg = 1.0
+[[ligaments]]
+name = "band"
+a = { segment = "block" }
+b = { segment = "ground" }
+slack_length_mm = 100.0
+stiffness_N = 500.0
+damping_N_s_m = 40.0
+damping_onset_mm = ONSET
+[simulation]
+speeds = { along = 500.0 }
+"""
 
 
 def observed_order(model: str, duration: float, method: str, n_step: int, end: Simulator) -> float:
@@ -46,3 +68,17 @@ def test_order_of_a_stiff_motion(ends: dict[str, Simulator], method: str) -> Non
     found = observed_order(STIFF, 0.3, method, 60, ends["stiff"])
     assert found > min(METHODS[method].order, 3) - 0.4
     assert apart(run(STIFF, 60, 0.3, method=method), ends["stiff"]) < 0.05
+
+
+@pytest.mark.parametrize(("onset", "order"), [("0.0", 1), ("2.0", 3)])
+@pytest.mark.parametrize("method", ["ros34pw2", "rodas4p"])
+def test_order_where_a_ligament_catches(method: str, onset: str, order: int) -> None:
+    """Protects the gentle onset of damping: order 3 where a jump of damping leaves 1, of the worst steps."""
+    model = CATCH.replace("ONSET", onset)
+    end = run(model, 20_000, 0.06, method="rodas4p")
+    coarse, fine = (
+        max(apart(run(model, n, 0.06, method=method), end) for n in range(most, most + most // 4, most // 32))
+        for most in (64, 512)
+    )
+    assert np.log2(coarse / fine) / 3.0 == pytest.approx(order, abs=0.35)
+    assert fine > 1e-4 if order == 1 else fine < 5e-8

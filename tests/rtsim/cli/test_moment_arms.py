@@ -55,6 +55,167 @@ def test_the_sweep_is_drawn(here, tmp_path):
     assert path.stat().st_size > 5000
 
 
+TWO = """
+name = "two"
+source = "made up"
+[[bodies]]
+name = "arm"
+joint = "hinge"
+coordinates = [{ name = "bend", range_deg = [0.0, 90.0] }]
+mass_kg = 1.0
+inertia_kg_m2 = [0.01, 0.01, 0.01]
+[[surfaces]]
+name = "ball"
+segment = "ground"
+kind = "sphere"
+radius_mm = 30.0
+[[surfaces]]
+name = "bar"
+segment = "arm"
+kind = "cylinder"
+radius_mm = 5.0
+length_mm = 20.0
+offset_mm = [0.0, -60.0, 0.0]
+[[muscles]]
+name = "good"
+path = [
+  { segment = "ground", offset_mm = [40.0, 60.0, 0.0] },
+  { segment = "arm", offset_mm = [20.0, -80.0, 0.0] },
+]
+[[muscles]]
+name = "bad"
+path = [
+  { segment = "ground", offset_mm = [0.0, 90.0, 0.0] },
+  { over = "ball" },
+  { segment = "arm", offset_mm = [20.0, 0.0, 0.0] },
+]
+[[muscles]]
+name = "sometimes"
+path = [
+  { segment = "ground", offset_mm = [0.0, 90.0, 0.0] },
+  { over = "ball" },
+  { segment = "arm", offset_mm = [20.0, -30.0, 0.0] },
+]
+[[muscles]]
+name = "beyond"
+path = [
+  { segment = "ground", offset_mm = [5.0, 10.0, 15.0] },
+  { over = "bar" },
+  { segment = "arm", offset_mm = [2.0, -120.0, 30.0] },
+]
+"""
+INSIDE = "station 3 lies inside ball"
+
+
+@pytest.fixture
+def two(tmp_path):
+    """A model of which one muscle always fails and one in some poses; the text may be changed first."""
+
+    def write(right: str = "", wrong: str = "") -> str:
+        assert right in TWO
+        (tmp_path / "two.toml").write_text(TWO.replace(right, wrong) if right else TWO)
+        return "two.toml"
+
+    return write
+
+
+SOMETIMES = '{ segment = "arm", offset_mm = [20.0, -30.0, 0.0] }'
+MOVES_IN = (
+    '{ segment = "arm", moving = { of = "bend", x = { linear = [-0.03, 0.05] }, y = { constant = 0.0 }, '
+    "z = { constant = 0.0 } } }"
+)
+
+
+def test_a_muscle_that_fails_leaves_the_others_alone(here, two):
+    """Protects the user who asked for another muscle, and tables: NaN with its reason, the rest computed."""
+    done = here("moment-arms", two(), "--muscle", "good", "--json")
+    assert done.code == 0, done.err
+    alone = json.loads(done.out)
+    assert alone["failed"] == {}
+    done = here("moment-arms", "two.toml")
+    assert done.code == 0, done.err
+    rows = {line.split()[0]: line.split()[1:] for line in done.out.splitlines()}
+    assert rows["bad"] == ["nan", "nan"]
+    assert float(rows["good"][1]) == pytest.approx(1e3 * alone["moment_arm_m"]["force"][0][0], abs=1e-3)
+    assert done.out.splitlines()[-1] == f"nan: bad: {INSIDE}"
+    done = here("moment-arms", "two.toml", "--method", "all", "--json")
+    found = json.loads(done.out)
+    assert found["failed"] == {"bad": INSIDE}
+    assert found["length_m"][1] is None
+    for arms in found["moment_arm_m"].values():
+        assert arms[1] == [None]
+        assert arms[0] == pytest.approx(alone["moment_arm_m"]["force"][0], abs=1e-9)
+    assert (
+        "largest difference between the methods: nan"
+        not in here("moment-arms", "two.toml", "--method", "all").out
+    )
+
+
+def test_a_muscle_that_fails_in_some_poses_has_gaps(here, two, tmp_path):
+    """Protects sweeps: values where the path exists, nulls with the reason where not, in table and JSON."""
+    sweep = ("moment-arms", two(SOMETIMES, MOVES_IN), "--angle", "bend", "--sweep", "--steps", "10")
+    found = json.loads(here(*sweep, "--json").out)
+    gaps = [lengths[2] is None for lengths in found["length_m"]]
+    assert 0 < sum(gaps) < 10
+    assert [failed.get("sometimes") for failed in found["failed"]] == [
+        INSIDE if gap else None for gap in gaps
+    ]
+    assert [arms[2] is None for arms in found["moment_arm_m"]["force"]] == gaps
+    assert all(arms[0] is not None for arms in found["moment_arm_m"]["force"])
+    done = here(*sweep)
+    assert done.code == 0, done.err
+    assert f"nan: sometimes: {INSIDE} (at {sum(gaps)} values of " in done.out
+    assert f"nan: bad: {INSIDE} (at 10 values of 0 to 90 deg)" in done.out
+
+
+def test_a_sweep_with_gaps_is_drawn(here, two, tmp_path):
+    """Protects --plot: curves end where a path fails."""
+    pytest.importorskip("pyqtgraph")
+    model = two(SOMETIMES, MOVES_IN)
+    done = here("moment-arms", model, "--angle", "bend", "--sweep", "--plot", "gaps.png")
+    assert done.code == 0, done.err
+    assert (tmp_path / "gaps.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize("sweep", [(), ("--angle", "bend", "--sweep", "--steps", "3")])
+def test_nothing_but_failures_is_an_error(here, two, sweep):
+    """Protects scripts: if no path that was asked for exists, the exit code and a sentence say so."""
+    done = here("moment-arms", two(), "--muscle", "bad", "--json", *sweep)
+    assert done.code == 1
+    assert "muscle bad: " + INSIDE in done.sentence
+    assert json.loads(done.out)["muscles"] == ["bad"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "word"),
+    [
+        ("[0.01, 0.01, 0.01]", "[0.01, 0.01, 0.05]", "no body has this inertia"),
+        ("[0.01, 0.01, 0.01]", "[0.01, -0.01, 0.01]", "no body has this inertia"),
+        ("[0.01, 0.01, 0.01]", "[0.01, 0.01, 0.01, 0.0, 0.02, 0.0]", "no body has this inertia"),
+        ("mass_kg = 1.0\n", "", "a body without mass has no inertia"),
+    ],
+)
+def test_inertias_are_checked_by_what_uses_them(here, two, right, wrong, word):
+    """Protects moment arms of models with wrong inertias; a simulation and check refuse them by key."""
+    model = two(right, wrong)
+    done = here("moment-arms", model, "--muscle", "good")
+    assert done.code == 0, done.err
+    for arguments in (("simulate", model), ("check", model)):
+        done = here(*arguments)
+        assert done.code == 1
+        assert f"model two: bodies.arm.inertia_kg_m2: {word}" in done.err
+
+
+def test_a_cylinder_ends(here, two):
+    """Protects the length of cylinders: a path beyond the end is straight, without a length it wraps."""
+    ended, endless = (
+        json.loads(here("moment-arms", two(right, ""), "--muscle", "beyond", "--json").out)["length_m"][0]
+        for right in ("", "length_mm = 20.0\n")
+    )
+    assert ended == pytest.approx((3.0**2 + 130.0**2 + 15.0**2) ** 0.5 * 1e-3, rel=1e-12)
+    assert endless > ended + 1e-5
+
+
 BAD = {
     "muscle": (("finger", "--muscle", "biceps"), ("unknown muscle 'biceps'", "extensor")),
     "angle": (("finger", "--angle", "knee"), ("unknown angle 'knee'", "mcp_flexion")),

@@ -80,10 +80,13 @@ def test_a_value_out_of_reach_is_told(model_file):
 
 def test_a_path_that_fails_names_muscle_and_surface(model_file):
     """Protects against lengths of impossible paths: a point inside a surface, a path without length."""
-    with pytest.raises(ModelError, match="muscle short: station 3 lies inside ball"):
-        MomentArms(load_mechanism(str(model_file(INSIDE)))).at(np.zeros(2))
-    with pytest.raises(ModelError, match="muscle short: the path has no length"):
-        MomentArms(load_mechanism(str(model_file(POINT)))).at(np.zeros(2))
+    for text, reason in ((INSIDE, "station 3 lies inside ball"), (POINT, "the path has no length")):
+        arms = MomentArms(load_mechanism(str(model_file(text))))
+        assert arms.failures(np.zeros(2)) == {"short": reason}
+        for found in (arms.at(np.zeros(2)), arms.at(np.zeros(2), DIFFERENCES), arms.lengths(np.zeros(2))):
+            assert np.isnan(found[arms.mechanism.muscle_names.index("short")]).all()
+        with pytest.raises(ModelError, match=f"muscle short: {reason}"):
+            arms.effective_torque(np.zeros(2), "short", arms.mechanism.angle_names[0], 1.0)
 
 
 def test_the_work_of_moving_points_can_be_left_out(model_file):
