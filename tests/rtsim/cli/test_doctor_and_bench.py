@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 
+import numpy as np
 import pytest
 
+from streams.clock import now_ns
+from streams.messages import marker_session
+from streams.player import MarkerFrames, play
 from streams.publisher import Publisher
+
+GUARD_S = 60.0
 
 
 def test_the_doctor_of_this_installation(here):
@@ -25,6 +32,23 @@ def test_the_doctor_of_a_silent_stream(here):
     assert done.code == 1
     assert done.out.startswith("BAD  nothing arrived from tcp://127.0.0.1:")
     assert done.sentence == "rtsim: doctor: 1 of 1 checks failed; see the lines above"
+
+
+def test_the_doctor_shows_labels_as_they_are(here):
+    """Protects the terminal from a stranger's labels: neither colours nor control codes, on one line each."""
+    labels = ("[bold]RASI[/bold]", "\x1b[2JLASI", "RPSI\r\nok  all is well", "[us]", ":cat:")
+    frames = MarkerFrames(np.arange(100) * 0.01, np.ones((100, len(labels), 3)))
+    with Publisher("tcp://127.0.0.1:0") as publisher:
+        session = marker_session(labels, rate=100.0, t_start=now_ns())
+        player = threading.Thread(target=play, args=(publisher, session, frames), kwargs={"wait_s": GUARD_S})
+        player.start()
+        done = here("doctor", publisher.address, "--seconds", 1.0, "--subject", "walker")
+        player.join(GUARD_S)
+    told = next(line for line in done.out.splitlines() if "the subject's 17 markers are not" in line)
+    for shown in ("[bold]RASI[/bold]", r"\x1b[2JLASI", r"RPSI\r\nok  all is well", "[us]", ":cat:"):
+        assert shown in told
+    assert "\x1b" not in done.out + done.err
+    assert not any(line.startswith("ok  all") for line in done.out.splitlines())
 
 
 @pytest.mark.process

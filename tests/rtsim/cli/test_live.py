@@ -61,6 +61,17 @@ def test_two_seconds_of_the_walker(rtsim, any_ports):
         assert 0.0 < figures["p50"] <= figures["p99"] <= figures["p99_9"] <= figures["max"]
 
 
+def test_the_closing_lines_have_their_units(rtsim, any_ports, trial, tmp_path):
+    """Protects the summary in the terminal: [us] is a unit, and a file's name is not a colour."""
+    write_trc(tmp_path / "[bold]walk[us].trc", trial)
+    walk = ("--source", "[bold]walk[us].trc", "--subject", "walker")
+    done = rtsim("live", *any_ports, *walk)
+    assert done.code == 0, done.err
+    heads = [line.split() for line in done.out.splitlines() if line.startswith("latency")]
+    assert heads == [["latency", "[us]", "p50", "p99", "p99.9", "max"]]
+    assert "marker RMS" in done.out
+
+
 def test_a_trc_file_with_a_subject_and_a_method(rtsim, any_ports, trial, tmp_path):
     """Protects files as sources, and the run without --json: the closing lines say for people how it went."""
     write_trc(tmp_path / "walk.trc", trial)
