@@ -12,6 +12,7 @@ import pytest
 
 from rtsim.cli.main import COMMANDS, cli
 from rtsim.config.paths import shipped_names
+from rtsim.live.latency import StageTimes
 from streams.messages import Status
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,6 +20,7 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PACKAGES = ("kernels", "streams", "rtsim")
 FOLDERS = (*PACKAGES, "configs", "docs", "tests", ".ci")
 MODULES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+LOOPS = (ROOT / "rtsim" / "live" / "loop.py", ROOT / "rtsim" / "live" / "simulated.py")
 # options of other programs in commands that the documents show
 FOREIGN = {"--quiet", "--help", "--version"}
 by_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -186,6 +188,17 @@ def test_every_status_word_is_explained(name):
     words = [str(bit.name).lower() for bit in Status if bit]
     assert words
     assert [word for word in words if not re.search(rf"\| `?{word}`? \|", text)] == []
+
+
+def test_every_counter_and_gauge_is_in_the_protocol():
+    """Protects clients: whatever the estimator or a receiver counts or measures is explained."""
+    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    spoken = re.compile(r'(?:counters|gauges)\[f?"(\w+)"\]|[._]count\(\s*"(\w+)"')
+    names = {f"{stage}_us" for stage in StageTimes.STAGES}
+    for path in (*(ROOT / "streams").glob("*.py"), *(ROOT / "rtsim" / "pipeline").glob("*.py"), *LOOPS):
+        names |= {a or b for a, b in spoken.findall(path.read_text(encoding="utf-8"))}
+    assert {"marker_rms_mm", "turned_away", "wrong_up_axis", "received", "publish_us"} <= names
+    assert sorted(name for name in names if f"`{name}`" not in text) == []
 
 
 def test_every_shipped_model_is_named():
