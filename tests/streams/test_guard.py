@@ -4,11 +4,11 @@ import contextlib
 import os
 import socket
 import struct
-import subprocess
 import sys
 import threading
 import time
 
+import msgspec
 import pytest
 import zmq
 
@@ -17,6 +17,7 @@ from streams.control import ControlServer, request
 from streams.messages import Markers, marker_session
 from streams.publisher import LONGEST_TOPIC, MOST_TOPICS, Publisher
 from streams.security import Security, create_keys
+from streams.sockets import client_socket, connect
 from streams.subscriber import Subscriber
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a connection received")
@@ -35,13 +36,23 @@ def frame(body: bytes, more: bool = False) -> bytes:
 
 
 def wire(address: str, kind: bytes) -> socket.socket:
-    """A connection that has greeted in ZMTP 3.0 as a socket of this kind."""
+    """A connection to a bound socket, ready for messages."""
     host, port = address.removeprefix("tcp://").rsplit(":", 1)
     peer = socket.create_connection((host.strip("[]"), int(port)), GUARD_S)
+    greet(peer, kind)
+    return peer
+
+
+def greet(peer: socket.socket, kind: bytes) -> None:
+    """Shake hands by ZMTP 3.0 as a socket of this kind."""
     peer.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32))
     ready = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
     peer.sendall(bytes([4, len(ready)]) + ready)
-    return peer
+    with peer.makefile("rb") as answer:  # messages before the other side is ready would be a protocol fault
+        answer.read(64)
+        flags, size = answer.read(2)
+        assert flags == 4
+        assert answer.read(size).startswith(b"\x05READY")
 
 
 def is_cut(peer: socket.socket, flood: bytes) -> bool:
@@ -104,11 +115,11 @@ def test_a_flood_of_a_subscriber_is_cut_off(flood, subscribe):
             found = honest.wait(GUARD_S)
             seqs += [] if found is None else [found.seq]
         assert seqs == list(range(300))
-        assert any("Cut off 1 connection" in sentence for sentence in publisher.events)
+        assert any("Cut off" in sentence for sentence in publisher.events)
 
 
 COMMAND_FLOODS = {
-    "empty parts": frame(b"", more=True) * 30_000,
+    "parts without content": frame(b"", more=True) * 30_000,
     "parts": frame(bytes(8000), more=True) * 20,
     "messages without a delimiter": frame(b"command") * 8000,
     "messages of many parts": (frame(b"x", more=True) * 1000 + frame(b"x")) * 10,
@@ -116,11 +127,10 @@ COMMAND_FLOODS = {
 
 
 @pytest.mark.parametrize("flood", COMMAND_FLOODS.values(), ids=COMMAND_FLOODS)
-@pytest.mark.parametrize("kind", [b"REQ", b"DEALER"])
-def test_a_flood_at_the_control_endpoint_is_cut_off(flood, kind, eventually):
+def test_a_flood_at_the_control_endpoint_is_cut_off(flood, eventually):
     """Protects the control endpoint: who floods it is cut off, and others are answered."""
     with ControlServer(LOCAL, lambda command: (True, "done")) as server:
-        assert is_cut(wire(server.address, kind), flood)
+        assert is_cut(wire(server.address, b"DEALER"), flood)
         eventually(lambda: request(server.address, "status", timeout_s=2.0)[0])
 
 
@@ -141,14 +151,12 @@ def keys(request, tmp_path) -> tuple[Security | None, Security | None]:
 
 def test_a_client_that_holds_too_many_topics_is_cut_off(keys, eventually):
     """Protects memory in the long run, also from holders of keys: topics are counted, not bytes alone."""
-    from streams.sockets import client_socket, connect
-
     server, client = keys
     with Publisher(LOCAL, server) as publisher, zmq.Context() as context:
         publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
-        hoarder = client_socket(context, zmq.SUB, publisher.address, client, [b"session"])
+        hoarder = client_socket(context, zmq.SUB, publisher.address, client, [b"session", b"markers"])
         connect(hoarder, publisher.address)
-        assert publisher.wait_for_subscriber(GUARD_S) or publisher.n_subscriber == 0
+        assert publisher.wait_for_subscriber(GUARD_S)
         for n in range(MOST_TOPICS + 1):
             hoarder.subscribe(b"topic %d" % n)
 
@@ -162,8 +170,6 @@ def test_a_client_that_holds_too_many_topics_is_cut_off(keys, eventually):
 
 def test_ordinary_subscribers_are_never_cut_off(keys, eventually):
     """Protects honest clients: topics come and go, dozens of them, for longer than an allowance lasts."""
-    from streams.sockets import client_socket, connect
-
     server, client = keys
     with Publisher(LOCAL, server) as publisher, zmq.Context() as context:
         publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
@@ -186,43 +192,51 @@ def test_ordinary_subscribers_are_never_cut_off(keys, eventually):
         assert not publisher.events
 
 
-ENDLESS = """
-import sys, zmq
-sender = zmq.Context().socket(zmq.{kind})
-sender.sndhwm = 0
-sender.bind("tcp://127.0.0.1:0")
-print(sender.getsockopt_string(zmq.LAST_ENDPOINT), flush=True)
-if {kind_is_router}:
-    identity = sender.recv_multipart()[0]
-    sender.send(identity, zmq.SNDMORE)
-    sender.send(b"", zmq.SNDMORE)
-else:
-    sender.recv()
-while True:
-    sender.send(b"markers", zmq.SNDMORE)
-    sender.send(bytes({size}), zmq.SNDMORE)
-"""
-
-
 @contextlib.contextmanager
-def endless(kind: str, size: int):
-    """A sender, a process of its own, whose message does not end; its address."""
-    program = ENDLESS.format(kind=kind, kind_is_router=kind == "ROUTER", size=size)
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.kill()
-        process.wait()
+def endless(kind: bytes, part: bytes):
+    """A listener that sends whoever connects a message without end, over and over; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(GUARD_S)
+
+        def serve() -> None:
+            while True:
+                try:
+                    peer = listener.accept()[0]
+                except OSError:
+                    return  # the test is over
+                peer.settimeout(GUARD_S)
+                with contextlib.suppress(OSError, AssertionError, ValueError):
+                    greet(peer, kind)
+                    is_cut(peer, frame(part, more=True) * (1 + 100_000 // (len(part) + 2)))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+    thread.join()
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("size", [0, 900, 1 << 20])
-def test_a_message_without_end_is_cut_off(size, eventually):
+PARTS = [b"", bytes(900), bytes(1 << 20)]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=len)
+def test_a_message_without_end_is_cut_off(part, eventually):
     """Protects a receiver of markers or results: the sender of an endless message is cut off and named."""
-    with endless("XPUB", size) as address, Subscriber(address, ["markers"]) as subscriber:
+    with endless(b"XPUB", part) as address, Subscriber(address, ["markers"]) as subscriber:
         eventually(lambda: any("do not end" in sentence for sentence in subscriber.events))
+
+
+@pytest.mark.parametrize("part", PARTS, ids=len)
+def test_an_answer_without_end_is_none(part):
+    """Protects who sends a command from the memory of what only seems to be an estimator."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with endless(b"ROUTER", part) as address:
+        ok, text = request(address, "status", timeout_s=1.0)
+    assert not ok
+    assert "Nobody answered" in text
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 << 10
 
 
 def test_large_messages_and_a_busy_reader_are_no_endless_message(subscribe, eventually):
@@ -230,8 +244,6 @@ def test_large_messages_and_a_busy_reader_are_no_endless_message(subscribe, even
     n_marker, n_frame = 43_000, 200
     session = marker_session([], rate=0.0, t_start=0)
     field = session.fields[0]
-    import msgspec
-
     session = msgspec.structs.replace(
         session, fields=[msgspec.structs.replace(field, shape=(n_marker, 3), labels=())]
     )
