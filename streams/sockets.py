@@ -35,8 +35,8 @@ RECEIVE_HIGH_WATER = 256
 """Messages that wait with a client until it reads them; further ones wait with the sender."""
 HARD_LIMIT = 2 << 20
 """A larger part closes the connection before it fills memory [bytes]; below, it is counted and dropped."""
-HANDSHAKE_MS = 3000
-"""A connection that is not ready for messages by then is closed [ms]."""
+HANDSHAKE_MS = 1000
+"""A connection that is not ready for messages by then, or was not let in, is closed [ms]."""
 BUFFER = 1 << 20
 """What the system holds for a client until libzmq reads it [bytes]."""
 
