@@ -276,3 +276,40 @@ def test_where_constraints_determine_the_motion_units_do_not_matter() -> None:
     scaled = coupled(millimetres.tree, millimetres.constraints, angles, millimetres.q).coupling[0]
     np.testing.assert_allclose(found, [1.0, slider_speed(metres.q)], rtol=1e-13)
     np.testing.assert_allclose(scaled, [1.0, 1000.0 * found[1]], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize(("left", "status"), [(4.0, kernel.OK), (0.25, kernel.LOCKED)])
+def test_the_unit_of_an_angle_does_not_decide_whether_it_is_locked(
+    scale: float, left: float, status: int
+) -> None:
+    """Protects near-locked angles whose gradient is not unit: what counts is the part that the rows leave."""
+    e = np.sqrt(left * kernel.STUCK)  # sine of the angle between the gradient and the row that holds it
+    g = scale * np.array([1.0, 0.0])
+    row = np.array([[np.cos(e), np.sin(e)]])
+    work, C = kernel.new_angle_work(1, 2, 1), np.zeros(2)
+    factor = np.zeros((1, 1))
+    factor_rows(1, row, np.zeros(1), factor)
+    assert kernel.coupling(1, row, factor, g, g / scale**2, work, C) == status
+    if status == kernel.OK:
+        assert C @ g == pytest.approx(1.0, rel=1e-9)
+        assert abs(row @ C) < 1e-9 * np.linalg.norm(C)
+    else:
+        np.testing.assert_array_equal(C, 0.0)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize(("left", "status"), [(4.0, kernel.OK), (0.25, kernel.LOCKED)])
+def test_a_motion_across_the_gradient_does_not_turn_the_angle(
+    scale: float, size: float, left: float, status: int
+) -> None:
+    """Protects angles with a motion of their own, in any units: it turns the angle unless it lies across."""
+    sine = np.sqrt(left * kernel.STUCK)
+    g = scale * np.array([1.0, 0.0, 0.0])
+    alone = size * np.array([sine, np.sqrt(1.0 - sine**2), 0.0])
+    row = np.array([[0.0, 0.0, 1.0]])
+    work, C = kernel.new_angle_work(1, 3, 1), np.zeros(3)
+    assert kernel.coupling(1, row, np.eye(1), g, alone, work, C) == status
+    if status == kernel.OK:
+        np.testing.assert_allclose(C, alone / (g @ alone), rtol=1e-12)

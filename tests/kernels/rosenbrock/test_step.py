@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK, SINGULAR
+from kernels.rosenbrock.stages import new_stage_work
+from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK, SINGULAR, find_jerk
 from kernels.rosenbrock.tableau import METHODS
 from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 from tests.kernels.rosenbrock.mechanisms import (
@@ -117,3 +118,29 @@ def test_constant_inertia_changes_nothing(model: str, kinks: str) -> None:
         ends.append((some.q, some.v, trace.v_dot[0]))
     for short, whole in zip(*ends, strict=True):
         np.testing.assert_allclose(short, whole, rtol=0.0, atol=1e-10 * np.abs(whole).max())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_jerk_is_the_rate_of_the_acceleration(seed: int) -> None:
+    """Protects the parts of a step that sticks: M^-1 (tau_q v + tau_v v_dot), by NumPy."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 7))
+    work = new_stage_work(n)
+    root = rng.normal(size=(n, n))
+    work.M[:], work.tau_q[:], work.tau_v[:] = root @ root.T + n * np.eye(n), *rng.normal(size=(2, n, n))
+    v, v_dot, jerk = *rng.normal(size=(2, n)), np.full(n, np.nan)
+    find_jerk(v, v_dot, work, jerk)
+    np.testing.assert_allclose(jerk, np.linalg.solve(work.M, work.tau_q @ v + work.tau_v @ v_dot), rtol=1e-11)
+
+
+def test_the_jerk_is_that_of_a_motion() -> None:
+    """Protects the sign and the place of the slopes: the rate of v_dot along a motion, by differences."""
+    some = simulator(DOUBLE_PENDULUM, method="rodas4p", step_ms=0.01, kinks="exact")
+    trace = some.trace(9)
+    some.run(8, 1, trace, last=True)
+    middle = simulator(DOUBLE_PENDULUM, method="rodas4p", step_ms=0.01, kinks="exact")
+    middle.run(4, 0, middle.trace(1), last=True)
+    jerk = np.zeros(len(some.v))
+    find_jerk(middle.v, middle.work.v_dot, middle.work.stages, jerk)
+    rate = (trace.v_dot[5] - trace.v_dot[3]) / 2e-5
+    np.testing.assert_allclose(jerk, rate, rtol=1e-5)
