@@ -270,3 +270,50 @@ def test_markers_nearer_than_the_swap_distance_are_left_alone(scene: Scene) -> N
     measured = scene.model[[1, 0, 2, 3, 4, 5]].copy()
     kernel.visibility(measured, DT, scene.health)
     assert kernel.find_swaps(measured, OPTIONS, scene.health) == 0
+
+
+def strays(scene: Scene, surprise: Array, known: bool, dt: float = DT, downweight: int = 1) -> int:
+    """Return the number of strays when marker m lies surprise[m] [m] from where it is expected."""
+    scene.health.n_seen[:] = OPTIONS.n_learn if known else 0
+    scene.health.expected[:] = scene.model
+    aside = np.outer(surprise, [0.6, -0.8, 0.0])
+    options = OPTIONS._replace(downweight=downweight)
+    return kernel.find_strays(scene.model + aside, dt, options, scene.health)
+
+
+@pytest.mark.parametrize(("known", "own"), [(True, OPTIONS.floor), (False, OPTIONS.unknown)])
+def test_limit_of_a_stray(scene: Scene, known: bool, own: float) -> None:
+    """Protects good frames: own limit + 5 m/s dt + 3 medians of the frame, from just below to just above."""
+    others = np.array([0.003, 0.001, 0.009, 0.002, 0.004])
+    # the lower median of six, the stray among them, is the third: 0.003
+    limit = own + OPTIONS.stray_speed * DT + 3.0 * 0.003
+    assert strays(scene, np.append(others, 0.999 * limit), known) == 0
+    np.testing.assert_array_equal(scene.health.weight, 1.0)
+    assert strays(scene, np.append(others, 1.001 * limit), known) == 1
+    np.testing.assert_array_equal(scene.health.weight, [1, 1, 1, 1, 1, 0])
+
+
+def test_strays_are_reported_where_nothing_is_weighed_down(scene: Scene) -> None:
+    """Protects the switch: with down-weighting off, strays are counted and keep their weight."""
+    assert strays(scene, np.array([0.0, 0.9, 0.0, 0.0, 0.8, 0.0]), known=True, downweight=0) == 2
+    np.testing.assert_array_equal(scene.health.weight, 1.0)
+
+
+def test_hidden_markers_are_no_strays_and_no_witnesses(scene: Scene) -> None:
+    """Protects small sets: below five visible markers their median says nothing, hidden ones take no part."""
+    surprise = np.array([0.0, 0.001, 0.002, 0.001, 5.0, 0.9])
+    scene.health.weight[4] = 0.0
+    assert strays(scene, surprise, known=True) == 1
+    np.testing.assert_array_equal(scene.health.weight, [1, 1, 1, 1, 0, 0])
+    scene.health.weight[:] = [0, 1, 1, 1, 0, 1]
+    assert strays(scene, surprise, known=True) == 0
+    np.testing.assert_array_equal(scene.health.weight, [0, 1, 1, 1, 0, 1])
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+def test_lower_median(n: int) -> None:
+    """Protects the yardstick of a frame, whatever the order of its markers."""
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        x = rng.normal(size=9)
+        assert kernel.median(x.copy(), n) == np.sort(x[:n])[(n - 1) // 2]

@@ -72,3 +72,20 @@ def test_line_without_an_end_is_nan(hidden: tuple[int, ...]) -> None:
     positions = received()
     positions[list(hidden)] = np.nan
     assert np.isnan(taken(positions)[0]).all()
+
+
+def test_line_between_means_of_several_markers() -> None:
+    """Protects the numbers that tell a wrong unit: all visible markers of both segments count, no others; one
+    with a single coordinate missing is not visible.
+    """
+    positions = np.random.default_rng(101).uniform(-900.0, 900.0, (8, 3))
+    source, x = np.arange(8), np.empty((8, 3))
+    first, last = [0, 1, 2], [5, 6, 7]
+    expected = 1e-3 * (positions[first].mean(axis=0) - positions[last].mean(axis=0))
+    for hidden in range(-1, 3):
+        if hidden >= 0:
+            positions[[1, 6], hidden] = np.nan
+            expected = 1e-3 * (positions[[0, 2]].mean(axis=0) - positions[[5, 7]].mean(axis=0))
+        line = take_in(positions, source, 1e-3, 0, 0, 3, 3, x)
+        np.testing.assert_allclose(line, [np.linalg.norm(expected), *expected[1:]], rtol=1e-12)
+        positions[[1, 6]] = 300.0

@@ -127,6 +127,41 @@ def test_impossible_units_are_replaced_and_told(declared, real, factor, named):
     assert any(f"read as {real}" in note and "--units" in note for note in trial.notes)
 
 
+@pytest.mark.parametrize(
+    ("names", "metres"),
+    [
+        (("m", "meter", "meters", "metre", "metres", " M. "), 1.0),
+        (("dm",), 0.1),
+        (("cm", "centimeter", "centimeters", "centimetre", "centimetres"), 0.01),
+        (("mm", "millimeter", "millimeters", "millimetre", "millimetres", "MM"), 0.001),
+        (("in", "inch", "inches"), 0.0254),
+        (("ft", "feet"), 0.3048),
+    ],
+)
+def test_every_name_of_a_unit(names, metres):
+    """Protects sizes: the same person in any unit that a file may name, declared or given, has one size."""
+    for name in names:
+        declared = to_ground(raw(walk() / metres, units=name))
+        for trial in (declared, to_ground(raw(walk() / metres), units=name)):
+            np.testing.assert_allclose(trial.positions, walk(), rtol=1e-12, atol=1e-12)
+            assert not any("--units" in note for note in trial.notes if "as asked" not in note), trial.notes
+
+
+@pytest.mark.parametrize(("height", "kept"), [(0.14, False), (0.16, True), (1.99, True), (2.01, False)])
+def test_how_tall_a_person_may_be(height, kept):
+    """Protects declared units: kept from foot to pelvis 0.15 to 2 m, doubted below and above."""
+    names = ("RASI", "LASI", "RHEE", "LHEE")
+    person = np.array([[0.0, height, 0.1], [0.0, height, -0.1], [0.0, 0.0, 0.1], [0.0, 0.0, -0.1]])
+    positions = np.repeat(person[None], 5, axis=0)
+    if height > 2.0:
+        with pytest.raises(ConfigError, match="which no person is"):
+            to_ground(raw(positions, names, up="+Y"))
+        return
+    trial = to_ground(raw(positions, names, up="+Y"))
+    assert any("declared unit" in note for note in trial.notes) is not kept
+    np.testing.assert_allclose(trial.positions, positions)
+
+
 def test_impossible_units_without_a_unique_remedy_are_refused():
     """When no usual unit makes a person, or two do, the caller has to say."""
     for factor in (1e-7, 5e-3):
