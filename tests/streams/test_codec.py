@@ -329,7 +329,7 @@ def test_encode_refuses_what_is_too_large():
     ],
 )
 def test_largest_frames(shapes, fits):
-    """Protects memory to the last number that a frame may hold: in one field, in several, beside an empty axis."""
+    """Protects memory to the last number of a frame: in one field, in several, beside an empty axis."""
     fields = [FieldSpec(f"f{k}", list(shape), "m") for k, shape in enumerate(shapes)]
     session = Session(session=ID, stream="forces", t_start=0, rate=1.0, fields=fields)
     if not fits:

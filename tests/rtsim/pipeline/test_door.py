@@ -220,3 +220,48 @@ def test_a_subject_in_another_order_than_the_model_is_refused(spec, subject):
     for segments in (turned, more):
         with pytest.raises(ConfigError, match="pelvis, thigh, shank, foot"):
             MultibodyEstimator(spec, msgspec.structs.replace(subject, segments=segments), "zero")
+
+
+def test_a_left_leg_is_mirrored_back(subject, trial):
+    """Protects left legs: points and rotations of the right leg that was solved come back mirrored."""
+    door = Door(subject, declare(trial.names))
+    mirror = np.diag([1.0, 1.0, -1.0])
+    rng = np.random.default_rng(6)
+    points, rotations = rng.normal(size=(4, 3)), rng.normal(size=(5, 3, 3))
+    expected_points, expected_rotations = points @ mirror, mirror @ rotations @ mirror
+    door.mirror(points)
+    door.mirror(rotations)
+    np.testing.assert_array_equal(points, expected_points)
+    np.testing.assert_array_equal(rotations, expected_rotations)
+
+
+@pytest.mark.parametrize(
+    ("times", "plausible"), [(1.01 / 5.0, True), (0.99 / 5.0, False), (4.99, True), (5.01, False)]
+)
+def test_sizes_that_a_person_can_have(subject, times, plausible):
+    """Protects the unit's check: from a fifth to five times the leg, from just below to just above."""
+    door = Door(subject, declare(subject.marker_names))
+    n_first = len(next(iter(subject.segments.values())).markers_mm)
+    positions = np.full((len(subject.marker_names), 3), np.nan)
+    positions[:n_first] = [0.1, 0.3 + times * body_size(subject), -0.2]
+    positions[-1] = [0.1, 0.3, -0.2]
+    assert door.admit({"positions": positions})[1] is plausible
+    assert bool(door.counters["millimetres_as_metres"]) is not plausible
+
+
+@pytest.mark.parametrize(
+    ("rise", "sideways", "told"),
+    [(0.55, 0.83, False), (0.45, 0.89, True), (0.45, -0.89, True), (0.0, 0.75, False), (0.0, 0.85, True)],
+)
+def test_when_the_up_axis_is_doubted(subject, rise, sideways, told):
+    """Protects who crouches or lies: doubted only where the body rises little, and along the other axis."""
+    door = Door(subject, declare(subject.marker_names))
+    n_first = len(next(iter(subject.segments.values())).markers_mm)
+    positions = np.full((len(subject.marker_names), 3), np.nan)
+    forward = np.sqrt(max(0.0, 1.0 - rise**2 - sideways**2))
+    # of a child's size and of a tall person's: what counts is the direction
+    for size in (0.6, 1.4):
+        positions[-1] = [0.1, 0.3, -0.2]
+        positions[:n_first] = positions[-1] + size * np.array([forward, rise, sideways])
+        assert door.admit({"positions": positions})[1]
+    assert door.counters["wrong_up_axis"] == (2 if told else 0)
