@@ -154,9 +154,9 @@ def test_commands_and_their_options_are_there(document):
     assert wrong == []
 
 
-@by_document
-def test_options_are_there(document):
-    """Protects readers from options that no command has."""
+@cache
+def known_options() -> frozenset[str]:
+    """Options of all commands, and of other programs that are named."""
     known = set(FOREIGN)
     for name in COMMANDS:
         command, _ = found([name])
@@ -164,8 +164,22 @@ def test_options_are_there(document):
         known |= options_of(command)
         for below in getattr(command, "commands", {}).values():
             known |= options_of(below)
+    return frozenset(known)
+
+
+@by_document
+def test_options_are_there(document):
+    """Protects readers from options that no command has."""
     named = {word for span in spans(document) for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", span)}
-    assert sorted(named - known) == []
+    assert sorted(named - known_options()) == []
+
+
+def test_options_in_sentences_are_there():
+    """Protects users from remedies that name an option, or a keyword of a function, that no command has."""
+    named = {word for text in printed() for word in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)}
+    assert len(named) > 30
+    assert sorted(named - known_options()) == []
+    assert [text for text in printed() if re.search(r"\bgive \w+=", text) and "--" not in text] == []
 
 
 def test_the_tests_of_the_documents_find_something():
