@@ -34,7 +34,7 @@ def spans(document: Path) -> list[str]:
 
 def sources(place: str) -> list[Path]:
     """Files and folders of Python code that `a/b` may stand for, here or inside a package."""
-    roots = [ROOT, *(ROOT / package for package in PACKAGES)]
+    roots = [ROOT, ROOT / "tests", *(ROOT / package for package in PACKAGES)]
     candidates = [root / (place + suffix) for root in roots for suffix in ("", ".py")]
     return [path for path in candidates if path.exists()]
 

@@ -61,6 +61,7 @@ source = "made up"
 [[bodies]]
 name = "arm"
 joint = "hinge"
+axis = "w"
 coordinates = [{ name = "bend", range_deg = [0.0, 90.0] }]
 mass_kg = 1.0
 inertia_kg_m2 = [0.01, 0.01, 0.01]
