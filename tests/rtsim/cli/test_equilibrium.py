@@ -13,6 +13,7 @@ source = "made up"
 [[bodies]]
 name = "arm"
 joint = "hinge"
+axis = "w"
 coordinates = [{{ name = "swing", neutral_deg = {0!r} }}]
 mass_kg = 0.5
 mass_centre_mm = [0.0, -200.0, 0.0]
