@@ -232,3 +232,36 @@ def test_conversion_keeps_distances_and_handedness(up, scale, turn):
     volume = np.linalg.det([got[1] - got[0], got[3] - got[0], got[5] - got[0]])
     assert volume == pytest.approx(np.linalg.det([a, b, c]), abs=1e-12)
     np.testing.assert_allclose(got, person, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        ({"positions": np.zeros((0, 7, 3)), "times": np.zeros(0)}, "holds no frames of markers"),
+        ({"positions": np.zeros((20, 0, 3)), "names": ()}, "holds no frames of markers"),
+        ({"rate": 0.9e-3}, "the frame rate is 0.0009 Hz"),
+        ({"rate": 1.1e6}, "the frame rate is 1.1e\\+06 Hz"),
+        ({"rate": float("nan")}, "the frame rate is nan Hz"),
+        ({"times": np.linspace(0.0, 1.1e7, 20)}, "times from 0 to 1.1e\\+07 s"),
+        ({"times": np.linspace(-1.1e7, 0.0, 20)}, "times from -1.1e\\+07 to 0 s"),
+    ],
+)
+def test_trials_that_no_clock_can_play_are_refused(fault, sentence):
+    """Protects the player: no frames, and rates and times beyond all meaning, are told at the start."""
+    with pytest.raises(ConfigError, match=sentence):
+        to_ground(raw(walk())._replace(**fault))
+
+
+@pytest.mark.parametrize("possible", [{"rate": 1e-3}, {"rate": 1e6}, {"times": np.linspace(-1e7, 1e7, 20)}])
+def test_slow_fast_and_long_trials_are_read(possible):
+    """Protects unusual recordings: the limits themselves are allowed."""
+    np.testing.assert_allclose(to_ground(raw(walk())._replace(**possible)).positions, walk())
+
+
+def test_what_was_converted_is_told():
+    """Protects the reader of the notes: each conversion that was made is told, and none that was not."""
+    turned = to_ground(raw(1e3 * walk() @ ROTATIONS["+Z"], units="mm", up="+Z")).notes
+    assert "lengths were converted to metres (factor 0.001)" in turned
+    assert "positions were rotated from +Z up to Y up" in turned
+    asked = to_ground(raw(walk(), units="mm"), up="+Y", units="m").notes
+    assert asked == ("units: m, as asked", "up axis: +Y, as asked")
