@@ -22,6 +22,8 @@ _COUNTER_OF_REASON = {
 }
 LONGEST_REASON = 200
 """Of why a stream ended so much is told [characters]."""
+JOINING_NS = 1_500_000_000
+"""Who joins a stream that goes on has its descriptor, which is repeated every second, by then [ns]."""
 N_OTHER = 64
 """How many sessions of other streams on the same address are known by their ids."""
 
@@ -51,6 +53,7 @@ class Intake:
         self._ring = ring
         self._course: _Course | None = None
         self._session_payload = b""
+        self._first_ns: int | None = None
         self._others: deque[str] = deque(maxlen=N_OTHER)
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> None:
@@ -96,7 +99,10 @@ class Intake:
     def _frame(self, message: AnyFrame, t_arrived: int) -> None:
         course = self._course
         if course is None or message.session != course.session.session or message.type != self._stream:
-            self._count("unknown_session", 1, f"the session is {message.session!r}", t_arrived)
+            if course is None and self._joining(t_arrived):
+                self.counters["unknown_session"] += 1  # of a stream that goes on already: no fault
+            else:
+                self._count("unknown_session", 1, f"the session is {message.session!r}", t_arrived)
             return
         where = f"the last was frame {message.seq}"
         verdict = course.order.judge(message.seq)
@@ -120,6 +126,12 @@ class Intake:
         n_skipped = self._ring.push()
         if n_skipped:
             self._count("skipped", n_skipped, where, t_arrived)
+
+    def _joining(self, t_arrived: int) -> bool:
+        """Whether the first descriptor may still be on its way."""
+        if self._first_ns is None:
+            self._first_ns = t_arrived
+        return t_arrived - self._first_ns < JOINING_NS
 
     def _end(self, message: End, t_arrived: int) -> None:
         course = self._course

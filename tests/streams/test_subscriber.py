@@ -78,6 +78,24 @@ def test_late_join_is_no_loss(joined, read_until):
     assert counted(subscriber) == {"received": 2}
 
 
+@pytest.mark.parametrize("joining", [True, False])
+def test_frames_before_the_first_descriptor_are_told_only_where_it_stays_away(
+    joining, raw_sender, subscribe, eventually, read_until, monkeypatch
+):
+    """Protects who joins a stream that goes on from a fault that is none, and tells one that is."""
+    if not joining:
+        monkeypatch.setattr("streams.intake.JOINING_NS", 0)
+    subscriber = subscribe(raw_sender.address)
+    raw_sender.wait_joined()
+    for seq in range(3):
+        raw_sender.frame(seq)
+    eventually(lambda: subscriber.counters["unknown_session"] == 3)
+    raw_sender.descriptor()
+    raw_sender.frame(3)
+    assert subscriber.wait(GUARD_S).seq == 3
+    assert said(subscriber, "without a known descriptor") is not joining
+
+
 def test_loss_duplicates_and_order_are_counted(joined, read_until):
     """Protects the books: each frame in exactly one place, and the order kept."""
     sender, subscriber = joined
