@@ -113,3 +113,25 @@ def test_each_kind_is_said_once_per_second_with_its_count():
     assert log.sentences[-1] == "500 frames came twice, so dropped the copies; the last was frame 500."
     log.flush(10 * S)
     assert len(log.sentences) == 3
+
+
+def test_a_log_that_is_closed_says_all_it_knows():
+    """Protects the end of a run: what came within the second before it is told too, once."""
+    log = EventLog()
+    for n in (1, 2, 4):
+        log.note("lost", n, "somewhere", 1_000)
+    log.note("duplicate", 1, "somewhere", 1_000)
+    assert [sentence.split()[0] for sentence in log.sentences] == ["1", "1"]
+    log.close()
+    log.close()
+    assert [sentence.split()[0] for sentence in log.sentences] == ["1", "1", "6"]
+
+
+def test_a_loss_is_told_of_one_frame_only():
+    """Protects the count of losses: a copy or a latecomer after a gap has none before it."""
+    order = OrderCheck()
+    assert (order.judge(0), order.n_lost) == ("in_order", 0)
+    assert (order.judge(5), order.n_lost) == ("in_order", 4)
+    assert (order.judge(5), order.n_lost) == ("duplicate", 0)
+    assert (order.judge(3), order.n_lost) == ("out_of_order", 0)
+    assert (order.judge(6), order.n_lost) == ("in_order", 0)
