@@ -112,18 +112,19 @@ def secure_server(
     public, secret = _load_pair(security.server_key)
     _check_allowed(security.allowed_clients)
 
+    _set_pair(socket, security.server_key, public, secret)
+    socket.curve_server = True
+    # With a domain set, a client is refused when no authenticator answers.
+    socket.zap_domain = ZAP_DOMAIN.encode()
+
     # Imported here because it brings asyncio along, which nothing else needs.
     from zmq.auth.thread import ThreadAuthenticator
 
     quiet = logging.getLogger("streams.security")
     quiet.addHandler(logging.NullHandler())
     authenticator = ThreadAuthenticator(context, log=quiet)
-    authenticator.start()
+    authenticator.start()  # last of what can fail: nobody would stop it
     authenticator.configure_curve(domain=ZAP_DOMAIN, location=security.allowed_clients)
-    # With a domain set, a client is refused when no authenticator answers.
-    socket.zap_domain = ZAP_DOMAIN.encode()
-    _set_pair(socket, security.server_key, public, secret)
-    socket.curve_server = True
     return authenticator
 
 

@@ -17,6 +17,7 @@ import pytest
 from streams.codec import encode
 from streams.messages import FieldSpec, Markers, Result, Session
 from streams.recorder import Recorder
+from streams.security import create_keys
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no such files")
 OWN = "00000000000000aa"
@@ -302,6 +303,17 @@ def test_key_files_of_another_kind(refused, tmp_path, kind):
     said = refused("record", "tcp://127.0.0.1:1", "new.mcap", "--duration", "0.1", *keys)
     assert "me.key_secret" in said
     assert not (tmp_path / "new.mcap").exists()
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_key_files_of_another_kind_for_who_binds(refused, tmp_path, kind):
+    """Protects who offers a stream: a wrong key of the server is one sentence, and the command ends."""
+    create_keys(tmp_path / "allowed", "friend")
+    path = tmp_path / "me.key_secret"
+    path.touch(mode=0o600)
+    path.write_bytes(KEYS[kind])
+    keys = ("--key", path.name, "--clients", "allowed")
+    assert "me.key_secret" in refused("replay", "walker", "--address", "tcp://127.0.0.1:0", *keys)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
