@@ -24,6 +24,8 @@ LOOK_S = 0.1
 DRAW_S = 0.25
 SILENT_S = 0.7
 """A source, or an estimator, that says nothing for so long is told [s]."""
+BEGIN_S = 3.0
+"""A source that others start, and that has sent nothing by then, is told [s]."""
 ENDING_S = 3.0
 """How long an estimator that was told to stop may take to say its last [s]."""
 RECORDING_S = 5.0
@@ -53,6 +55,7 @@ class Watch:
         self._told: set[str] = set()
         self._due = math.inf  # when the run is over, ended or not [s, monotonic]
         self._look_due = self._draw_due = 0.0
+        self._began = time.monotonic()
         self._heard = self._fresh = math.inf  # when a frame came, and one that is not stale
         self._silent = ""
         self._last: Frame | None = None
@@ -111,11 +114,20 @@ class Watch:
             self._tell_failure(child, "the run goes on without it")
         if self._told.intersection(NEEDED) and self._due == math.inf:
             self._stop()
-        if now - self._fresh > SILENT_S and not self._silent and self._due == math.inf:
-            plays = any(child.name == "player" for child in self.children)
-            source = "the player" if plays else f"the source {self.source}"
+        if not self._silent and self._due == math.inf:
+            self._tell_silence(now)
+
+    def _tell_silence(self, now: float) -> None:
+        """Tell who has fallen silent, or was from the start."""
+        plays = any(child.name == "player" for child in self.children)
+        source = "the player" if plays else f"the source {self.source}"
+        since = f"for {SILENT_S:g} s"
+        if now - self._fresh > SILENT_S:
             self._silent = "the estimator" if now - self._heard > SILENT_S else source
-            say(f"{self._silent} has sent nothing for {SILENT_S:g} s; waiting for it (Ctrl-C ends the run)")
+        elif self._last is None and not plays and now - self._began > BEGIN_S:
+            self._silent, since = source, "yet"
+        if self._silent:
+            say(f"{self._silent} has sent nothing {since}; waiting for it (Ctrl-C ends the run)")
 
     def _tell_failure(self, child: Child, then: str = "") -> None:
         failure = child.failure()

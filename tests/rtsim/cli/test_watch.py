@@ -145,3 +145,16 @@ def test_a_player_that_fails_at_the_start_is_quoted(rtsim, any_ports, tmp_path):
     done = rtsim("live", "--source", "walk.trc", "--subject", "walker", *any_ports)
     assert done.code == 1
     assert done.sentence.startswith("rtsim: walk.trc: ")
+
+
+def test_a_source_that_sends_nothing_is_told(start, any_ports, port):
+    """Protects who waits before an empty terminal: that nothing comes from the source is said at once, and
+    what the run waits for.
+    """
+    source = f"tcp://127.0.0.1:{port}"
+    process = start("live", "--source", source, "--subject", "walker", "--json", *any_ports)
+    process.said(f"rtsim: the source {source} has sent nothing yet; waiting for it (Ctrl-C ends the run)")
+    process.popen.send_signal(signal.SIGINT)
+    done = process.wait()
+    assert done.code == 130
+    assert json.loads(done.out)["frames"] == 0
