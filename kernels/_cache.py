@@ -185,8 +185,8 @@ class _CodeFiles:
     def load(self, key: Any) -> Any:
         try:
             found, data = pickle.loads(self._path(key).read_bytes())
-        except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError, IndexError):
-            return None  # not there, or damaged: compiled anew
+        except Exception:  # not there, or damaged, which fails in many ways: compiled anew
+            return None
         return data if found == key else None
 
     def flush(self) -> None:

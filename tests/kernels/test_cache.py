@@ -98,11 +98,12 @@ def test_another_checkout_shares_the_code(package: Path, tmp_path_factory: pytes
 @compiler
 @pytest.mark.process
 def test_damaged_code_is_compiled_anew(package: Path) -> None:
-    """Protects a start after a full disk or a crash: a cut, empty or foreign file is not used."""
+    """Protects a start after a full disk or a crash: a cut, empty, foreign or flipped file is not used."""
     assert run(CALL, package) == "6.0 0"
     files = sorted((package / "cache").rglob("*two*.nbc"))
     assert files
-    for damage in (b"", files[0].read_bytes()[:100], b"not machine code"):
+    whole = files[0].read_bytes()
+    for damage in (b"", whole[:100], b"not machine code", b"\x80\xff" + whole[2:], b"L\n"):
         files[0].write_bytes(damage)
         assert run(CALL, package) == "6.0 0"
     assert run(CALL, package) == "6.0 1"
