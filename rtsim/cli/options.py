@@ -15,6 +15,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
+from rtsim.files.output import check_folder
 from rtsim.live.sources import is_stream
 from streams.security import Security
 
@@ -148,5 +149,4 @@ def check_recording(path: Path, option: str) -> None:
         raise ConfigError(
             f"{path} exists already", where=option, remedy="choose another name or remove it first"
         )
-    if not path.parent.is_dir():
-        raise ConfigError(f"there is no folder {path.parent}", where=option, remedy="make it first")
+    check_folder(path, option)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rtsim.errors import ConfigError
@@ -10,16 +12,11 @@ from streams.errors import StreamError
 from streams.opening import open_regular
 
 
-def read_bounded(path: Path, n_most: int, remedy: str) -> bytes:
-    """The bytes of a regular file of at most `n_most` bytes; ConfigError, with `remedy` for a larger one."""
+@contextmanager
+def file_faults(path: Path) -> Iterator[None]:
+    """Turn what opening and reading a file raises into a ConfigError that names it."""
     try:
-        with open_regular(path) as file:
-            pieces, n_left = [], n_most + 1
-            if os.fstat(file.fileno()).st_size > n_most:
-                n_left = 0  # refused unread
-            while n_left > 0 and (piece := file.read(min(n_left, 1 << 24))):
-                pieces.append(piece)
-                n_left -= len(piece)
+        yield
     except FileNotFoundError:
         raise ConfigError("no such file", where=str(path), remedy="check the path") from None
     except StreamError as error:
@@ -27,6 +24,17 @@ def read_bounded(path: Path, n_most: int, remedy: str) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
         words = getattr(error, "strerror", None) or str(error)
         raise ConfigError(f"cannot be read ({words})", where=str(path)) from None
+
+
+def read_bounded(path: Path, n_most: int, remedy: str) -> bytes:
+    """The bytes of a regular file of at most `n_most` bytes; ConfigError, with `remedy` for a larger one."""
+    with file_faults(path), open_regular(path) as file:
+        pieces, n_left = [], n_most + 1
+        if os.fstat(file.fileno()).st_size > n_most:
+            n_left = 0  # refused unread
+        while n_left > 0 and (piece := file.read(min(n_left, 1 << 24))):
+            pieces.append(piece)
+            n_left -= len(piece)
     if n_left <= 0:
         raise ConfigError(f"larger than {n_most / 1e6:.6g} MB", where=str(path), remedy=remedy)
     return b"".join(pieces)

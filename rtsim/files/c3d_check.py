@@ -7,8 +7,8 @@ import struct
 from io import BufferedReader
 from pathlib import Path
 
+from rtsim.config.reading import file_faults
 from rtsim.errors import ConfigError
-from streams.errors import StreamError
 from streams.opening import open_regular
 
 MOST_BYTES = 1_000_000_000
@@ -25,23 +25,16 @@ def check_c3d(path: Path) -> tuple[int, int]:
     ConfigError for a file that is none, is cut off before its data, has a damaged parameter section, or is of
     a byte order that ezc3d does not read.
     """
-    try:
-        with BufferedReader(open_regular(path)) as file:
-            head = file.read(BLOCK)
-            if len(head) < BLOCK or head[1] != C3D_KEY or head[0] < 2:
-                raise ConfigError(
-                    "this is not a C3D file", where=str(path), remedy="export the trial as C3D or TRC"
-                )
-            first, last, data_start = (struct.unpack_from("<H", head, offset)[0] for offset in (6, 8, 16))
-            file.seek(BLOCK * (head[0] - 1))
-            section = file.read(BLOCK * max(data_start - head[0], MAX_COUNTED))
-            n_byte = file.seek(0, 2)
-    except FileNotFoundError:
-        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
-    except OSError as error:
-        raise ConfigError(f"cannot be read ({error.strerror})", where=str(path)) from None
-    except StreamError as error:
-        raise ConfigError(str(error), remedy="give the path of a file") from None
+    with file_faults(path), BufferedReader(open_regular(path)) as file:
+        head = file.read(BLOCK)
+        if len(head) < BLOCK or head[1] != C3D_KEY or head[0] < 2:
+            raise ConfigError(
+                "this is not a C3D file", where=str(path), remedy="export the trial as C3D or TRC"
+            )
+        first, last, data_start = (struct.unpack_from("<H", head, offset)[0] for offset in (6, 8, 16))
+        file.seek(BLOCK * (head[0] - 1))
+        section = file.read(BLOCK * max(data_start - head[0], MAX_COUNTED))
+        n_byte = file.seek(0, 2)
     if n_byte > MOST_BYTES:
         raise ConfigError(
             f"larger than {MOST_BYTES / 1e6:.6g} MB",

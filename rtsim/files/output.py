@@ -9,6 +9,12 @@ from pathlib import Path
 from rtsim.errors import ConfigError
 
 
+def check_folder(path: Path, where: str) -> None:
+    """ConfigError where there is no folder that a file at `path` could be written into."""
+    if not path.parent.is_dir():
+        raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
+
+
 def check_free(path: Path, overwrite: bool = False) -> None:
     """ConfigError where a file at `path` would be overwritten that shall not be, or is none that can be."""
     if path.is_dir():

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtsim.errors import ConfigError
+from rtsim.files.output import check_folder
 from rtsim.live.signals import exit_code
 from rtsim.monitor.feed import Feed
 from streams.errors import StreamError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 BACKLOG = 512  # frames that may wait for the window: half a second at 1 kHz
 QUEUE = 32  # messages that may wait before they are looked at; the rest waits at the sender
 TOPICS = ("result", "telemetry")
+SCREENSHOT = "--screenshot"
 SCREENSHOT_SECONDS = 5.0
 INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: pip install -e '.[monitor]'"
 """What works without a package index that knows rtsim."""
@@ -51,7 +53,7 @@ def run(
         raise ConfigError(f"duration {duration_s!r} s", where="--duration", allowed="a time above 0 s")
     if screenshot is not None:
         duration_s = duration_s or SCREENSHOT_SECONDS
-        check_folder(Path(screenshot))
+        check_picture(Path(screenshot))
     require_qt()
     choose_platform(off_screen_will_do=screenshot is not None)
     from rtsim.monitor.window import open_window  # needs Qt
@@ -63,7 +65,7 @@ def run(
     with subscriber:
         saved = open_window(Feed(subscriber, address), control, security, screenshot, duration_s)
     if not saved:
-        raise ConfigError(f"could not write {str(screenshot)!r}", where="--screenshot")
+        raise ConfigError(f"could not write {str(screenshot)!r}", where=SCREENSHOT)
     return exit_code() or 0
 
 
@@ -120,13 +122,10 @@ def check_x11() -> None:
         ) from error
 
 
-def check_folder(path: Path, option: str = "--screenshot") -> None:
+def check_picture(path: Path) -> None:
     """Raise a ConfigError when a PNG cannot be saved there, before the run rather than after it."""
     if path.suffix.lower() != ".png":
-        raise ConfigError(f"{str(path)!r} is not a PNG file", where=option, allowed="a name ending in .png")
-    if not path.resolve().parent.is_dir():
         raise ConfigError(
-            f"there is no folder {str(path.resolve().parent)!r}",
-            where=option,
-            remedy="create it first",
+            f"{str(path)!r} is not a PNG file", where="--screenshot", allowed="a name ending in .png"
         )
+    check_folder(path, "--screenshot")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rtsim.errors import ConfigError
+from rtsim.files.output import check_folder
 from rtsim.monitor.app import choose_platform, require_qt
 
 if TYPE_CHECKING:
@@ -86,16 +87,14 @@ def size_of(text: str) -> tuple[float, float]:
 
 def check_path(path: Path) -> None:
     """Raise a ConfigError when a figure cannot be saved there, before the run rather than after it."""
-    folder = path.resolve().parent
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
             f"{str(path)!r} is of no known kind of figure",
             where="--plot",
             allowed=f"a name ending in {', '.join(SUFFIXES)}",
         )
-    if not folder.is_dir():
-        raise ConfigError(f"there is no folder {str(folder)!r}", where="--plot", remedy="create it first")
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+    check_folder(path, "--plot")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ConfigError(f"{str(path)!r} cannot be written", where="--plot", remedy="choose another name")
 
 

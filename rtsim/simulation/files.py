@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rtsim.errors import ConfigError
+from rtsim.files.output import check_folder
 from rtsim.files.recorded import write_results
 from rtsim.files.recording import Results
 from rtsim.files.storage import Table, write_csv, write_storage
@@ -33,8 +34,7 @@ def check_outputs(paths: Sequence[Path], option: str = "--out") -> None:
             )
         if path in paths[:k]:
             raise ConfigError(f"{path} is given twice", where=option, remedy="give each file once")
-        if not path.parent.is_dir():
-            raise ConfigError(f"there is no folder {path.parent}", where=option, remedy="make it first")
+        check_folder(path, option)
         if path.is_dir():
             raise ConfigError(f"{path} is a folder", where=option, remedy="give the name of a file")
         if path.suffix.lower() == RECORDING and path.exists():

@@ -75,7 +75,7 @@ def test_many_curves_are_named_at_their_ends(here, tmp_path):
 MISTAKES = {
     "suffix": (("--plot", "a.jpg"), ("--plot", "'a.jpg'", ".png, .svg, .pdf")),
     "no suffix": (("--plot", "a"), ("--plot", "'a'", ".png, .svg, .pdf")),
-    "folder": (("--plot", "nowhere/a.svg"), ("--plot", "there is no folder", "nowhere", "create it first")),
+    "folder": (("--plot", "nowhere/a.svg"), ("--plot", "there is no folder nowhere", "make it first")),
     "a folder itself": (("--plot", "taken.png"), ("--plot", "'taken.png' cannot be written")),
     "size": (("--plot", "a.png", "--plot-size", "160"), ("--plot-size", "'160'", "WIDTHxHEIGHT in mm")),
     "no number": (("--plot", "a.png", "--plot-size", "axb"), ("--plot-size", "'axb'")),

@@ -45,7 +45,7 @@ def test_bad_address_is_a_config_error() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("picture.jpg", r"ending in \.png"), ("no such folder/picture.png", "create it first")],
+    [("picture.jpg", r"ending in \.png"), ("no such folder/picture.png", "make it first")],
 )
 def test_bad_picture_is_refused_before_the_run(tmp_path: Path, name: str, message: str) -> None:
     """Protects a long run from failing at its very end."""
