@@ -39,9 +39,9 @@ def plain(text: str, longest: int = LONGEST) -> str:
     return cut if len(cut) <= longest else cut[: longest - len(CUT)] + CUT
 
 
-def add(counters: dict[str, int], kind: str, n: int = 1) -> None:
+def add(counters: dict[str, int], kind: str, n: int) -> None:
     """Count `n` more of a kind, up to LARGEST."""
-    counters[kind] = min(counters.get(kind, 0) + n, LARGEST)
+    counters[kind] = min(counters[kind] + n, LARGEST)
 
 
 class Sentences:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from streams.account import LARGEST, plain, received
+from streams.account import add, plain, received
 from streams.checks import COUNTERS, ClockCheck, EventLog, InfinityCheck, OrderCheck
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError
@@ -151,7 +151,7 @@ class Intake:
         self._ring.nudge()
 
     def _count(self, kind: str, n: int, detail: str, t_arrived: int, event: str = "") -> None:
-        self.counters[kind] = min(self.counters[kind] + n, LARGEST)
+        add(self.counters, kind, n)
         self.events.note(event or kind, n, detail, t_arrived)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rtsim.bench.figures import Figure, say
 from rtsim.live.children import Child
+from rtsim.live.latency import PERCENTILES
 from rtsim.live.simulated import SimulatedLoop
 from rtsim.models.load import load_mechanism, load_model
 from rtsim.simulation.simulator import Simulator
@@ -25,7 +26,6 @@ from streams.publisher import Publisher
 ANY_PORT = "tcp://127.0.0.1:0"
 RECORDER_S = 30.0
 """How long the recorder may take to start [s]."""
-PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9))
 
 
 def run(
@@ -67,7 +67,7 @@ def figures_of(loop: SimulatedLoop, rate: float) -> list[Figure]:
         Figure("collected", float(summary["collected"]), "1", 0.0, "lower"),
     ]
     for name, histogram in loop.times.items():
-        for label, percent in PERCENTILES:
+        for label, percent in PERCENTILES.items():
             figures.append(Figure(f"{name}_us.{label}", histogram.percentile_us(percent), "us"))
         figures.append(Figure(f"{name}_us.max", 1e-3 * histogram.largest_ns, "us"))
     return figures

@@ -10,7 +10,7 @@ import click
 from rtsim.cli.lines import tell
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
-from rtsim.live.sources import WALKER, is_stream
+from rtsim.live.sources import FILES, WALKER, is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.model_schema import ModelSpec
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rtsim.models.subject import Subject
 
 RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
-SOURCES = "walker, a .trc, .c3d or .mcap file, or tcp://HOST:PORT"
 # keys that only one kind of config has; methods are a table in a model, a list in a run
 KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
@@ -98,7 +97,7 @@ def check_run(run: Run, path: Path) -> None:
             raise ConfigError(
                 f"{file!r} cannot be a source",
                 where=f"{path}: {key}",
-                allowed=SOURCES,
+                allowed=f"{WALKER}, {FILES}, or tcp://HOST:PORT",
                 remedy="correct the value",
             )
     if run.units:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.lines import line
+from rtsim.cli.lines import tell
 from rtsim.cli.options import check_recording
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.cli.types import Address
@@ -47,8 +47,8 @@ def command(
 
     with noting_requests(end):
         security = connect_security(client_key, server_key)
-        done = record(address, path, stop, security, say=lambda s: click.echo(line(s), err=True))
-    tell(path, done)
+        done = record(address, path, stop, security, say=tell)
+    tell(last_line(path, done))
     code = exit_code()
     if code is not None:
         raise SystemExit(code)
@@ -56,8 +56,8 @@ def command(
         raise ConfigError("nothing was recorded and no file was kept", where=str(path), remedy=done.trouble)
 
 
-def tell(path: Path, done: Recorded) -> None:
-    """The last line: what the file holds and what it lacks."""
+def last_line(path: Path, done: Recorded) -> str:
+    """What the file holds and what it lacks."""
     words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
     lost = f", {count_of(done.n_lost, 'frame')} not received" if done.n_lost else ""
-    click.echo(words + lost, err=True)
+    return words + lost

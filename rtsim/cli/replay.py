@@ -89,7 +89,7 @@ def command(
         )
         n_sent = play(
             publisher, session, trial, speed, loop, wait_s=wait_s,
-            say=None if states else lambda text: click.echo(text, err=True),
+            say=None if states else tell,
         )  # fmt: skip
         if states:
             say({"state": "over", "n_sent": n_sent})

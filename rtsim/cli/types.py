@@ -9,11 +9,11 @@ from click.shell_completion import CompletionItem
 
 from rtsim.config.paths import shipped_names
 from rtsim.errors import ConfigError, RtsimError
+from rtsim.live.sources import WALKER
 from streams.addresses import LAST_PORT, check_address
 from streams.errors import StreamError
 
 AUTO = "auto"
-SOURCES = ("walker",)
 
 
 def option_of(parameter: click.Parameter | None) -> str:
@@ -55,7 +55,7 @@ class Source(click.ParamType):
     def shell_complete(
         self, context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        return offered(SOURCES, incomplete)
+        return offered((WALKER,), incomplete)
 
 
 class PortOffset(click.ParamType):

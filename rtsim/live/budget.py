@@ -11,7 +11,7 @@ PER_SECOND = 100_000.0
 AT_ONCE = 50_000.0
 
 
-class Admission:
+class LabelBudget:
     """Lets in any session, of those with very many labels only so many a second."""
 
     def __init__(self) -> None:

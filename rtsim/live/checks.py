@@ -8,7 +8,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import USUAL_METHODS, Run
 from rtsim.errors import ConfigError
-from rtsim.live.sources import check_source, is_stream
+from rtsim.live.sources import check_source, check_subject_given
 
 
 def check_run(run: Run) -> None:
@@ -21,12 +21,7 @@ def check_run(run: Run) -> None:
     check_source(run.source)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
-    elif is_stream(run.source) and not run.static:
-        raise ConfigError(
-            "a stream needs a subject model",
-            where="--subject",
-            remedy="make one from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
-        )
+    check_subject_given(run)
     if run.static and not Path(run.static).is_file():
         raise ConfigError(f"there is no file {run.static!r}", where="--static")
     if run.lab:

@@ -23,9 +23,9 @@ import msgspec
 from kernels._cache import cache_fault, is_complete, mark_complete, tell_compiled
 from rtsim.errors import RtsimError
 from rtsim.live.children import APART
+from rtsim.live.sources import WALKER
 
 POLL_S = 0.1
-WALKER = "walker"
 LOWER_LIMB = "lower_limb"
 
 

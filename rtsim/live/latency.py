@@ -8,6 +8,7 @@ import numpy as np
 
 LOWEST_NS = 100.0
 RATIO = 1.01
+PERCENTILES = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9}
 N_BIN = 2100  # up to 100 ns * 1.01^2100 = 120 s
 _SCALE = 1.0 / math.log(RATIO)
 
@@ -34,6 +35,13 @@ class LatencyHistogram:
             return float("nan")
         k = int(np.searchsorted(np.cumsum(self._counts), math.ceil(self.n * percent / 100.0)))
         return min(LOWEST_NS * RATIO ** (k + 0.5), float(self.largest_ns)) * 1e-3
+
+    def gauges(self, name: str) -> dict[str, float]:
+        """{name_us.p50|p99|p99_9|max: value}; nothing without samples."""
+        if self.n == 0:
+            return {}
+        told = {f"{name}_us.{label}": self.percentile_us(percent) for label, percent in PERCENTILES.items()}
+        return {**told, f"{name}_us.max": 1e-3 * self.largest_ns}
 
 
 class StageTimes:
@@ -63,10 +71,7 @@ class StageTimes:
 
     def gauges(self) -> dict[str, float]:
         """{stage_us.p50|p99|p99_9|max: value} of the stages that have samples."""
-        gauges = {}
+        gauges: dict[str, float] = {}
         for name, histogram in self.stages.items():
-            if histogram.n:
-                for label, percent in (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9)):
-                    gauges[f"{name}_us.{label}"] = histogram.percentile_us(percent)
-                gauges[f"{name}_us.max"] = 1e-3 * histogram.largest_ns
+            gauges |= histogram.gauges(name)
         return gauges

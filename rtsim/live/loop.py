@@ -7,10 +7,10 @@ import math
 import time
 from collections import Counter, deque
 
-from rtsim.live.admission import Admission
+from rtsim.live.budget import LabelBudget
 from rtsim.live.latency import StageTimes
+from rtsim.live.mailbox import Mailbox
 from rtsim.live.sources import STREAM_OVER
-from rtsim.live.words import Words
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.subject import Subject
 from rtsim.pipeline.pipeline import FrameResult, Pipeline
@@ -44,8 +44,8 @@ class LiveLoop:
         self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
         self.times = StageTimes()
         self.counters: Counter[str] = Counter()
-        self._words = Words()
-        self._admission = Admission()
+        self._mailbox = Mailbox()
+        self._budget = LabelBudget()
         self._pipeline: Pipeline | None = None
         self._door_counters: Counter[str] = Counter()
         self._last: tuple[Frame, FrameResult] | None = None
@@ -86,7 +86,7 @@ class LiveLoop:
             )
         else:
             answer = "Stopping."
-        self._words.put(command.name, command)
+        self._mailbox.put(command.name, command)
         return True, answer
 
     def _serve(self, subscriber: Subscriber, duration_s: float) -> None:
@@ -128,7 +128,7 @@ class LiveLoop:
         """
         if self._pipeline is not None and self._pipeline.session == frame.session:
             self._pipeline.session = frame.session  # the same again, after others without frames
-        elif self._admission.grants(frame.session, now_ns()):
+        elif self._budget.grants(frame.session, now_ns()):
             self.estimator.restart()
             self._begin(frame)
         else:
@@ -192,7 +192,7 @@ class LiveLoop:
 
     def _obey(self) -> None:
         """Do what was commanded since the last frame."""
-        for command in self._words.take():
+        for command in self._mailbox.take():
             if command.name == "stop":
                 self._reason = "stopped"
             elif command.name == "set_downweighting":

@@ -7,7 +7,7 @@ import threading
 from streams.messages import Command
 
 
-class Words:
+class Mailbox:
     """What a loop has been told since it last looked.
 
     A newer word replaces an older one of its kind, whose effect it would have undone: however many come, the

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 from kernels._jit import freeze_compilation, n_compiled
 from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE
 from rtsim.live.collection import no_collection
-from rtsim.live.latency import LatencyHistogram
+from rtsim.live.latency import PERCENTILES, LatencyHistogram
+from rtsim.live.mailbox import Mailbox
 from rtsim.live.simulated_fields import SimulatedFields
 from rtsim.live.stride import Stride, steps_per_tick
 from rtsim.live.ticks import Ticks
 from rtsim.live.urgency import urgent
-from rtsim.live.words import Words
 from rtsim.simulation.simulator import Simulator
 from streams.account import Sentences, account
 from streams.clock import now_ns
@@ -76,7 +76,7 @@ class SimulatedLoop:
         self.counters: Counter[str] = Counter(missed=0, late=0, large_error=0, collected=0, compiled=0)
         self.failure, self.granted = "", False
         self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
-        self._words = Words()
+        self._mailbox = Mailbox()
         self._reason = ""
         self._paused = self._large = self._late = False
         self._n_tick = self._n_in_lap = self._n_part = 0  # ticks since the start, and since the lap's
@@ -108,14 +108,13 @@ class SimulatedLoop:
         if command.name == "status":
             return True, self._status_text()
         # pausing and going on undo each other, so they are of one kind
-        self._words.put("pause" if command.name == "resume" else command.name, command)
+        self._mailbox.put("pause" if command.name == "resume" else command.name, command)
         return True, ANSWERS[command.name]
 
     def summary(self) -> dict:
         """The run in numbers."""
         counted, spent = self.counters, self.times["tick"]
-        percentiles = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9}
-        tick = {label: round(spent.percentile_us(p), 1) for label, p in percentiles.items()}
+        tick = {label: round(spent.percentile_us(p), 1) for label, p in PERCENTILES.items()}
         return {
             "ticks": self._n_tick,
             "missed": counted["missed"],
@@ -224,7 +223,7 @@ class SimulatedLoop:
 
     def _obey(self) -> None:
         """Do what was commanded since the last tick."""
-        for command in self._words.take():
+        for command in self._mailbox.take():
             if command.name == "stop":
                 self.stop()
             elif command.name == "restart":
@@ -255,10 +254,7 @@ class SimulatedLoop:
             "behind_s": self.counters["missed"] / self.rate,
         }
         for name, histogram in self.times.items():
-            if histogram.n:
-                for label, percent in (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9)):
-                    gauges[f"{name}_us.{label}"] = histogram.percentile_us(percent)
-                gauges[f"{name}_us.max"] = 1e-3 * histogram.largest_ns
+            gauges |= histogram.gauges(name)
         wall_ns = max(now_ns() - self._began_ns, 1)
         gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / wall_ns
         counters = {**self.counters, "ticks": self._n_tick}

@@ -19,8 +19,10 @@ NATURAL = ".npz"
 FASTEST = 10_000.0
 """Highest rate of the synthetic walker [Hz]."""
 RATE = 100.0
+"""Of the synthetic walker, unless given [Hz]."""
 MOST_FRAMES = 1_000_000
 """Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
+FILES = "a .trc, .c3d or .mcap file"
 STREAM_OVER = "the marker stream is over"
 """Why a run has ended that nobody stopped."""
 
@@ -35,7 +37,7 @@ def check_source(source: str, streams: bool = True) -> None:
     will do, the address of one.
     """
     if source != WALKER and not (is_stream(source) and streams) and not Path(source).exists():
-        allowed = "walker, a .trc, .c3d or .mcap file" + (", or tcp://HOST:PORT" if streams else "")
+        allowed = f"{WALKER}, {FILES}" + (", or tcp://HOST:PORT" if streams else "")
         raise ConfigError(f"no such source {source!r}", where="--source", allowed=allowed)
 
 
@@ -86,7 +88,7 @@ def load_trial(
         from rtsim.models.walker import walk
 
         subject = load_subject(find_config(WALKER, "subjects"))
-        return walk(load_model("lower_limb"), subject, duration_s or 10.0, rate or 100.0)
+        return walk(load_model("lower_limb"), subject, duration_s or 10.0, rate or RATE)
     check_source(source, streams=False)
     path = Path(source)
     if path.suffix.lower() == NATURAL:
@@ -94,6 +96,16 @@ def load_trial(
 
         return read_natural(path).markers
     return read_markers(path, up=up, units=units)
+
+
+def check_subject_given(run: Run) -> None:
+    """ConfigError where nothing says who moves."""
+    if is_stream(run.source) and not (run.subject or run.static):
+        raise ConfigError(
+            "a stream needs a subject model",
+            where="--subject",
+            remedy="make one from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
+        )
 
 
 def resolve_subject(run: Run) -> Subject:
@@ -104,12 +116,7 @@ def resolve_subject(run: Run) -> Subject:
         return load_subject(find_config(run.subject, "subjects"))
     if run.source == WALKER:
         return load_subject(find_config(WALKER, "subjects"))
-    if is_stream(run.source) and not run.static:
-        raise ConfigError(
-            "a stream needs a subject model",
-            where="--subject",
-            remedy="make one from a static trial with `rtsim calibrate STATIC`, or give --static FILE",
-        )
+    check_subject_given(run)
     if Path(run.source).suffix.lower() == NATURAL and not run.static:
         from rtsim.files.natural import read_natural
         from rtsim.models.natural_subject import subject_of_cycle

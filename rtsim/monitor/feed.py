@@ -16,7 +16,7 @@ from rtsim.monitor.connection import Connection, Listener
 from rtsim.monitor.history import History, Quality, Timeline
 from rtsim.monitor.layout import LARGEST, Layout, layout_of
 from rtsim.monitor.meter import Meter, quality_of
-from rtsim.monitor.sentences import Sentences
+from rtsim.monitor.transcript import Transcript
 from rtsim.monitor.turnover import Turnover
 from streams.errors import StreamError
 from streams.messages import Session, Status, Telemetry
@@ -83,7 +83,7 @@ class Feed:
         self.history = History(0, 1)
         self.pose: dict[str, Array] = {}
         self.pose_quality = Quality.GOOD
-        self.sentences = Sentences()
+        self.sentences = Transcript()
         self.telemetry: Telemetry | None = None
         self.frozen = False
         self._now = now

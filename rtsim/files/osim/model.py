@@ -19,7 +19,6 @@ from rtsim.files.osim.frames import Frames
 from rtsim.files.osim.joints import read_joints, units_of
 from rtsim.files.osim.muscles import Paths, read_muscles
 
-SUFFIX = ".osim"
 IGNORED = ("ContactGeometrySet", "ControllerSet", "MarkerSet", "ProbeSet")
 NAMES_A_COORDINATE = (
     "independent_coordinate_names", "dependent_coordinate_name", "coordinate", "socket_coordinate",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,15 +97,6 @@ def pack_forces(
     frictions = pack_frictions(spec, anatomy, pairs)
     loads = pack_loads(spec, anatomy, pairs)
     return Forces(pairs.build(), lines, contacts, frictions, loads, pack_springs(spec, coordinates))
-
-
-class HasEnds(Protocol):
-    """An element between two places."""
-
-    @property
-    def a(self) -> Place | None: ...
-    @property
-    def b(self) -> Place | None: ...
 
 
 def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> Lines:
