@@ -6,22 +6,26 @@ import math
 
 from kernels._jit import entry
 
+FARTHEST = 1e9
+"""No marker is so far away [m]; squares and sums of what is nearer stay finite."""
+
 
 @entry
 def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
-    """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none
-    or sends exactly 0, 0, 0.
+    """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none,
+    sends exactly 0, 0, 0, or a coordinate beyond FARTHEST.
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
     z_up, mirror : 1 = turn Z up to Y up; 1 = mirror across the body (a left leg becomes a right one)
     n_first, n_last : number of markers of the first and of the last segment (in model order)
     Returns (length, rise, sideways) of the line from the last segment's visible markers to the first's,
-    before mirroring [m]; NaN where one has none.
+    before mirroring [m], NaN where one has none; and the number of markers beyond FARTHEST.
     """
     n_marker = source.shape[0]
     top_x, top_y, top_z, n_top = 0.0, 0.0, 0.0, 0
     low_x, low_y, low_z, n_low = 0.0, 0.0, 0.0, 0
+    n_far = 0
     for m in range(n_marker):
         row = source[m]
         if row < 0:
@@ -30,6 +34,9 @@ def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
         x, y, z = scale * positions[row, 0], scale * positions[row, 1], scale * positions[row, 2]
         if x == 0.0 and y == 0.0 and z == 0.0:
             x = y = z = math.nan  # how some systems say "not seen"
+        if abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST:
+            x = y = z = math.nan
+            n_far += 1
         if z_up == 1:
             y, z = z, -y
         if math.isfinite(x) and math.isfinite(y) and math.isfinite(z):
@@ -39,8 +46,8 @@ def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
                 low_x, low_y, low_z, n_low = low_x + x, low_y + y, low_z + z, n_low + 1
         x_out[m, 0], x_out[m, 1], x_out[m, 2] = x, y, -z if mirror == 1 else z
     if n_top == 0 or n_low == 0:
-        return math.nan, math.nan, math.nan
+        return math.nan, math.nan, math.nan, n_far
     dx = top_x / n_top - low_x / n_low
     dy = top_y / n_top - low_y / n_low
     dz = top_z / n_top - low_z / n_low
-    return math.sqrt(dx * dx + dy * dy + dz * dz), dy, dz
+    return math.sqrt(dx * dx + dy * dy + dz * dz), dy, dz, n_far

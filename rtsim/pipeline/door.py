@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels._jit import bind
-from kernels.intake import take_in
+from kernels.intake import FARTHEST, take_in
 from rtsim.models.marker_names import find_markers
 from rtsim.models.subject import Subject
 from streams.account import plain
@@ -77,7 +77,7 @@ class Door:
         if not self._fits(positions):  # the kernel trusts the shape: beyond it lies other memory
             self.count("unfit", f"positions have shape {positions.shape}, the session says {self._shape}.")
             return self.measured, False
-        length, rise, sideways = self._take_in(
+        length, rise, sideways, n_far = self._take_in(
             positions,
             self._source,
             self._scale,
@@ -87,6 +87,10 @@ class Door:
             self._n_last,
             self.measured,
         )
+        if n_far:
+            self.count(
+                "too_far", f"{n_far} markers were more than {FARTHEST:g} m away, and are taken as occluded."
+            )
         return self.measured, self._check_size(length, rise, sideways)
 
     def _fits(self, positions: Array) -> bool:

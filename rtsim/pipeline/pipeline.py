@@ -16,6 +16,8 @@ NO_SOLUTION = Solution(converged=False, iterations=0, residual=float("nan"), n_o
 
 LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""
+SHORTEST_STEP_S = 1e-9
+"""Nor has one that moves by less: a motion divided by that is no speed."""
 
 
 class FrameResult(NamedTuple):
@@ -62,7 +64,7 @@ class Pipeline:
         dt = frame.time - self._time
         self._time = frame.time
         measured, plausible = self.door.admit(frame.data)
-        dt = dt if 0.0 < dt < LONGEST_STEP_S else 0.0
+        dt = dt if SHORTEST_STEP_S <= dt < LONGEST_STEP_S else 0.0
         solution = self.estimator.estimate(measured, dt) if plausible else NO_SOLUTION
         if solution.n_failed_path:
             self._name_failed_paths()

@@ -22,7 +22,9 @@ def received() -> Array:
 def taken(positions: Array, z_up: int = 0, mirror: int = 0) -> tuple[tuple[float, float, float], Array]:
     """Return the line between last (one marker) and first segment (two), and the markers (5, 3) m."""
     x = np.full((5, 3), 7.0)
-    return take_in(positions, SOURCE, 1e-3, z_up, mirror, 2, 1, x), x
+    *line, n_far = take_in(positions, SOURCE, 1e-3, z_up, mirror, 2, 1, x)
+    assert n_far == 0
+    return tuple(line), x
 
 
 def test_order_and_unit() -> None:

@@ -258,3 +258,37 @@ def test_the_end_of_a_session_that_nobody_announced_is_counted(start, trial, mak
     assert "end of a session without a known descriptor" in run.text
     assert "because \\x1b[31myyy" in run.text
     assert all(sentence.isprintable() and len(sentence) <= 300 for sentence in run.text.splitlines())
+
+
+@pytest.mark.parametrize("far", [1e10, 1e160, -1.7e308])
+def test_a_marker_farther_than_any_room_is_occluded_and_counted(start, trial, make_session, far):
+    """Protects results and the account of a run from infinities, which squares of such coordinates become."""
+    run = start()
+    run.source.begin(make_session())
+    for k in range(6):
+        positions = trial.positions[k].copy()
+        positions[5, k % 3] = far if k in (0, 3) else positions[5, k % 3]
+        positions[6] = far if k == 4 else positions[6]
+        run.source.send(positions)
+    run.source.end()
+    results = [seen for seen in run.finish() if fresh(seen)]
+    assert [seen.status for seen in results] == [0] * 6
+    for seen in results:
+        assert np.isfinite(seen.data["joint_angles"]).all()
+        assert seen.data["marker_rms"][0] < 0.02
+    assert run.results.counters["non_finite"] == 0
+    assert run.final.gauges["marker_rms_mm"] < 20.0
+    assert run.final.counters["too_far"] == 3
+    assert "more than 1e+09 m away" in run.text
+
+
+@pytest.mark.parametrize("step", [5e-324, 1e-310, 1e-12, -0.01, 0.0, 1e300])
+def test_clocks_that_tell_nothing_do_no_harm(start, trial, make_session, step):
+    """Protects good frames from speeds over no time: such a step is none, and all are solved as usual."""
+    run = start()
+    run.source.begin(make_session())
+    for k in range(20):
+        run.source.send(trial.positions[5 * k], time=step * k)
+    run.source.end()
+    results = [seen for seen in run.finish() if fresh(seen)]
+    assert [seen.status for seen in results] == [0] * 20

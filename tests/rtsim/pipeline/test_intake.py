@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kernels.intake import take_in
+from kernels.intake import FARTHEST, take_in
 
 Array = NDArray[np.float64]
 N_MARKER = 7
@@ -19,10 +19,12 @@ N_FIRST, N_LAST = 2, 3
 
 def naive_take_in(
     positions: Array, source: NDArray[np.int64], scale: float, z_up: bool, mirror: bool
-) -> tuple[Array, float, float, float]:
+) -> tuple[Array, float, float, float, int]:
     """Reorder, scale, turn, mirror; then the line between the middles of both ends."""
     received = np.array([positions[row] if row >= 0 else np.full(3, np.nan) for row in source]) * scale
     received[(received == 0.0).all(axis=1)] = np.nan
+    far = (np.abs(received) > FARTHEST).any(axis=1)
+    received[far] = np.nan
     if z_up:
         x, y, z = received.T
         received = np.stack([x, z, -y], axis=1)
@@ -31,11 +33,14 @@ def naive_take_in(
     low = received[-N_LAST:][seen[-N_LAST:]]
     line = top.mean(axis=0) - low.mean(axis=0) if len(top) and len(low) else np.full(3, np.nan)
     out = received * np.array([1.0, 1.0, -1.0 if mirror else 1.0])
-    return out, float(np.linalg.norm(line)), float(line[1]), float(line[2])
+    return out, float(np.linalg.norm(line)), float(line[1]), float(line[2]), int(far.sum())
 
 
 coordinates = st.one_of(
-    st.floats(-2000.0, 2000.0), st.just(math.nan), st.just(0.0), st.sampled_from([1e-9, -5.0, 1e12])
+    st.floats(-2000.0, 2000.0),
+    st.just(math.nan),
+    st.just(0.0),
+    st.sampled_from([1e-9, -5.0, 1e12, -1e13, 1e308, math.inf]),
 )
 
 
@@ -72,6 +77,6 @@ def test_turning_is_a_proper_rotation(scale):
 def test_nothing_of_the_former_frame_remains():
     """Protects against silent old values: a marker that the stream lacks is NaN whatever was there."""
     out = np.ones((3, 3))
-    line = take_in(np.zeros((0, 3)), np.full(3, -1), 1.0, 0, 0, 1, 1, out)
+    *line, _ = take_in(np.zeros((0, 3)), np.full(3, -1), 1.0, 0, 0, 1, 1, out)
     assert np.isnan(out).all()
     assert np.isnan(line).all()
