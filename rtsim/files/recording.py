@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.files.ground import to_ground
+from rtsim.files.ground import RATES, to_ground
 from rtsim.files.trial import MarkerTrial, RawTrial
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
@@ -21,8 +21,6 @@ Frame = Markers | Result
 FloatArray = NDArray[np.float64]
 
 LONGEST_STEP_S = 1e6
-FARTHEST = 1e9
-"""No marker is so far away, in whatever unit; squares and sums of what is left stay finite."""
 
 
 class Results(NamedTuple):
@@ -139,7 +137,7 @@ def read_results(path: str | Path) -> Results:
             "the recording holds no results", where=str(path), remedy="record the result stream"
         )
     frames, fields, said = _stack(course.session, course.frames, path)
-    times, told = _times(frames)
+    times, told = _times(frames, course.session.rate)
     status = np.array([frame.status if isinstance(frame, Result) else 0 for frame in frames], dtype=np.int64)
     return Results(course.session, fields, times, status, (*content.notes, *notes, *said, *told))
 
@@ -224,15 +222,27 @@ def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatA
     return fields
 
 
-def _times(frames: Sequence[Frame]) -> tuple[FloatArray, list[str]]:
-    """Time in the trial (n,) [s]; the source's clock from the first frame on where the trial was looped."""
+def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]:
+    """Time in the trial (n,) [s]; the source's clock from the first frame on where the trial was looped; by
+    the `rate` [Hz] where neither increases.
+    """
     times = np.array([frame.time for frame in frames])
-    if times.shape[0] < 2 or np.diff(times).min() > 0.0:
+    if _increase(times):
         return times, []
-    clock = np.array([frame.t_capture for frame in frames], dtype=np.int64)
-    return 1e-9 * (clock - clock[0]), [
-        "the trial was played more than once: times are those of the source's clock"
-    ]
+    ticks = np.array([frame.t_capture for frame in frames], dtype=np.int64)
+    clock = 1e-9 * (ticks - ticks[0])
+    if _increase(clock):
+        return clock, ["the trial was played more than once: times are those of the source's clock"]
+    if RATES[0] <= rate <= RATES[1]:
+        return np.arange(len(frames)) / rate, [
+            f"neither the times nor the source's clock increase: times were rebuilt from the rate {rate:g} Hz"
+        ]
+    return clock, ["neither the times nor the source's clock increase: times are those of the clock"]
+
+
+def _increase(times: FloatArray) -> bool:
+    """Whether each time (n,) is after the one before."""
+    return bool((times[1:] > times[:-1]).all())
 
 
 def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) -> RawTrial:
@@ -245,28 +255,24 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
             where=str(path),
             allowed="[n_marker, 3] with one label per marker",
         )
-    times, told = _times(frames)
     rate = session.rate
+    times, told = _times(frames, rate)
     if rate <= 0.0 and times.shape[0] > 1:
-        step = float(np.median(np.diff(times)))
-        if not 0.0 < step < LONGEST_STEP_S:
+        with np.errstate(over="ignore"):  # what a stranger's clock may tell is refused below
+            step = float(np.median(np.diff(times)))
+        if not (_increase(times) and 0.0 < step < LONGEST_STEP_S):
             raise ConfigError(
-                f"the descriptor gives no rate, and the median step of the frames is {step:.6g} s",
+                f"the descriptor gives no rate, nor do the times: their median step is {step:.6g} s",
                 where=str(path),
                 remedy="record it again from a source that counts its time",
             )
         rate = 1.0 / step
         told = [*told, f"the descriptor gives no rate: {rate:.6g} Hz was taken from the median step"]
-    positions = fields[field]
-    far = np.abs(positions) > FARTHEST
-    if far.any():
-        positions[far] = np.nan
-        told = [*told, f"coordinates beyond {FARTHEST:g} {spec.unit}, taken as missing: {int(far.sum())}"]
     up = session.meta.get("up", "")
     return RawTrial(
         names=tuple(spec.labels),
         times=times,
-        positions=positions,
+        positions=fields[field],
         rate=rate,
         source=str(path),
         units=spec.unit,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+FARTHEST = 1e9  # no marker is so far away, in whatever unit; squares and sums of what is nearer stay finite
 SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
 
 
@@ -84,19 +85,21 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     """A copy in which every unusable marker is NaN in all three coordinates, and sentences about it.
 
     positions : (n, n_marker, 3), any unit. Missing are: markers at exactly 0, 0, 0 (how some systems write a
-    gap), infinite coordinates, and markers of which only one or two coordinates are known.
+    gap), infinite coordinates, those beyond FARTHEST, and markers of which only one or two are known.
     """
     result = np.array(positions, dtype=np.float64, order="C")
     notes = []
     zero = (result == 0.0).all(axis=2)
     infinite = np.isinf(result).any(axis=2)
-    result[zero | infinite] = np.nan
+    far = (np.abs(result) > FARTHEST).any(axis=2) & ~infinite
+    result[zero | infinite | far] = np.nan
     unknown = np.isnan(result)
     partial = unknown.any(axis=2) & ~unknown.all(axis=2)
     result[partial] = np.nan
     for mask, what in (
         (zero, "at exactly 0, 0, 0"),
         (infinite, "with an infinite coordinate"),
+        (far, f"with a coordinate beyond {FARTHEST:g}"),
         (partial, "with only one or two coordinates"),
     ):
         if mask.any():

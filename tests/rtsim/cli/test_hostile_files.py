@@ -105,6 +105,17 @@ def test_counts_of_a_trc_header_are_not_believed(here, tmp_path, n):
     assert "playing a.trc: 3 frames" in done.err
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", ["1e308", "-1e308", "2e9", "1e999"])
+def test_a_marker_farther_than_any_room_is_missing(here, tmp_path, number):
+    """Protects from sums that overflow, and the warnings on them: such a coordinate is a gap, and told."""
+    (tmp_path / "a.trc").write_text(trc().replace("950", number, 1))
+    done = here("replay", "a.trc", *REPLAY)
+    assert done.code == 0, done.err
+    assert "1 marker sample with a" in done.err
+    assert "playing a.trc: 3 frames" in done.err
+
+
 @pytest.mark.process
 @POSIX
 def test_a_descriptor_that_asks_for_more_than_the_file_holds(start, tmp_path):

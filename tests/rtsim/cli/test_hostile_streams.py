@@ -89,7 +89,7 @@ def test_frames_without_time_or_rate_are_a_sentence(here, tmp_path, trial):
     path = written(tmp_path / "still.mcap", session, *frames)
     done = here("export", path, tmp_path / "out.trc")
     assert done.code == 1
-    assert "the median step of the frames is 0 s" in done.sentence
+    assert "their median step is 0 s" in done.sentence
 
 
 def test_the_doctor_says_what_a_stranger_calls_its_fields_without_its_codes(here):
@@ -121,3 +121,37 @@ def test_the_doctor_says_what_a_stranger_calls_its_fields_without_its_codes(here
     for code in CODES:
         assert code not in done.out + done.err
     assert "\\x1b\\u202e\\x00" in done.out
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rate", [100.0, 0.0], ids=["rate", "no rate"])
+@pytest.mark.parametrize(
+    ("times", "clock"),
+    [
+        ([0.0, 0.0, 0.0], [7, 7, 7]),
+        ([0.02, 0.01, 0.0], [2**63 - 1, 5, 0]),
+        ([1.7e308, -1.7e308, 0.0], [3, 2, 1]),
+        ([0.0, 0.01, 0.01], [10**7, 2 * 10**7, 2 * 10**7]),
+    ],
+    ids=["constant", "backwards", "leaping", "twice"],
+)
+def test_a_recording_in_which_no_clock_runs(here, tmp_path, times, clock, rate):
+    """Protects files and the player from times that do not increase: the rate gives them, or a sentence."""
+    session = markers_session(("RASI", "RHEE"), rate=rate)
+    person = np.array([[0.1, 0.95, 0.1], [0.1, 0.03, 0.1]])
+    frames = [
+        frame(session, seq, person, time=time, t_capture=ticks)
+        for seq, (time, ticks) in enumerate(zip(times, clock, strict=True))
+    ]
+    path = written(tmp_path / "odd.mcap", session, *frames)
+    out = tmp_path / "out.trc"
+    done = here("export", path, out)
+    if rate == 0.0:
+        assert done.code == 1
+        assert "the descriptor gives no rate, nor do the times" in done.sentence
+        return
+    assert done.code == 0, done.err
+    assert "neither the times nor the source's clock increase: times were rebuilt" in done.err
+    rows = [line.split("\t") for line in out.read_text().splitlines()[6:]]
+    assert [float(row[1]) for row in rows] == [0.0, 0.01, 0.02]
+    assert here("replay", path, "--address", LOCAL, "--wait", "0").code == 0
