@@ -47,6 +47,17 @@ class Security:
         """For the side that binds: its secret key file and the folder of allowed public key files."""
         return Security(server_key=Path(server_key), allowed_clients=Path(allowed_clients))
 
+    def check(self) -> None:
+        """Read every key once: StreamError where a file is none, before anything is started."""
+        if self.server_key is not None:
+            _load_pair(self.server_key)
+        if self.allowed_clients is not None:
+            _check_allowed(self.allowed_clients)
+        if self.client_key is not None:
+            _load_pair(self.client_key)
+        if self.server_public_key is not None:
+            _load_public(self.server_public_key)
+
     @staticmethod
     def for_client(client_key: Path | str, server_public_key: Path | str) -> Security:
         """For the side that connects: its secret key file and the server's public key file."""

@@ -10,6 +10,7 @@ from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
 from rtsim.cli.types import Config
 from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 
@@ -56,6 +57,8 @@ def command(
     from rtsim.models.subject import save_subject
 
     path = out or trial.with_suffix(".subject.toml")
+    if path.suffix != ".toml":
+        raise ConfigError(f"{path} cannot be a subject", where="--out", allowed="a name that ends in .toml")
     check_free(path, overwrite=force)
     subject = subject_for(
         trial, static, lab=lab, side=side, hip_regression=hip_regression, units=units, up=up

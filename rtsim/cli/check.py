@@ -86,6 +86,10 @@ def check_subject(subject: Subject) -> None:
 
 def check_run(run: Run, path: Path) -> None:
     """Whether what the run names is there, and the source is one: all but its recordings, which may come."""
+    import msgspec
+
+    from rtsim.cli.options import check_addresses
+    from rtsim.cli.ports import check_twins
     from rtsim.files.axes import parse_up
     from rtsim.files.units import metres_per_unit
     from rtsim.models.labs import load_lab
@@ -100,6 +104,8 @@ def check_run(run: Run, path: Path) -> None:
                 allowed=f"{WALKER}, {FILES}, or tcp://HOST:PORT",
                 remedy="correct the value",
             )
+    check_addresses(run, str(path))
+    check_twins(msgspec.structs.asdict(run.ports))
     if run.units:
         metres_per_unit(run.units, f"{path}: units")
     if run.up:

@@ -41,6 +41,6 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
                 status.update(Text(text))
             elif progress.at_work and time.monotonic() - shown >= LINE_S:
                 shown = time.monotonic()
-                console.print(Text(text))
+                console.print(Text(text), soft_wrap=True)  # a log has no width
 
         return compile_groups(names, tell, anew)

@@ -22,8 +22,14 @@ def command(
     if not 0.0 < seconds < float("inf"):
         raise ConfigError(f"{seconds}", where="--seconds", allowed="more than 0")
 
+    from rtsim.config.paths import find_config
+    from rtsim.models.subject import load_subject
     from rtsim.report.doctor import examine_installation, examine_stream
 
+    if subject and not address:
+        raise ConfigError("it is compared with a stream", where="--subject", remedy="give its ADDRESS")
+    if subject:
+        load_subject(find_config(subject, "subjects"))  # a wrong one is told before listening
     if address:
         findings = examine_stream(address, subject, seconds, connect_security(client_key, server_key))
     else:

@@ -57,7 +57,7 @@ def command(
     if record is not None:
         check_recording(record, "--record")
     length_s = run.duration_s if run.source == WALKER and not loop else 0.0
-    check_playing(speed, rate, length_s, start_s, end_s)
+    check_playing(run.source, speed, rate, length_s, start_s, end_s)
     check_run(run)
     if monitor:
         require_window()

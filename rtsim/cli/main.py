@@ -95,6 +95,7 @@ def main(args: list[str] | None = None) -> None:
     of its signal.
     """
     answer_requests()
+    open_closed()
     if os.environ.pop(CHILD, ""):
         end_with_parent()
     code = outcome(args)
@@ -105,11 +106,20 @@ def main(args: list[str] | None = None) -> None:
     sys.exit(code)
 
 
+def open_closed() -> None:
+    """Where the caller closed an output, as with `>&-`, what is said there is said to nobody."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - to the end
+
+
 def outcome(args: list[str] | None) -> int:
     """Run a command; its exit code, once everything was told."""
-    from rtsim.cli.lines import line
-    from streams.errors import StreamError
-
+    try:
+        from rtsim.cli.lines import line
+        from streams.errors import StreamError
+    except KeyboardInterrupt:
+        return say_last("interrupted", exit_code() or 130)
     try:
         return int(cli.main(args=args, prog_name="rtsim", standalone_mode=False) or 0)
     except (click.Abort, KeyboardInterrupt):

@@ -92,13 +92,16 @@ def command(
         )
     rows = [index_of(mechanism.muscle_names, name, "muscle", mechanism.name) for name in muscles]
     rows = rows or list(range(len(mechanism.muscle_names)))
+    chosen, start = list(angles) or list(mechanism.angle_names), given_at(places)
+    for name in (*chosen, *start):
+        index_of(mechanism.angle_names, name, "angle", mechanism.name)
+    if sweep and len(angles) != 1:
+        raise ConfigError(
+            "a sweep moves one angle", where="--angle", allowed=", ".join(mechanism.angle_names)
+        )
     compile_first(Console(stderr=True), ("moment-arms",))
     arms = MomentArms(mechanism, moving_point_work=moving_points == "work")
-    q = arms.assembled()
-    chosen = list(angles) or list(mechanism.angle_names)
-    for name in chosen:
-        arms.angle_index(name)
-    q = start_of(arms, q, places)
+    q = start_of(arms, arms.assembled(), start)
     for name in angles:
         arms.coupling(q, name)  # an angle that was asked for by name must exist here
     ways = WAYS if way == "all" else (way,)
@@ -106,10 +109,6 @@ def command(
         click.echo(arms_at(arms, q, rows, chosen, ways, as_json))
         refuse_if_all_failed(arms, rows, [arms.failures(q)])
         return
-    if len(angles) != 1:
-        raise ConfigError(
-            "a sweep moves one angle", where="--angle", allowed=", ".join(mechanism.angle_names)
-        )
     values = values_of(arms, angles[0], low, high, steps)
     swept = {one: list(arms.sweep(angles[0], values, q, one)) for one in ways}
     click.echo(arms_along(arms, angles[0], rows, swept, as_json))
@@ -125,9 +124,16 @@ def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[st
         raise arms.error(names[0], failed[0][names[0]])
 
 
-def start_of(arms: MomentArms, q: Any, places: tuple[str, ...]) -> Any:
+def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
     """Coordinates that satisfy the constraints with the given ones where the user wants them."""
-    given: set[str] = set()
+    for name, value in places.items():
+        q = arms.assembled(q, name, plausible(arms, name, value, "--at"))
+    return q
+
+
+def given_at(places: tuple[str, ...]) -> dict[str, float]:
+    """Angle -> value [deg, mm] of the command line."""
+    given: dict[str, float] = {}
     for place in places:
         name, equals, text = place.partition("=")
         if not equals:
@@ -136,15 +142,13 @@ def start_of(arms: MomentArms, q: Any, places: tuple[str, ...]) -> Any:
             )
         if name in given:
             raise ConfigError(f"{name} is given twice", where="--at", remedy="leave one out")
-        given.add(name)
         try:
-            value = float(text)
+            given[name] = float(text)
         except ValueError:
             raise ConfigError(
                 f"{text!r} is no number", where="--at", allowed="COORDINATE=VALUE", remedy="correct the value"
             ) from None
-        q = arms.assembled(q, name, plausible(arms, name, value, "--at"))
-    return q
+    return given
 
 
 def values_of(arms: MomentArms, angle: str, low: float | None, high: float | None, steps: int) -> Any:

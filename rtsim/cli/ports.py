@@ -40,7 +40,7 @@ def moved(option: str, address: str, offset: int) -> str:
     try:
         return shifted(address, offset)
     except StreamError as fault:
-        raise ConfigError(str(fault), where=option) from fault
+        raise ConfigError(str(fault), where=f"--port-offset {offset}" if offset else option) from fault
 
 
 def free_offset(addresses: list[str]) -> int:
@@ -61,10 +61,8 @@ def free_offset(addresses: list[str]) -> int:
     )
 
 
-def check_ports(addresses: Mapping[str, str], security: Security | None = None) -> None:
-    """ConfigError, with the option and the remedy, for an address that cannot be bound now."""
-    from streams.sockets import check_free
-
+def check_twins(addresses: Mapping[str, str]) -> None:
+    """ConfigError for an address that two options have."""
     options = list(addresses)
     for k, option in enumerate(options):
         address = addresses[option]
@@ -73,6 +71,14 @@ def check_ports(addresses: Mapping[str, str], security: Security | None = None) 
             raise ConfigError(
                 f"{address} is taken by {twins[0]} already", where=option, remedy="give it a port of its own"
             )
+
+
+def check_ports(addresses: Mapping[str, str], security: Security | None = None) -> None:
+    """ConfigError, with the option and the remedy, for an address that cannot be bound now."""
+    from streams.sockets import check_free
+
+    check_twins(addresses)
+    for option, address in addresses.items():
         try:
             check_free(address, security)
         except AddressInUseError as fault:

@@ -49,7 +49,7 @@ def command(
     from streams.player import play
     from streams.publisher import Publisher
 
-    check_playing(speed, rate, duration_s, start_s, end_s)
+    check_playing(source, speed, rate, duration_s, start_s, end_s)
     if not 0.0 <= wait_s <= LONGEST_S:
         raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")
     address = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]

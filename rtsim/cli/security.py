@@ -35,7 +35,7 @@ def bind_security(key: str | None, clients: str | None) -> Security | None:
         return None
     if not (key and clients):
         raise ConfigError("--key and --clients go together", where="security", remedy="give both")
-    return Security.for_server(key, clients)
+    return _checked(Security.for_server(key, clients))
 
 
 def connect_security(client_key: str | None, server_key: str | None) -> Security | None:
@@ -44,4 +44,10 @@ def connect_security(client_key: str | None, server_key: str | None) -> Security
         return None
     if not (client_key and server_key):
         raise ConfigError("--client-key and --server-key go together", where="security", remedy="give both")
-    return Security.for_client(client_key, server_key)
+    return _checked(Security.for_client(client_key, server_key))
+
+
+def _checked(security: Security) -> Security:
+    """The keys, which could be read; StreamError names the file that could not."""
+    security.check()
+    return security

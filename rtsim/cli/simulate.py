@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import click
+from click.core import ParameterSource
 
 from rtsim.cli.lines import tell
 from rtsim.cli.plotting import paper_for, plot_options
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from rtsim.simulation.simulator import Simulator
 
 KINDS = get_type_hints(SimulationSpec)
+LIVE = ("rate_hz", "frame_rate_hz", "results", "control", "port_offset", "urgent", "monitor")
+"""Options of live runs alone."""
 MOST_STEPS = 1_000_000_000
 ROUNDING = 1e-9
 SPLIT = ("split_fraction", "split_floor")
@@ -130,11 +133,12 @@ def command(
     from rtsim.models.load import load_model
     from rtsim.models.subject import load_subject
     from rtsim.simulation.files import check_outputs
+    from rtsim.simulation.load import check_spec
 
     console = Console(stderr=True)
     check_options(step_ms, duration_s, split, plot, over)
     paper = paper_for(plot, plot_size, plot_dpi)
-    check_live(live, monitor, urgent, outputs, plot, every)
+    check_live(live, outputs, plot, every)
     addresses = {}
     if live:
         usual = {"--results": RESULTS_ADDRESS, "--control": CONTROL_ADDRESS}
@@ -142,7 +146,7 @@ def command(
         check_rates(duration_s, rate_hz, frame_rate_hz)
         check_ports(addresses)
     gains = gains_of(loads)
-    load_model(model)  # a wrong file is told before anything is compiled
+    check_spec(load_model(model), subject, gains)  # a wrong model is told before anything is compiled
     if subject:
         load_subject(find_config(subject, "subjects"))
     check_outputs(outputs)
@@ -230,9 +234,7 @@ def check_options(
         raise ConfigError("it is for figures", where="--over", remedy="add --plot FILE.png")
 
 
-def check_live(
-    live: bool, monitor: bool, urgent: bool, outputs: tuple[Path, ...], plot: Path | None, every: int | None
-) -> None:
+def check_live(live: bool, outputs: tuple[Path, ...], plot: Path | None, every: int | None) -> None:
     """A live run is published, not kept; what only it has needs --live."""
     kept = {"--out": outputs, "--plot": plot, "--every": every}
     for option, value in kept.items():
@@ -242,9 +244,11 @@ def check_live(
                 where=option,
                 remedy="leave it out and record the run with `rtsim record`",
             )
-    for option, given in {"--monitor": monitor, "--urgent": urgent}.items():
-        if given and not live:
-            raise ConfigError("it is for live runs", where=option, remedy="add --live")
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if parameter.name in LIVE and given and not live:
+            raise ConfigError("it is for live runs", where=parameter.opts[0], remedy="add --live")
 
 
 def steps_of(simulator: Simulator) -> int:

@@ -30,6 +30,8 @@ ENDING_S = 3.0
 """How long an estimator that was told to stop may take to say its last [s]."""
 RECORDING_S = 5.0
 """How long a recorder may take to close its file once the results are over [s]."""
+MOST_TOLD = 20
+"""Sentences that are told before a first frame, whoever sends them."""
 NEEDED = ("estimator", "player")
 """Without these there is nothing to watch; without a recorder or a monitor the run goes on."""
 
@@ -53,6 +55,7 @@ class Watch:
         self.estimator = children[0]
         self.failed = False
         self._told: set[str] = set()
+        self._told_waiting: list[str] = []  # sentences before the first frame
         self._due = math.inf  # when the run is over, ended or not [s, monotonic]
         self._look_due = self._draw_due = 0.0
         self._began = time.monotonic()
@@ -94,10 +97,19 @@ class Watch:
                 live.update(live_table(tally, self.source))
             while results.telemetry:
                 tally.take_telemetry(results.telemetry.popleft())
+            if self._last is None:
+                self._tell_waiting(tally)
         if self._last is not None:
             tally.look_at(self._last)
         while results.telemetry:
             tally.take_telemetry(results.telemetry.popleft())
+
+    def _tell_waiting(self, tally: Tally) -> None:
+        """While no frame has come there is no table: say what it would, as that nobody answers."""
+        for words in tally.sentences:
+            if words not in self._told_waiting and len(self._told_waiting) < MOST_TOLD:
+                self._told_waiting.append(words)
+                tell(words)
 
     def _hear(self, frame: Frame, now: float) -> None:
         self._heard = now

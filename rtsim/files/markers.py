@@ -27,16 +27,23 @@ def read_markers(
     Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
     for files that cannot be read.
     """
+    check_kind(path)
     suffix = Path(path).suffix.lower()
     if suffix == ".trc":
         return read_trc(path, up=up, units=units)
     if suffix == ".c3d":
         return read_c3d(path, up=up, units=units, virtual=virtual)
-    if suffix == ".mcap":
-        return read_recorded_markers(path, up=up, units=units)
-    raise ConfigError(
-        f"marker files of type {suffix or '(no suffix)'!r} cannot be read",
-        where=str(path),
-        allowed=", ".join(MARKER_SUFFIXES),
-        remedy="export the trial as TRC or C3D",
-    )
+    return read_recorded_markers(path, up=up, units=units)
+
+
+def check_kind(path: str | Path) -> None:
+    """ConfigError for a folder, and for a file whose name does not say that it has markers."""
+    suffix = Path(path).suffix.lower()
+    if Path(path).is_dir() or suffix not in MARKER_SUFFIXES:
+        kind = "a folder" if Path(path).is_dir() else f"files of type {suffix or '(no suffix)'!r}"
+        raise ConfigError(
+            f"markers of {kind} cannot be read",
+            where=str(path),
+            allowed=", ".join(MARKER_SUFFIXES),
+            remedy="export the trial as TRC or C3D",
+        )

@@ -19,6 +19,8 @@ def check_free(path: Path, overwrite: bool = False) -> None:
     """ConfigError where a file at `path` would be overwritten that shall not be, or is none that can be."""
     if path.is_dir():
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
+    if not path.parent.is_dir():
+        raise ConfigError(f"there is no folder {path.parent}", where=str(path), remedy="make it first")
     if not path.exists():
         return
     if not path.is_file():

@@ -32,22 +32,35 @@ def is_stream(source: str) -> bool:
     return "://" in source
 
 
-def check_source(source: str, streams: bool = True) -> None:
-    """ConfigError for a source that is neither the walker, nor a file that is there, nor, where `streams`
-    will do, the address of one.
+def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
+    """ConfigError for a source that is neither the walker, nor a file of markers that is there, nor, where
+    `streams` will do, the address of one.
     """
-    if source != WALKER and not (is_stream(source) and streams) and not Path(source).exists():
+    from rtsim.files.markers import check_kind
+
+    if source == WALKER or (is_stream(source) and streams):
+        return
+    if not Path(source).exists():
         allowed = f"{WALKER}, {FILES}" + (", or tcp://HOST:PORT" if streams else "")
-        raise ConfigError(f"no such source {source!r}", where="--source", allowed=allowed)
+        raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
+    if Path(source).suffix.lower() != NATURAL:
+        check_kind(source)
 
 
 def check_playing(
-    speed: float, rate: float | None, duration_s: float, start_s: float, end_s: float | None
+    source: str, speed: float, rate: float | None, duration_s: float, start_s: float, end_s: float | None
 ) -> None:
     """ConfigError for a pace, a length or a part of the source that cannot be played.
 
     rate [Hz] and duration_s are those of the synthetic walker.
     """
+    for option, value in (("--rate", rate), ("--duration", duration_s)):
+        if source != WALKER and value:
+            raise ConfigError(
+                f"{value:g} is for the synthetic walker, and the source is {source}",
+                where=option,
+                remedy="leave it out",
+            )
     if not 0.0 < speed < math.inf:
         raise ConfigError(f"{speed}", where="--speed", allowed="more than 0; 1 is the recorded rate")
     if rate is not None and not 0.0 < rate <= FASTEST:
@@ -59,6 +72,23 @@ def check_playing(
         raise ConfigError(f"{start_s}", where="--start", allowed="0 s or more")
     if end_s is not None and not end_s >= start_s:
         raise ConfigError(f"{end_s}", where="--end", allowed=f"{start_s:g} s (--start) or more")
+
+
+def check_corrections(source: str, units: str | None, up: str | None) -> None:
+    """ConfigError for a unit or an up axis that is none, or that the source cannot have wrong."""
+    from rtsim.files.axes import parse_up
+    from rtsim.files.units import metres_per_unit
+
+    if (units or up) and (source == WALKER or Path(source).suffix.lower() == NATURAL):
+        raise ConfigError(
+            f"the units and axes of {source!r} are known",
+            where="--units" if units else "--up",
+            remedy="leave it out",
+        )
+    if units:
+        metres_per_unit(units, "--units")
+    if up:
+        parse_up(up, "--up")
 
 
 def load_trial(
@@ -76,12 +106,7 @@ def load_trial(
     """
     from rtsim.files.markers import read_markers
 
-    if (units or up) and (source == WALKER or Path(source).suffix.lower() == NATURAL):
-        raise ConfigError(
-            f"the units and axes of {source!r} are known",
-            where="--units" if units else "--up",
-            remedy="leave it out",
-        )
+    check_corrections(source, units, up)
     if source == WALKER:
         from rtsim.models.load import load_model
         from rtsim.models.subject import load_subject
@@ -89,7 +114,7 @@ def load_trial(
 
         subject = load_subject(find_config(WALKER, "subjects"))
         return walk(load_model("lower_limb"), subject, duration_s or 10.0, rate or RATE)
-    check_source(source, streams=False)
+    check_source(source, streams=False, where="SOURCE")
     path = Path(source)
     if path.suffix.lower() == NATURAL:
         from rtsim.files.natural import read_natural

@@ -84,10 +84,11 @@ def print_summary(console: Console, summary: dict) -> None:
         Text.assemble(
             (f"{summary['frames']} frames", "bold"),
             f", {summary['lost']} lost, {summary['late']} late, {summary['skipped']} skipped; "
-            f"marker RMS {rms} ({summary['method']})",
+            f"marker RMS {rms} ({summary['method'] or 'no method'})",
         )
     )
-    console.print(latencies(summary["latency_us"]))
+    if summary["frames"]:
+        console.print(latencies(summary["latency_us"]))
     odd = {k: v for k, v in summary["statuses"].items() if k != "ok"}
     if odd:
         console.print(Text("flagged frames: " + ", ".join(f"{k} {v}" for k, v in odd.items())))

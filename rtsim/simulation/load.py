@@ -35,14 +35,7 @@ def load_simulator(
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
     """
     spec = load_model(name, note)
-    check_inertias(spec)
-    check_free(spec, note)
-    if spec.of_subject and subject is None:
-        raise ConfigError(
-            "the model has places or axes that only a person's anatomy gives",
-            where=f"model {spec.name}",
-            remedy="add --subject",
-        )
+    check_spec(spec, subject, gains or {}, note)
     person = load_subject(find_config(subject, "subjects")) if subject else None
     mechanism = pack_mechanism(spec, person)
     check_settings(spec, mechanism)
@@ -52,6 +45,28 @@ def load_simulator(
     if gains:
         set_gains(simulator, gains)
     return simulator
+
+
+def check_spec(
+    spec: ModelSpec, subject: str | None, gains: dict[str, float], note: Note = lambda text: None
+) -> None:
+    """ConfigError for what can be told of a model without a kernel; notes on what does nothing in it."""
+    check_inertias(spec)
+    check_free(spec, note)
+    if spec.of_subject and subject is None:
+        raise ConfigError(
+            "the model has places or axes that only a person's anatomy gives",
+            where=f"model {spec.name}",
+            remedy="add --subject",
+        )
+    names = [load.name for load in spec.loads]
+    for name in gains:
+        if name not in names:
+            raise ConfigError(
+                f"unknown load {name!r}",
+                where=spec.name,
+                allowed=", ".join(names) or "none: the model has no [[loads]]",
+            )
 
 
 def check_free(spec: ModelSpec, note: Note) -> None:
@@ -117,12 +132,6 @@ def set_gains(simulator: Simulator, gains: dict[str, float]) -> None:
     """Part of each load that acts; the start is found anew, since it may depend on them."""
     names = simulator.mechanism.load_names
     for name, gain in gains.items():
-        if name not in names:
-            raise ConfigError(
-                f"unknown load {name!r}",
-                where=simulator.mechanism.name,
-                allowed=", ".join(names) or "none: the model has no [[loads]]",
-            )
         simulator.gain[names.index(name)] = gain
     if simulator.settings.equilibrium == "loaded":
         simulator.reset()

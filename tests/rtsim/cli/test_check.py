@@ -65,6 +65,13 @@ WRONG = {
     "an empty list of bodies": ('name = "x"\nsource = "y"\nbodies = []\n', ("bodies", "length >= 1")),
     "a number of bodies": ('name = "x"\nsource = "y"\nbodies = 3\n', ("bodies: Expected `array`",)),
     "only a name": ('name = "x"\nsource = "y"\n', ("source: 'y' cannot be a source", "walker", ".c3d")),
+    "a port beyond the last": (
+        RUN + '[ports]\nresults = "tcp://127.0.0.1:99999"\n', ("ports.results", "99999", "0 to 65535")
+    ),
+    "an address twice": (
+        RUN + '[ports]\nresults = "tcp://127.0.0.1:5562"\n', ("control: ", "is taken by results already")
+    ),
+    "a source without port": (RUN + 'source = "tcp://localhost"\n', ("source: ", "no host or no port")),
     "an unknown method": (RUN + 'method = "best"\n', ("method: unknown method 'best'", "zero, minimised")),
     "methods twice": (RUN + 'methods = ["zero", "zero"]\n', ("methods: 'zero'", "each once")),
     "an unknown unit": (RUN + 'units = "parsec"\n', ("units: 'parsec'", "m, cm, mm, dm, in, ft")),

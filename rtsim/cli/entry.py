@@ -1,0 +1,19 @@
+"""Where `rtsim` begins: so little that a Ctrl-C in the first moments ends without a traceback, too."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Load the command line and run it; its imports take a tenth of a second, in which a Ctrl-C may come."""
+    try:
+        from rtsim.cli.main import main as run
+    except KeyboardInterrupt:
+        print("rtsim: interrupted", file=sys.stderr)
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

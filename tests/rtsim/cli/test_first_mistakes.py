@@ -1,0 +1,116 @@
+"""Mistakes of a first hour: told at once, before anything is compiled, started or listened to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+GUARD_S = 60.0
+STREAM = ("--source", "tcp://127.0.0.1:1", "--subject", "walker")
+posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX shells and signals")
+
+# arguments, words of the sentence
+AT_ONCE = [
+    (("live", "--source", "."), (".: markers of a folder cannot be read", ".trc, .c3d, .mcap")),
+    (("live", "--source", "text.txt"), ("text.txt: markers of files of type '.txt' cannot be read", ".c3d")),
+    (("live", "--source", "walker", "--static", "text.txt"), ("text.txt", "cannot be read")),
+    (("live", "--units", "furlong"), ("--units", "'walker' are known", "leave it out")),
+    (("live", "--up", "W"), ("--up", "'walker' are known", "leave it out")),
+    (("live", "--source", "a.trc", "--units", "furlong"), ("--units: 'furlong'", "m, cm, mm, dm, in, ft")),
+    (("live", "--source", "a.trc", "--up", "W"), ("--up: 'W' is not an up axis", "X, Y, Z")),
+    (("live", "--source", "a.trc", "--rate", "50"), ("--rate: 50 is for the synthetic walker", "leave it")),
+    (("live", "--port-offset", "60000"), ("--port-offset 60000", "65561", "1 to 65535")),
+    (("live", "--model", "finger"), ("--method: unknown method 'minimised'", "one of the model finger")),
+    (("replay", "nowhere.c3d"), ("SOURCE: no such source 'nowhere.c3d'",)),
+    (("replay", "a.trc", "--duration", "3"), ("--duration: 3 is for the synthetic walker", "a.trc")),
+    (("estimate", *STREAM, "--client-key", "mine", "--server-key", "you"), ("mine cannot be read as a key",)),
+    (("estimate", *STREAM, "--key", "mine", "--clients", "."), ("mine cannot be read as a key",)),
+    (("moment-arms", "finger", "--angle", "elbow"), ("unknown angle 'elbow'", "mcp_flexion, pip_flexion")),
+    (("moment-arms", "finger", "--at", "elbow=3"), ("unknown angle 'elbow'", "mcp_flexion, pip_flexion")),
+    (("moment-arms", "finger", "--at", "mcp_flexion=x"), ("--at: 'x' is no number",)),
+    (("moment-arms", "finger", "--sweep"), ("--angle: a sweep moves one angle", "mcp_flexion")),
+    (("simulate", "lower_limb"), ("elements.medial_contact: the element holds exactly",)),
+    (("simulate", "knee", "--load", "push=1"), ("unknown load 'push'", "allowed: pulse")),
+    (("simulate", "knee", "--results", "tcp://127.0.0.1:7000"), ("--results: it is for live runs", "--live")),
+    (("simulate", "knee", "--port-offset", "10"), ("--port-offset: it is for live runs", "--live")),
+    (("simulate", "knee", "--rate", "10"), ("--rate: it is for live runs", "--live")),
+    (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be a subject", ".toml")),
+    (("calibrate", "a.trc", "--out", "no/anna.toml"), ("there is no folder no", "make it first")),
+    (("doctor", "tcp://127.0.0.1:1", "--subject", "nobody"), ("no config named 'nobody' in subjects/",)),
+    (("doctor", "--subject", "walker"), ("--subject: it is compared with a stream", "ADDRESS")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "words"), AT_ONCE, ids=[" ".join(a) for a, _ in AT_ONCE])
+def test_what_can_be_told_at_once_is(here, monkeypatch, tmp_path, arguments, words):
+    """Protects patience: a minute of compilation, or of listening, does not come before such a sentence."""
+    (tmp_path / "text.txt").write_text("some text\n")
+    (tmp_path / "a.trc").write_text("some text\n")
+    for slow in (
+        "subprocess.Popen",
+        "rtsim.live.groups.compile_groups",
+        "rtsim.report.doctor.examine_stream",
+    ):
+        monkeypatch.setattr(slow, lambda *_, **__: pytest.fail("something slow began"))
+    done = here(*arguments)
+    assert (done.code, done.out) == (1, "")
+    for word in words:
+        assert word in done.sentence, done.err
+
+
+@pytest.mark.process
+def test_a_source_that_does_not_answer_is_told(start, any_ports, port):
+    """Protects who mistyped an address: before the first frame there is no table, but a sentence."""
+    live = start("live", "--source", f"tcp://127.0.0.1:{port}", "--subject", "walker", *any_ports)
+    live.said(f"Nobody answers at tcp://127.0.0.1:{port} yet; trying on.")
+    live.popen.terminate()
+    done = live.wait()
+    assert "0 frames" in done.out
+    assert "()" not in done.out
+
+
+@posix
+@pytest.mark.process
+@pytest.mark.parametrize("closed", ["", ">&-", "2>&-", ">&- 2>&-"])
+def test_outputs_that_are_closed_change_nothing(tmp_path, closed):
+    """Protects services, which are started without outputs: no traceback, and the true exit code."""
+    (tmp_path / "mine.toml").write_text('name = "mine"\n')
+    for name, code in (("mine", 0), ("nowhere", 1)):
+        command = f"exec '{sys.executable}' -m rtsim.cli.main check {name}.toml {closed}"
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=GUARD_S,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@posix
+@pytest.mark.process
+@pytest.mark.parametrize("imported", ["click", "msgspec"])
+def test_ctrl_c_in_the_first_moments_is_quiet(tmp_path, imported):
+    """Protects the impatient: a Ctrl-C while Python still loads the program has no traceback."""
+    (tmp_path / f"{imported}.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.entry", "check"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))},
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "rtsim: interrupted\n"
