@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 BACKLOG = 512  # frames that may wait for the window: half a second at 1 kHz
 QUEUE = 32  # messages that may wait before they are looked at; the rest waits at the sender
 TOPICS = ("result", "telemetry")
-SCREENSHOT = "--screenshot"
 SCREENSHOT_SECONDS = 5.0
 INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: pip install -e '.[monitor]'"
 """What works without a package index that knows rtsim."""
@@ -65,7 +64,7 @@ def run(
     with subscriber:
         saved = open_window(Feed(subscriber, address), control, security, screenshot, duration_s)
     if not saved:
-        raise ConfigError(f"could not write {str(screenshot)!r}", where=SCREENSHOT)
+        raise ConfigError(f"could not write {str(screenshot)!r}", where="--screenshot")
     return exit_code() or 0
 
 
