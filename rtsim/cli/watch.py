@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 
 from rtsim.cli.lines import tell
-from rtsim.live.children import Child
+from rtsim.live.children import LAST, Child
 from rtsim.live.sources import STREAM_OVER
 from rtsim.report.table import live_table
 from rtsim.report.tally import Tally
@@ -177,7 +177,7 @@ class Watch:
         for child in self.children:
             if child.name == "recorder":
                 for words in child.take_words():
-                    if not words.startswith("rtsim: "):  # its last, which is told as its failure
+                    if not words.startswith(LAST):  # its last, which is told as its failure
                         tell(words)
 
 

@@ -26,6 +26,8 @@ APART: dict[str, Any] = (
 )
 
 
+LAST = "rtsim: "
+"""Begins the last sentence of a command that fails; what it said before was told while it ran."""
 POLITE_S = 3.0
 """How long a process may take to end after its standard input is closed [s]."""
 TERMINATE_S = 1.0
@@ -113,7 +115,8 @@ class Child:
             return ""
         for reader in self._readers:
             reader.join(timeout=1.0)
-        words = "\n".join(self._errors[-20:]).removeprefix("rtsim: ")
+        last = next((words for words in reversed(self._errors) if words.startswith(LAST)), "")
+        words = last.removeprefix(LAST) or " ".join(self._errors[-20:])
         if code < 0:
             return f"the {self.name} was killed (signal {-code})"
         if code - 128 in REQUESTS:

@@ -98,3 +98,15 @@ def test_a_child_that_ends_well_without_ready_is_told(child):
     """Protects against a child that has nothing to say: no endless wait, no false success."""
     with pytest.raises(ChildFailedError, match="not ready"):
         child("--version").wait_ready(GUARD_S)
+
+
+@pytest.mark.process
+def test_a_failure_is_one_sentence(child, tmp_path):
+    """Protects the line that tells a failure: what the process said before it is not told again."""
+    path = tmp_path / "walk.mcap"
+    recorder = child("record", "tcp://127.0.0.1:1", str(path), "--duration", "1.5")
+    assert recorder.wait(GUARD_S)
+    failure = recorder.failure()
+    assert failure.startswith(f"{path}: nothing was recorded")
+    assert "\n" not in failure
+    assert any(words.startswith("Nobody answers") for words in recorder.take_words())
