@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.live.latency import PERCENTILES, StageTimes
 from streams.account import plain
 from streams.messages import Status, Telemetry
 from streams.ring import Frame
@@ -17,8 +18,7 @@ Array = NDArray[np.float64]
 
 MM, DEG = 1e3, 180.0 / np.pi
 NOTHING = np.empty(0)
-PERCENTILES = ("p50", "p99", "p99_9", "max")
-STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish", "publish")
+TOLD = (*PERCENTILES, "max")
 N_SENTENCE = 6
 N_STATUS = 32
 """Combinations of status bits told apart; there are 2^31, and a stranger may send them all."""
@@ -85,7 +85,7 @@ class Tally:
 
     def latencies_us(self) -> dict[str, dict[str, float]]:
         """Stage -> percentile -> duration [us], of the stages that have all of them."""
-        found = {s: {p: self.gauges.get(f"{s}_us.{p}") for p in PERCENTILES} for s in STAGES}
+        found = {s: {p: self.gauges.get(f"{s}_us.{p}") for p in TOLD} for s in StageTimes.STAGES}
         return {
             stage: {p: us for p, us in values.items() if us is not None}
             for stage, values in found.items()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rtsim.report.tally import STAGES
+from rtsim.live.latency import StageTimes
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, Telemetry, new_session_id
 from streams.ring import Frame
@@ -60,7 +60,7 @@ def telemetry() -> Telemetry:
     labels = ("p50", "p99", "p99_9", "max")
     gauges = {
         f"{stage}_us.{label}": float(4 * s + k + 1)
-        for s, stage in enumerate(STAGES)
+        for s, stage in enumerate(StageTimes.STAGES)
         for k, label in enumerate(labels)
     }
     counters = {"received": 200, "published": 198, "lost": 2, "late": 3, "duplicate": 1, "skipped": 0}
