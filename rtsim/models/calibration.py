@@ -26,7 +26,7 @@ from rtsim.models.natural import segment_parameters
 from rtsim.models.segment_axes import natural_coordinates
 from rtsim.models.segment_records import SEGMENTS, local_markers, segment_records
 from rtsim.models.sides import MIRROR, check_same_side, find_side
-from rtsim.models.subject import Subject, SubjectSegment
+from rtsim.models.subject import Subject, SubjectSegment, check_person
 
 Array = NDArray[np.float64]
 
@@ -119,7 +119,7 @@ def calibrate(
         check_same_side(role_positions(trial, request.table), side, anatomy.side, file_name(trial))
     segments, notes = build_segments(trial, source, request.table, anatomy)
     n_frame = len(anatomy.positions)
-    return Subject(
+    subject = Subject(
         name=name or Path(source.source).stem,
         source=f"{count_of(n_frame, 'frame')} of {file_name(source)}, marker map {lab.name}",
         segments=segments,
@@ -128,6 +128,11 @@ def calibrate(
         n_frame=n_frame,
         notes=(*anatomy.notes, *notes),
     )
+    try:
+        check_person(subject)
+    except ValueError as error:  # a marker far away on a single frame will do
+        raise ConfigError(str(error), where=file_name(source), remedy=plausible.REMEDY) from None
+    return subject
 
 
 def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:

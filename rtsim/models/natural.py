@@ -54,8 +54,9 @@ class Segment:
 
 
 def unit(x: Array) -> Array:
-    """x scaled to length one along its last axis."""
-    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+    """x scaled to length one along its last axis; NaN where it has none."""
+    with np.errstate(invalid="ignore"):
+        return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
 def segment_parameters(Q: Array) -> Segment:

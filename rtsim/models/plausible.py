@@ -113,13 +113,19 @@ def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[st
     notes = []
     if "tibial_tuberosity" in positions:
         ahead = np.sum((positions["tibial_tuberosity"] - x.knee) * shank[:, 0], axis=1)
-        if np.nanmedian(ahead) < 0.0:
+        if seen_median(ahead) < 0.0:
             notes.append("check the shank: the tibial tuberosity lies behind the knee")
     if "greater_trochanter" in positions:
         outside = np.sum((positions["greater_trochanter"] - x.hip) * (x.hip - x.hip_opposite), axis=1)
-        if np.nanmedian(outside) < 0.0:
+        if seen_median(outside) < 0.0:
             notes.append("check the hip: the greater trochanter lies inside of the hip centre")
     return notes
+
+
+def seen_median(values: Array) -> float:
+    """Median over the frames (n,) that show the marker; NaN where none does."""
+    seen = values[np.isfinite(values)]
+    return float(np.median(seen)) if seen.size else np.nan
 
 
 def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:

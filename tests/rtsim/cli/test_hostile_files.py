@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rtsim.files.trc import write_trc
 from streams.codec import encode
 from streams.messages import FieldSpec, Markers, Result, Session
 from streams.recorder import Recorder
@@ -366,3 +367,37 @@ def test_outputs_in_a_loop_of_links(refused, tmp_path):
     assert "loop" in refused("simulate", "impact", "--out", "loop/a.sto")
     assert "loop" in refused("record", "tcp://127.0.0.1:1", "loop/a.mcap")
     assert "loop" in refused("live", "--record", "loop/a.mcap")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("away", [1e3, 1e5])
+def test_a_frame_of_garbage_makes_no_subject(refused, trial, own_lab, tmp_path, away):
+    """Protects from subject files that no command reads: a marker far away on one frame is named."""
+    positions = trial.positions.copy()
+    positions[7, trial.names.index("RTH1")] += away
+    write_trc(tmp_path / "walk.trc", trial._replace(positions=positions))
+    sentence = refused("calibrate", "walk.trc", "--lab", own_lab, "--out", "me.toml")
+    assert "walk.trc: segments.thigh: 'RTH1' is" in sentence
+    assert not (tmp_path / "me.toml").exists()
+
+
+@pytest.mark.filterwarnings("error")
+def test_landmarks_that_no_calibration_frame_shows(here, trial, own_lab, tmp_path):
+    """Protects the user from warnings of libraries: what hidden landmarks would tell is left out."""
+    positions = trial.positions.copy()
+    hidden = [trial.names.index(name) for name in ("RTTB", "RGTR")]
+    positions[0, hidden] = np.nan
+    positions[1:, trial.names.index("RANM")] = np.nan
+    write_trc(tmp_path / "walk.trc", trial._replace(positions=positions))
+    done = here("calibrate", "walk.trc", "--lab", own_lab, "--out", "me.toml")
+    assert done.code == 0, done.err
+    assert "no calibration frame shows them: RGTR, RTTB" in done.err
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_pelvis_of_no_width_is_a_sentence(refused, trial, own_lab, tmp_path):
+    """Protects calibration from markers at one place, between which there is no direction."""
+    positions = trial.positions.copy()
+    positions[:, trial.names.index("LASI")] = positions[:, trial.names.index("RASI")]
+    write_trc(tmp_path / "walk.trc", trial._replace(positions=positions))
+    assert "walk.trc" in refused("calibrate", "walk.trc", "--lab", own_lab, "--out", "me.toml")
