@@ -13,7 +13,7 @@ from streams.codec import FloatArray
 RECENT = 64
 """How many frames back a copy is still told from a latecomer."""
 IMPLAUSIBLE_GAP = 10_000
-"""A jump in seq beyond this is believed only when the next frame confirms it."""
+"""A jump in seq beyond this, to either side, is believed only when the next frame confirms it."""
 CLOCK_JUMP_NS = 1_000_000_000
 """A capture clock that runs this far ahead of receipt at once has jumped [ns]."""
 EVENT_INTERVAL_NS = 1_000_000_000
@@ -43,7 +43,7 @@ class OrderCheck:
     def __init__(self) -> None:
         self.n_lost = 0
         self._last = -1
-        self._doubtful = -1
+        self._doubtful = -2  # so that no frame carries on from it
         self._recent = [-1] * RECENT
 
     @property
@@ -56,19 +56,30 @@ class OrderCheck:
 
         The first frame of a session may have any seq (a late join is no loss).
         """
-        self.n_lost = 0
-        if self._last >= 0 and seq <= self._last:
-            return "duplicate" if self._recent[seq % RECENT] == seq else "out_of_order"
-        gap = seq - self._last - 1 if self._last >= 0 else 0
-        if gap > IMPLAUSIBLE_GAP:
-            if seq != self._doubtful + 1:
-                self._doubtful = seq
+        self.n_lost = gap = 0
+        if seq <= self._last:
+            if self._recent[seq % RECENT] == seq:
+                return "duplicate"
+            if self._last - seq <= IMPLAUSIBLE_GAP or not self._confirms(seq):
                 return "out_of_order"
-            gap -= 1  # the frame in doubt was right, and is already counted as out of order
+            self._recent = [-1] * RECENT  # the number that all others were behind was damaged
+        elif self._last >= 0:
+            gap = seq - self._last - 1
+            if gap > IMPLAUSIBLE_GAP:
+                if not self._confirms(seq):
+                    return "out_of_order"
+                gap -= 1  # the frame in doubt was right, and is already counted as out of order
         self.n_lost = gap
         self._last = seq
         self._recent[seq % RECENT] = seq
         return "in_order"
+
+    def _confirms(self, seq: int) -> bool:
+        """Whether a frame far from the others carries on from the one in doubt; if not, it is that one."""
+        if seq == self._doubtful + 1:
+            return True
+        self._doubtful = seq
+        return False
 
     def missing_at_end(self, n_sent: int) -> int:
         """How many frames are missing after the last one, when the sender says it sent `n_sent`."""

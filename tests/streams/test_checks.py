@@ -37,6 +37,17 @@ def test_one_damaged_seq_does_not_end_the_stream():
     ]
 
 
+def test_a_damaged_first_seq_does_not_end_the_stream():
+    """Protects the stream from the same in its first frame, or in two: one true frame in doubt, then all."""
+    absurd = 2**63 - 1
+    for beginning in ([absurd], [1, absurd - 1, absurd]):
+        verdicts = [verdict for verdict, _ in judge_all([*beginning, 2, 3, 3, 4, 2, 1, absurd, 5])]
+        assert verdicts[len(beginning) :] == [
+            "out_of_order", "in_order", "duplicate", "in_order", "out_of_order", "out_of_order",
+            "out_of_order", "in_order",
+        ]  # fmt: skip
+
+
 def test_a_confirmed_jump_is_followed():
     """Protects long interruptions: the second frame after a large gap is believed, and all are counted."""
     verdicts = judge_all([1, 50_000, 50_001, 50_002])

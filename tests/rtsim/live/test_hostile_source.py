@@ -292,3 +292,18 @@ def test_clocks_that_tell_nothing_do_no_harm(start, trial, make_session, step):
     run.source.end()
     results = [seen for seen in run.finish() if fresh(seen)]
     assert [seen.status for seen in results] == [0] * 20
+
+
+def test_a_session_that_counts_from_the_end_is_heard(start, trial, make_session):
+    """Protects valid frames from one before them whose number nothing can follow."""
+    run = start()
+    run.source.begin(make_session())
+    run.source.send(trial.positions[0], seq=LARGEST)
+    run.source.seq = 0
+    for positions in trial.positions[:5]:
+        run.source.send(positions)
+    run.source.end()
+    results = [seen for seen in run.finish() if fresh(seen)]
+    assert [seen.status for seen in results] == [0] * 5
+    assert run.final.counters["out_of_order"] == 1
+    assert run.final.counters["lost"] == 0
