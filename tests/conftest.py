@@ -1,12 +1,17 @@
 """Shared set-up of all tests."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 # Before any kernel is imported: make every kernel callable from Python (also in child processes).
 os.environ.setdefault("RTSIM_WRAP_KERNELS", "1")
+
+# A run in the background of a shell ignores Ctrl-C, and so would every process that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
