@@ -88,6 +88,7 @@ def test_line_between_means_of_several_markers() -> None:
         if hidden >= 0:
             positions[[1, 6], hidden] = np.nan
             expected = 1e-3 * (positions[[0, 2]].mean(axis=0) - positions[[5, 7]].mean(axis=0))
-        line = take_in(positions, source, 1e-3, 0, 0, 3, 3, x)
+        *line, n_far = take_in(positions, source, 1e-3, 0, 0, 3, 3, x)
+        assert n_far == 0
         np.testing.assert_allclose(line, [np.linalg.norm(expected), *expected[1:]], rtol=1e-12)
         positions[[1, 6]] = 300.0

@@ -24,7 +24,6 @@ pytestmark = [
         ("moment-arms", "pin"),
         ("simulate", "stick_slip", "--duration", "0.01"),
         ("simulate", "stick_slip", "--live", "--rate", "10", "--frame-rate", "10", "--duration", "0.2", *ANY),
-        ("bench", "dynamics", "--batches", "1", "--repeats", "1"),
     ],
     ids=lambda arguments: " ".join(arguments[:3]),
 )
@@ -34,6 +33,18 @@ def test_kernels_that_cannot_be_kept_are_told_once(rtsim, monkeypatch, arguments
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     done = rtsim(*arguments)
     assert done.code == 0, done.err
+    assert done.err.count("NUMBA_CACHE_DIR") == 1
+
+
+def test_a_bench_tells_it_before_it_measures(start, monkeypatch):
+    """Protects who measures with a cold cache every time: the note comes first."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    process = start("bench", "dynamics")
+    process.said("NUMBA_CACHE_DIR")
+    process.popen.terminate()
+    done = process.wait()
+    assert done.code == 143
     assert done.err.count("NUMBA_CACHE_DIR") == 1
 
 

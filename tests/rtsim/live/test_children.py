@@ -78,7 +78,7 @@ def test_a_recorder_is_closed_without_a_signal(child, monkeypatch, tmp_path):
 def test_a_child_that_fails_is_quoted(child):
     """Protects the user: the sentence of the process that failed, not only that one did."""
     player = child("replay", "nowhere.trc", "--states")
-    with pytest.raises(ChildFailedError, match=r"^--source: no such source 'nowhere\.trc'"):
+    with pytest.raises(ChildFailedError, match=r"^SOURCE: no such source 'nowhere\.trc'"):
         player.wait_ready(GUARD_S)
     with pytest.raises(ChildFailedError):
         player.check()
