@@ -102,7 +102,10 @@ def wrap_cylinder(r, half, P, Q, side, ends_out):
     Unrolled, the path is a straight line: its slope dz / dl is the same on both tangents and on the helix.
     half : the cylinder ends at z = -half and half, 0 = nowhere; a helix wholly beyond one end has slipped off
     """
-    p, q = 1.0 / math.hypot(P[0], P[1]), 1.0 / math.hypot(Q[0], Q[1])
+    p, q = math.hypot(P[0], P[1]), math.hypot(Q[0], Q[1])
+    if p == 0.0 or q == 0.0:
+        return FREE  # on the axis, which only a point beyond an end may be: there is no side to go round
+    p, q = 1.0 / p, 1.0 / q
     if half > 0.0 and r * max(p, q) > ON_SURFACE:  # before an end, within the radius
         return FREE
     px, py, qx, qy = P[0] * p, P[1] * p, Q[0] * q, Q[1] * q
