@@ -20,7 +20,7 @@ from kernels.tree import Tree, point_in_ground, pose
 N_REWEIGH = 4
 
 
-class Model(NamedTuple):
+class Skeleton(NamedTuple):
     """What is solved: geometry only, the same for all methods that share its joints."""
 
     tree: Tree

@@ -29,7 +29,7 @@ from rtsim.bench.friction_reference import CHECK, LAWS, RADIUS, TIGHT, Solution,
 from rtsim.bench.timed_runs import time_runs
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.load import load_model
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
@@ -129,7 +129,7 @@ def row_figures(
     spec: ModelSpec, experiment: str, name: str, row: Row, solution: Solution, n_run: int
 ) -> list[Figure]:
     """Error, speed and cost of one row."""
-    mechanism = pack_mechanism(spec)
+    model = build(spec)
     fraction, floor = row.split or (spec.simulation.split_fraction, spec.simulation.split_floor)
     settings = msgspec.structs.replace(
         spec.simulation, method=row.method, step_ms=row.step_ms, kinks=row.kinks,
@@ -137,7 +137,7 @@ def row_figures(
     )  # fmt: skip
 
     def simulator(part: float = 1.0) -> Simulator:
-        return Simulator(mechanism, msgspec.structs.replace(settings, step_ms=part * row.step_ms))
+        return Simulator(model, msgspec.structs.replace(settings, step_ms=part * row.step_ms))
 
     n_step = whole_steps(experiment, simulator())
     first = time_runs(simulator(), n_step, 1)
@@ -200,7 +200,7 @@ def error(experiment: str, simulator: Simulator, solution: Solution) -> float:
 def contact_time(spec: ModelSpec) -> float:
     """How long the ball touches the floor [s], between rows by the depth."""
     settings = msgspec.structs.replace(spec.simulation, method="ros34pw2", step_ms=0.02, kinks="secant")
-    simulator = Simulator(pack_mechanism(spec), settings)
+    simulator = Simulator(build(spec), settings)
     n_step = whole_steps("impact", simulator)
     trace = simulator.trace(n_step + 1)
     simulator.run(n_step, 1, trace, last=True)

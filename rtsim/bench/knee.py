@@ -21,7 +21,7 @@ from rtsim.bench.figures import Figure, say
 from rtsim.bench.timed_runs import time_runs
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.load import load_model
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[Figure]:
     """Figures of the default run, of other methods and steps, and of the five pulses."""
     spec = load_model("knee")
     say("knee: reference")
-    found = by_scipy(Simulator(pack_mechanism(spec), spec.simulation))
+    found = by_scipy(Simulator(build(spec), spec.simulation))
     fine, finer = whole_run(spec, FINE), whole_run(spec, FINER)
     halved = np.abs(fine.q - finer.q[::2])[:, 0].max()
     by_them = np.abs(found(times(fine, 1e-3 * FINE)) - fine.q)[:, 0].max()
@@ -118,7 +118,7 @@ def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = N
     settings = spec.simulation
     if step_ms is not None:
         settings = msgspec.structs.replace(settings, step_ms=step_ms)
-    simulator = Simulator(pack_mechanism(spec), settings)
+    simulator = Simulator(build(spec), settings)
     if q is not None:
         simulator.q[:] = q
     n_step = round(settings.duration_s / simulator.options.step)
@@ -137,7 +137,7 @@ def times(trace: Trace, step: float) -> Array:
 def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[Figure]:
     """Error and speed of a run with the model's settings; held against the limits if it has no name."""
     trace = whole_run(spec)
-    simulator = Simulator(pack_mechanism(spec), spec.simulation)
+    simulator = Simulator(build(spec), spec.simulation)
     step, n_step = simulator.options.step, len(trace.q) - 1
     flexion = np.abs(trace.q - solution(times(trace, step)))[:, 0].max()
     timing = time_runs(simulator, n_step, n_run)

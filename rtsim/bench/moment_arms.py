@@ -12,8 +12,9 @@ from kernels.path import moment_arms as kernel
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.muscled_skeleton import muscled_skeleton
 from rtsim.methods.moment_arms import METHODS, MomentArms
-from rtsim.models.load import load_mechanism
-from rtsim.models.packing.mechanism import Mechanism, pack_mechanism
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
 
 Array = NDArray[np.float64]
 
@@ -30,12 +31,13 @@ def all_pairs(leverage, poses, method, work, arms):
 
 def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
     """Figures for the built-in skeleton of 54 muscles and 23 coordinates, or for a model's file."""
-    mechanism = load_mechanism(model) if model else pack_mechanism(muscled_skeleton())
-    arms = MomentArms(mechanism)
+    spec = load_model(model) if model else muscled_skeleton()
+    built = build(spec)
+    arms = MomentArms(built, roles_of(spec))
     poses = random_poses(arms, N_POSE)
     found = np.array([arms.at(q) for q in poses])
     n_pair = int((np.abs(found) > 1e-6).any(axis=0).sum())
-    n_muscle, n_angle = len(mechanism.muscle_names), len(mechanism.angle_names)
+    n_muscle, n_angle = len(built.names.muscles), len(built.names.angles)
     work, out = kernel.new_leverage_work(arms.leverage), np.zeros((n_muscle, n_angle))
     figures = [
         Figure("muscles", float(n_muscle), "1"),
@@ -59,14 +61,14 @@ def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
 def random_poses(arms: MomentArms, n: int) -> Array:
     """(n, n_q) - a smooth walk through coordinates that satisfy the constraints, small steps as in motion."""
     rng = np.random.default_rng(0)
-    mechanism: Mechanism = arms.mechanism
-    phase, size = rng.uniform(0.0, 2.0 * np.pi, len(mechanism.coordinate_q)), 0.25
+    model = arms.model
+    phase, size = rng.uniform(0.0, 2.0 * np.pi, len(model.coordinates.q)), 0.25
     poses = []
     for k in range(n):
-        q = mechanism.q_neutral.copy()
+        q = model.q_neutral.copy()
         swing = size * np.sin(phase + 2.0 * np.pi * k / n)
-        low, high = mechanism.coordinate_range.T
-        q[mechanism.coordinate_q] = np.clip(q[mechanism.coordinate_q] + swing, low, high)
+        low, high = model.coordinates.range.T
+        q[model.coordinates.q] = np.clip(q[model.coordinates.q] + swing, low, high)
         poses.append(arms.assembled(q))
     return np.array(poses)
 

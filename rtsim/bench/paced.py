@@ -19,7 +19,8 @@ from rtsim.bench.figures import Figure, say
 from rtsim.live.children import Child
 from rtsim.live.latency import PERCENTILES
 from rtsim.live.simulated import SimulatedLoop
-from rtsim.models.load import load_mechanism, load_model
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 from streams.publisher import Publisher
 
@@ -36,7 +37,8 @@ def run(
     urgently: bool = False,
 ) -> list[Figure]:
     """Figures of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per second [Hz]."""
-    simulator = Simulator(load_mechanism(model), load_model(model).simulation)
+    spec = load_model(model)
+    simulator = Simulator(build(spec), spec.simulation)
     lap_s = simulator.settings.duration_s
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -25,7 +25,7 @@ from kernels.tree import HINGE
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.swinging_chains import chain, double_pendulum
 from rtsim.config.model_schema import ModelSpec
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.model import build
 from rtsim.models.packing.tree import Joint, build_tree
 from rtsim.simulation.simulator import Simulator
 
@@ -106,10 +106,10 @@ def figures_of(name: str, problem: Problem, n_batch: int, n_repeat: int) -> list
     return figures
 
 
-def simulator(model: ModelSpec, method: str, step_ms: float) -> Simulator:
+def simulator(spec: ModelSpec, method: str, step_ms: float) -> Simulator:
     """A simulator of a model by a method at a step."""
-    settings = msgspec.structs.replace(model.simulation, method=method, step_ms=step_ms)
-    return Simulator(pack_mechanism(model), settings)
+    settings = msgspec.structs.replace(spec.simulation, method=method, step_ms=step_ms)
+    return Simulator(build(spec), settings)
 
 
 def ended(problem: Problem, method: str, n_step: int) -> Array:

@@ -76,12 +76,11 @@ def check_config(path: Path) -> str:
 
 
 def check_subject(subject: Subject) -> None:
-    """Pack the lower limb with the person: finds segments, landmarks and angles that cannot be."""
+    """Build the lower limb with the person: finds segments, landmarks and angles that cannot be."""
     from rtsim.models.load import load_model
-    from rtsim.models.packing.model import pack
+    from rtsim.models.model import build
 
-    spec = load_model("lower_limb")
-    pack(spec, subject, next(iter(spec.methods)))
+    build(load_model("lower_limb"), subject)
 
 
 def check_run(run: Run, path: Path) -> None:
@@ -124,23 +123,21 @@ def check_run(run: Run, path: Path) -> None:
 
 
 def check_model(spec: ModelSpec) -> None:
-    """Pack every method: finds landmarks and targets that are missing, and joints that a method lacks.
+    """Build every method: finds landmarks and targets that are missing, and joints that a method lacks.
 
-    A model that needs a person's anatomy is packed with the shipped subject; such a model follows markers,
-    unless coordinates of it are coupled or move bodies by functions.
+    A model that needs a person's anatomy is built with the shipped subject.
     """
     from rtsim.config.model_checks import check_inertias
     from rtsim.config.paths import find_config
-    from rtsim.models.packing.mechanism import pack_mechanism
-    from rtsim.models.packing.model import dependence, pack
+    from rtsim.models.model import build_each
+    from rtsim.models.roles import roles_of
     from rtsim.models.subject import load_subject
 
     check_inertias(spec)
     subject = load_subject(find_config("walker", "subjects")) if spec.of_subject else None
-    for method, how in spec.methods.items():
-        if subject is not None and dependence(spec, how) is None:
-            pack(spec, subject, method)
-        pack_mechanism(spec, subject, method)
+    build_each(spec, subject, spec.methods)
+    for method in spec.methods:
+        roles_of(spec, method, subject)
 
 
 def size_of(spec: ModelSpec) -> str:

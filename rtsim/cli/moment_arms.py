@@ -77,30 +77,34 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.config.paths import find_config
     from rtsim.methods.moment_arms import MomentArms, index_of
-    from rtsim.models.load import load_mechanism
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
+    from rtsim.models.subject import load_subject
     from rtsim.report.arms import arms_along, arms_at
 
     sweep = sweep or low is not None or high is not None
     if plot and not sweep:
         raise ConfigError("--plot draws a sweep", where="moment-arms", remedy="add --sweep and --angle")
     paper = paper_for(plot, plot_size, plot_dpi)
-    mechanism = load_mechanism(model, subject, note=lambda text: tell(f"note: {text}"))
-    if not mechanism.muscle_names:
+    spec = load_model(model, note=lambda text: tell(f"note: {text}"))
+    person = load_subject(find_config(subject, "subjects")) if subject else None
+    built = build(spec, person)
+    if not built.names.muscles:
         raise ConfigError(
-            "the model has no muscles", where=f"model {mechanism.name}", remedy="add [[muscles]] to its file"
+            "the model has no muscles", where=f"model {built.name}", remedy="add [[muscles]] to its file"
         )
-    rows = [index_of(mechanism.muscle_names, name, "muscle", mechanism.name) for name in muscles]
-    rows = rows or list(range(len(mechanism.muscle_names)))
-    chosen, start = list(angles) or list(mechanism.angle_names), given_at(places)
+    rows = [index_of(built.names.muscles, name, "muscle", built.name) for name in muscles]
+    rows = rows or list(range(len(built.names.muscles)))
+    chosen, start = list(angles) or list(built.names.angles), given_at(places)
     for name in (*chosen, *start):
-        index_of(mechanism.angle_names, name, "angle", mechanism.name)
+        index_of(built.names.angles, name, "angle", built.name)
     if sweep and len(angles) != 1:
-        raise ConfigError(
-            "a sweep moves one angle", where="--angle", allowed=", ".join(mechanism.angle_names)
-        )
+        raise ConfigError("a sweep moves one angle", where="--angle", allowed=", ".join(built.names.angles))
     compile_first(Console(stderr=True), ("moment-arms",))
-    arms = MomentArms(mechanism, moving_point_work=moving_points == "work")
+    arms = MomentArms(built, roles_of(spec, subject=person), moving_point_work=moving_points == "work")
     q = start_of(arms, arms.assembled(), start)
     for name in angles:
         arms.coupling(q, name)  # an angle that was asked for by name must exist here
@@ -119,7 +123,7 @@ def command(
 
 def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[str, str]]) -> None:
     """ModelError where no path that was asked for exists anywhere."""
-    names = [arms.mechanism.muscle_names[m] for m in rows]
+    names = [arms.model.names.muscles[m] for m in rows]
     if all(name in there for there in failed for name in names):
         raise arms.error(names[0], failed[0][names[0]])
 
@@ -197,10 +201,10 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
 
     said, unit = angle.replace("_", " "), "deg" if arms.is_rotation(angle) else "mm"
     x = np.array([arms.shown(angle, point.value) for point in points])
-    names = [arms.mechanism.muscle_names[m].replace("_", " ") for m in rows]
+    names = [arms.model.names.muscles[m].replace("_", " ") for m in rows]
     curves = {
         name: np.array([1e3 * point.arms[m] for point in points]) for name, m in zip(names, rows, strict=True)
     }
     panel = Panel("moment arm", "mm", f"{said} [{unit}]", x, curves)
-    save_panels(paper, f"{arms.mechanism.name}: moment arms about {said}", [panel])
+    save_panels(paper, f"{arms.model.name}: moment arms about {said}", [panel])
     click.echo(f"wrote {paper.path}", err=True)

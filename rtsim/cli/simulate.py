@@ -202,7 +202,7 @@ def finish(
         from rtsim.monitor.stack import save_panels
         from rtsim.simulation.panels import panels_of
 
-        title = f"{simulator.mechanism.name}: {told['method']}, {told['step_ms']:g} ms"
+        title = f"{simulator.model.name}: {told['method']}, {told['step_ms']:g} ms"
         save_panels(paper, title, panels_of(simulator, done, over))
         click.echo(f"wrote {paper.path}", err=True)
     # after the files: nobody may be there any more to read it
@@ -258,7 +258,7 @@ def steps_of(simulator: Simulator) -> int:
     if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
         raise ConfigError(
             f"a duration of {settings.duration_s:g} s has {n_step:.3g} steps of {settings.step_ms:g} ms",
-            where=f"{simulator.mechanism.name}: simulation",
+            where=f"{simulator.model.name}: simulation",
             allowed=f"1 to {MOST_STEPS} steps",
             remedy="change --duration or --step",
         )

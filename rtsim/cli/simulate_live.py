@@ -65,7 +65,7 @@ def run_live(
         # between two ticks, where nothing is half done
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         click.echo(
-            f"{simulator.mechanism.name}: results at {publisher.address}, commands at {server.address} "
+            f"{simulator.model.name}: results at {publisher.address}, commands at {server.address} "
             f"({', '.join(COMMANDS)}); Ctrl-C ends it",
             err=as_json,
         )
@@ -82,7 +82,7 @@ def run_live(
     if loop.failure:
         raise ModelError(
             loop.failure,
-            where=simulator.mechanism.name,
+            where=simulator.model.name,
             remedy="shorten the step (--step, simulation.step_ms), or look for forces that grow without end",
         )
     return exit_code() or 0

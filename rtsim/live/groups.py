@@ -78,22 +78,25 @@ def call_muscles() -> None:
     from rtsim.config.paths import find_config
     from rtsim.methods.muscle_arms import MuscleArms
     from rtsim.models.load import load_model
-    from rtsim.models.packing.model import pack
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
     from rtsim.models.subject import load_subject
 
     spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
-    method = next(iter(spec.methods))
-    packed = pack(spec, subject, method)
-    pose = new_pose(len(packed.body_names), packed.n_v, len(packed.tree.chains.dof))
-    MuscleArms(spec, subject, method, packed, pose, packed.q_neutral.copy()).measure()
+    model = build(spec, subject)
+    pose = new_pose(len(model.names.bodies), model.n_v, len(model.tree.chains.dof))
+    MuscleArms(model, roles_of(spec, subject=subject), pose, model.q_neutral.copy()).measure()
 
 
 def call_moment_arms() -> None:
     """`rtsim moment-arms`."""
     from rtsim.methods.moment_arms import MomentArms
-    from rtsim.models.load import load_mechanism
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
 
-    MomentArms(load_mechanism("pin")).assembled()
+    spec = load_model("pin")
+    MomentArms(build(spec), roles_of(spec)).assembled()
 
 
 def call_simulation() -> None:

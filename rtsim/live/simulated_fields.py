@@ -28,7 +28,7 @@ class SimulatedFields:
 
     def __init__(self, simulator: Simulator, trace: Trace, meta: dict, rate: float, t_start: int) -> None:
         self._simulator = simulator
-        self._upright = upright(simulator.mechanism.system.gravity)
+        self._upright = upright(simulator.model.system.gravity)
         self._turned = bool((self._upright != np.eye(3)).any())
         self._labels: dict[str, tuple[str, tuple[str, ...]]] = {}
         self.arrays: dict[str, Array] = {}
@@ -65,35 +65,35 @@ class SimulatedFields:
 
     def _add_motion(self) -> None:
         """Coordinates and their speeds: angles apart from lengths."""
-        s, m = self._simulator, self._simulator.mechanism
+        s, m = self._simulator, self._simulator.model
         self._chosen: list[tuple[Array, Array, NDArray[np.int64]]] = []
         for kind, unit, chosen in (
-            ("joint_angle", "rad", m.coordinate_is_angle),
-            ("joint_displacement", "m", ~m.coordinate_is_angle),
+            ("joint_angle", "rad", m.coordinates.is_angle),
+            ("joint_displacement", "m", ~m.coordinates.is_angle),
         ):
-            labels = tuple(name for name, one in zip(m.coordinate_names, chosen, strict=True) if one)
+            labels = tuple(name for name, one in zip(m.coordinates.names, chosen, strict=True) if one)
             for name, per, source, index in (
-                (f"{kind}s", "", s.q, m.coordinate_q[chosen]),
-                (f"{kind}_speeds", "/s", s.v, m.coordinate_dof[chosen]),
+                (f"{kind}s", "", s.q, m.coordinates.q[chosen]),
+                (f"{kind}_speeds", "/s", s.v, m.coordinates.dof[chosen]),
             ):
                 out = np.zeros(len(labels))
                 self._chosen.append((out, source, index))
                 self._add(name, unit + per, labels, out)
 
     def _add_forces(self, trace: Trace) -> None:
-        m = self._simulator.mechanism
+        m = self._simulator.model
         line, contact, friction = trace.line[0], trace.contact[0], trace.friction[0]
         self._normal = contact[:, NORMAL]
-        self._add("ligament_forces", "N", m.line_names, line[:, TENSION])
-        self._add("ligament_lengths", "m", m.line_names, line[:, LENGTH])
-        self._add("contact_normal_forces", "N", m.contact_names, self._normal)
-        self._add("contact_depths", "m", m.contact_names, contact[:, DEPTH])
-        self._add("friction_forces", "N", m.friction_names, friction[:, FORCE])
+        self._add("ligament_forces", "N", m.names.lines, line[:, TENSION])
+        self._add("ligament_lengths", "m", m.names.lines, line[:, LENGTH])
+        self._add("contact_normal_forces", "N", m.names.contacts, self._normal)
+        self._add("contact_depths", "m", m.names.contacts, contact[:, DEPTH])
+        self._add("friction_forces", "N", m.names.frictions, friction[:, FORCE])
 
     def _add_places(self, trace: Trace) -> None:
         """What has a place in ground, turned so that Y points up."""
-        m, pose = self._simulator.mechanism, self._simulator.work.dynamics.pose
-        contact, n_body, n_line = trace.contact[0], len(m.body_names), len(m.line_names)
+        m, pose = self._simulator.model, self._simulator.work.dynamics.pose
+        contact, n_body, n_line = trace.contact[0], len(m.names.bodies), len(m.names.lines)
         frictions, self._places = np.zeros((2, len(contact), 3))
         self._ends = np.zeros((n_line, 2, 3))  # in ground axes
         ends, positions = np.zeros((n_line, 2, 3)), np.zeros((n_body, 3))
@@ -104,16 +104,16 @@ class SimulatedFields:
             (ends, self._ends),
             (positions, pose.position),
         ]
-        self._add("contact_friction_forces", "N", m.contact_names, frictions)
-        self._add("contact_places", "m", m.contact_names, self._places)
-        self._add("ligament_ends", "m", m.line_names, ends)
-        self._add("joint_centres", "m", m.body_names, positions)
-        self._add("segment_positions", "m", m.body_names, positions)
-        self._add("segment_rotations", "1", m.body_names, self._rotations)
+        self._add("contact_friction_forces", "N", m.names.contacts, frictions)
+        self._add("contact_places", "m", m.names.contacts, self._places)
+        self._add("ligament_ends", "m", m.names.lines, ends)
+        self._add("joint_centres", "m", m.names.bodies, positions)
+        self._add("segment_positions", "m", m.names.bodies, positions)
+        self._add("segment_rotations", "1", m.names.bodies, self._rotations)
 
     def _fill_ends(self) -> None:
         """Ends of all lines in ground; body -1 is ground."""
-        forces, pose = self._simulator.mechanism.forces, self._simulator.work.dynamics.pose
+        forces, pose = self._simulator.model.forces, self._simulator.work.dynamics.pose
         lines, pairs = forces.lines, forces.pairs
         for k, body, point in ((0, pairs.body_a, lines.point_a), (1, pairs.body_b, lines.point_b)):
             b = body[lines.pair]
@@ -123,8 +123,8 @@ class SimulatedFields:
 
 def described(simulator: Simulator) -> dict:
     """What the descriptor says about a simulation."""
-    m, settings = simulator.mechanism, simulator.settings
-    parents = m.system.tree.parent
+    m, settings = simulator.model, simulator.settings
+    parents = m.tree.parent
     return {
         "model": m.name,
         "method": settings.method,
@@ -132,7 +132,7 @@ def described(simulator: Simulator) -> dict:
         "step_ms": 1e3 * simulator.options.step,
         "kinks": settings.kinks,
         "up": "Y",
-        "stick": [[m.body_names[p], m.body_names[b]] for b, p in enumerate(parents) if p >= 0],
+        "stick": [[m.names.bodies[p], m.names.bodies[b]] for b, p in enumerate(parents) if p >= 0],
     }
 
 

@@ -24,7 +24,7 @@ def warm_up(estimator: MultibodyEstimator, subject: Subject) -> None:
     chosen = estimator.method
     for method in estimator.methods:
         estimator.switch(method)
-        estimator.estimate(np.full((len(estimator.packed.marker_names), 3), np.nan), 0.0)
+        estimator.estimate(np.full((len(estimator.model.names.markers), 3), np.nan), 0.0)
         markers = estimator.outputs.markers.copy()
         estimator.restart()
         for k in range(N_FRAME):

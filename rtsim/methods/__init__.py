@@ -1,1 +1,1 @@
-"""Methods: one file each, from a packed model and a measured frame to a result."""
+"""Methods: one file each, from a built model and a measured frame to a result."""

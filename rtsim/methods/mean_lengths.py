@@ -38,15 +38,15 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
             flexion.append(float(estimator.outputs.angles[estimator.flexion_joint, 0]))
     if len(lengths) < 0.5 * len(measured) or np.ptp(flexion) < MOVES:
         return subject
-    names = estimator.packed.element_names
+    names = estimator.model.names.elements
     mean = np.mean(lengths, axis=0)
-    table = {names[e]: float(1e3 * mean[e]) for e in estimator.packed.ligaments}
+    table = {names[e]: float(1e3 * mean[e]) for e in estimator.model.reported.ligaments}
     return msgspec.structs.replace(subject, ligament_mean_mm=table)
 
 
 def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
     """(n_element,) - lengths of eq. 1 at the knee flexion of the last frame [m]; NaN for planes."""
-    packed = estimator.packed
+    model = estimator.model
     theta = np.degrees(estimator.outputs.angles[estimator.flexion_joint, 0])
-    powers = theta ** np.arange(1, packed.polynomial.shape[1] + 1)
-    return packed.neutral_length * (1.0 + packed.polynomial @ powers)
+    powers = theta ** np.arange(1, model.lengths.polynomial.shape[1] + 1)
+    return model.lengths.neutral * (1.0 + model.lengths.polynomial @ powers)

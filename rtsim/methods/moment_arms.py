@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels._jit import bind
-from kernels.constraints import HARD
+from kernels.constraints import HARD, Roles
 from kernels.dynamics.constrained import MASSLESS, constrained_dynamics
-from kernels.dynamics.constraints import Constraints
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from kernels.path import angles as angle_kernels
@@ -30,7 +29,7 @@ from kernels.path.stations import WRAP
 from kernels.path.surfaces import clearance
 from kernels.tree import integrate
 from rtsim.errors import ModelError
-from rtsim.models.packing.mechanism import Mechanism
+from rtsim.models.model import Model
 
 Array = NDArray[np.float64]
 
@@ -54,24 +53,22 @@ class SweepPoint(NamedTuple):
 
 
 class MomentArms:
-    """Lengths and moment arms of all muscles about all angles of a mechanism.
+    """Lengths and moment arms of all muscles about all angles of a model.
 
     Parameters
     ----------
-    mechanism : the packed model
+    model, roles : the model, and the elements that one of its methods asks for
     moving_point_work : False leaves the work of moving points out, as OpenSim did in 2010, for comparison
     """
 
-    def __init__(self, mechanism: Mechanism, moving_point_work: bool = True) -> None:
-        self.mechanism = mechanism
-        self.constraints = Constraints(mechanism.elements, mechanism.roles, mechanism.couplers)
-        self.leverage = Leverage(
-            mechanism.system.tree, self.constraints, mechanism.stations, mechanism.surfaces, mechanism.angles
-        )
+    def __init__(self, model: Model, roles: Roles, moving_point_work: bool = True) -> None:
+        self.model = model
+        self.constraints = model.constraints(roles)
+        self.leverage = Leverage(model.tree, self.constraints, model.stations, model.surfaces, model.angles)
         self._moving = int(moving_point_work)
         self._work = new_leverage_work(self.leverage)
-        self._arms = np.zeros((len(mechanism.muscle_names), len(mechanism.angle_names)))
-        q = mechanism.q_neutral.copy()
+        self._arms = np.zeros((len(model.names.muscles), len(model.names.angles)))
+        q = model.q_neutral.copy()
         self._run = bind(moment_arms, (self.leverage, q, FORCE, self._moving, self._work, self._arms))
 
     def assembled(self, q: Array | None = None, angle: str | None = None, value: float = 0.0) -> Array:
@@ -79,7 +76,7 @@ class MomentArms:
 
         Raises ModelError where there are none.
         """
-        q = np.array(self.mechanism.q_neutral if q is None else q, float)
+        q = np.array(self.model.q_neutral if q is None else q, float)
         row = -1 if angle is None else self.angle_index(angle)
         status, residual = assemble(
             self.leverage.tree, self.constraints, self.leverage.angles, row, float(value), MAX_ITERATIONS,
@@ -89,7 +86,7 @@ class MomentArms:
             goal = "" if angle is None else f" with {angle} at {self.told(angle, value)}"
             raise ModelError(
                 f"no coordinates satisfy the constraints{goal} (left over: {residual:.2g})",
-                where=f"model {self.mechanism.name}",
+                where=f"model {self.model.name}",
                 remedy="check couplers and elements, or ask for another value",
             )
         return q
@@ -117,8 +114,7 @@ class MomentArms:
         """Muscles whose path fails at q, and why."""
         self._evaluate(q, PARTIAL_VELOCITY)
         return {
-            self.mechanism.muscle_names[m]: self._reason(int(m))
-            for m in np.flatnonzero(self._work.path.status)
+            self.model.names.muscles[m]: self._reason(int(m)) for m in np.flatnonzero(self._work.path.status)
         }
 
     def coupling(self, q: Array, angle: str) -> Array:
@@ -132,7 +128,7 @@ class MomentArms:
         if status != angle_kernels.OK:
             raise ModelError(
                 angle_kernels.STATUS_NAMES[status],
-                where=f"model {self.mechanism.name}: angle {angle}",
+                where=f"model {self.model.name}: angle {angle}",
                 remedy="choose another angle or other coordinates",
             )
         return self._work.angle.coupling[row].copy()
@@ -165,12 +161,12 @@ class MomentArms:
         the power of f = M v-dot along the angle's motion, which must equal r s. Raises ModelError where the
         muscle's path fails.
         """
-        m = index_of(self.mechanism.muscle_names, muscle, "muscle", self.mechanism.name)
+        m = index_of(self.model.names.muscles, muscle, "muscle", self.model.name)
         C = self.coupling(q, angle)
         if self._work.path.status[m] != muscle_path.OK:
             raise self.error(muscle, self._reason(m))
-        n_v, n_body = len(C), len(self.mechanism.body_names)
-        system = self.mechanism.system._replace(gravity=np.zeros(3))
+        n_v, n_body = len(C), len(self.model.names.bodies)
+        system = self.model.system._replace(gravity=np.zeros(3))
         work = new_dynamics_work(system.tree, len(self._work.constraint.value))
         tau, rest, still = np.zeros(n_v), np.zeros(n_v), np.zeros((n_body, 6))
         force_of_muscle(self.leverage, m, float(tension), self._moving, self._work, tau)
@@ -181,7 +177,7 @@ class MomentArms:
         if status == MASSLESS:
             raise ModelError(
                 "a coordinate moves no mass",
-                where=f"model {self.mechanism.name}",
+                where=f"model {self.model.name}",
                 remedy="give mass_kg and inertia_kg_m2 to the bodies that it moves",
             )
         f = np.zeros(n_v)
@@ -203,25 +199,25 @@ class MomentArms:
         """That a muscle's path fails."""
         return ModelError(
             reason,
-            where=f"model {self.mechanism.name}: muscle {muscle}",
+            where=f"model {self.model.name}: muscle {muscle}",
             remedy="move the point or the surface, or choose other coordinates",
         )
 
     def angle_index(self, angle: str) -> int:
         """Row of an angle; ModelError names the allowed ones."""
-        return index_of(self.mechanism.angle_names, angle, "angle", self.mechanism.name)
+        return index_of(self.model.names.angles, angle, "angle", self.model.name)
 
     def range_of(self, angle: str) -> tuple[float, float]:
         """How far an angle goes [rad, m]; without end where the model does not say."""
-        names = self.mechanism.coordinate_names
+        names = self.model.coordinates.names
         if angle not in names:
             return -np.inf, np.inf
-        low, high = self.mechanism.coordinate_range[names.index(angle)]
+        low, high = self.model.coordinates.range[names.index(angle)]
         return float(low), float(high)
 
     def is_rotation(self, angle: str) -> bool:
         """Whether an angle is measured in rad, not in m."""
-        return bool(self.mechanism.angle_is_rotation[self.angle_index(angle)])
+        return bool(self.model.angle_is_rotation[self.angle_index(angle)])
 
     def si(self, angle: str, value: float) -> float:
         """A value of an angle in degrees or millimetres as rad or m."""
@@ -256,7 +252,7 @@ class MomentArms:
                     continue
                 x = placed.rotation[k].T @ (work.path.point[s] - placed.position[k])
                 if clearance(int(self.leverage.surfaces.kind[k]), self.leverage.surfaces.size[k], x) < 0.0:
-                    return f"station {number} lies inside {self.mechanism.surface_names[k]}"
+                    return f"station {number} lies inside {self.model.names.surfaces[k]}"
         return ""
 
     def _by_differences(self, q: Array) -> Array:

@@ -1,6 +1,6 @@
 """Multi-body optimisation (Sancisi et al. 2017): the pose that fits all markers and keeps the joints.
 
-One `MultibodyEstimator` follows one skeleton. All its methods are packed at the start, so that they can
+One `MultibodyEstimator` follows one skeleton. All its methods are set up at the start, so that they can
 be switched between two frames; methods that share joints keep following the same solution.
 """
 
@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels._jit import bind
-from kernels.frame import Method, Model, Outputs, estimate, new_outputs
+from kernels.constraints import Roles
+from kernels.frame import Method, Outputs, Skeleton, estimate, new_outputs
 from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
 from kernels.kkt import CONVERGED, Options, new_work
@@ -22,7 +23,8 @@ from kernels.tree import without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
 from rtsim.methods.muscle_arms import MuscleArms
-from rtsim.models.packing.model import Packed, find_method, pack
+from rtsim.models.model import Model, build_each
+from rtsim.models.roles import check_fits_markers, find_method, roles_of
 from rtsim.models.subject import Subject
 
 Array = NDArray[np.float64]
@@ -41,8 +43,8 @@ class Solution(NamedTuple):
 
 
 class _Setup(NamedTuple):
-    packed: Packed
     model: Model
+    skeleton: Skeleton
     method: Method
     work: NamedTuple
     track: Track
@@ -80,16 +82,17 @@ class MultibodyEstimator:
         )
         self.health_options = health_options(check)
         self._fit = new_fit_work()
-        self._setups = {name: set_up(spec, subject, name) for name in dict.fromkeys((method, *methods))}
+        models = build_each(spec, subject, dict.fromkeys((method, *methods)))
+        self._setups = {name: set_up(spec, subject, name, model) for name, model in models.items()}
         self.health: Health = new_health(len(subject.marker_names))
         self.method = method
         self._setups = {name: self._bound(setup) for name, setup in self._setups.items()}
         self._now = self._setups[method]
 
     @property
-    def packed(self) -> Packed:
-        """Parameters of the method in use."""
-        return self._now.packed
+    def model(self) -> Model:
+        """The model with the joints of the method in use."""
+        return self._now.model
 
     @property
     def outputs(self) -> Outputs:
@@ -110,7 +113,12 @@ class MultibodyEstimator:
     @property
     def targets(self) -> Array:
         """(n_element,) - radii and lengths asked for in the last frame [m]."""
-        return self._now.method.roles.target
+        return self.roles.target
+
+    @property
+    def roles(self) -> Roles:
+        """What the method in use asks of the elements."""
+        return self._now.method.roles
 
     @property
     def muscles(self) -> MuscleArms | None:
@@ -128,7 +136,7 @@ class MultibodyEstimator:
         if measured.dtype != np.float64 or measured.shape != s.shape or not measured.flags.c_contiguous:
             raise TypeError(f"measured must be C-contiguous float64 of shape {s.shape}")
         status, iterations, residual, n_open, n_visible, n_swap = s.run(
-            s.model, s.method, measured, float(dt), self.options, self.track_options, self.health_options,
+            s.skeleton, s.method, measured, float(dt), self.options, self.track_options, self.health_options,
             s.track, s.first, self.health, s.work, self._fit, s.outputs,
         )  # fmt: skip
         n_failed_path = s.muscles.measure() if s.muscles else 0
@@ -140,7 +148,7 @@ class MultibodyEstimator:
             raise KeyError(method)
         former, new = self._now, self._setups[method]
         forget(new)
-        if np.array_equal(former.packed.tree.kind, new.packed.tree.kind):
+        if former.model is new.model:
             for track in (new.track, new.first):
                 track.q[:] = former.track.q
                 track.speed[:] = former.track.speed
@@ -153,8 +161,8 @@ class MultibodyEstimator:
     def _bound(self, s: _Setup) -> _Setup:
         """The setup with the machine code for its arguments."""
         arguments = (
-            s.model, s.method, np.zeros(s.shape), 0.0, self.options, self.track_options, self.health_options,
-            s.track, s.first, self.health, s.work, self._fit, s.outputs,
+            s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, self.track_options,
+            self.health_options, s.track, s.first, self.health, s.work, self._fit, s.outputs,
         )  # fmt: skip
         return s._replace(run=bind(estimate, arguments))
 
@@ -197,39 +205,38 @@ def health_options(check: MarkerCheck) -> HealthOptions:
     )
 
 
-def set_up(spec: ModelSpec, subject: Subject, method: str) -> _Setup:
-    """Pack one method and allocate everything it writes to."""
-    packed = pack(spec, subject, method)
-    how = find_method(spec, method)
-    roles = packed.roles
-    first = pack(spec, subject, how.follows).roles if how.follows else roles
-    first_angles = packed.angle_names[::3]
+def set_up(spec: ModelSpec, subject: Subject, method: str, model: Model) -> _Setup:
+    """Choose the roles of one method and allocate everything it writes to."""
+    check_fits_markers(spec, method)
+    how, roles = find_method(spec, method), roles_of(spec, method, subject)
+    first = roles_of(spec, how.follows, subject) if how.follows else roles
+    first_angles = model.names.joint_angles[::3]
     flexion = first_angles.index(spec.flexion) if spec.flexion in first_angles else 0
-    model = Model(
-        without_tables(packed.tree), packed.markers, packed.elements, packed.joints, packed.q_neutral,
-        packed.neutral_length,
-        packed.polynomial, packed.ligaments, packed.contacts, packed.points, packed.point_body,
+    skeleton = Skeleton(
+        without_tables(model.tree), model.markers, model.elements, model.joints, model.q_neutral,
+        model.lengths.neutral, model.lengths.polynomial, model.reported.ligaments, model.reported.contacts,
+        model.outline.points, model.outline.body,
     )  # fmt: skip
-    n_body, n_element = len(packed.body_names), len(packed.element_names)
-    n_q, n_marker = len(packed.q_neutral), len(packed.marker_names)
-    n_path, n_motion = packed.elements.path.shape[1], len(packed.tree.chains.dof)
-    work = new_work(n_body, n_q, packed.n_v, n_marker, n_element, n_path, n_motion)
-    track = new_track(n_q, packed.n_v, n_element)
+    n_body, n_element = len(model.names.bodies), len(model.names.elements)
+    n_q, n_marker = len(model.q_neutral), len(model.names.markers)
+    n_path, n_motion = model.elements.path.shape[1], len(model.tree.chains.dof)
+    work = new_work(n_body, n_q, model.n_v, n_marker, n_element, n_path, n_motion)
+    track = new_track(n_q, model.n_v, n_element)
     return _Setup(
-        packed,
         model,
+        skeleton,
         Method(roles, first, int(bool(how.follows)), flexion),
         work,
         track,
-        new_track(n_q, packed.n_v, n_element),
+        new_track(n_q, model.n_v, n_element),
         new_outputs(
-            len(packed.joints.proximal),
-            len(packed.ligaments),
-            len(packed.contacts),
+            len(model.joints.proximal),
+            len(model.reported.ligaments),
+            len(model.reported.contacts),
             n_marker,
-            len(packed.points),
+            len(model.outline.body),
         ),
         (n_marker, 3),
         estimate,
-        MuscleArms(spec, subject, method, packed, work.pose, track.q) if spec.muscles else None,
+        MuscleArms(model, roles, work.pose, track.q) if spec.muscles else None,
     )

@@ -7,14 +7,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from kernels._jit import bind
-from kernels.dynamics.constraints import Constraints
+from kernels.constraints import Roles
 from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
 from kernels.path.muscle_path import OK, STATUS_NAMES
 from kernels.tree import Pose, without_tables
-from rtsim.config.model_schema import ModelSpec
-from rtsim.models.packing.mechanism import pack_mechanism
-from rtsim.models.packing.model import Packed
-from rtsim.models.subject import Subject
+from rtsim.models.model import Model
 
 
 class MuscleArms:
@@ -22,8 +19,8 @@ class MuscleArms:
 
     Parameters
     ----------
-    packed : the method's parameters, of whose bodies `pose` will be the solution
-    pose, q : where the solver leaves it
+    model, roles : the model and the elements that the method asks for
+    pose, q : where the solver leaves the bodies and the coordinates
 
     Attributes
     ----------
@@ -32,21 +29,13 @@ class MuscleArms:
         NaN about an angle that the joint does not have, and where a path fails
     """
 
-    def __init__(
-        self, spec: ModelSpec, subject: Subject, method: str, packed: Packed, pose: Pose, q: np.ndarray
-    ) -> None:
-        mechanism = pack_mechanism(spec, subject, method)
-        constraints = Constraints(packed.elements, packed.roles, mechanism.couplers)
+    def __init__(self, model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> None:
         leverage = JointLeverage(
-            without_tables(mechanism.system.tree),
-            constraints,
-            mechanism.stations,
-            mechanism.surfaces,
-            packed.joints,
+            without_tables(model.tree), model.constraints(roles), model.stations, model.surfaces, model.joints
         )
-        self.names = mechanism.muscle_names
+        self.names = model.names.muscles
         self.lengths = np.full(len(self.names), np.nan)
-        self.arms = np.full((len(self.names), len(packed.angle_names)), np.nan)
+        self.arms = np.full((len(self.names), len(model.names.joint_angles)), np.nan)
         self._work = new_joint_leverage_work(leverage)
         self._arguments = (leverage, pose, q, self._work, self.lengths, self.arms)
         self._run: Callable[..., int] | None = None

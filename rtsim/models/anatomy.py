@@ -52,6 +52,10 @@ class Anatomy:
                 )
         self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
 
+    def axes(self, body: str, primary: str, secondary: str) -> Array:
+        """(3, 3) - orthonormal axes of a segment, the primary of u, v, w kept exactly; as columns."""
+        return self.segments[body].axes(primary, secondary) if self.segments else np.eye(3)
+
     def place(self, place: Place, body: str, where: str) -> Array:
         """(3,) - a place of the model in the frame of its segment, or in ground [m]."""
         if place.of_subject and not self.segments:

@@ -38,7 +38,7 @@ class ResultFields:
         )
         self.layout = FieldLayout(self.session)
         self._door = door
-        self._signs = estimator.packed.angle_signs.ravel()
+        self._signs = estimator.model.joint_signs.ravel()
         self._angles = np.zeros(self._signs.shape)
         self._arms = np.zeros((len(estimator.muscles.names) if estimator.muscles else 0, len(self._signs)))
         self._swaps = np.zeros(estimator.health.swap_with.shape)
@@ -59,9 +59,9 @@ class ResultFields:
 
     def _sources(self, estimator: MultibodyEstimator, door: Door) -> dict[str, Array]:
         """Field -> the array that holds it after every frame, in the order of the descriptor."""
-        packed, out, health = estimator.packed, estimator.outputs, estimator.health
+        model, out, health = estimator.model, estimator.outputs, estimator.health
         position, rotation = estimator.pose
-        joint = displaced_joint(packed.body_names, packed.joints.distal)
+        joint = displaced_joint(model.names.bodies, model.joints.distal)
         sources = {
             "joint_angles": self._angles,
             "knee_displacements": out.displacements[joint] if joint >= 0 else np.full(3, np.nan),
@@ -97,30 +97,33 @@ def displaced_joint(body_names: tuple[str, ...], distal: NDArray[np.int64]) -> i
 
 def field_specs(estimator: MultibodyEstimator) -> tuple[FieldSpec, ...]:
     """What a result frame holds (docs/protocol.md lists the meaning of each)."""
-    packed = estimator.packed
-    n_marker, n_body = len(packed.marker_names), len(packed.body_names)
-    ligaments = tuple(packed.element_names[e] for e in packed.ligaments)
-    contacts = tuple(packed.element_names[e].removesuffix("_contact") for e in packed.contacts)
-    centres = centre_names(packed.body_names)
+    model = estimator.model
+    n_marker, n_body = len(model.names.markers), len(model.names.bodies)
+    ligaments = tuple(model.names.elements[e] for e in model.reported.ligaments)
+    contacts = tuple(model.names.elements[e].removesuffix("_contact") for e in model.reported.contacts)
+    centres = centre_names(model.names.bodies)
     return (
         FieldSpec(
-            name="joint_angles", shape=(len(packed.angle_names),), unit="rad", labels=packed.angle_names
+            name="joint_angles",
+            shape=(len(model.names.joint_angles),),
+            unit="rad",
+            labels=model.names.joint_angles,
         ),
         FieldSpec(
             name="knee_displacements", shape=(3,), unit="m", labels=("lateral", "anterior", "proximal")
         ),
         FieldSpec(name="ligament_lengthening", shape=(len(ligaments),), unit="1", labels=ligaments),
         FieldSpec(name="contact_points", shape=(len(contacts), 3), unit="m", labels=contacts),
-        FieldSpec(name="markers_measured", shape=(n_marker, 3), unit="m", labels=packed.marker_names),
-        FieldSpec(name="markers_model", shape=(n_marker, 3), unit="m", labels=packed.marker_names),
+        FieldSpec(name="markers_measured", shape=(n_marker, 3), unit="m", labels=model.names.markers),
+        FieldSpec(name="markers_model", shape=(n_marker, 3), unit="m", labels=model.names.markers),
         *(
-            FieldSpec(name=f"marker_{what}", shape=(n_marker,), unit=unit, labels=packed.marker_names)
+            FieldSpec(name=f"marker_{what}", shape=(n_marker,), unit=unit, labels=model.names.markers)
             for what, unit in (("residuals", "m"), ("weights", "1"), ("gap_age", "s"), ("swap_with", "1"))
         ),
         FieldSpec(name="marker_rms", shape=(1,), unit="m"),
         FieldSpec(name="joint_centres", shape=(len(centres), 3), unit="m", labels=centres),
-        FieldSpec(name="segment_positions", shape=(n_body, 3), unit="m", labels=packed.body_names),
-        FieldSpec(name="segment_rotations", shape=(n_body, 3, 3), unit="1", labels=packed.body_names),
+        FieldSpec(name="segment_positions", shape=(n_body, 3), unit="m", labels=model.names.bodies),
+        FieldSpec(name="segment_rotations", shape=(n_body, 3, 3), unit="1", labels=model.names.bodies),
         *(muscle_specs(estimator.muscles) if estimator.muscles else ()),
     )
 

@@ -51,7 +51,7 @@ class Pipeline:
         self.door = door or Door(subject, session)
         described = {
             **meta,
-            "stick": stick(estimator.packed.body_names),
+            "stick": stick(estimator.model.names.bodies),
             "subject": subject.name,
             "side": subject.side,
         }

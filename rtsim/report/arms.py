@@ -21,14 +21,14 @@ def arms_at(
     arms: MomentArms, q: Array, rows: list[int], angles: list[str], ways: tuple[str, ...], as_json: bool
 ) -> str:
     """All chosen muscles about all chosen angles, at one configuration."""
-    mechanism = arms.mechanism
+    model = arms.model
     columns = [arms.angle_index(name) for name in angles]
     lengths, failed = arms.lengths(q), arms.failures(q)
     by_way = {way: arms.at(q, way)[:, columns] for way in ways}
-    names = [mechanism.muscle_names[m] for m in rows]
+    names = [model.names.muscles[m] for m in rows]
     if as_json:
         return document(
-            mechanism.name,
+            model.name,
             angles=angles,
             muscles=names,
             length_m=plain(lengths[rows]),
@@ -41,7 +41,7 @@ def arms_at(
     )
     width = max(len(name) for name in names) + 2
     heads = [f"{angles[k]:>{max(12, len(angles[k]) + 2)}s}" for k in kept]
-    lines = [f"moment arms [mm] of {mechanism.name}; positive = the muscle turns the angle the positive way"]
+    lines = [f"moment arms [mm] of {model.name}; positive = the muscle turns the angle the positive way"]
     lines += [f"{'muscle':{width}s}{'length [mm]':>12s}" + "".join(heads)]
     for way in ways:
         if len(ways) > 1:
@@ -59,12 +59,12 @@ def arms_along(
     arms: MomentArms, angle: str, rows: list[int], swept: dict[str, list[SweepPoint]], as_json: bool
 ) -> str:
     """Chosen muscles about one angle, value by value."""
-    mechanism = arms.mechanism
-    names = [mechanism.muscle_names[m] for m in rows]
+    model = arms.model
+    names = [model.names.muscles[m] for m in rows]
     first = next(iter(swept.values()))
     if as_json:
         return document(
-            mechanism.name,
+            model.name,
             angle=angle,
             unit="rad" if arms.is_rotation(angle) else "m",
             values=[point.value for point in first],
@@ -75,7 +75,7 @@ def arms_along(
         )
     unit = "deg" if arms.is_rotation(angle) else "mm"
     widths = [max(10, len(name) + 2) for name in names]
-    lines = [f"moment arms [mm] of {mechanism.name} about {angle}"]
+    lines = [f"moment arms [mm] of {model.name} about {angle}"]
     lines.append(
         f"{angle + ' [' + unit + ']':>24s}"
         + "".join(f"{n:>{w}s}" for n, w in zip(names, widths, strict=True))

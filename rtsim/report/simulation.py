@@ -31,7 +31,7 @@ def summary(simulator: Simulator, done: Run) -> dict[str, Any]:
     if (found := simulator.equilibrium) is not None:
         start |= {"iterations": found.n_iteration, "stable": found.stable, "held": list(settings.hold)}
     return {
-        "model": simulator.mechanism.name,
+        "model": simulator.model.name,
         "method": settings.method,
         "kinks": settings.kinks,
         "step_ms": settings.step_ms,
@@ -69,11 +69,13 @@ def outcome(done: Run) -> str:
 
 def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
     """Coordinates, then places of free bodies, and their speeds at the end."""
-    m, tree = simulator.mechanism, simulator.mechanism.system.tree
-    rows = list(zip(m.coordinate_names, m.coordinate_q, m.coordinate_dof, m.coordinate_is_angle, strict=True))
+    m, tree = simulator.model, simulator.model.tree
+    rows = list(
+        zip(m.coordinates.names, m.coordinates.q, m.coordinates.dof, m.coordinates.is_angle, strict=True)
+    )
     for b in [b for b, kind in enumerate(tree.kind) if kind == FREE]:
         rows += [
-            (f"{m.body_names[b]}_{axis}", tree.q_start[b] + k, tree.v_start[b] + k, False)
+            (f"{m.names.bodies[b]}_{axis}", tree.q_start[b] + k, tree.v_start[b] + k, False)
             for k, axis in enumerate(AXES)
         ]
     return {

@@ -91,11 +91,11 @@ class Search:
     """
 
     def __init__(self, simulator: Simulator, held: tuple[str, ...]) -> None:
-        mechanism = simulator.mechanism
+        model = simulator.model
         self.tree = simulator.simulation.system.tree
-        names = dict(zip(mechanism.coordinate_names, mechanism.coordinate_dof.tolist(), strict=True))
+        names = dict(zip(model.coordinates.names, model.coordinates.dof.tolist(), strict=True))
         self.simulator = simulator
-        self.free = np.setdiff1d(np.arange(mechanism.n_v), [names[name] for name in held])
+        self.free = np.setdiff1d(np.arange(model.n_v), [names[name] for name in held])
         self.most = np.where(self.tree.dof_rotates[self.free] == TRANSLATES, LARGEST_SHIFT, LARGEST_TURN)
         self.trace: Trace = simulator.trace(1)
 
@@ -133,7 +133,7 @@ class Search:
 
     def move(self, delta: Array) -> None:
         """Move simulator.q by delta : (n,) of the free dofs."""
-        whole = np.zeros(self.simulator.mechanism.n_v)
+        whole = np.zeros(self.simulator.model.n_v)
         whole[self.free] = delta
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
@@ -164,8 +164,8 @@ class Search:
 
     def error(self, last: Statics) -> ModelError:
         """That there is none: which coordinate is out of balance by how much where the search ended."""
-        mechanism = self.simulator.mechanism
-        where = f"{mechanism.name}: simulation.equilibrium"
+        model = self.simulator.model
+        where = f"{model.name}: simulation.equilibrium"
         if not last.finite:
             return ModelError(
                 "the forces at the neutral pose are no numbers, or too large for one",
@@ -174,11 +174,11 @@ class Search:
             )
         k = int((np.abs(last.F) / np.sqrt(np.diag(last.M))).argmax())
         d = int(self.free[k])
-        names = dict(zip(mechanism.coordinate_dof.tolist(), mechanism.coordinate_names, strict=True))
-        what = names.get(d, f"a motion of {mechanism.body_names[self.tree.dof_body[d]]}")
+        names = dict(zip(model.coordinates.dof.tolist(), model.coordinates.names, strict=True))
+        what = names.get(d, f"a motion of {model.names.bodies[self.tree.dof_body[d]]}")
         angular = self.tree.dof_rotates[d] != TRANSLATES
         if d in names:
-            angular = mechanism.coordinate_is_angle[mechanism.coordinate_names.index(names[d])]
+            angular = model.coordinates.is_angle[model.coordinates.names.index(names[d])]
         return ModelError(
             f"no static equilibrium near the neutral pose: {what} stays out of balance by "
             f"{abs(last.F[k]):.3g} {'N m' if angular else 'N'}",

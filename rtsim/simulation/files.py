@@ -47,7 +47,7 @@ def write(path: Path, simulator: Simulator, done: Run) -> None:
     if suffix == RECORDING:
         write_results(path, recorded(simulator, done))
         return
-    table, units = table_of(fields_of(simulator, done), done, simulator.mechanism.name)
+    table, units = table_of(fields_of(simulator, done), done, simulator.model.name)
     if suffix == ".csv":
         names = tuple(f"{name} [{unit}]" for name, unit in zip(table.columns, units, strict=True))
         write_csv(path, table._replace(columns=names))
@@ -70,7 +70,7 @@ def table_of(fields: Sequence[Field], done: Run, name: str) -> tuple[Table, tupl
 
 def recorded(simulator: Simulator, done: Run) -> Results:
     """The results as a live session would have sent them."""
-    m, settings = simulator.mechanism, simulator.settings
+    m, settings = simulator.model, simulator.settings
     fields = [*fields_of(simulator, done), *body_fields(simulator, done)]
     times = done.times
     rate = 1.0 / float(np.median(np.diff(times))) if len(times) > 1 else 0.0
@@ -97,5 +97,5 @@ def recorded(simulator: Simulator, done: Run) -> Results:
 
 def stick(simulator: Simulator) -> list[list[str]]:
     """Pairs of bodies that a joint connects."""
-    names, parents = simulator.mechanism.body_names, simulator.mechanism.system.tree.parent
+    names, parents = simulator.model.names.bodies, simulator.model.tree.parent
     return [[names[parent], names[b]] for b, parent in enumerate(parents) if parent >= 0]

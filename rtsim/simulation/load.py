@@ -14,7 +14,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError, ModelError
 from rtsim.models.load import Note, load_model
-from rtsim.models.packing.mechanism import Mechanism, pack_mechanism
+from rtsim.models.model import Model, build
 from rtsim.models.subject import load_subject
 from rtsim.simulation.simulator import Simulator
 
@@ -37,11 +37,11 @@ def load_simulator(
     spec = load_model(name, note)
     check_spec(spec, subject, gains or {}, note)
     person = load_subject(find_config(subject, "subjects")) if subject else None
-    mechanism = pack_mechanism(spec, person)
-    check_settings(spec, mechanism)
-    check_mass(spec, mechanism)
+    model = build(spec, person)
+    check_settings(spec, model)
+    check_mass(spec, model)
     given = {key: value for key, value in changes.items() if value is not None}
-    simulator = Simulator(mechanism, msgspec.structs.replace(spec.simulation, **given))
+    simulator = Simulator(model, msgspec.structs.replace(spec.simulation, **given))
     if gains:
         set_gains(simulator, gains)
     return simulator
@@ -93,25 +93,25 @@ def check_free(spec: ModelSpec, note: Note) -> None:
         note(f"muscles carry no force in a simulation: the model has {len(spec.muscles)}")
 
 
-def check_settings(spec: ModelSpec, mechanism: Mechanism) -> None:
+def check_settings(spec: ModelSpec, model: Model) -> None:
     """ConfigError where the model's method replaces a joint that [simulation] names a coordinate of."""
     for key in ("hold", "speeds", "plot"):
         for name in getattr(spec.simulation, key):
-            if name not in mechanism.coordinate_names:
+            if name not in model.coordinates.names:
                 raise ConfigError(
                     f"the coordinate {name!r} is not there with the joints of the first method",
                     where=f"model {spec.name}: simulation.{key}",
-                    allowed=", ".join(mechanism.coordinate_names) or "none",
+                    allowed=", ".join(model.coordinates.names) or "none",
                 )
 
 
-def check_mass(spec: ModelSpec, mechanism: Mechanism) -> None:
+def check_mass(spec: ModelSpec, model: Model) -> None:
     """ModelError where nothing can move, or a coordinate has no mass to move."""
-    n_v, where = mechanism.n_v, f"model {spec.name}"
+    n_v, where = model.n_v, f"model {spec.name}"
     if not n_v:
         raise ModelError("nothing can move", where=where, remedy="add a body with a joint other than a weld")
     M = np.zeros((n_v, n_v))
-    mass_matrix(mechanism.system, mechanism.q_neutral, new_dynamics_work(mechanism.system.tree), M)
+    mass_matrix(model.system, model.q_neutral, new_dynamics_work(model.tree), M)
     M = np.tril(M) + np.tril(M, -1).T
     if not np.isfinite(M).all():
         raise ModelError("the masses are too large to add up", where=where, remedy="correct mass_kg")
@@ -119,8 +119,8 @@ def check_mass(spec: ModelSpec, mechanism: Mechanism) -> None:
     if size[0] > NO_MASS * size[-1]:
         return
     d = int(np.abs(ways[:, 0]).argmax())
-    body = spec.bodies[int(mechanism.system.tree.dof_body[d])].name
-    names = dict(zip(mechanism.coordinate_dof.tolist(), mechanism.coordinate_names, strict=True))
+    body = spec.bodies[int(model.tree.dof_body[d])].name
+    names = dict(zip(model.coordinates.dof.tolist(), model.coordinates.names, strict=True))
     raise ModelError(
         f"{'the coordinate ' + names[d] if d in names else 'its joint'} moves no mass",
         where=f"{where}: bodies.{body}.mass_kg",
@@ -130,7 +130,7 @@ def check_mass(spec: ModelSpec, mechanism: Mechanism) -> None:
 
 def set_gains(simulator: Simulator, gains: dict[str, float]) -> None:
     """Part of each load that acts; the start is found anew, since it may depend on them."""
-    names = simulator.mechanism.load_names
+    names = simulator.model.names.loads
     for name, gain in gains.items():
         simulator.gain[names.index(name)] = gain
     if simulator.settings.equilibrium == "loaded":

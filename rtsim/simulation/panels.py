@@ -74,21 +74,21 @@ def panels_of(simulator: Simulator, done: Run, over: str = "") -> list[Panel]:
 
 def drawn(simulator: Simulator) -> list[str]:
     """Coordinates that the model wants to be drawn, or the first ones."""
-    return list(simulator.settings.plot or simulator.mechanism.coordinate_names[:N_COORDINATE])
+    return list(simulator.settings.plot or simulator.model.coordinates.names[:N_COORDINATE])
 
 
 def abscissa(simulator: Simulator, done: Run, over: str) -> tuple[str, Array]:
     """Title with unit, and values."""
-    m = simulator.mechanism
+    m = simulator.model
     if not over:
         return "time [s]", done.times
-    if over not in m.coordinate_names:
+    if over not in m.coordinates.names:
         raise ConfigError(
-            f"unknown coordinate {over!r}", where="--over", allowed=", ".join(m.coordinate_names) or "none"
+            f"unknown coordinate {over!r}", where="--over", allowed=", ".join(m.coordinates.names) or "none"
         )
-    k = m.coordinate_names.index(over)
-    unit, scale = FACE["rad" if m.coordinate_is_angle[k] else "m"]
-    return f"{over.replace('_', ' ')} [{unit}]", scale * done.trace.q[:, m.coordinate_q[k]]
+    k = m.coordinates.names.index(over)
+    unit, scale = FACE["rad" if m.coordinates.is_angle[k] else "m"]
+    return f"{over.replace('_', ' ')} [{unit}]", scale * done.trace.q[:, m.coordinates.q[k]]
 
 
 def curves_of(field: Field, only: Sequence[str] | None) -> dict[str, Array]:
@@ -122,7 +122,7 @@ def enlarged(simulator: Simulator, done: Run, panels: Sequence[Panel]) -> list[P
 
 def first_stick(simulator: Simulator, done: Run) -> int | None:
     """The first row in which something sticks that has slipped before."""
-    forces = simulator.mechanism.forces
+    forces = simulator.model.forces
     rubs = forces.contacts.friction_law >= 0
     parameters = np.vstack([forces.frictions.parameter, forces.contacts.friction[rubs]])
     speeds = [

@@ -55,25 +55,25 @@ def fields_of(simulator: Simulator, done: Run) -> list[Field]:
 
 def motion_fields(simulator: Simulator, done: Run) -> list[Field]:
     """Coordinates and their speeds: first the angles, then the lengths."""
-    m, trace, fields = simulator.mechanism, done.trace, []
-    names = np.array(m.coordinate_names, object)
+    m, trace, fields = simulator.model, done.trace, []
+    names = np.array(m.coordinates.names, object)
     kinds = (
-        (m.coordinate_is_angle, "joint_angle", "rad"),
-        (~m.coordinate_is_angle, "joint_displacement", "m"),
+        (m.coordinates.is_angle, "joint_angle", "rad"),
+        (~m.coordinates.is_angle, "joint_displacement", "m"),
     )
     for chosen, name, unit in kinds:
         labels = tuple(names[chosen])
-        fields.append(Field(f"{name}s", unit, labels, trace.q[:, m.coordinate_q[chosen]], "{}"))
+        fields.append(Field(f"{name}s", unit, labels, trace.q[:, m.coordinates.q[chosen]], "{}"))
     for chosen, name, unit in kinds:
         labels = tuple(names[chosen])
-        rates = trace.v[:, m.coordinate_dof[chosen]]
+        rates = trace.v[:, m.coordinates.dof[chosen]]
         fields.append(Field(f"{name}_speeds", f"{unit}/s", labels, rates, "{}_speed"))
     return fields
 
 
 def joint_fields(simulator: Simulator, done: Run) -> list[Field]:
     """Motion of ball and free joints, which have no coordinates, under the names of the bodies they carry."""
-    tree, names, trace = simulator.mechanism.system.tree, simulator.mechanism.body_names, done.trace
+    tree, names, trace = simulator.model.tree, simulator.model.names.bodies, done.trace
     free = [b for b, kind in enumerate(tree.kind) if kind == FREE]
     turning = [b for b, kind in enumerate(tree.kind) if kind in (FREE, BALL)]
     q, v = tree.q_start, tree.v_start
@@ -97,8 +97,8 @@ def joint_fields(simulator: Simulator, done: Run) -> list[Field]:
 
 def force_fields(simulator: Simulator, done: Run) -> list[Field]:
     """Lines, contacts and frictions under a load; what does not touch has no place and no sliding."""
-    m, trace = simulator.mechanism, done.trace
-    lines, contacts, frictions = m.line_names, m.contact_names, m.friction_names
+    m, trace = simulator.model, done.trace
+    lines, contacts, frictions = m.names.lines, m.names.contacts, m.names.frictions
     out = trace.contact
     rubs = m.forces.contacts.friction_law >= 0
     rubbing = tuple(name for name, r in zip(contacts, rubs, strict=True) if r)
@@ -121,8 +121,8 @@ def force_fields(simulator: Simulator, done: Run) -> list[Field]:
 
 def body_fields(simulator: Simulator, done: Run) -> list[Field]:
     """Where every body is in ground axes, for a stick figure."""
-    m = simulator.mechanism
-    tree, bodies = m.system.tree, m.body_names
+    m = simulator.model
+    tree, bodies = m.tree, m.names.bodies
     at = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     position = np.zeros((len(done.times), len(bodies), 3))
     rotation = np.zeros((len(done.times), len(bodies), 3, 3))
@@ -157,8 +157,8 @@ def largest(field: Field, times: Array) -> dict[str, tuple[float, float]]:
 
 def outside(simulator: Simulator, done: Run) -> list[str]:
     """Sentences about coordinates that have left their range, which nothing enforces."""
-    m, said = simulator.mechanism, []
-    for name, column, (low, high) in zip(m.coordinate_names, m.coordinate_q, m.coordinate_range, strict=True):
+    coordinates, said = simulator.model.coordinates, []
+    for name, column, (low, high) in zip(coordinates.names, coordinates.q, coordinates.range, strict=True):
         values = done.trace.q[:, column]
         beyond = np.flatnonzero((values < low) | (values > high))
         if len(beyond):

@@ -100,7 +100,7 @@ def warm_up(simulator: Simulator) -> Run:
     if not np.isfinite(done.trace.v_dot).all():
         raise ModelError(
             "the forces at the start are no numbers",
-            where=simulator.mechanism.name,
+            where=simulator.model.name,
             remedy="correct the neutral values of its coordinates, its masses or its elements",
         )
     return done
@@ -111,7 +111,7 @@ def check_run(done: Run, simulator: Simulator, kept: str = "") -> None:
 
     kept : what is said about results at the end of the sentence
     """
-    step_ms, name = 1e3 * simulator.options.step, simulator.mechanism.name
+    step_ms, name = 1e3 * simulator.options.step, simulator.model.name
     shorter = f"shorten the step of {step_ms:g} ms (--step or simulation.step_ms)"
     if done.failed:
         what = "the state is no number any more" if done.status == NON_FINITE else "the step has no solution"

@@ -12,7 +12,7 @@ from kernels.rosenbrock.tableau import METHODS
 from kernels.rosenbrock.trace import STEP, Trace, new_trace
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.errors import ModelError
-from rtsim.models.packing.mechanism import Mechanism
+from rtsim.models.model import Model
 from rtsim.simulation.equilibrium import Found, find_equilibrium
 from rtsim.simulation.inertia import is_constant
 from rtsim.simulation.start import set_speeds
@@ -23,17 +23,17 @@ MAX_SPLIT = 2**16
 
 
 class Simulator:
-    """A mechanism with its state; every call of `run` goes on where the last one ended.
+    """A model with its state; every call of `run` goes on where the last one ended.
 
     q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1), for devices to change
     equilibrium : how the one at the start was found, None without one
     """
 
-    def __init__(self, mechanism: Mechanism, settings: SimulationSpec) -> None:
-        self.mechanism = mechanism
+    def __init__(self, model: Model, settings: SimulationSpec) -> None:
+        self.model = model
         self.settings = settings
-        system = mechanism.system
-        self.simulation = Simulation(system, mechanism.forces, int(is_constant(system)))
+        system = model.system
+        self.simulation = Simulation(system, model.forces, int(is_constant(system)))
         self.work: SimulationWork = new_simulation_work(self.simulation)
         self.method = METHODS[settings.method]
         self.options = Options(
@@ -44,9 +44,9 @@ class Simulator:
             floor=settings.split_floor,
             tolerance=settings.tolerance,
         )
-        self.q: Array = mechanism.q_neutral.copy()
-        self.v: Array = np.zeros(mechanism.n_v)
-        self.gain: Array = np.ones(len(mechanism.load_names))
+        self.q: Array = model.q_neutral.copy()
+        self.v: Array = np.zeros(model.n_v)
+        self.gain: Array = np.ones(len(model.names.loads))
         self.start_time = 0.0
         self.n_step = 0
         self.equilibrium: Found | None = None
@@ -58,13 +58,13 @@ class Simulator:
         if not set_constants(self.simulation, self.q, self.work):
             raise ModelError(
                 "a coordinate moves no mass",
-                where=self.mechanism.name,
+                where=self.model.name,
                 remedy="give mass_kg and inertia_kg_m2 to the bodies that it moves",
             )
 
     def reset(self) -> None:
         """Back to the start that the settings ask for, at time zero."""
-        self.q[:], self.v[:] = self.mechanism.q_neutral, 0.0
+        self.q[:], self.v[:] = self.model.q_neutral, 0.0
         self.n_step, self.equilibrium = 0, None
         if self.settings.equilibrium != "none":
             loaded = self.settings.equilibrium == "loaded"

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 def set_speeds(simulator: Simulator) -> None:
     """simulator.v as the model's settings say."""
-    mechanism, settings = simulator.mechanism, simulator.settings
+    model, settings = simulator.model, simulator.settings
     tree = simulator.simulation.system.tree
     for name, speed in settings.speeds.items():
-        k = mechanism.coordinate_names.index(name)
-        turns = mechanism.coordinate_is_angle[k]
-        simulator.v[mechanism.coordinate_dof[k]] = math.radians(speed) if turns else 1e-3 * speed
+        k = model.coordinates.names.index(name)
+        turns = model.coordinates.is_angle[k]
+        simulator.v[model.coordinates.dof[k]] = math.radians(speed) if turns else 1e-3 * speed
     for table, scale, kinds, first in (
         (settings.velocities_mm_s, 1e-3, (FREE,), 0),
         (settings.turning_deg_s, math.radians(1.0), (FREE, BALL), -3),
     ):
         for name, vector in table.items():
-            b = mechanism.body_names.index(name)
+            b = model.names.bodies.index(name)
             if tree.kind[b] not in kinds:
                 raise ModelError(
                     f"{name} has no joint that this speed could go to",
-                    where=f"{mechanism.name}: simulation",
+                    where=f"{model.name}: simulation",
                     remedy="give speeds of its coordinates, or a free joint",
                 )
             start = int(tree.v_start[b + 1]) - 3 if first < 0 else int(tree.v_start[b])

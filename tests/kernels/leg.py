@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels.constraints import Roles
 from kernels.kkt import CONVERGED, Options, Work, new_work, solve
 from kernels.markers import model_markers
 from kernels.tree import pose
@@ -18,7 +19,8 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import MarkerCheck
 from rtsim.methods.multibody import MultibodyEstimator, Solution
-from rtsim.models.packing.model import Packed, pack
+from rtsim.models.model import Model, build
+from rtsim.models.roles import roles_of
 from rtsim.models.subject import Subject, SubjectSegment
 from tests.naive.tree import difference
 
@@ -80,20 +82,26 @@ def lower_limb() -> ModelSpec:
 
 
 @cache
-def packed(method: str) -> Packed:
-    """Return the made-up leg packed for a method; not to be written to."""
-    return pack(lower_limb(), SUBJECT, method)
+def built(method: str) -> Model:
+    """Return the made-up leg with the joints of a method; not to be written to."""
+    return build(lower_limb(), SUBJECT, method)
 
 
-def work_of(leg: Packed) -> Work:
-    """Return working space for a packed leg."""
+@cache
+def roles(method: str) -> Roles:
+    """Return what a method asks of the elements; not to be written to."""
+    return roles_of(lower_limb(), method, SUBJECT)
+
+
+def work_of(leg: Model) -> Work:
+    """Return working space for a built leg."""
     n_path = leg.elements.path.shape[1]
     return new_work(
-        len(leg.body_names),
+        len(leg.names.bodies),
         len(leg.q_neutral),
         leg.n_v,
-        len(leg.marker_names),
-        len(leg.element_names),
+        len(leg.names.markers),
+        len(leg.names.elements),
         n_path,
     )
 
@@ -109,7 +117,7 @@ def rough_coordinates(phase: float) -> Array:
     return np.concatenate([[0.12 * phase, 0.95, 0.1], turns[0], turns[1], np.zeros(3), turns[2], turns[3]])
 
 
-def markers_at(leg: Packed, q: Array) -> Array:
+def markers_at(leg: Model, q: Array) -> Array:
     """Return the model markers (n_marker, 3) m at coordinates q."""
     work = work_of(leg)
     pose(leg.tree, q, work.pose)
@@ -127,15 +135,15 @@ class Trial(NamedTuple):
 @cache
 def exact_trial(n_frame: int = N_FRAME) -> Trial:
     """Return states on every constraint of `zero`, each solved once from markers off by millimetres."""
-    leg = packed("zero")
+    leg = built("zero")
     work, hold = work_of(leg), np.zeros(leg.n_v)
     off = np.random.default_rng(40).normal(0.0, 0.004, (len(NAMES), 3))
     states, markers = [], []
     for frame in range(n_frame):
-        q, multiplier = rough_coordinates(1.0 + 0.06 * frame), np.zeros(len(leg.element_names))
+        q, multiplier = rough_coordinates(1.0 + 0.06 * frame), np.zeros(len(leg.names.elements))
         measured = markers_at(leg, q) + off
         status, *_ = solve(
-            leg.tree, leg.markers, leg.elements, leg.roles, measured, np.ones(len(NAMES)), hold, q.copy(),
+            leg.tree, leg.markers, leg.elements, roles("zero"), measured, np.ones(len(NAMES)), hold, q.copy(),
             Options(1e-11, 60, 0.5), work, q, multiplier,
         )  # fmt: skip
         assert status == CONVERGED
@@ -223,7 +231,7 @@ def angle_gap(frame: Frame, expected: Frame) -> float:
 
 def state_gap(running: MultibodyEstimator, frame: Frame, expected: Frame) -> float:
     """Return the largest tangent entry between two frames [rad, m]."""
-    return float(np.abs(difference(running.packed.tree, frame.q, expected.q)).max())
+    return float(np.abs(difference(running.model.tree, frame.q, expected.q)).max())
 
 
 def hidden(frame: int, *names: str) -> Array:

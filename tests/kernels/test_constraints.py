@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from kernels import constraints as kernel
 from kernels.constraints import DISTANCE, SPHERE_ON_PLANE, Elements, new_element_work
 from kernels.tree import Tree, new_pose, pose
-from rtsim.models.packing import model as packing
+from rtsim.models.packing.elements import path_between
 from tests.naive import constraints as naive
 from tests.naive import differences, random_models
 from tests.naive import tree as naive_tree
@@ -124,7 +124,7 @@ def test_paths_of_the_packed_models_are_those_of_the_twin(kind: str) -> None:
     """Protects rtsim's paths, which the kernels trust: dofs, sides and their order."""
     tree = some_case(kind, 0).tree
     for a, b in PAIRS:
-        assert packing.path_between(tree, a, b) == naive.path_between(tree, a, b)
+        assert path_between(tree, a, b) == naive.path_between(tree, a, b)
 
 
 @pytest.mark.parametrize("kind", KINDS)

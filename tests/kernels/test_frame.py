@@ -34,7 +34,7 @@ def running_at(method: str) -> tuple[MultibodyEstimator, Array]:
 def solved(request: pytest.FixtureRequest) -> tuple[MultibodyEstimator, Array, State]:
     """An estimator after a frame, the frame, and the twin of its tree at the solution."""
     running, measured = running_at(request.param)
-    return running, measured, state(running.packed.tree, running.q)
+    return running, measured, state(running.model.tree, running.q)
 
 
 def test_exact_markers_give_the_states_back() -> None:
@@ -54,17 +54,17 @@ def test_hard_elements_hold_and_pose_is_that_of_the_coordinates(
     for b, body in enumerate(at.body):
         np.testing.assert_allclose(position[b], body[:3, 3], atol=1e-12)
         np.testing.assert_allclose(rotation[b], body[:3, :3], atol=1e-12)
-    packed = running.packed
-    for e in map(int, np.flatnonzero(packed.roles.mode == HARD)):
-        assert abs(naive_constraints.value(at, packed.elements, e, running.targets[e])) < 1e-10
+    model = running.model
+    for e in map(int, np.flatnonzero(running.roles.mode == HARD)):
+        assert abs(naive_constraints.value(at, model.elements, e, running.targets[e])) < 1e-10
 
 
 def test_markers_residuals_and_rms(solved: tuple[MultibodyEstimator, Array, State]) -> None:
     """Protects what is said about markers: places, distances, NaN where occluded, RMS of the visible ones."""
     running, measured, at = solved
-    packed, out = running.packed, running.outputs
+    model, out = running.model, running.outputs
     model = np.array(
-        [at.point(b, x) for b, x in zip(packed.markers.body, packed.markers.position, strict=True)]
+        [at.point(b, x) for b, x in zip(model.markers.body, model.markers.position, strict=True)]
     )
     np.testing.assert_allclose(out.markers, model, atol=1e-12)
     distance = np.linalg.norm(measured - model, axis=1)
@@ -76,7 +76,7 @@ def test_markers_residuals_and_rms(solved: tuple[MultibodyEstimator, Array, Stat
 def test_angles_and_displacements(solved: tuple[MultibodyEstimator, Array, State]) -> None:
     """Protects the joint coordinate systems of the leg against the twin's."""
     running, _, at = solved
-    joints, out = running.packed.joints, running.outputs
+    joints, out = running.model.joints, running.outputs
     for j, (p, d) in enumerate(zip(joints.proximal, joints.distal, strict=True)):
         proximal = at.body[p][:3, :3] @ joints.axes_proximal[j]
         distal = at.body[d][:3, :3] @ joints.axes_distal[j]
@@ -90,19 +90,19 @@ def test_angles_and_displacements(solved: tuple[MultibodyEstimator, Array, State
 def test_ligaments_contacts_and_points(solved: tuple[MultibodyEstimator, Array, State]) -> None:
     """Protects lengthening, contact points in the tibia's frame, and the line of the stick figure."""
     running, _, at = solved
-    packed, out = running.packed, running.outputs
+    model, out = running.model, running.outputs
     neutral = knee_tables.neutral_lengths()
-    for k, e in enumerate(packed.ligaments):
-        a, b, _ = naive_constraints.ends(at, packed.elements, e)
+    for k, e in enumerate(model.reported.ligaments):
+        a, b, _ = naive_constraints.ends(at, model.elements, e)
         assert out.lengthening[k] == pytest.approx(np.linalg.norm(a - b) / neutral[k] - 1.0, abs=1e-12)
-    for k, e in enumerate(packed.contacts):
-        a, b, n = naive_constraints.ends(at, packed.elements, e)
-        body = at.body[packed.elements.body_b[e]]
+    for k, e in enumerate(model.reported.contacts):
+        a, b, n = naive_constraints.ends(at, model.elements, e)
+        body = at.body[model.elements.body_b[e]]
         on_plane = a - ((a - b) @ n) * n
         np.testing.assert_allclose(
             out.contact_points[k], body[:3, :3].T @ (on_plane - body[:3, 3]), atol=1e-12
         )
-    for place, b, x in zip(out.points, packed.point_body, packed.points, strict=True):
+    for place, b, x in zip(out.points, model.outline.body, model.outline.points, strict=True):
         np.testing.assert_allclose(place, at.point(int(b), x), atol=1e-12)
 
 
@@ -113,7 +113,7 @@ def test_prescribed_lengths_are_those_of_eq_1() -> None:
         follow_frame(running, measured, DT if k else 0.0)
         # knee flexion as eq. 1 counts it: flexion negative, which is the kernel's own sign
         expected = knee_tables.experimental_lengths(zero[k].angles[1, 0])
-        np.testing.assert_allclose(running.targets[running.packed.ligaments], expected, atol=1e-9)
+        np.testing.assert_allclose(running.targets[running.model.reported.ligaments], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -11,7 +11,7 @@ from kernels import initial_pose as kernel
 from kernels.initial_pose import new_fit_work
 from kernels.markers import Markers
 from kernels.tree import BALL, FREE, HINGE, SLIDER, WELD, Tree, new_pose
-from rtsim.models.packing.model import neutral_coordinates
+from rtsim.models.packing.joints import neutral_coordinates
 from tests.kernels import leg
 from tests.naive import markers as naive
 from tests.naive import random_models
@@ -167,11 +167,11 @@ def test_eigenvectors_are_numpys(seed: int) -> None:
 
 def test_inner_free_joint_takes_its_rotation_only() -> None:
     """Protects the knee's start: soft tissue does not pull the joint apart before it is solved."""
-    packed, exact = leg.packed("free"), leg.exact_trial()
+    built, exact = leg.built("free"), leg.exact_trial()
     moved = exact.markers[0].copy()
-    moved[packed.markers.body >= 2] += [0.0, 0.03, 0.0]  # shank and foot 3 cm off
-    _, q = first_pose(packed.tree, packed.markers, moved, np.ones(len(moved)), packed.q_neutral)
-    shank = packed.tree.q_start[2]
-    np.testing.assert_array_equal(q[shank : shank + 3], packed.q_neutral[shank : shank + 3])
-    turn = difference(packed.tree, exact.q[0], q)
+    moved[built.markers.body >= 2] += [0.0, 0.03, 0.0]  # shank and foot 3 cm off
+    _, q = first_pose(built.tree, built.markers, moved, np.ones(len(moved)), built.q_neutral)
+    shank = built.tree.q_start[2]
+    np.testing.assert_array_equal(q[shank : shank + 3], built.q_neutral[shank : shank + 3])
+    turn = difference(built.tree, exact.q[0], q)
     np.testing.assert_allclose(turn[12:15], 0.0, atol=1e-10)

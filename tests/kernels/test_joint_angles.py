@@ -148,14 +148,14 @@ def test_several_joints_do_not_mix() -> None:
 @pytest.mark.parametrize("method", ["zero", "hinge", "free"])
 def test_neutral_pose_has_no_displacement(method: str) -> None:
     """Protects the reference points: with the joint frames on top of each other nothing is displaced."""
-    packed = leg.packed(method)
-    placed = new_pose(len(packed.body_names), packed.n_v)
-    pose(packed.tree, packed.q_neutral, placed)
-    n = len(packed.joints.proximal)
+    built = leg.built(method)
+    placed = new_pose(len(built.names.bodies), built.n_v)
+    pose(built.tree, built.q_neutral, placed)
+    n = len(built.joints.proximal)
     angles, displacements = np.zeros((n, 3)), np.zeros((n, 3))
-    kernel.joint_angles(packed.joints, placed, np.zeros((3, 3, 3)), angles, displacements)
+    kernel.joint_angles(built.joints, placed, np.zeros((3, 3, 3)), angles, displacements)
     np.testing.assert_allclose(displacements, 0.0, atol=1e-15)
     for j in range(n):
         # bodies' axes coincide, the anatomical axes need not
-        expected = naive.angles(packed.joints.axes_proximal[j], packed.joints.axes_distal[j])
+        expected = naive.angles(built.joints.axes_proximal[j], built.joints.axes_distal[j])
         np.testing.assert_allclose(angles[j], expected, atol=1e-14)

@@ -28,10 +28,10 @@ ON_THE_LEG = Options(1e-11, 60, 0.5)
 
 def leg_problem(method: str, measured: Array) -> Problem:
     """Return a frame of the made-up leg."""
-    packed = leg.packed(method)
+    built = leg.built(method)
     return Problem(
-        packed.tree, packed.markers, packed.elements, packed.roles, measured, np.ones(len(measured)),
-        np.zeros(packed.n_v), packed.q_neutral,
+        built.tree, built.markers, built.elements, leg.roles(method), measured, np.ones(len(measured)),
+        np.zeros(built.n_v), built.q_neutral,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels import track as kernel
-from kernels.frame import Model
+from kernels.frame import Skeleton
 from kernels.initial_pose import FitWork, new_fit_work
 from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, Options, Work
 from kernels.track import Track, TrackOptions
@@ -28,7 +28,7 @@ TRACKING = TrackOptions(restart_rms=0.05, max_prediction=0.05, second_opinion=20
 class Follower(NamedTuple):
     """One followed solution of the made-up leg."""
 
-    model: Model
+    model: Skeleton
     setup: Any
     track: Track
     work: Work
@@ -54,8 +54,8 @@ class Follower(NamedTuple):
 
 def follower(method: str = "zero", q_neutral: Array | None = None) -> Follower:
     """Return a follower that has not started."""
-    setup: Any = set_up(leg.lower_limb(), leg.SUBJECT, method)
-    model = setup.model if q_neutral is None else setup.model._replace(q_neutral=q_neutral)
+    setup: Any = set_up(leg.lower_limb(), leg.SUBJECT, method, leg.built(method))
+    model = setup.skeleton if q_neutral is None else setup.skeleton._replace(q_neutral=q_neutral)
     return Follower(model, setup, setup.track, setup.work, new_fit_work())
 
 
@@ -68,10 +68,10 @@ def without(measured: Array, *names: str) -> Array:
 
 def other_assembly() -> Array:
     """Return neutral coordinates from which the isometric knee falls into its other assembly."""
-    q = leg.packed("zero").q_neutral.copy()
+    q = leg.built("zero").q_neutral.copy()
     delta = np.zeros(18)
     delta[13] = np.radians(40.0)
-    return integrate(leg.packed("zero").tree, q, delta)
+    return integrate(leg.built("zero").tree, q, delta)
 
 
 def test_prediction_moves_on_with_the_last_speed() -> None:
@@ -120,7 +120,7 @@ def open_dofs(running: Follower, measured: Array) -> tuple[int, Array]:
 def test_open_dofs_are_held_and_determined_ones_are_not() -> None:
     """Protects the weights: those of open dofs only, in the unit of their kind."""
     n_open, hold = open_dofs(follower(), without(leg.exact_trial().markers[20], *leg.SEGMENTS))
-    rotates = leg.packed("zero").tree.dof_rotates == 1
+    rotates = leg.built("zero").tree.dof_rotates == 1
     assert n_open == 18 - 7  # every hard element closes one dof
     assert n_open == np.count_nonzero(hold)
     assert set(hold[rotates]) <= {0.0, kernel.HOLD_ROTATION}

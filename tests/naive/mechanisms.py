@@ -17,7 +17,7 @@ from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elem
 from kernels.dynamics.constraints import Constraints, Couplers
 from kernels.dynamics.system import System
 from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD, Pose, Tree, integrate, new_pose, pose
-from rtsim.models.packing.model import neutral_coordinates
+from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.packing.tree import (
     Joint,
     Motion,

@@ -9,7 +9,8 @@ import pytest
 from kernels.contact.elements import FRICTION, NORMAL, SLIDING
 from kernels.rosenbrock.step import OK
 from kernels.rosenbrock.trace import N_LARGE, STEP
-from rtsim.models.load import load_mechanism, load_model
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 
 N_BEAD, MASS, WEIGHT = 10, 0.5, 0.5 * 9.81
@@ -18,13 +19,13 @@ TENSION = 2
 
 @pytest.fixture(scope="module")
 def chain():
-    return load_mechanism("chain")
+    return build(load_model("chain"))
 
 
-def run(mechanism, n_step, every, **settings):
+def run(model, n_step, every, **settings):
     """Trace of n_step steps of the model, a row every so many."""
     spec = load_model("chain")
-    simulator = Simulator(mechanism, msgspec.structs.replace(spec.simulation, **settings))
+    simulator = Simulator(model, msgspec.structs.replace(spec.simulation, **settings))
     trace = simulator.trace(n_step // every + 1)
     assert simulator.run(n_step, every, trace, last=True) == OK
     assert trace.counts[STEP] == n_step
@@ -40,7 +41,7 @@ def shipped(chain):
 def test_the_chain_is_sixty_states(chain):
     """Protects what the model is for: its size, and a frictional contact and a cord on every bead."""
     assert chain.n_v == 3 * N_BEAD
-    assert len(chain.contact_names) == len(chain.line_names) == N_BEAD
+    assert len(chain.names.contacts) == len(chain.names.lines) == N_BEAD
 
 
 def test_momentum_of_the_chain(shipped):

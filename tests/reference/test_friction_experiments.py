@@ -17,7 +17,7 @@ from scipy.integrate import quad
 from rtsim.bench.friction import contact_time, error, with_law
 from rtsim.bench.friction_reference import BELT, LAWS, LOAD, STIFFNESS, impact, stick_slip
 from rtsim.models.load import load_model
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 
 impact_of, stick_slip_of = cache(impact), cache(stick_slip)
@@ -27,7 +27,7 @@ STATIC, DYNAMIC = 0.2, 0.15
 def simulator(experiment: str, law: str, **settings) -> Simulator:
     """The shipped experiment with another law and other settings."""
     spec = with_law(load_model(experiment), law)
-    return Simulator(pack_mechanism(spec), msgspec.structs.replace(spec.simulation, **settings))
+    return Simulator(build(spec), msgspec.structs.replace(spec.simulation, **settings))
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -14,7 +14,8 @@ import pytest
 
 from rtsim.bench.knee import PULSES, pulse_run
 from rtsim.config.model_schema import ModelSpec
-from rtsim.models.load import load_mechanism, load_model
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from tests.naive.volumetric_knee import grood_suntay_axes, rotation_of, static_pose
 
 # flexion of the first row without lateral force in a second program [deg]: up to a row above the root
@@ -40,9 +41,9 @@ def start_of_the_others(spec):
             strict=True,
         )
     )
-    knee = load_mechanism("knee")
+    knee = build(load_model("knee"))
     q = np.zeros(len(knee.q_neutral))
-    q[knee.coordinate_q] = [values[name] for name in knee.coordinate_names]
+    q[knee.coordinates.q] = [values[name] for name in knee.coordinates.names]
     return q
 
 

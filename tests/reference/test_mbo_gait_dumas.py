@@ -92,7 +92,7 @@ def solve(trial: NaturalTrial, subject: Subject, method: str, downweight: bool) 
     """Estimate all frames one after another."""
     spec = load_toml(find_config("lower_limb", "models"), ModelSpec)
     running = MultibodyEstimator(spec, subject, method, check=MarkerCheck(downweight=downweight))
-    order = [trial.markers.names.index(name) for name in running.packed.marker_names]
+    order = [trial.markers.names.index(name) for name in running.model.names.markers]
     neutral, rows = knee_tables.neutral_lengths(), []
     for k, measured in enumerate(trial.markers.positions[:, order]):
         said = running.estimate(np.ascontiguousarray(measured), 0.01 if k else 0.0)

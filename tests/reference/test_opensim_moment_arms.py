@@ -20,7 +20,8 @@ from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import DynamicsWork, new_dynamics_work
 from rtsim.files.osim.model import read_osim
 from rtsim.methods.moment_arms import MomentArms
-from rtsim.models.packing.mechanism import Mechanism, pack_mechanism
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
 from tests.rtsim.files.osim_texts import CHAIN, CHAIN_MUSCLES, Model
 
 Array = NDArray[np.float64]
@@ -126,40 +127,42 @@ class Read:
     """A model from a file, by the names of its parts."""
 
     def __init__(self, path: Path) -> None:
-        self.mechanism: Mechanism = pack_mechanism(read_osim(path)[0])
-        self.q = self.mechanism.q_neutral.copy()
-        self.arms = MomentArms(self.mechanism)
-        self.arms_without_moving = MomentArms(self.mechanism, moving_point_work=False)
-        self.work: DynamicsWork = new_dynamics_work(self.mechanism.system.tree)
+        spec = read_osim(path)[0]
+        self.model = build(spec)
+        self.q = self.model.q_neutral.copy()
+        roles = roles_of(spec)
+        self.arms = MomentArms(self.model, roles)
+        self.arms_without_moving = MomentArms(self.model, roles, moving_point_work=False)
+        self.work: DynamicsWork = new_dynamics_work(self.model.tree)
 
     def dof(self, name: str) -> int:
-        return int(self.mechanism.coordinate_dof[self.mechanism.coordinate_names.index(name)])
+        return int(self.model.coordinates.dof[self.model.coordinates.names.index(name)])
 
     def angle(self, name: str) -> int:
-        return self.mechanism.angle_names.index(name)
+        return self.model.names.angles.index(name)
 
     def muscle(self, name: str) -> int:
-        return self.mechanism.muscle_names.index(name)
+        return self.model.names.muscles.index(name)
 
     def move(self, pose: dict[str, float]) -> None:
         """Set coordinates; the others keep their values."""
         for name, value in pose.items():
-            self.q[self.mechanism.coordinate_q[self.mechanism.coordinate_names.index(name)]] = value
+            self.q[self.model.coordinates.q[self.model.coordinates.names.index(name)]] = value
 
     def mass_matrix(self) -> Array:
-        M = np.zeros((self.mechanism.n_v, self.mechanism.n_v))
-        mass_matrix(self.mechanism.system, self.q, self.work, M)
+        M = np.zeros((self.model.n_v, self.model.n_v))
+        mass_matrix(self.model.system, self.q, self.work, M)
         return np.tril(M) + np.tril(M, -1).T
 
     def inverse_dynamics(self, v: Array, v_dot: Array) -> Array:
-        tau = np.zeros(self.mechanism.n_v)
-        none = np.zeros((len(self.mechanism.body_names), 6))
-        inverse_dynamics(self.mechanism.system, self.q, v, v_dot, none, self.work, tau)
+        tau = np.zeros(self.model.n_v)
+        none = np.zeros((len(self.model.names.bodies), 6))
+        inverse_dynamics(self.model.system, self.q, v, v_dot, none, self.work, tau)
         return tau
 
     def body(self, name: str) -> tuple[Array, Array]:
         """Position and rotation, after mass_matrix or inverse_dynamics."""
-        b = self.mechanism.body_names.index(name)
+        b = self.model.names.bodies.index(name)
         return self.work.pose.position[b], self.work.pose.rotation[b]
 
 
@@ -190,7 +193,7 @@ def test_stored_figures(model: tuple[Path, Figures]) -> None:
         assert found == pytest.approx(arm, abs=1e-12), (muscle, coordinate)
     for (row, column), entry in figures.mass.items():
         assert M[read.dof(row), read.dof(column)] == pytest.approx(entry, rel=1e-12, abs=1e-12), (row, column)
-    v = np.full(read.mechanism.n_v, 0.5)
+    v = np.full(read.model.n_v, 0.5)
     tau = read.inverse_dynamics(v, np.ones_like(v))
     for name, value in figures.tau.items():
         assert tau[read.dof(name)] == pytest.approx(value, rel=1e-12, abs=1e-12), name
@@ -203,11 +206,11 @@ def test_arms_with_moving_points_are_those_of_the_length(model: tuple[Path, Figu
     read.move(figures.pose)
     arms, step = read.arms.at(read.q), 1e-6
     for muscle, coordinate in figures.arms:
-        m, k = read.muscle(muscle), read.mechanism.coordinate_names.index(coordinate)
+        m, k = read.muscle(muscle), read.model.coordinates.names.index(coordinate)
         lengths = []
         for sign in (1.0, -1.0):
             q = read.q.copy()
-            q[read.mechanism.coordinate_q[k]] += sign * step
+            q[read.model.coordinates.q[k]] += sign * step
             lengths.append(read.arms.lengths(q)[m])
         slope = (lengths[0] - lengths[1]) / (2.0 * step)
         assert arms[m, read.angle(coordinate)] == pytest.approx(-slope, abs=1e-9)
@@ -219,7 +222,7 @@ def test_gait2354_has_158_arms(shared: Path) -> None:
     rng = np.random.default_rng(5)
     largest = np.zeros((54, 23))
     for _ in range(N_POSE):
-        read.move(dict(zip(read.mechanism.coordinate_names, rng.uniform(-0.8, 0.15, 23), strict=True)))
+        read.move(dict(zip(read.model.coordinates.names, rng.uniform(-0.8, 0.15, 23), strict=True)))
         largest = np.maximum(largest, abs(read.arms.at(read.q)))
     assert (largest > 1e-10).sum() == 158
 
@@ -236,7 +239,7 @@ def test_opensim_itself(model: tuple[Path, Figures]) -> None:
     bodies = [theirs.getBodySet().get(i) for i in range(theirs.getBodySet().getSize())]
     muscles = [theirs.getMuscles().get(i) for i in range(theirs.getMuscles().getSize())]
     names = [coordinate.getName() for coordinate in coordinates]
-    assert sorted(names) == sorted(read.mechanism.coordinate_names)
+    assert sorted(names) == sorted(read.model.coordinates.names)
     dofs = [read.dof(name) for name in names]
     angles = [read.angle(name) for name in names]
     rows = [read.muscle(muscle.getName()) for muscle in muscles]

@@ -31,8 +31,8 @@ from rtsim.config.place_schema import GROUND, Place
 from rtsim.errors import ConfigError
 from rtsim.models.anatomy import Anatomy
 from rtsim.models.natural import unit
+from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.joints import Coordinates, turned
-from rtsim.models.packing.model import path_between
 
 Array = NDArray[np.float64]
 FRICTION_LAWS = {"proposed": PROPOSED, "andersson": ANDERSSON, "hollars": HOLLARS, "specker": SPECKER}

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.constraints import SOFT
-from kernels.dynamics.constraints import Constraints
 from kernels.joint_angles import joint_angles
 from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
 from kernels.tree import HINGE, new_pose, pose
-from rtsim.models.packing.mechanism import pack_mechanism
-from rtsim.models.packing.model import Packed
+from rtsim.models.model import Model
 from tests.kernels import leg
 from tests.naive import constraints as naive_constraints
 from tests.naive import differences
@@ -29,20 +27,20 @@ class Leg(NamedTuple):
     """The made-up leg with its muscles, by one method."""
 
     leverage: JointLeverage
-    packed: Packed
+    model: Model
     muscles: tuple[str, ...]
 
     @property
     def n_v(self) -> int:
-        return self.packed.n_v
+        return self.model.n_v
 
     def angle(self, name: str) -> int:
-        return self.packed.angle_names.index(name)
+        return self.model.names.joint_angles.index(name)
 
     def dofs(self, body: str) -> list[int]:
         """Return the dofs of a body's own joint."""
-        b = self.packed.body_names.index(body)
-        return [d for d, owner in enumerate(self.packed.tree.dof_body) if owner == b]
+        b = self.model.names.bodies.index(body)
+        return [d for d, owner in enumerate(self.model.tree.dof_body) if owner == b]
 
 
 class Arms(NamedTuple):
@@ -59,33 +57,30 @@ class Arms(NamedTuple):
 
 @cache
 def leg_by(method: str) -> Leg:
-    """Return the leg packed for a method; not to be written to."""
-    packed = leg.packed(method)
-    mechanism = pack_mechanism(leg.lower_limb(), leg.SUBJECT, method)
-    constraints = Constraints(mechanism.elements, mechanism.roles, mechanism.couplers)
-    leverage = JointLeverage(
-        mechanism.system.tree, constraints, mechanism.stations, mechanism.surfaces, packed.joints
-    )
-    return Leg(leverage, packed, mechanism.muscle_names)
+    """Return the leg by a method; not to be written to."""
+    model = leg.built(method)
+    constraints = model.constraints(leg.roles(method))
+    leverage = JointLeverage(model.tree, constraints, model.stations, model.surfaces, model.joints)
+    return Leg(leverage, model, model.names.muscles)
 
 
 def swing(of: Leg, phase: float = 1.2) -> Array:
     """Return coordinates of a leg in swing; on the constraints of `zero` where the method is that."""
-    if of.packed is leg.packed("zero"):
+    if of is leg_by("zero"):
         return leg.exact_trial(1).q[0]
     q = leg.rough_coordinates(phase)
-    tree = of.packed.tree
-    if len(of.packed.q_neutral) == len(q):
+    tree = of.model.tree
+    if len(of.model.q_neutral) == len(q):
         return q
     # a knee of one angle, or of a ball, instead of position and orientation
     start, foot = tree.q_start[2], tree.q_start[3]
     knee = [-0.6] if tree.kind[2] == HINGE else q[start + 3 : start + 7]
-    return np.concatenate([q[:start], knee, q[-(len(of.packed.q_neutral) - foot) :]])
+    return np.concatenate([q[:start], knee, q[-(len(of.model.q_neutral) - foot) :]])
 
 
 def arms_at(of: Leg, q: Array) -> Arms:
     """Return lengths and moment arms by the kernel at coordinates q."""
-    tree, n_angle = of.leverage.tree, len(of.packed.angle_names)
+    tree, n_angle = of.leverage.tree, len(of.model.names.joint_angles)
     placed = new_pose(len(tree.parent), of.n_v)
     pose(tree, q, placed)
     work = new_joint_leverage_work(of.leverage)
@@ -97,7 +92,7 @@ def arms_at(of: Leg, q: Array) -> Arms:
 
 def angles_at(of: Leg, q: Array) -> Array:
     """Return the joint angles (n_angle,) by kernels.joint_angles, which the arms are about."""
-    tree, joints = of.leverage.tree, of.packed.joints
+    tree, joints = of.leverage.tree, of.model.joints
     placed = new_pose(len(tree.parent), of.n_v)
     pose(tree, q, placed)
     angles, displacements = np.zeros((2, len(joints.proximal), 3))

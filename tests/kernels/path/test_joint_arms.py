@@ -53,7 +53,7 @@ def test_couplings_keep_the_hard_elements_and_turn_the_angle_at_unit_rate(method
     of = leg_by(method)
     q = swing(of)
     found, G = arms_at(of, q), rows_at(of, q, HARD)
-    for a, name in enumerate(of.packed.angle_names):
+    for a, name in enumerate(of.model.names.joint_angles):
         if found.status[a] != OK:
             continue
         C = found.coupling[a]
@@ -179,10 +179,10 @@ def test_an_angle_that_follows_is_left_out(method: str) -> None:
     found = arms_at(of, q)
     placed = new_pose(len(tree.parent), of.n_v)
     pose(tree, q, placed)
-    for a, body in enumerate(np.repeat(of.packed.joints.distal, 3)):
+    for a, body in enumerate(np.repeat(of.model.joints.distal, 3)):
         own = np.flatnonzero(tree.dof_body == body)
         speed = np.linalg.norm(found.coupling[a, own] @ placed.twist[own, :3])
-        assert (found.status[a] == OK) == (speed <= FOLLOWS), of.packed.angle_names[a]
+        assert (found.status[a] == OK) == (speed <= FOLLOWS), of.model.names.joint_angles[a]
         assert np.isnan(found.arms[:, a]).all() == (found.status[a] != OK)
     # the ankle has one freedom, mostly dorsiflexion
     ankle = [found.status[of.angle(f"ankle_{name}")] for name in ("dorsiflexion", "inversion")]
@@ -193,7 +193,7 @@ def test_no_angle_where_the_first_and_the_third_axis_coincide() -> None:
     """Protects the singularity: NaN about all three angles of that joint, and other joints untouched."""
     of = leg_by("free")
     q = swing(of)
-    tree, joints = of.leverage.tree, of.packed.joints
+    tree, joints = of.leverage.tree, of.model.joints
     start = tree.q_start[1]
     placed = new_pose(len(tree.parent), of.n_v)
     pose(tree, q, placed)
@@ -295,7 +295,7 @@ def test_soft_rows_lie_behind_the_hard_ones() -> None:
     tree, work = of.leverage.tree, new_joint_leverage_work(of.leverage)
     placed = new_pose(len(tree.parent), of.n_v)
     pose(tree, q, placed)
-    lengths, arms = np.zeros(len(of.muscles)), np.zeros((len(of.muscles), len(of.packed.angle_names)))
+    lengths, arms = np.zeros(len(of.muscles)), np.zeros((len(of.muscles), len(of.model.names.joint_angles)))
     joint_moment_arms(of.leverage, placed, q, work, lengths, arms)
     n_hard, n = int((of.leverage.constraints.roles.mode == HARD).sum()), len(weights(of))
     assert kernel.soft_rows(of.leverage.constraints, placed, n_hard, work.constraint) == n_hard + n

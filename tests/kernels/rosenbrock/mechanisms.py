@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from kernels.rosenbrock.trace import Trace
 from rtsim.config.load import check_record
 from rtsim.config.model_schema import ModelSpec
-from rtsim.models.load import load_mechanism, load_model
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 from tests.naive.tree import difference
 
@@ -202,8 +202,7 @@ def read(text: str) -> ModelSpec:
 def simulator(model: str, **settings: Any) -> Simulator:
     """Return the simulator of a text, or of a shipped model, with some settings of its own."""
     spec = read(model) if "\n" in model else load_model(model)
-    mechanism = pack_mechanism(spec) if "\n" in model else load_mechanism(model)
-    return Simulator(mechanism, msgspec.structs.replace(spec.simulation, **settings))
+    return Simulator(build(spec), msgspec.structs.replace(spec.simulation, **settings))
 
 
 def run(model: str, n_step: int, duration: float, **settings: Any) -> Simulator:
@@ -229,5 +228,5 @@ def state_of(some: Simulator) -> Array:
 
 def apart(a: Simulator, b: Simulator) -> float:
     """Return how far two states of a model are apart: tangent of the coordinates, and speeds."""
-    tree = a.mechanism.system.tree
+    tree = a.model.tree
     return float(np.linalg.norm(np.concatenate([difference(tree, a.q, b.q), a.v - b.v])))

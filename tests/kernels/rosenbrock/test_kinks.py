@@ -87,7 +87,7 @@ def test_parts_only_where_something_rubs() -> None:
 def test_parts_add_up_to_the_step() -> None:
     """Protects time: however a step is split, what moves by itself moves for exactly one step."""
     some = simulator(WITH_CLOCK, step_ms=20.0, kinks="split")
-    clock = some.mechanism.coordinate_names.index("clock")
+    clock = some.model.coordinates.names.index("clock")
     some.q[0], some.v[clock] = 0.19, 1.0
     trace = some.trace(41)
     some.run(40, 1, trace, last=True)

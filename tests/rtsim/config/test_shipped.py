@@ -43,7 +43,7 @@ def test_a_shipped_run_can_be_run(name):
         load_model(run.model), subject, run.method, run.methods, run.solver, run.markers
     )
     trial = load_trial(run.source, 0.1)
-    columns = [trial.names.index(name) for name in estimator.packed.marker_names]
+    columns = [trial.names.index(name) for name in estimator.model.names.markers]
     assert estimator.estimate(np.ascontiguousarray(trial.positions[0, columns]), 0.0).converged
 
 

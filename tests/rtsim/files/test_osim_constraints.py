@@ -11,7 +11,8 @@ from kernels.tree import new_pose, pose
 from rtsim.errors import ConfigError
 from rtsim.files.osim.frames import angles_of
 from rtsim.files.osim.model import read_osim
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
 
 from .osim_texts import GROUND, Coordinate, Joint, Model, path_of
 
@@ -39,20 +40,21 @@ def read(write):
 
 
 def at_start(spec):
-    """Mechanism, and the places of its bodies where it starts."""
-    mechanism = pack_mechanism(spec)
-    tree = mechanism.system.tree
+    """The model, and the places of its bodies where it starts."""
+    model = build(spec)
+    tree = model.tree
     bodies = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
-    pose(tree, mechanism.q_neutral, bodies)
-    return mechanism, bodies
+    pose(tree, model.q_neutral, bodies)
+    return model, bodies
 
 
 def constraint_values(spec):
     """Values and rows of all constraints where the model starts."""
-    mechanism, bodies = at_start(spec)
-    assert (mechanism.roles.mode == HARD).all()
-    work = new_constraint_work(mechanism.constraints, mechanism.n_v)
-    n = constraint_rows(mechanism.system.tree, mechanism.constraints, bodies, mechanism.q_neutral, work)
+    model, bodies = at_start(spec)
+    roles = roles_of(spec)
+    assert (roles.mode == HARD).all()
+    work = new_constraint_work(model.constraints(roles), model.n_v)
+    n = constraint_rows(model.tree, model.constraints(roles), bodies, model.q_neutral, work)
     return work.value[:n], work.row[:n]
 
 
@@ -70,13 +72,13 @@ def test_locked_coordinates_keep_their_value(read):
     spec, _ = read(Model(joints))
     (coupler,) = spec.couplers
     assert (coupler.coordinate, coupler.constant, coupler.of) == ("q", 0.3, "")
-    assert pack_mechanism(spec).q_neutral[1] == 0.3
+    assert build(spec).q_neutral[1] == 0.3
 
 
 def test_coupler(read):
     """Protects coupled coordinates: r = scale f(p), and it starts there."""
     spec, _ = read(Model(PINS, constraints=COUPLER.format(SLOPE, "p", "")))
-    assert pack_mechanism(spec).q_neutral == pytest.approx([0.1, 0.3, 2.0 * (3.0 * 0.1 + 0.1)])
+    assert build(spec).q_neutral == pytest.approx([0.1, 0.3, 2.0 * (3.0 * 0.1 + 0.1)])
 
 
 def test_coupler_goes_before_lock(read):

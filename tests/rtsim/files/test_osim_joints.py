@@ -11,8 +11,8 @@ from kernels.tree import new_pose, pose
 from rtsim.errors import ConfigError
 from rtsim.files.osim.frames import angles_of, turned
 from rtsim.files.osim.model import read_osim
+from rtsim.models.model import build
 from rtsim.models.packing.functions import function_of, value
-from rtsim.models.packing.mechanism import pack_mechanism
 
 from .osim_texts import (
     CHAIN,
@@ -46,10 +46,10 @@ def read(write):
 
 def poses(spec):
     """Positions and rotations of all bodies where they start."""
-    mechanism = pack_mechanism(spec)
-    tree = mechanism.system.tree
+    model = build(spec)
+    tree = model.tree
     bodies = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
-    pose(tree, mechanism.q_neutral, bodies)
+    pose(tree, model.q_neutral, bodies)
     return bodies
 
 

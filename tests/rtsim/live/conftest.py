@@ -18,7 +18,8 @@ from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.loop import LiveLoop
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.load import load_mechanism, load_model
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.models.subject import Subject, load_subject
 from rtsim.models.walker import walk
 from rtsim.simulation.simulator import Simulator
@@ -251,7 +252,7 @@ def eventually() -> Callable[[Callable[[], object]], None]:
 @pytest.fixture(scope="module")
 def knee() -> Simulator:
     allow_compilation()  # another test may have forbidden it
-    return Simulator(load_mechanism("knee"), load_model("knee").simulation)
+    return Simulator(build(load_model("knee")), load_model("knee").simulation)
 
 
 @pytest.fixture

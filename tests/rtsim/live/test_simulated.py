@@ -175,10 +175,10 @@ def test_frames_are_the_simulation_tick_by_tick(start, simulator):
     assert run.final.counters["ticks"] + run.final.counters["missed"] >= 250
     for stamps in run.stamps:
         assert list(stamps) == sorted(stamps)
-    twin = Simulator(simulator.mechanism, simulator.settings)
+    twin = Simulator(simulator.model, simulator.settings)
     trace = twin.trace(n + 1)
     twin.run(EVERY * n, EVERY, trace, last=True)
-    tibia = twin.mechanism.body_names.index("tibia")
+    tibia = twin.model.names.bodies.index("tibia")
     for row, (*_, data) in enumerate(run.frames, start=1):
         np.testing.assert_array_equal(data["joint_angles"], trace.q[row, :3])
         np.testing.assert_array_equal(data["joint_displacement_speeds"], trace.v[row, 3:])
@@ -279,7 +279,7 @@ def test_a_simulation_that_cannot_go_on_ends(start, simulator):
 def test_frames_of_large_errors_are_flagged(start, simulator):
     """Protects honesty: a step whose error is above the tolerance makes its frame a degraded one."""
     strict = msgspec.structs.replace(simulator.settings, tolerance=1e-12)
-    run = start(duration_s=0.05, which=Simulator(simulator.mechanism, strict))
+    run = start(duration_s=0.05, which=Simulator(simulator.model, strict))
     run.finish()
     assert all(status & Status.DEGRADED for _, _, status, _ in run.frames)
     assert run.final.counters["large_error"] == run.final.counters["ticks"]
@@ -288,10 +288,11 @@ def test_frames_of_large_errors_are_flagged(start, simulator):
 LIVE = """
 import sys
 from rtsim.cli.simulate_live import run_live
-from rtsim.models.load import load_mechanism, load_model
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 
-simulator = Simulator(load_mechanism("knee"), load_model("knee").simulation)
+simulator = Simulator(build(load_model("knee")), load_model("knee").simulation)
 local = "tcp://127.0.0.1:0"
 sys.exit(run_live(simulator, None, 1000.0, results=local, control=local, as_json=True))
 """

@@ -26,7 +26,7 @@ def test_axes_that_stand_are_left_alone():
 
 def test_all_places_are_turned_alike(simulator):
     """Protects the picture of models with another axis up: bodies, ligaments and contacts stay together."""
-    system = simulator.mechanism.system
+    system = simulator.model.system
     stride = Stride(simulator, 1)
     stride.step(True)
     fields = SimulatedFields(simulator, stride.trace, {}, 100.0, 0)

@@ -7,7 +7,9 @@ import pytest
 
 from rtsim.errors import ModelError
 from rtsim.methods.moment_arms import DIFFERENCES, METHODS, MomentArms
-from rtsim.models.load import load_mechanism
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
 
 SWEEPS = {
     ("pin", "flexion"): (-20.0, 140.0),
@@ -18,9 +20,14 @@ SWEEPS = {
 }
 
 
+def arms_of(name: str, moving_point_work: bool = True) -> MomentArms:
+    spec = load_model(name)
+    return MomentArms(build(spec), roles_of(spec), moving_point_work)
+
+
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, MomentArms]:
-    return {name: MomentArms(load_mechanism(name)) for name, _ in SWEEPS}
+    return {name: arms_of(name) for name, _ in SWEEPS}
 
 
 @pytest.mark.parametrize(("model", "angle"), SWEEPS, ids=lambda value: value)
@@ -42,7 +49,7 @@ def test_the_effective_torque_is_the_moment_arm_times_the_tension(shipped, model
     column = arms.angle_index(angle)
     for value in np.radians(np.linspace(*SWEEPS[model, angle], 4)):
         q = arms.assembled(angle=angle, value=value)
-        for m, muscle in enumerate(arms.mechanism.muscle_names):
+        for m, muscle in enumerate(arms.model.names.muscles):
             expected = arms.at(q)[m, column] * 250.0
             assert arms.effective_torque(q, muscle, angle, 250.0) == pytest.approx(expected, abs=1e-8)
 
@@ -70,10 +77,10 @@ def test_an_angle_that_nothing_turns_is_refused(shipped):
 
 def test_a_value_out_of_reach_is_told(model_file):
     """Protects against a pose that does not satisfy the constraints: an infeasible set has a clear error."""
-    arms = MomentArms(load_mechanism(str(model_file(LOOP))))
+    arms = arms_of(str(model_file(LOOP)))
     with pytest.raises(ModelError, match=r"no coordinates satisfy the constraints.*left over"):
         arms.assembled()
-    locked = MomentArms(load_mechanism(str(model_file(LOCKED))))
+    locked = arms_of(str(model_file(LOCKED)))
     with pytest.raises(ModelError, match="with theta_2 at 45 deg"):
         locked.assembled(angle="theta_2", value=np.radians(45.0))
 
@@ -81,19 +88,19 @@ def test_a_value_out_of_reach_is_told(model_file):
 def test_a_path_that_fails_names_muscle_and_surface(model_file):
     """Protects against lengths of impossible paths: a point inside a surface, a path without length."""
     for text, reason in ((INSIDE, "station 3 lies inside ball"), (POINT, "the path has no length")):
-        arms = MomentArms(load_mechanism(str(model_file(text))))
+        arms = arms_of(str(model_file(text)))
         assert arms.failures(np.zeros(2)) == {"short": reason}
         for found in (arms.at(np.zeros(2)), arms.at(np.zeros(2), DIFFERENCES), arms.lengths(np.zeros(2))):
-            assert np.isnan(found[arms.mechanism.muscle_names.index("short")]).all()
+            assert np.isnan(found[arms.model.names.muscles.index("short")]).all()
         with pytest.raises(ModelError, match=f"muscle short: {reason}"):
-            arms.effective_torque(np.zeros(2), "short", arms.mechanism.angle_names[0], 1.0)
+            arms.effective_torque(np.zeros(2), "short", arms.model.names.angles[0], 1.0)
 
 
 def test_the_work_of_moving_points_can_be_left_out(model_file):
     """Protects the named option: OpenSim's rule leaves the moving point's own work out of -dl/dtheta."""
-    mechanism = load_mechanism(str(model_file(MOVING)))
+    path = str(model_file(MOVING))
     q = np.array([0.3, 0.2])
-    ours, theirs = MomentArms(mechanism), MomentArms(mechanism, moving_point_work=False)
+    ours, theirs = arms_of(path), arms_of(path, moving_point_work=False)
     np.testing.assert_allclose(ours.at(q), ours.at(q, DIFFERENCES), atol=1e-9)
     assert abs(ours.at(q)[0, 0] - theirs.at(q)[0, 0]) > 1e-3
     np.testing.assert_allclose(theirs.at(q, "partial-velocity"), theirs.at(q), atol=1e-14)

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels.constraints import Roles
 from kernels.dynamics.constraints import constraint_rows, new_constraint_work
 from kernels.tree import Pose, new_pose, pose
 from rtsim.config.load import check_record, parse_toml
 from rtsim.config.model_schema import ModelSpec
-from rtsim.models.packing.mechanism import Mechanism, pack_mechanism
+from rtsim.models.model import Model, build
 
 Array = NDArray[np.float64]
 HEAD = 'name = "m"\nsource = "made up"\n'
@@ -45,14 +46,14 @@ def read(text: str) -> ModelSpec:
     return check_record(parse_toml(HEAD + text, "mine.toml"), ModelSpec, "mine.toml")
 
 
-def packed(text: str) -> Mechanism:
-    return pack_mechanism(read(text))
+def built(text: str) -> Model:
+    return build(read(text))
 
 
-def placed(mechanism: Mechanism, q: Array) -> Pose:
+def placed(model: Model, q: Array) -> Pose:
     """The pose at the coordinates q."""
-    tree = mechanism.system.tree
-    at = new_pose(len(tree.parent), mechanism.n_v, len(tree.chains.dof))
+    tree = model.tree
+    at = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof))
     pose(tree, q, at)
     return at
 
@@ -61,8 +62,9 @@ def about(axis: str, angle: float) -> Array:
     return Rotation.from_euler(axis, angle).as_matrix()
 
 
-def phi(mechanism: Mechanism, q: Array) -> Array:
+def phi(model: Model, roles: Roles, q: Array) -> Array:
     """Values of all hard constraints at the coordinates q."""
-    work = new_constraint_work(mechanism.constraints, mechanism.n_v)
-    n = constraint_rows(mechanism.system.tree, mechanism.constraints, placed(mechanism, q), q, work)
+    constraints = model.constraints(roles)
+    work = new_constraint_work(constraints, model.n_v)
+    n = constraint_rows(model.tree, constraints, placed(model, q), q, work)
     return work.value[:n]

@@ -81,13 +81,13 @@ def read(recording: Recording, n_frame: int = 0) -> tuple[MarkerTrial, MarkerTri
 def run(spec: ModelSpec, subject: Subject, trial: MarkerTrial, method: str) -> Run:
     """Estimate every frame of a trial."""
     estimator = MultibodyEstimator(spec, subject, method)
-    knee = estimator.packed.angle_names.index("knee_flexion") // 3
+    knee = estimator.model.names.joint_angles.index("knee_flexion") // 3
     rows = []
     for frame, dt in zip(
         markers_of(trial, subject), np.diff(trial.times, prepend=trial.times[0]), strict=True
     ):
         solution, out = estimator.estimate(frame, float(dt)), estimator.outputs
-        flexion = np.degrees(estimator.packed.angle_signs[knee, 0] * out.angles[knee, 0])
+        flexion = np.degrees(estimator.model.joint_signs[knee, 0] * out.angles[knee, 0])
         rows.append((solution.converged, solution.n_open, solution.iterations, out.rms[0], flexion))
     converged, n_open, iterations, rms, flexion = np.array(rows, dtype=float).T
     return Run(converged == 1.0, n_open.astype(np.int64), iterations.astype(np.int64), rms, flexion)

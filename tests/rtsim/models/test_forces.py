@@ -10,7 +10,7 @@ from kernels.friction import ANDERSSON, F_NT, MU_D, MU_S, SPECKER, V_D, V_S, V_T
 from kernels.ligament import K_LINEAR, K_TOE, LINEAR, SLACK_LENGTH, STRAIN, TOE_LINEAR
 from rtsim.errors import ConfigError
 
-from .mechanisms import packed
+from .mechanisms import built
 
 BLOCK = """
 [[bodies]]
@@ -52,7 +52,7 @@ stiffness = 2.0e6
 )
 def test_all_ways_to_describe_a_ligament_agree(numbers):
     """Protects both parametrisations and both ways to the slack length: one ligament, four descriptions."""
-    lines = packed(BLOCK + LIGAMENT + numbers).forces.lines
+    lines = built(BLOCK + LIGAMENT + numbers).forces.lines
     row = lines.parameter[0]
     assert lines.law[0] == TOE_LINEAR
     np.testing.assert_allclose(
@@ -62,21 +62,21 @@ def test_all_ways_to_describe_a_ligament_agree(numbers):
 
 def test_springs_follow_the_ligaments_and_rest_in_the_neutral_pose():
     """Protects springs between places: after the ligaments, at rest in the neutral pose by default."""
-    m = packed(
+    m = built(
         BLOCK
         + '[[springs]]\nname = "strap"\nstiffness_N_m = 20.0\n'
         + 'a = { segment = "block" }\nb = { segment = "fixed" }\n'
         + LIGAMENT
         + "stiffness_N = 1.0\nslack_length_mm = 1.0"
     )
-    assert m.line_names == ("ligament", "strap")
+    assert m.names.lines == ("ligament", "strap")
     assert m.forces.lines.law.tolist() == [TOE_LINEAR, LINEAR]
     assert m.forces.lines.parameter[1, SLACK_LENGTH] == pytest.approx(0.1, rel=1e-15)
 
 
 def test_springs_on_coordinates_are_in_si():
     """Protects springs on coordinates: degrees and millimetres become radians and metres."""
-    springs = packed(
+    springs = built(
         BLOCK
         + '[[springs]]\nname = "a"\ncoordinate = "block_3"\nrest_deg = 90.0\nstiffness_N_m_rad = 3.0\n'
         + '[[springs]]\nname = "b"\ncoordinate = "block_2"\nrest_mm = 20.0\ndamping_N_s_m = 4.0\n'
@@ -89,7 +89,7 @@ def test_springs_on_coordinates_are_in_si():
 
 def test_a_contact_is_an_ellipsoid_on_a_plane():
     """Protects contacts: radii, unit normal, moving surface and the volume's factor a b c in SI."""
-    contacts = packed(
+    contacts = built(
         BLOCK + CONTACT.format(size="radii_mm = [10.0, 20.0, 30.0]", more="damping = 0.5")
     ).forces.contacts
     assert contacts.law[0] == VOLUMETRIC
@@ -104,7 +104,7 @@ def test_a_contact_is_an_ellipsoid_on_a_plane():
 def test_a_sphere_is_recognised_however_it_is_given():
     """Protects the shorter way for spheres."""
     for size in ("radius_mm = 10.0", "radii_mm = [10.0, 10.0, 10.0]"):
-        contacts = packed(
+        contacts = built(
             BLOCK + CONTACT.format(size=size, more='law = "hunt_crossley"\nexponent = 1.5')
         ).forces.contacts
         assert contacts.round[0] == 1
@@ -118,7 +118,7 @@ def test_a_sphere_is_recognised_however_it_is_given():
 def test_friction_parameters_find_their_columns(law, number, column):
     """Protects friction: v_d is a quarter of v_t where none is given, Andersson's v_s is v_t."""
     friction = f'friction = {{ law = "{law}", static = 0.4, dynamic = 0.3, transition_velocity_m_s = 0.02 }}'
-    contacts = packed(BLOCK + CONTACT.format(size="radius_mm = 10.0", more=friction)).forces.contacts
+    contacts = built(BLOCK + CONTACT.format(size="radius_mm = 10.0", more=friction)).forces.contacts
     assert contacts.friction_law[0] == number
     np.testing.assert_allclose(contacts.friction[0, [MU_S, MU_D, V_T, F_NT]], [0.4, 0.3, 0.02, 10.0])
     assert contacts.friction[0, column] == pytest.approx(0.005 if law == "specker" else 0.02)
@@ -127,9 +127,9 @@ def test_friction_parameters_find_their_columns(law, number, column):
 def test_the_viscous_ramp_ends_where_the_transition_force_is_reached():
     """Protects the ramp of viscous friction: k depth^2 = F_nt gives its depth."""
     law = 'law = "power"\nexponent = 2.0\nfriction = { viscous_N_s_m = 1.0, transition_force_N = 50.0 }'
-    contacts = packed(BLOCK + CONTACT.format(size="radius_mm = 50.0", more=law)).forces.contacts
+    contacts = built(BLOCK + CONTACT.format(size="radius_mm = 50.0", more=law)).forces.contacts
     assert contacts.ramp[0] == pytest.approx(np.sqrt(50.0 / 2e6), rel=1e-9)
-    plain = packed(BLOCK + CONTACT.format(size="radius_mm = 50.0", more="friction = { static = 0.1 }")).forces
+    plain = built(BLOCK + CONTACT.format(size="radius_mm = 50.0", more="friction = { static = 0.1 }")).forces
     assert plain.contacts.ramp[0] == 0.0
 
 
@@ -139,7 +139,7 @@ def test_elements_between_the_same_bodies_share_a_pair():
     load = (
         '[[loads]]\nname = "push"\nat = { segment = "block" }\nforce_N = [1.0, 0.0, 0.0]\nduration_s = 0.5\n'
     )
-    m = packed(BLOCK + LIGAMENT + "stiffness_N = 1.0\nslack_length_mm = 1.0\n" + contact + load)
+    m = built(BLOCK + LIGAMENT + "stiffness_N = 1.0\nslack_length_mm = 1.0\n" + contact + load)
     assert len(m.forces.pairs.body_a) == 1
     assert m.forces.pairs.n_path.tolist() == [3]
     assert m.forces.loads.stop.tolist() == [0.5]
@@ -149,4 +149,4 @@ def test_an_element_between_bodies_that_never_part_is_refused():
     """Protects the user from elements without effect: both ends on what a weld holds to ground."""
     text = LIGAMENT.replace('"block"', '"fixed"') + "stiffness_N = 1.0\nslack_length_mm = 1.0"
     with pytest.raises(ConfigError, match="never move against each other"):
-        packed(BLOCK + text)
+        built(BLOCK + text)

@@ -10,9 +10,10 @@ from kernels.functions import evaluate
 from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP
 from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE
 from rtsim.errors import ConfigError
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
 
-from .mechanisms import MIXED, ROOT, packed, read
+from .mechanisms import MIXED, ROOT, built, read
 
 PATHS = (
     MIXED
@@ -72,9 +73,9 @@ terms = [{ of = "x" }, { of = "y" }]
 
 def test_paths_become_stations():
     """Protects muscle paths: every column of the table, in SI and by number."""
-    m = packed(PATHS)
+    m = built(PATHS)
     s = m.stations
-    assert m.muscle_names == ("long", "short")
+    assert m.names.muscles == ("long", "short")
     assert s.start.tolist() == [0, 5, 7]
     assert s.kind.tolist() == [POINT, WRAP, CONDITIONAL, WRAP, MOVING, POINT, POINT]
     assert s.body.tolist() == [-1, 3, 2, -1, 4, 2, 3]
@@ -86,14 +87,14 @@ def test_paths_become_stations():
     np.testing.assert_allclose(s.range[2], [-0.001, 0.002])
     assert s.surface.tolist() == [-1, 1, -1, 0, -1, -1, -1]
     np.testing.assert_allclose(s.side[[1, 3]], [[0.0, -0.6, 0.8], [0.0, 0.0, 0.0]])
-    x = [evaluate(m.system.tree.functions, f, 0.5)[0] for f in s.function[4]]
+    x = [evaluate(m.tree.functions, f, 0.5)[0] for f in s.function[4]]
     assert x == pytest.approx([0.1, 0.7, 1.0])
     assert (np.delete(s.function, 4, axis=0) == -1).all()
 
 
 def test_surfaces_are_placed_and_sized():
     """Protects wrapping: kinds, bodies, centres, axes as columns, and sizes in metres."""
-    surfaces = packed(PATHS).surfaces
+    surfaces = built(PATHS).surfaces
     assert surfaces.kind.tolist() == [SPHERE, ELLIPSOID, CYLINDER]
     assert surfaces.body.tolist() == [-1, 3, 4]
     np.testing.assert_allclose(surfaces.position[0], [0.001, 0.002, 0.003])
@@ -104,7 +105,7 @@ def test_surfaces_are_placed_and_sized():
 
 def test_muscles_have_their_parameters():
     """Protects muscle forces: SI, and no force where a muscle has no parameters."""
-    muscles = packed(PATHS).muscles
+    muscles = built(PATHS).muscles
     assert muscles.max_isometric_force.tolist() == [500.0, 0.0]
     assert muscles.optimal_fibre_length[0] == pytest.approx(0.12)
     assert muscles.tendon_slack_length[0] == pytest.approx(0.09)
@@ -116,23 +117,24 @@ def test_muscles_have_their_parameters():
 
 def test_named_angles_follow_the_coordinates():
     """Protects joints of interest: terms with weights and functions; a sum of lengths is a length."""
-    m = packed(PATHS)
+    m = built(PATHS)
     angles = m.angles
-    assert m.angle_names[4:] == ("sum", "stretch")
+    assert m.names.angles[4:] == ("sum", "stretch")
     assert m.angle_is_rotation.tolist()[4:] == [True, False]
     assert angles.start.tolist() == [0, 1, 2, 3, 4, 6, 8]
     assert angles.coordinate[4:].tolist() == [11, 14, 12, 13]
     assert angles.weight.tolist() == [1.0, 1.0, 1.0, 1.0, 1.0, -2.0, 1.0, 1.0]
     assert angles.function[[4, 6, 7]].tolist() == [-1, -1, -1]
-    assert evaluate(m.system.tree.functions, angles.function[5], 0.6)[0] == pytest.approx(0.3)
+    assert evaluate(m.tree.functions, angles.function[5], 0.6)[0] == pytest.approx(0.3)
 
 
 def test_tables_are_what_kernels_take():
     """Protects against silent recompilation: contiguous float64 and int64, empty or not."""
-    for m in (packed(PATHS), packed(ROOT)):
-        tables = [*m.system.tree[:-2], *m.system.tree.chains, *m.system.tree.functions, *m.system.bodies]
-        tables += [m.system.gravity, *m.elements, *m.roles, *m.couplers, *m.stations, *m.surfaces, *m.muscles]
-        for table in (*tables, *m.angles, m.q_neutral):
+    for spec in (read(PATHS), read(ROOT)):
+        m, roles = build(spec), roles_of(spec)
+        tables = [*m.tree[:-2], *m.tree.chains, *m.tree.functions, *m.system.bodies]
+        tables += [m.system.gravity, *m.elements, *roles, *m.couplers, *m.stations, *m.surfaces, *m.muscles]
+        for table in (*tables, *m.angles, *m.markers, *m.joints, m.joint_signs, m.q_neutral):
             assert table.flags.c_contiguous
             assert table.dtype in (np.float64, np.int64)
         kinds = {(t.dtype, t.ndim) for t in m.stations}
@@ -143,6 +145,6 @@ def test_tables_are_what_kernels_take():
 def test_a_method_that_takes_a_coordinate_away_is_told():
     """Protects methods with other joints: a muscle that follows a coordinate cannot do without it."""
     text = PATHS + '[methods.usual]\n[methods.loose]\njoints = { shank = "ball" }\n'
-    assert pack_mechanism(read(text), None, "usual").coordinate_names[0] == "knee"
+    assert build(read(text), None, "usual").coordinates.names[0] == "knee"
     with pytest.raises(ConfigError, match=r"'knee' is not there .*allowed: x, y, turn"):
-        pack_mechanism(read(text), None, "loose")
+        build(read(text), None, "loose")

@@ -23,7 +23,8 @@ from kernels.path.moment_arms import (
 )
 from rtsim.config.paths import shipped_names
 from rtsim.models.load import load_model
-from rtsim.models.packing.mechanism import Mechanism, pack_mechanism
+from rtsim.models.model import Model, build
+from rtsim.models.roles import roles_of
 
 Array = NDArray[np.float64]
 
@@ -50,16 +51,18 @@ class Body:
     """A shipped model with the working space of its kernels."""
 
     def __init__(self, name: str) -> None:
-        self.mechanism: Mechanism = pack_mechanism(load_model(name))
-        m = self.mechanism
-        self.leverage = Leverage(m.system.tree, m.constraints, m.stations, m.surfaces, m.angles)
+        spec = load_model(name)
+        self.model: Model = build(spec)
+        m = self.model
+        self.constraints = m.constraints(roles_of(spec))
+        self.leverage = Leverage(m.tree, self.constraints, m.stations, m.surfaces, m.angles)
         self.work: LeverageWork = new_leverage_work(self.leverage)
 
     def assembled(self, angle: int, target: float) -> Array:
         """Coordinates near the neutral ones with an angle at a value [rad], in which all constraints hold."""
-        m, q = self.mechanism, self.mechanism.q_neutral.copy()
+        m, q = self.model, self.model.q_neutral.copy()
         status, residual = assemble(
-            m.system.tree, m.constraints, m.angles, angle, target, 50, 1e-13, self.work.pose,
+            m.tree, self.constraints, m.angles, angle, target, 50, 1e-13, self.work.pose,
             self.work.constraint, q,
         )  # fmt: skip
         assert (status, residual < 1e-12) == (0, True)
@@ -67,7 +70,7 @@ class Body:
 
     def arms(self, q: Array, method: int = FORCE) -> Array:
         """(n_muscle, n_angle) - moment arms at q; all paths and angles are well."""
-        arms = np.zeros((len(self.mechanism.muscle_names), len(self.mechanism.angle_names)))
+        arms = np.zeros((len(self.model.names.muscles), len(self.model.names.angles)))
         moment_arms(self.leverage, q, method, 1, self.work, arms)
         assert not self.work.path.status.any()
         return arms
@@ -92,12 +95,12 @@ def test_every_shipped_mechanism_is_tried():
 def test_muscles_pull_the_way_they_should(shipped, name, angle, values, signs):
     """Protects the shipped geometry: signs, three methods, and the change of length."""
     body = shipped[name]
-    a = body.mechanism.angle_names.index(angle)
+    a = body.model.names.angles.index(angle)
     for degrees in values:
         theta, h = math.radians(degrees), 1e-6
         q = body.assembled(a, theta)
         r = body.arms(q)[:, a]
-        expected = [signs[muscle] for muscle in body.mechanism.muscle_names]
+        expected = [signs[muscle] for muscle in body.model.names.muscles]
         assert np.sign(r).tolist() == expected, (degrees, r)
         assert (np.abs(r) < 0.06).all()
         for method in (PARTIAL_VELOCITY, VELOCITY):
@@ -110,8 +113,8 @@ def test_muscles_pull_the_way_they_should(shipped, name, angle, values, signs):
 def test_fibres_are_near_their_optimal_length_at_first(shipped, name):
     """Protects slack lengths: fibres of the neutral pose are 0.85 to 1.15 of the optimum."""
     body = shipped[name]
-    muscles = body.mechanism.muscles
-    along = body.lengths(body.mechanism.q_neutral) - muscles.tendon_slack_length
+    muscles = body.model.muscles
+    along = body.lengths(body.model.q_neutral) - muscles.tendon_slack_length
     thickness = muscles.optimal_fibre_length * np.sin(muscles.pennation_at_optimal)
     relative = np.hypot(along, thickness) / muscles.optimal_fibre_length
     assert ((along > 0.0) & (relative > 0.85) & (relative < 1.15)).all(), relative
@@ -120,14 +123,14 @@ def test_fibres_are_near_their_optimal_length_at_first(shipped, name):
 @pytest.mark.parametrize("name", SIGNS)
 def test_a_shipped_model_falls(shipped, name):
     """Protects forward dynamics: every coordinate moves mass, couplers hold, accelerations are moderate."""
-    m = shipped[name].mechanism
+    m, constraints = shipped[name].model, shipped[name].constraints
     n_v = m.n_v
-    constraint_work = new_constraint_work(m.constraints, n_v)
+    constraint_work = new_constraint_work(constraints, n_v)
     n_row = len(constraint_work.value)
-    work = new_dynamics_work(m.system.tree, n_row)
+    work = new_dynamics_work(m.tree, n_row)
     v_dot, multiplier = np.zeros(n_v), np.zeros(n_row)
     status = constrained_dynamics(
-        m.system, m.constraints, m.q_neutral, np.zeros(n_v), np.zeros(n_v), np.zeros((len(m.body_names), 6)),
+        m.system, constraints, m.q_neutral, np.zeros(n_v), np.zeros(n_v), np.zeros((len(m.names.bodies), 6)),
         work, constraint_work, v_dot, multiplier,
     )  # fmt: skip
     assert status == OK
@@ -140,28 +143,28 @@ def test_a_shipped_model_falls(shipped, name):
 def test_the_wrist_divides_its_flexion_evenly(shipped):
     """Protects the source's wrist: both joints turn by half of the flexion."""
     body = shipped["wrist"]
-    q = body.assembled(body.mechanism.angle_names.index("wrist_flexion"), 0.6)
+    q = body.assembled(body.model.names.angles.index("wrist_flexion"), 0.6)
     np.testing.assert_allclose(q, [0.3, 0.3], atol=1e-13)
 
 
 def test_theta_of_the_mechanism_is_the_orientation_of_b(shipped):
     """Protects figure 3 of the source: theta is the orientation of B in A and reads as its coordinate."""
     body = shipped["mechanism"]
-    m = body.mechanism
-    q = body.assembled(m.angle_names.index("theta"), 0.5)
-    assert q[m.coordinate_names.index("theta_total")] == pytest.approx(0.5, abs=1e-12)
+    m = body.model
+    q = body.assembled(m.names.angles.index("theta"), 0.5)
+    assert q[m.coordinates.names.index("theta_total")] == pytest.approx(0.5, abs=1e-12)
     body.arms(q)
     R = body.work.pose.rotation
-    relative = R[m.body_names.index("A")].T @ R[m.body_names.index("B")]
+    relative = R[m.names.bodies.index("A")].T @ R[m.names.bodies.index("B")]
     assert math.atan2(relative[1, 0], relative[0, 0]) == pytest.approx(0.5, abs=1e-12)
-    alone = body.arms(q)[0, [m.angle_names.index("theta"), m.angle_names.index("theta_total")]]
+    alone = body.arms(q)[0, [m.names.angles.index("theta"), m.names.angles.index("theta_total")]]
     assert alone[0] == pytest.approx(alone[1], abs=1e-12)
 
 
 def test_the_pin_has_the_arm_of_its_figure(shipped):
     """Protects the simplest case: the moment arm is the distance of the muscle's line from the pin."""
     body = shipped["pin"]
-    q = body.mechanism.q_neutral
+    q = body.model.q_neutral
     r = body.arms(q)[0, 0]
     c, s = math.cos(q[0]), math.sin(q[0])
     a, b = np.array([0.02, 0.25]), np.array([c * 0.015 + s * 0.04, s * 0.015 - c * 0.04])

@@ -12,12 +12,11 @@ from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.models.packing.mechanism import pack_mechanism
-from rtsim.models.packing.model import pack
+from rtsim.models.model import build
 from rtsim.models.subject import Subject, load_subject
 from rtsim.models.walker import walk
 
-from .mechanisms import ROOT, packed, read
+from .mechanisms import ROOT, built, read
 
 
 @pytest.fixture(scope="module")
@@ -32,27 +31,15 @@ def changed(spec: ModelSpec, name: str, **change: object) -> ModelSpec:
 
 
 def test_what_only_a_subject_has_is_asked_for():
-    """Protects models with anatomy: packed without a subject they name the place that needs one."""
+    """Protects models with anatomy: built without a subject they name the place that needs one."""
     text = (
         ROOT
         + '[[muscles]]\nname = "m"\npath = [{ segment = "base" }, { segment = "base", origin = "distal" }]'
     )
     with pytest.raises(ConfigError, match=r"muscles\.m: .* subject"):
-        packed(text)
+        built(text)
     with pytest.raises(ConfigError, match=r"unknown method 'best'.*default"):
-        pack_mechanism(read(ROOT), None, "best")
-
-
-def test_one_model_for_markers_and_dynamics(leg):
-    """Protects the one mechanics: both packings of a person's model agree."""
-    for method in leg[0].methods:
-        one, other = pack(*leg, method), pack_mechanism(*leg, method)
-        for a, b in zip(
-            (*one.tree[:-2], *one.elements, *one.roles, one.q_neutral),
-            (*other.system.tree[:-2], *other.elements, *other.roles, other.q_neutral),
-            strict=True,
-        ):
-            np.testing.assert_array_equal(a, b)
+        build(read(ROOT), None, "best")
 
 
 def test_markers_are_not_followed_through_functions(leg):
@@ -62,13 +49,13 @@ def test_markers_are_not_followed_through_functions(leg):
     knee = msgspec.convert({"name": "shank", "joint": "custom", "motion": motion}, type(spec.bodies[0]))
     custom = changed(spec, "shank", joint="custom", motion=knee.motion)
     with pytest.raises(ConfigError, match=r"bodies\.shank: .*functions"):
-        pack(custom, subject, "zero")
-    assert pack(custom, subject, "hinge").tree.kind[2] != CHAIN  # the method's own joint
+        MultibodyEstimator(custom, subject, "zero")
+    assert build(custom, subject, "hinge").tree.kind[2] != CHAIN  # the method's own joint
     hinged = changed(spec, "shank", joint="hinge")
     coupled = msgspec.to_builtins(hinged)
     coupled["couplers"] = [{"coordinate": "shank", "constant": 0.1}]
     with pytest.raises(ConfigError, match=r"bodies\.shank: .*coordinate shank follows a coupler"):
-        pack(msgspec.convert(coupled, ModelSpec), subject, "zero")
+        MultibodyEstimator(msgspec.convert(coupled, ModelSpec), subject, "zero")
 
 
 def test_markers_are_followed_through_a_chain_of_axes(leg):
@@ -79,7 +66,7 @@ def test_markers_are_followed_through_a_chain_of_axes(leg):
     model = msgspec.structs.replace(model, methods={"hinge": msgspec.convert(
         {"joints": {"shank": "hinge"}}, type(spec.methods["hinge"]))})  # fmt: skip
     estimator = MultibodyEstimator(model, subject, "hinge")
-    columns = [trial.names.index(name) for name in estimator.packed.marker_names]
+    columns = [trial.names.index(name) for name in estimator.model.names.markers]
     for frame in trial.positions[:, columns]:
         assert estimator.estimate(np.ascontiguousarray(frame), 0.01).converged
     rotation = estimator.pose[1]

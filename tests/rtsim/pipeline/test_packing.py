@@ -1,4 +1,4 @@
-"""Packing: model, subject and method become kernel parameters, or a sentence about what does not fit."""
+"""Building: model, subject and method become kernel parameters, or a sentence about what does not fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.config.paths import configs_root
 from rtsim.errors import ConfigError
 from rtsim.models.anatomy import Anatomy
-from rtsim.models.packing.model import neutral_coordinates, pack, path_between
+from rtsim.models.model import build, build_each
+from rtsim.models.packing.elements import path_between
+from rtsim.models.packing.joints import neutral_coordinates
+from rtsim.models.roles import roles_of
 from rtsim.models.subject import Subject
 from tests.naive import constraints as naive
 from tests.naive import tree as naive_tree
@@ -97,7 +100,7 @@ def test_an_unknown_method_is_told_with_those_there_are(spec, subject):
     with pytest.raises(
         ConfigError, match=r"unknown method 'best'.*zero, minimised, prescribed, hinge, ball, free"
     ):
-        pack(spec, subject, "best")
+        build(spec, subject, "best")
 
 
 def test_a_subject_that_does_not_fit_is_refused(spec, subject):
@@ -115,7 +118,7 @@ def test_a_subject_that_does_not_fit_is_refused(spec, subject):
         (msgspec.structs.replace(subject, segments=bare), "no markers"),
     ):
         with pytest.raises(ConfigError, match=words) as caught:
-            pack(spec, person, "zero")
+            build(spec, person, "zero")
         assert "calibrate again" in str(caught.value)
 
 
@@ -124,7 +127,7 @@ def test_a_marker_on_two_segments_is_refused(spec, subject):
     foot = subject.segments["foot"].markers_mm
     person = change_segment(subject, "foot", markers_mm={**foot, "RASI": (0.0, 0.0, 0.0)})
     with pytest.raises(ConfigError, match="RASI"):
-        pack(spec, person, "zero")
+        build(spec, person, "zero")
 
 
 @pytest.mark.parametrize("angles", [(90.0, 90.0, 180.0), (90.0, 10.0, 10.0)], ids=["flat", "impossible"])
@@ -133,7 +136,7 @@ def test_a_segment_that_cannot_be_is_refused(spec, subject, angles):
     alpha, beta, gamma = angles
     person = change_segment(subject, "shank", alpha_deg=alpha, beta_deg=beta, gamma_deg=gamma)
     with pytest.raises(ConfigError, match="shank"):
-        pack(spec, person, "zero")
+        build(spec, person, "zero")
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -147,7 +150,7 @@ def test_paths_are_their_twin(seed):
 
 def test_paths_are_the_dofs_that_move_the_bodies_apart(spec, subject):
     """Protects paths against the motion itself: nudge each dof, see whether two points part."""
-    tree = pack(spec, subject, "zero").tree
+    tree = build(spec, subject, "zero").tree
     rng = np.random.default_rng(1)
     q = naive_tree.integrate(tree, neutral_coordinates(tree), rng.normal(scale=0.3, size=len(tree.dof_body)))
     for a, b in ((1, 2), (2, 3), (0, 3), (3, 1), (2, 2)):
@@ -164,16 +167,16 @@ def test_paths_are_the_dofs_that_move_the_bodies_apart(spec, subject):
 
 def test_normals_are_unit_and_the_plane_stays(spec, subject):
     """Protects the contact planes: normals become unit, (a - b) . n = R holds as printed."""
-    packed = pack(spec, subject, "zero")
-    assert (packed.elements.kind == SPHERE_ON_PLANE).sum() == 2
+    model = build(spec, subject, "zero")
+    assert (model.elements.kind == SPHERE_ON_PLANE).sum() == 2
     for e, element in enumerate(spec.elements):
         if element.kind != "sphere_on_plane":
             continue
         printed = np.array(element.normal)
-        n = packed.elements.normal_b[e]
+        n = model.elements.normal_b[e]
         assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-15)
         np.testing.assert_allclose(np.cross(n, printed), 0.0, atol=1e-15)
-        gap = packed.roles.target[e] * n  # some a - b on the plane of unit normal
+        gap = roles_of(spec, "zero", subject).target[e] * n  # some a - b on the plane of unit normal
         assert gap @ printed == pytest.approx(1e-3 * element.target_mm, rel=1e-14)
 
 
@@ -181,67 +184,72 @@ def test_normals_are_unit_and_the_plane_stays(spec, subject):
 def test_ankle_offsets_grow_with_the_shank(spec, subject, length):
     """Protects the scaling of the ankle: constant part plus the part that grows with the shank's length."""
     person = change_segment(subject, "shank", length_mm=length)
-    packed = pack(spec, person, "zero")
+    model = build(spec, person, "zero")
     constant, growing = np.array([1.553, 0.275, 9.531]), np.array([-5.1, -20.6, -0.3])
     sphere = 1e-3 * (constant + growing * length / 396.4)
-    np.testing.assert_allclose(packed.tree.position_in_child[3], sphere, rtol=1e-12)
+    np.testing.assert_allclose(model.tree.position_in_child[3], sphere, rtol=1e-12)
     distal = -Anatomy(spec, person).bases["shank"][:, 1]
-    np.testing.assert_allclose(packed.tree.position_in_parent[3], distal + sphere, rtol=1e-12)
+    np.testing.assert_allclose(model.tree.position_in_parent[3], distal + sphere, rtol=1e-12)
     assert np.linalg.norm(distal) == pytest.approx(1e-3 * length)
-    e = packed.element_names.index("TiCaL")
+    e = model.names.elements.index("TiCaL")
     end = 1e-3 * (np.array([1.653, -17.121, -15.714]) + growing * length / 396.4)
-    np.testing.assert_allclose(packed.elements.point_b[e], end, rtol=1e-12)
+    np.testing.assert_allclose(model.elements.point_b[e], end, rtol=1e-12)
 
 
 def test_knee_places_are_the_printed_ones(spec, subject):
     """Protects table 1: offsets from the proximal or distal end, in metres, unscaled."""
-    packed = pack(spec, subject, "zero")
-    e = packed.element_names.index("MCL")
+    model = build(spec, subject, "zero")
+    e = model.names.elements.index("MCL")
     distal = -Anatomy(spec, subject).bases["thigh"][:, 1]
     np.testing.assert_allclose(
-        packed.elements.point_a[e] - distal, [2.7608e-3, 5.7798e-3, -47.6279e-3], rtol=1e-12
+        model.elements.point_a[e] - distal, [2.7608e-3, 5.7798e-3, -47.6279e-3], rtol=1e-12
     )
-    np.testing.assert_allclose(packed.elements.point_b[e], [2.1345e-3, -117.0682e-3, -5.7872e-3], rtol=1e-12)
+    np.testing.assert_allclose(model.elements.point_b[e], [2.1345e-3, -117.0682e-3, -5.7872e-3], rtol=1e-12)
     length = np.linalg.norm([2.7608 - 2.1345, 5.7798 + 117.0682, -47.6279 + 5.7872])
-    assert packed.neutral_length[e] == pytest.approx(1e-3 * length)
+    assert model.lengths.neutral[e] == pytest.approx(1e-3 * length)
 
 
 def test_methods_choose_hard_soft_and_off(spec, subject):
     """Protects table 3: which elements hold exactly, which are weighed and how, which are out."""
-    packed = pack(spec, subject, "minimised")
-    roles = dict(
-        zip(packed.element_names, zip(packed.roles.mode, packed.roles.weight, strict=True), strict=True)
-    )
-    assert roles == {
+    names = build(spec, subject).names.elements
+    roles = roles_of(spec, "minimised", subject)
+    assert dict(zip(names, zip(roles.mode, roles.weight, strict=True), strict=True)) == {
         "medial_contact": (HARD, 0.0), "lateral_contact": (HARD, 0.0),
         "TiCaL": (HARD, 0.0), "CaFiL": (HARD, 0.0),
         "ACL": (SOFT, 1e3), "PCL": (SOFT, 1e4), "MCL": (SOFT, 1e2), "LCL": (SOFT, 1.0),
     }  # fmt: skip
-    zero = pack(spec, subject, "zero")
-    assert zero.roles.mode[zero.element_names.index("LCL")] == OFF
+    assert roles_of(spec, "zero", subject).mode[names.index("LCL")] == OFF
+
+
+def test_methods_with_the_same_joints_share_one_model(spec, subject):
+    """Protects the one model: methods select roles, and another one only where they have other joints."""
+    models = build_each(spec, subject, METHODS)
     for method, kind in (("zero", FREE), ("hinge", HINGE), ("ball", BALL), ("free", FREE)):
-        assert pack(spec, subject, method).tree.kind[2] == kind
+        assert models[method].tree.kind[2] == kind
+    assert models["zero"] is models["minimised"] is models["prescribed"]
+    assert models["hinge"] is not models["zero"]
 
 
 def test_targets_are_the_methods(spec, subject):
     """Protects lengths: fixed for `zero`, the model's means for `minimised`, the subject's where known."""
-    fixed, mean = pack(spec, subject, "zero"), pack(spec, subject, "minimised")
+    fixed, mean = roles_of(spec, "zero", subject), roles_of(spec, "minimised", subject)
     person = msgspec.structs.replace(subject, ligament_mean_mm={"ACL": 41.5})
-    own = pack(spec, person, "minimised")
-    acl, pcl = (fixed.element_names.index(name) for name in ("ACL", "PCL"))
-    assert fixed.roles.target[acl] == pytest.approx(40.53e-3)
-    assert mean.roles.target[acl] == pytest.approx(40.62e-3)
-    assert own.roles.target[acl] == pytest.approx(41.5e-3)
-    assert own.roles.target[pcl] == pytest.approx(43.12e-3)
-    assert pack(spec, person, "zero").roles.target[acl] == pytest.approx(40.53e-3)
+    own = roles_of(spec, "minimised", person)
+    names = build(spec, subject).names.elements
+    acl, pcl = (names.index(name) for name in ("ACL", "PCL"))
+    assert fixed.target[acl] == pytest.approx(40.53e-3)
+    assert mean.target[acl] == pytest.approx(40.62e-3)
+    assert own.target[acl] == pytest.approx(41.5e-3)
+    assert own.target[pcl] == pytest.approx(43.12e-3)
+    assert roles_of(spec, "zero", person).target[acl] == pytest.approx(40.53e-3)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_shapes_fit_each_other(spec, subject, method):
     """Protects the kernels, which check nothing: every array has the length that the others say."""
-    packed = pack(spec, subject, method)
-    n_v, n_q = packed.n_v, len(packed.q_neutral)
-    tree, elements = packed.tree, packed.elements
+    model = build(spec, subject, method)
+    n_v, n_q = model.n_v, len(model.q_neutral)
+    tree, elements, roles = model.tree, model.elements, roles_of(spec, method, subject)
     assert len(tree.dof_parent) == len(tree.dof_rotates) == n_v
     assert n_q == sum(N_Q[kind] for kind in tree.kind)
     assert n_v == sum(N_V[kind] for kind in tree.kind)
@@ -251,22 +259,22 @@ def test_shapes_fit_each_other(spec, subject, method):
     assert elements.path.shape == elements.side.shape
     assert (elements.n_path <= elements.path.shape[1]).all()
     assert ((elements.path >= 0) & (elements.path < n_v)).all()
-    assert packed.polynomial.shape == (n_element, 7)
-    assert packed.angle_signs.shape == (len(packed.angle_names) // 3, 3)
-    assert len(packed.marker_names) == len(packed.markers.body) == 17
-    assert packed.marker_names == subject.marker_names
+    assert model.lengths.polynomial.shape == (n_element, 7)
+    assert model.joint_signs.shape == (len(model.names.joint_angles) // 3, 3)
+    assert len(model.names.markers) == len(model.markers.body) == 17
+    assert model.names.markers == subject.marker_names
     tables = (*tree[:-2], *tree.chains, *tree.functions)
-    for array in (*tables, *packed.markers, *elements, *packed.roles, *packed.joints, packed.points):
+    for array in (*tables, *model.markers, *elements, *roles, *model.joints, model.outline.points):
         assert array.flags.c_contiguous
         assert np.isfinite(array).all()
 
 
-def test_a_branching_model_is_packed(spec, subject):
+def test_a_branching_model_is_built(spec, subject):
     """Protects models with two legs: the path between them runs through both, with opposite sides."""
     pelvis, thigh = spec.bodies[:2]
     other = msgspec.structs.replace(thigh, name="thigh_2", angles=None)
     model = ModelSpec(name="two", source="t", bodies=(pelvis, thigh, other), methods={"free": MethodSpec()})
     left = msgspec.structs.replace(subject.segments["thigh"], markers_mm={"LKNE": (0.0, -400.0, 0.0)})
     segments = {"pelvis": subject.segments["pelvis"], "thigh": subject.segments["thigh"], "thigh_2": left}
-    tree = pack(model, msgspec.structs.replace(subject, segments=segments), "free").tree
+    tree = build(model, msgspec.structs.replace(subject, segments=segments), "free").tree
     assert path_between(tree, 1, 2) == [(6, 1.0), (7, 1.0), (8, 1.0), (9, -1.0), (10, -1.0), (11, -1.0)]

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
 from kernels.tree import BALL, FREE, HINGE, SLIDER, WELD
-from rtsim.models.load import load_mechanism
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.models.packing.tree import Joint, build_tree
 from rtsim.simulation.inertia import is_constant
 
@@ -23,7 +24,7 @@ DOWN = np.array([0.0, -9.81, 0.0])
 )
 def test_shipped_models(name: str, expected: bool) -> None:
     """Protects the short cut of sliders and planar bodies, and its absence elsewhere."""
-    assert is_constant(load_mechanism(name).system) == expected
+    assert is_constant(build(load_model(name)).system) == expected
 
 
 def hinges(centre: float, second: int, gravity: Array = DOWN) -> System:

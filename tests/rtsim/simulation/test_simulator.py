@@ -8,13 +8,16 @@ import pytest
 
 from kernels.rosenbrock.tableau import METHODS
 from kernels.rosenbrock.trace import RECORDED, STEP
-from rtsim.models.load import load_mechanism, load_model
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.simulation.simulator import MAX_SPLIT, Simulator
 
 
 def simulator(name: str, **settings) -> Simulator:
     """Return a simulator of a shipped model with some settings of its own."""
-    return Simulator(load_mechanism(name), msgspec.structs.replace(load_model(name).simulation, **settings))
+    return Simulator(
+        build(load_model(name)), msgspec.structs.replace(load_model(name).simulation, **settings)
+    )
 
 
 @pytest.mark.parametrize("name", ["knee", "impact"])

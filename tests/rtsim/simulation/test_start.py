@@ -13,8 +13,8 @@ from kernels.forces.lines import TENSION
 from rtsim.config.load import check_record, parse_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ModelError
-from rtsim.models.load import load_mechanism, load_model
-from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.load import load_model
+from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 from tests.naive.volumetric_knee import static_pose
 
@@ -61,12 +61,12 @@ force_N = [0.0, 1000.0, 0.0]
 def hung(change: Callable[[str], str] = str, **settings) -> Simulator:
     """Return a simulator of a block on a spring with a pendulum, its text changed first."""
     spec = check_record(parse_toml(change(HUNG), "test"), ModelSpec, "test")
-    return Simulator(pack_mechanism(spec), msgspec.structs.replace(spec.simulation, **settings))
+    return Simulator(build(spec), msgspec.structs.replace(spec.simulation, **settings))
 
 
 def test_knee_rests_where_an_independent_model_does() -> None:
     """Protects the start of the knee: forces of both contacts and of every ligament, weightless at 0 deg."""
-    some = Simulator(load_mechanism("knee"), load_model("knee").simulation)
+    some = Simulator(build(load_model("knee")), load_model("knee").simulation)
     expected = static_pose(0.0, held_by="hinge")
     trace = some.trace(1)
     some.run(0, 0, trace, last=True)

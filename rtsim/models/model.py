@@ -1,0 +1,178 @@
+"""A model built into kernel parameters for one person, once for all methods that share its joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.constraints import Elements, Roles
+from kernels.dynamics.constraints import Constraints, Couplers
+from kernels.dynamics.system import System
+from kernels.forces.assembly import Forces
+from kernels.joint_angles import JointAxes
+from kernels.markers import Markers
+from kernels.muscle.hill import Muscles
+from kernels.path.angles import Angles
+from kernels.path.stations import Stations
+from kernels.path.surfaces import Surfaces
+from kernels.tree import Tree
+from rtsim.config.model_schema import ModelSpec
+from rtsim.models.anatomy import Anatomy
+from rtsim.models.packing.bodies import (
+    Outline,
+    body_index,
+    pack_bodies,
+    pack_joint_axes,
+    pack_markers,
+    pack_outline,
+)
+from rtsim.models.packing.couplers import follow_couplers, named_rotations, pack_angles, pack_couplers
+from rtsim.models.packing.elements import (
+    Lengths,
+    Reported,
+    ScalarElement,
+    pack_elements,
+    pack_lengths,
+    pack_reported,
+    scalar_elements,
+)
+from rtsim.models.packing.forces import pack_forces
+from rtsim.models.packing.functions import FunctionTable
+from rtsim.models.packing.joints import Coordinates, joints_of, neutral_coordinates, pack_coordinates
+from rtsim.models.packing.muscles import pack_hill, pack_stations, pack_surfaces
+from rtsim.models.packing.tree import build_tree
+from rtsim.models.roles import find_method, joint_kinds
+from rtsim.models.subject import Subject
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the rows of a model's tables are called."""
+
+    bodies: tuple[str, ...]
+    markers: tuple[str, ...]
+    elements: tuple[str, ...]
+    muscles: tuple[str, ...]
+    surfaces: tuple[str, ...]
+    angles: tuple[str, ...]  # of model.angles: every coordinate, then the named ones
+    joint_angles: tuple[str, ...]  # of model.joints, three of each
+    lines: tuple[str, ...]  # ligaments, then springs between places
+    contacts: tuple[str, ...]
+    frictions: tuple[str, ...]
+    loads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model with the joints of one of its methods; all functions are in tree.functions."""
+
+    name: str
+    system: System  # bodies, their joints and masses, gravity
+    coordinates: Coordinates
+    couplers: Couplers
+    elements: Elements
+    lengths: Lengths  # of the elements
+    reported: Reported  # among the elements
+    forces: Forces
+    stations: Stations
+    surfaces: Surfaces
+    muscles: Muscles
+    angles: Angles  # every coordinate, then the named ones
+    angle_is_rotation: NDArray[np.bool_]  # (n_angle,) - False where a length is meant, in metres
+    markers: Markers
+    joints: JointAxes
+    joint_signs: Array  # (n_joint, 3) - of the joint angles as they are shown
+    outline: Outline
+    q_neutral: Array  # (n_q,) - couplers hold there; elements may not
+    names: Names
+
+    @property
+    def tree(self) -> Tree:
+        return self.system.tree
+
+    @property
+    def n_v(self) -> int:
+        return len(self.tree.dof_body)
+
+    def constraints(self, roles: Roles) -> Constraints:
+        """What the kernels of constrained dynamics and moment arms read, with the roles of a method."""
+        return Constraints(self.elements, roles, self.couplers)
+
+
+def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = None) -> Model:
+    """The model with the joints of one of its methods (the first, if none is named).
+
+    subject : whose anatomy scales the model; not needed where no place of the model asks for it
+    """
+    how = find_method(spec, method)
+    anatomy = Anatomy(spec, subject)
+    index, functions, rows = body_index(spec), FunctionTable(), scalar_elements(spec)
+    joints = joints_of(spec, how, anatomy, index, functions)
+    coordinates = pack_coordinates(spec, how, joints)
+    couplers = pack_couplers(spec, coordinates, functions)
+    angles = pack_angles(spec, coordinates, functions)
+    stations = pack_stations(spec, anatomy, index, coordinates, functions)
+    tree = build_tree(joints, functions.build())
+    q_neutral = neutral_coordinates(tree, coordinates)
+    follow_couplers(couplers, functions, q_neutral)
+    markers, marker_names = pack_markers(spec, subject)
+    return Model(
+        name=spec.name,
+        system=System(tree, pack_bodies(spec), np.array(spec.gravity_m_s2, float)),
+        coordinates=coordinates,
+        couplers=couplers,
+        elements=pack_elements(rows, anatomy, index, tree),
+        lengths=pack_lengths(rows),
+        reported=pack_reported(spec, rows),
+        forces=pack_forces(spec, anatomy, index, coordinates, tree, q_neutral),
+        stations=stations,
+        surfaces=pack_surfaces(spec, anatomy, index),
+        muscles=pack_hill(spec),
+        angles=angles,
+        angle_is_rotation=np.concatenate([coordinates.is_angle, named_rotations(spec, coordinates)]),
+        markers=markers,
+        joints=pack_joint_axes(spec, anatomy, index),
+        joint_signs=np.array([body.angles.signs for body in spec.bodies if body.angles]).reshape(-1, 3),
+        outline=pack_outline(spec, anatomy),
+        q_neutral=q_neutral,
+        names=names_of(spec, coordinates, rows, marker_names),
+    )
+
+
+def build_each(
+    spec: ModelSpec, subject: Subject | None = None, methods: Iterable[str] = ()
+) -> dict[str, Model]:
+    """The model by method; methods with the same joints share one."""
+    built: dict[tuple, Model] = {}
+    for method in methods:
+        kinds = joint_kinds(spec, method)
+        if kinds not in built:
+            built[kinds] = build(spec, subject, method)
+    return {method: built[joint_kinds(spec, method)] for method in methods}
+
+
+def names_of(
+    spec: ModelSpec, coordinates: Coordinates, rows: list[ScalarElement], markers: tuple[str, ...]
+) -> Names:
+    """The names of everything in a model's tables, in their order."""
+    return Names(
+        bodies=tuple(body.name for body in spec.bodies),
+        markers=markers,
+        elements=tuple(row.name for row in rows),
+        muscles=tuple(muscle.name for muscle in spec.muscles),
+        surfaces=tuple(surface.name for surface in spec.surfaces),
+        angles=(*coordinates.names, *(angle.name for angle in spec.angles)),
+        joint_angles=tuple(name for body in spec.bodies if body.angles for name in body.angles.names),
+        lines=(
+            *(ligament.name for ligament in spec.ligaments),
+            *(spring.name for spring in spec.springs if not spring.coordinate),
+        ),
+        contacts=tuple(contact.name for contact in spec.contacts),
+        frictions=tuple(friction.name for friction in spec.frictions),
+        loads=tuple(load.name for load in spec.loads),
+    )

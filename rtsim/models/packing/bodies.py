@@ -1,0 +1,96 @@
+"""What bodies carry: mass, markers, the axes that joint angles are counted about, points for pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.dynamics.inertia import Bodies
+from kernels.joint_angles import JointAxes
+from kernels.markers import Markers
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.place_schema import GROUND
+from rtsim.errors import ConfigError
+from rtsim.models.anatomy import Anatomy
+from rtsim.models.subject import Subject
+
+Array = NDArray[np.float64]
+
+
+def body_index(spec: ModelSpec) -> dict[str, int]:
+    """Number of every segment; ground is -1."""
+    return {GROUND: -1, **{body.name: b for b, body in enumerate(spec.bodies)}}
+
+
+def pack_bodies(spec: ModelSpec) -> Bodies:
+    """Mass properties; a body that has none is a frame between others."""
+    n = len(spec.bodies)
+    inertia = np.zeros((n, 3, 3))
+    for b, body in enumerate(spec.bodies):
+        xx, yy, zz, xy, xz, yz = (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
+        inertia[b] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    return Bodies(
+        np.array([body.mass_kg for body in spec.bodies], float),
+        1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float),
+        inertia,
+    )
+
+
+def pack_markers(spec: ModelSpec, subject: Subject | None) -> tuple[Markers, tuple[str, ...]]:
+    """The subject's markers segment by segment, and their names; none without a subject."""
+    if subject is None:
+        return Markers(np.zeros(0, np.int64), np.zeros((0, 3))), ()
+    rows = [
+        (name, b, np.array(position))
+        for b, body in enumerate(spec.bodies)
+        for name, position in subject.segments[body.name].markers_mm.items()
+    ]
+    if not rows:
+        raise ConfigError("no markers", where=f"subject {subject.name}", remedy="calibrate again")
+    names = [name for name, *_ in rows]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError(
+            f"{', '.join(twice)} on more than one segment",
+            where=f"subject {subject.name}",
+            remedy="calibrate again",
+        )
+    body_of = np.array([b for _, b, _ in rows], np.int64)
+    return Markers(body_of, 1e-3 * np.array([x for *_, x in rows])), tuple(name for name, *_ in rows)
+
+
+def pack_joint_axes(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> JointAxes:
+    """Axes and centres of the joints that have angles."""
+    jointed = [(body, body.angles, body.parent or body.name) for body in spec.bodies if body.angles]
+    return JointAxes(
+        np.array([index[parent] for *_, parent in jointed], np.int64),
+        np.array([index[body.name] for body, *_ in jointed], np.int64),
+        rows([anatomy.axes(parent, *angles.proximal) for _, angles, parent in jointed], 3, 3),
+        rows([anatomy.axes(body.name, *angles.distal) for body, angles, _ in jointed], 3, 3),
+        rows([anatomy.place(body.in_parent, body.parent, body.name) for body, *_ in jointed], 3),
+        rows([anatomy.place(body.in_child, body.name, body.name) for body, *_ in jointed], 3),
+    )
+
+
+@dataclass(frozen=True)
+class Outline:
+    """The line of a stick figure."""
+
+    points: Array  # (n_point, 3) - in their bodies [m]
+    body: NDArray[np.int64]  # (n_point,)
+
+
+def pack_outline(spec: ModelSpec, anatomy: Anatomy) -> Outline:
+    """Origin of every segment, and the distal end of the last where a subject's segments have one."""
+    points, body = [np.zeros(3) for _ in spec.bodies], list(range(len(spec.bodies)))
+    if anatomy.segments:
+        points.append(-anatomy.bases[spec.bodies[-1].name][:, 1])
+        body.append(body[-1])
+    return Outline(np.array(points), np.array(body, np.int64))
+
+
+def rows(numbers: list, *shape: int) -> Array:
+    """(n, *shape) also where n is 0."""
+    return np.array(numbers, float).reshape(-1, *shape)

@@ -1,0 +1,96 @@
+"""What a method of a model selects: joint kinds, and hard or soft elements with their targets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.constraints import HARD, OFF, SOFT, Roles
+from rtsim.config.joint_schema import JointKind, coordinates_of
+from rtsim.config.model_schema import Element, MethodSpec, ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.packing.elements import scalar_elements
+from rtsim.models.subject import Subject
+
+
+def find_method(spec: ModelSpec, method: str | None = None) -> MethodSpec:
+    """The method of that name in a model, or its first; ConfigError names the allowed ones."""
+    if method is None:
+        return next(iter(spec.methods.values()))
+    try:
+        return spec.methods[method]
+    except KeyError:
+        raise ConfigError(
+            f"unknown method {method!r}", where=f"model {spec.name}", allowed=", ".join(spec.methods)
+        ) from None
+
+
+def joint_kinds(spec: ModelSpec, method: str | None = None) -> tuple[JointKind, ...]:
+    """Joint kind of every body by a method."""
+    how = find_method(spec, method)
+    return tuple(how.joints.get(body.name, body.joint) for body in spec.bodies)
+
+
+def dependence(spec: ModelSpec, how: MethodSpec) -> tuple[str, str] | None:
+    """A body whose coordinates move it by functions or follow couplers, and how, if there is one.
+
+    Methods that follow markers know neither; dynamics and moment arms do.
+    """
+    coupled = {coupler.coordinate for coupler in spec.couplers}
+    for body in spec.bodies:
+        kind = how.joints.get(body.name, body.joint)
+        names = [coordinate.name for coordinate in coordinates_of(body, kind)]
+        if kind == "custom" and (
+            len(body.motion) > len(names) or not all(m.is_identity for m in body.motion)
+        ):
+            return body.name, "its joint moves by functions of a coordinate"
+        follower = next((name for name in names if name in coupled), None)
+        if follower is not None:
+            return body.name, f"its coordinate {follower} follows a coupler"
+    return None
+
+
+def check_fits_markers(spec: ModelSpec, method: str) -> None:
+    """ConfigError where functions or couplers move bodies, which methods that follow markers do not know."""
+    found = dependence(spec, find_method(spec, method))
+    if found is not None:
+        raise ConfigError(
+            f"{found[1]}, which no method that follows markers knows",
+            where=f"bodies.{found[0]}",
+            remedy="use it for dynamics and moment arms, or give it a joint without functions and couplers",
+        )
+
+
+def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None = None) -> Roles:
+    """Which elements a method (the first, if none is named) asks for, with their weights and targets.
+
+    subject : whose mean lengths are the targets, where the method takes those
+    """
+    how, rows = find_method(spec, method), scalar_elements(spec)
+    n = len(rows)
+    mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
+    for e, row in enumerate(rows):
+        element = row.element
+        if element.name in how.hard:
+            mode[e] = HARD
+        elif element.name in how.soft:
+            mode[e], weight[e] = SOFT, how.soft[element.name]
+        if element.kind == "point":
+            continue
+        # (a - b) . n = R with n as printed, divided by |n|: normals are unit on load without moving the plane
+        size = np.linalg.norm(element.normal) if element.normal else 1.0
+        target[e] = 1e-3 * target_of(element, how, subject) / size
+        if mode[e] != OFF and not target[e] > 0.0:
+            raise ConfigError(
+                "the method needs a target",
+                where=f"elements.{element.name}",
+                remedy="give target_mm or mean_mm",
+            )
+    return Roles(mode, weight, target)
+
+
+def target_of(element: Element, how: MethodSpec, subject: Subject | None) -> float:
+    """Target in millimetres: the subject's mean length, the model's mean, or the fixed length."""
+    if how.target == "mean" and element.name in how.soft:
+        own = subject.ligament_mean_mm if subject else {}
+        return own.get(element.name, element.mean_mm or 0.0)
+    return element.target_mm or element.mean_mm or 0.0
