@@ -20,8 +20,8 @@ import zmq
 
 from rtsim.config.paths import find_config
 from rtsim.models.load import load_model
-from rtsim.models.subject import load_subject
-from rtsim.models.walker import walk
+from rtsim.subjects.subject import load_subject
+from rtsim.subjects.walker import walk
 from streams.clock import Pacer, now_ns
 from streams.codec import FieldLayout, encode
 from streams.messages import End, Markers, Session, marker_session, new_session_id

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.subject import Subject
 from rtsim.pipeline.pipeline import Pipeline
+from rtsim.subjects.subject import Subject
 from streams.clock import now_ns
 from streams.codec import FieldLayout, encode
 from streams.intake import Intake

@@ -24,7 +24,7 @@ from rtsim.live.sources import load_trial
 from rtsim.live.warm_up import warm_up
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.models.markers_of import markers_of
+from rtsim.subjects.markers_of import markers_of
 
 METHODS = ("zero", "minimised", "prescribed")
 RATE, P99_US, RESIDUAL = 5000.0, 500.0, 1e-11

@@ -52,9 +52,9 @@ def command(
 ) -> None:
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
     from rtsim.methods.mean_lengths import with_mean_lengths
-    from rtsim.models.calibration import subject_for
     from rtsim.models.load import load_model
-    from rtsim.models.subject import save_subject
+    from rtsim.subjects.calibration import subject_for
+    from rtsim.subjects.subject import save_subject
 
     path = out or trial.with_suffix(".subject.toml")
     if path.suffix != ".toml":

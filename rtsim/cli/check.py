@@ -15,7 +15,7 @@ from rtsim.live.sources import FILES, WALKER, is_stream
 if TYPE_CHECKING:
     from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
-    from rtsim.models.subject import Subject
+    from rtsim.subjects.subject import Subject
 
 RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
 # keys that only one kind of config has; methods are a table in a model, a list in a run
@@ -54,8 +54,8 @@ def check_config(path: Path) -> str:
     from rtsim.config.load import load_toml
     from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
-    from rtsim.models.labs import load_lab
-    from rtsim.models.subject import load_subject
+    from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.subject import load_subject
 
     kind = kind_of(path)
     if kind == "model":
@@ -91,9 +91,9 @@ def check_run(run: Run, path: Path) -> None:
     from rtsim.cli.ports import check_twins
     from rtsim.files.axes import parse_up
     from rtsim.files.units import metres_per_unit
-    from rtsim.models.labs import load_lab
     from rtsim.models.load import load_model
-    from rtsim.models.subject import load_subject
+    from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.subject import load_subject
 
     for key, file in (("source", run.source), ("static", run.static)):
         if file and not (is_stream(file) or file == WALKER or Path(file).suffix.lower() in RECORDINGS):
@@ -131,7 +131,7 @@ def check_model(spec: ModelSpec) -> None:
     from rtsim.config.paths import find_config
     from rtsim.models.model import build_each
     from rtsim.models.roles import roles_of
-    from rtsim.models.subject import load_subject
+    from rtsim.subjects.subject import load_subject
 
     check_inertias(spec)
     subject = load_subject(find_config("walker", "subjects")) if spec.of_subject else None

@@ -23,8 +23,8 @@ def command(
         raise ConfigError(f"{seconds}", where="--seconds", allowed="more than 0")
 
     from rtsim.config.paths import find_config
-    from rtsim.models.subject import load_subject
     from rtsim.report.doctor import examine_installation, examine_stream
+    from rtsim.subjects.subject import load_subject
 
     if subject and not address:
         raise ConfigError("it is compared with a stream", where="--subject", remedy="give its ADDRESS")

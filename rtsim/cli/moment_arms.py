@@ -82,8 +82,8 @@ def command(
     from rtsim.models.load import load_model
     from rtsim.models.model import build
     from rtsim.models.roles import roles_of
-    from rtsim.models.subject import load_subject
     from rtsim.report.arms import arms_along, arms_at
+    from rtsim.subjects.subject import load_subject
 
     sweep = sweep or low is not None or high is not None
     if plot and not sweep:

@@ -131,9 +131,9 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.simulate_live import check_rates
     from rtsim.models.load import load_model
-    from rtsim.models.subject import load_subject
     from rtsim.simulation.files import check_outputs
     from rtsim.simulation.load import check_spec
+    from rtsim.subjects.subject import load_subject
 
     console = Console(stderr=True)
     check_options(step_ms, duration_s, split, plot, over)

@@ -14,9 +14,9 @@ from rtsim.live.sources import WALKER, check_corrections, check_source, check_su
 def check_run(run: Run) -> None:
     """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
     from rtsim.files.markers import check_kind
-    from rtsim.models.labs import load_lab
     from rtsim.models.load import load_model
-    from rtsim.models.subject import load_subject
+    from rtsim.subjects.labs import load_lab
+    from rtsim.subjects.subject import load_subject
 
     methods_of(run, load_model(run.model))
     check_source(run.source)

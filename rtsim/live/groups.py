@@ -62,7 +62,7 @@ def call_solver() -> None:
     from rtsim.live.warm_up import warm_up
     from rtsim.methods.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
-    from rtsim.models.subject import load_subject
+    from rtsim.subjects.subject import load_subject
 
     spec = load_model(LOWER_LIMB)
     subject = load_subject(find_config(WALKER, "subjects"))
@@ -80,7 +80,7 @@ def call_muscles() -> None:
     from rtsim.models.load import load_model
     from rtsim.models.model import build
     from rtsim.models.roles import roles_of
-    from rtsim.models.subject import load_subject
+    from rtsim.subjects.subject import load_subject
 
     spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
     model = build(spec, subject)

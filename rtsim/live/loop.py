@@ -12,8 +12,8 @@ from rtsim.live.latency import StageTimes
 from rtsim.live.mailbox import Mailbox
 from rtsim.live.sources import STREAM_OVER
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.subject import Subject
 from rtsim.pipeline.pipeline import FrameResult, Pipeline
+from rtsim.subjects.subject import Subject
 from streams.account import Sentences, account, plain
 from streams.clock import now_ns
 from streams.messages import Command, Result, Status

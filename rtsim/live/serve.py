@@ -15,7 +15,7 @@ from rtsim.live.sources import resolve_subject
 from rtsim.live.warm_up import warm_up
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.models.subject import Subject
+from rtsim.subjects.subject import Subject
 from streams.clock import now_ns
 from streams.control import ControlServer
 from streams.publisher import Publisher

@@ -12,7 +12,7 @@ from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
     from rtsim.files.trial import MarkerTrial
-    from rtsim.models.subject import Subject
+    from rtsim.subjects.subject import Subject
 
 WALKER = "walker"
 NATURAL = ".npz"
@@ -109,8 +109,8 @@ def load_trial(
     check_corrections(source, units, up)
     if source == WALKER:
         from rtsim.models.load import load_model
-        from rtsim.models.subject import load_subject
-        from rtsim.models.walker import walk
+        from rtsim.subjects.subject import load_subject
+        from rtsim.subjects.walker import walk
 
         subject = load_subject(find_config(WALKER, "subjects"))
         return walk(load_model("lower_limb"), subject, duration_s or 10.0, rate or RATE)
@@ -135,7 +135,7 @@ def check_subject_given(run: Run) -> None:
 
 def resolve_subject(run: Run) -> Subject:
     """The subject of a run: given, shipped with the walker, or calibrated from the static or the trial."""
-    from rtsim.models.subject import load_subject
+    from rtsim.subjects.subject import load_subject
 
     if run.subject:
         return load_subject(find_config(run.subject, "subjects"))
@@ -144,10 +144,10 @@ def resolve_subject(run: Run) -> Subject:
     check_subject_given(run)
     if Path(run.source).suffix.lower() == NATURAL and not run.static:
         from rtsim.files.natural import read_natural
-        from rtsim.models.natural_subject import subject_of_cycle
+        from rtsim.subjects.natural_subject import subject_of_cycle
 
         return subject_of_cycle(read_natural(run.source))
-    from rtsim.models.calibration import subject_for
+    from rtsim.subjects.calibration import subject_for
 
     trial = run.static if is_stream(run.source) else run.source
     return subject_for(

@@ -6,8 +6,8 @@ import numpy as np
 
 from kernels._jit import freeze_compilation
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.subject import Subject
 from rtsim.pipeline.pipeline import Pipeline
+from rtsim.subjects.subject import Subject
 from streams.codec import FieldLayout, encode
 from streams.messages import Result, marker_session
 from streams.ring import Frame

@@ -16,8 +16,8 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.files.markers import read_markers
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.markers_of import markers_of
-from rtsim.models.subject import Subject
+from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.subject import Subject
 
 MOVES = np.radians(20.0)
 """Range of knee flexion from which a trial is a movement."""

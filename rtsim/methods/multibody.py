@@ -25,7 +25,7 @@ from rtsim.config.run_schema import MarkerCheck, Solver
 from rtsim.methods.muscle_arms import MuscleArms
 from rtsim.models.model import Model, build_each
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
-from rtsim.models.subject import Subject
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 

@@ -20,7 +20,6 @@ from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
 from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
-from rtsim.models.anatomy import Anatomy
 from rtsim.models.packing.bodies import (
     Outline,
     body_index,
@@ -45,7 +44,8 @@ from rtsim.models.packing.joints import Coordinates, joints_of, neutral_coordina
 from rtsim.models.packing.muscles import pack_hill, pack_stations, pack_surfaces
 from rtsim.models.packing.tree import build_tree
 from rtsim.models.roles import find_method, joint_kinds
-from rtsim.models.subject import Subject
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 

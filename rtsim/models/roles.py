@@ -9,7 +9,7 @@ from rtsim.config.joint_schema import JointKind, coordinates_of
 from rtsim.config.model_schema import Element, MethodSpec, ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.packing.elements import scalar_elements
-from rtsim.models.subject import Subject
+from rtsim.subjects.subject import Subject
 
 
 def find_method(spec: ModelSpec, method: str | None = None) -> MethodSpec:

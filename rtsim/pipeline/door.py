@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.intake import FARTHEST, take_in
-from rtsim.models.marker_names import find_markers
-from rtsim.models.subject import Subject
+from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.subject import Subject
 from streams.account import plain
 from streams.messages import Session
 

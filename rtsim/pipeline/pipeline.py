@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rtsim.methods.multibody import MultibodyEstimator, Solution
-from rtsim.models.subject import Subject
 from rtsim.pipeline.door import Door
 from rtsim.pipeline.fields import ResultFields, stick
+from rtsim.subjects.subject import Subject
 from streams.clock import now_ns
 from streams.messages import Session, Status
 from streams.ring import Frame

@@ -172,8 +172,8 @@ def judge_markers(session: Session, subject: str | None, n_missing: int, n_value
         share = 100.0 * n_missing / n_value
         findings.append(Finding(share < 50.0, f"{share:.1f} % of the marker coordinates are occluded"))
     if subject:
-        from rtsim.models.subject import load_subject
         from rtsim.pipeline.door import Door
+        from rtsim.subjects.subject import load_subject
 
         door = Door(load_subject(find_config(subject, "subjects")), session)
         if door.sentences:

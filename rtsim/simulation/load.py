@@ -15,8 +15,8 @@ from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError, ModelError
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import Model, build
-from rtsim.models.subject import load_subject
 from rtsim.simulation.simulator import Simulator
+from rtsim.subjects.subject import load_subject
 
 NO_MASS = 1e-14
 """Inertia of a coordinate, relative to the largest one, that counts as none."""

@@ -21,7 +21,7 @@ from rtsim.config.run_schema import MarkerCheck
 from rtsim.methods.multibody import MultibodyEstimator, Solution
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
-from rtsim.models.subject import Subject, SubjectSegment
+from rtsim.subjects.subject import Subject, SubjectSegment
 from tests.naive.tree import difference
 
 Array = NDArray[np.floating]

@@ -19,8 +19,8 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import MarkerCheck
 from rtsim.files.natural import SEGMENTS, NaturalTrial, read_natural
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.natural import local_points, segment_parameters
-from rtsim.models.subject import Subject, subject_segment
+from rtsim.subjects.natural import local_points, segment_parameters
+from rtsim.subjects.subject import Subject, subject_segment
 from tests.naive import knee_results, knee_tables, mbo
 from tests.naive import natural_coordinates as natural
 

@@ -13,8 +13,8 @@ from kernels.markers import Markers
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.place_schema import GROUND
 from rtsim.errors import ConfigError
-from rtsim.models.anatomy import Anatomy
-from rtsim.models.subject import Subject
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from kernels.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
 from kernels.tree import Tree
 from rtsim.config.model_schema import Element, ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.models.anatomy import Anatomy
-from rtsim.models.natural import unit
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 ELEMENT_KINDS = {"sphere_on_plane": SPHERE_ON_PLANE, "distance": DISTANCE}

@@ -29,10 +29,10 @@ from rtsim.config.force_schema import Contact, Friction, Ligament, Spring
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.place_schema import GROUND, Place
 from rtsim.errors import ConfigError
-from rtsim.models.anatomy import Anatomy
-from rtsim.models.natural import unit
 from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.joints import Coordinates, turned
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 FRICTION_LAWS = {"proposed": PROPOSED, "andersson": ANDERSSON, "hollars": HOLLARS, "specker": SPECKER}

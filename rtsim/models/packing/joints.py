@@ -13,10 +13,10 @@ from rtsim.config.joint_schema import Axis, Body, JointKind, coordinates_of, is_
 from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.config.place_schema import GROUND, Frame
 from rtsim.errors import ConfigError
-from rtsim.models.anatomy import Anatomy
-from rtsim.models.natural import unit
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.tree import Joint, Motion
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 KINDS = {

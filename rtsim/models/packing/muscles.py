@@ -11,10 +11,10 @@ from kernels.path.stations import CONDITIONAL, MOVING, POINT, WRAP, Stations
 from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE, Surfaces
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.muscle_schema import Hill, Muscle, Station
-from rtsim.models.anatomy import Anatomy
-from rtsim.models.natural import unit
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.joints import Coordinates, turned
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 SURFACE_KINDS = {"sphere": SPHERE, "cylinder": CYLINDER, "ellipsoid": ELLIPSOID}

@@ -15,7 +15,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import configs_root
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.models.subject import Subject
+from rtsim.subjects.subject import Subject
 
 RUN = 'name = "run"\n'
 MODEL = 'name = "m"\nsource = "s"\n'

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rtsim.config.load import check_record, parse_toml
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.models.natural import Segment
-from rtsim.models.subject import (
+from rtsim.subjects.natural import Segment
+from rtsim.subjects.subject import (
     Subject,
     SubjectSegment,
     load_subject,

@@ -20,9 +20,9 @@ from rtsim.live.loop import LiveLoop
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.models.subject import Subject, load_subject
-from rtsim.models.walker import walk
 from rtsim.simulation.simulator import Simulator
+from rtsim.subjects.subject import Subject, load_subject
+from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout, encode
 from streams.control import ControlServer, request
 from streams.messages import End, Markers, Session, Telemetry, marker_session

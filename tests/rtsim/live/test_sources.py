@@ -14,7 +14,7 @@ from rtsim.files.markers import write_trc
 from rtsim.live.serve import prepare
 from rtsim.live.sources import is_stream, load_trial, resolve_subject
 from rtsim.models.load import load_model
-from rtsim.models.subject import save_subject
+from rtsim.subjects.subject import save_subject
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from kernels.friction import ANDERSSON, F_NT, MU_D, MU_S, SPECKER, V_D, V_S, V_T
 from kernels.ligament import K_LINEAR, K_TOE, LINEAR, SLACK_LENGTH, STRAIN, TOE_LINEAR
 from rtsim.errors import ConfigError
 
-from .mechanisms import built
+from .small_models import built
 
 BLOCK = """
 [[bodies]]

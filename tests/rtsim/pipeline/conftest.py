@@ -14,9 +14,9 @@ from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.models.subject import Subject, load_subject
-from rtsim.models.walker import walk
 from rtsim.pipeline.pipeline import Pipeline
+from rtsim.subjects.subject import Subject, load_subject
+from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout
 from streams.messages import Session, marker_session
 from streams.ring import Frame

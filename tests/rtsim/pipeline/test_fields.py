@@ -10,9 +10,9 @@ import pytest
 
 from rtsim.config.model_schema import MethodSpec
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.walker import true_angles
 from rtsim.pipeline.fields import stick
 from rtsim.pipeline.pipeline import Pipeline
+from rtsim.subjects.walker import true_angles
 from streams.codec import FieldLayout, decode, encode
 from streams.messages import FieldSpec, Session, Status, marker_session
 

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from rtsim.config.model_schema import MethodSpec
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.anatomy import Anatomy
 from rtsim.pipeline.pipeline import Pipeline
+from rtsim.subjects.anatomy import Anatomy
 
 Array = NDArray[np.float64]
 

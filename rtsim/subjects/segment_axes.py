@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.models.landmarks import Landmarks
-from rtsim.models.natural import unit
+from rtsim.subjects.landmarks import Landmarks
+from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 

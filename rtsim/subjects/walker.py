@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rtsim.config.model_schema import Body, ModelSpec
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.anatomy import Anatomy
-from rtsim.models.subject import Subject
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.labs import load_lab
+from rtsim.subjects.labs import load_lab
 
 Array = NDArray[np.float64]
 N_FRAME = 12

@@ -13,7 +13,7 @@ from rtsim.errors import ConfigError
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 
-from .mechanisms import MIXED, ROOT, built, read
+from .small_models import MIXED, ROOT, built, read
 
 PATHS = (
     MIXED

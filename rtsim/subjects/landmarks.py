@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from rtsim.config.lab_schema import LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial, count_of, name_some
-from rtsim.models.hip_centre import hip_centres
-from rtsim.models.knee_centre import knee_centre
-from rtsim.models.marker_names import find_markers
+from rtsim.subjects.hip_centre import hip_centres
+from rtsim.subjects.knee_centre import knee_centre
+from rtsim.subjects.marker_names import find_markers
 
 Array = NDArray[np.float64]
 Positions = Mapping[str, Array]  # role -> (n, 3) [m], NaN = missing

@@ -9,8 +9,8 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.calibration import calibrate
-from rtsim.models.plausible import check_axes, check_spread
+from rtsim.subjects.calibration import calibrate
+from rtsim.subjects.plausible import check_axes, check_spread
 
 Person = Callable[..., MarkerTrial]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.models.hip_centre import REGRESSIONS, hip_centres
-from rtsim.models.knee_centre import knee_centre, knee_offset
+from rtsim.subjects.hip_centre import REGRESSIONS, hip_centres
+from rtsim.subjects.knee_centre import knee_centre, knee_offset
 
 # width 240 mm, depth 160 mm, level
 RIGHT, LEFT, BACK = np.array([[0.0, 1.0, 0.12]]), np.array([[0.0, 1.0, -0.12]]), np.array([[-0.16, 1.0, 0.0]])

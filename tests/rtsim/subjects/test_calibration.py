@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose
 from rtsim.errors import ConfigError
 from rtsim.files.markers import write_trc
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.calibration import calibrate, subject_for
-from rtsim.models.labs import load_lab
-from rtsim.models.landmarks import find_landmarks
-from rtsim.models.markers_of import markers_of
-from rtsim.models.segment_axes import natural_coordinates
-from rtsim.models.subject import Subject, load_subject, save_subject
+from rtsim.subjects.calibration import calibrate, subject_for
+from rtsim.subjects.labs import load_lab
+from rtsim.subjects.landmarks import find_landmarks
+from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.segment_axes import natural_coordinates
+from rtsim.subjects.subject import Subject, load_subject, save_subject
 
 from .conftest import LANDMARKS
 

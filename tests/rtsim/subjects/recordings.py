@@ -1,6 +1,6 @@
 """Real recordings of five labs with their static trials, and every method run over them.
 
-`python -m tests.rtsim.models.recordings [part of a name ...]` prints the table.
+`python -m tests.rtsim.subjects.recordings [part of a name ...]` prints the table.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from rtsim.config.paths import find_config
 from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.models.calibration import subject_for
-from rtsim.models.markers_of import markers_of
-from rtsim.models.subject import Subject
+from rtsim.subjects.calibration import subject_for
+from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 

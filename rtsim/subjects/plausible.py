@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 from rtsim.files.landmarks import thin
 from rtsim.files.trial import MarkerTrial, count_of
-from rtsim.models.landmarks import Landmarks, Positions
-from rtsim.models.natural import Segment
-from rtsim.models.subject import LENGTHS
+from rtsim.subjects.landmarks import Landmarks, Positions
+from rtsim.subjects.natural import Segment
+from rtsim.subjects.subject import LENGTHS
 
 Array = NDArray[np.float64]
 

@@ -13,10 +13,10 @@ from rtsim.errors import ConfigError
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.models.subject import Subject, load_subject
-from rtsim.models.walker import walk
+from rtsim.subjects.subject import Subject, load_subject
+from rtsim.subjects.walker import walk
 
-from .mechanisms import ROOT, built, read
+from .small_models import ROOT, built, read
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtsim.models.marker_names import find_markers
+from rtsim.subjects.marker_names import find_markers
 
 
 @pytest.mark.parametrize("name", ["R.ASIS", "r.asis", "R ASIS", "r_asis", "R-Asis", "RASIS"])

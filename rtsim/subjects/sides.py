@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.models.landmarks import Positions, back_of
-from rtsim.models.natural import unit
+from rtsim.subjects.landmarks import Positions, back_of
+from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 

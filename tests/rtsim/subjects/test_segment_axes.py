@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.labs import load_lab
-from rtsim.models.landmarks import Landmarks, find_landmarks, needed_roles, role_positions, usable_frames
-from rtsim.models.segment_axes import natural_coordinates
+from rtsim.subjects.labs import load_lab
+from rtsim.subjects.landmarks import Landmarks, find_landmarks, needed_roles, role_positions, usable_frames
+from rtsim.subjects.segment_axes import natural_coordinates
 
 from .conftest import LANDMARKS
 

@@ -11,14 +11,15 @@ from kernels.constraints import HARD, OFF, SOFT, SPHERE_ON_PLANE
 from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, Tree
 from rtsim.cli.check import check_config
 from rtsim.config.model_schema import MethodSpec, ModelSpec
-from rtsim.config.paths import configs_root
+from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
-from rtsim.models.anatomy import Anatomy
+from rtsim.models.load import load_model
 from rtsim.models.model import build, build_each
 from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.roles import roles_of
-from rtsim.models.subject import Subject
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.subject import Subject, load_subject
 from tests.naive import constraints as naive
 from tests.naive import tree as naive_tree
 from tests.naive.random_models import random_tree
@@ -26,6 +27,16 @@ from tests.naive.random_models import random_tree
 Array = NDArray[np.float64]
 MODEL = (configs_root() / "models" / "lower_limb.toml").read_text(encoding="utf-8")
 METHODS = ("zero", "minimised", "prescribed", "hinge", "ball", "free")
+
+
+@pytest.fixture(scope="module")
+def spec() -> ModelSpec:
+    return load_model("lower_limb")
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return load_subject(find_config("walker", "subjects"))
 
 
 def change_segment(subject: Subject, name: str, **change: object) -> Subject:

@@ -10,7 +10,7 @@ from rtsim.config.lab_schema import Lab
 from rtsim.config.load import load_toml
 from rtsim.config.paths import configs_root, shipped_names
 from rtsim.errors import ConfigError
-from rtsim.models.labs import cover, find_lab, load_lab, side_of
+from rtsim.subjects.labs import cover, find_lab, load_lab, side_of
 
 SHIPPED = ("bmc", "condyles", "gait2392", "lenhart", "mcgill", "opencap", "rajagopal")
 

@@ -16,17 +16,17 @@ from rtsim.config.lab_schema import Lab, LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.markers import MARKER_SUFFIXES, read_markers
 from rtsim.files.trial import MarkerTrial, count_of, name_some
-from rtsim.models import plausible
-from rtsim.models.hip_centre import find_regression
-from rtsim.models.knee_centre import knee_offset
-from rtsim.models.labs import find_lab, load_lab, side_of
-from rtsim.models.landmarks import find_landmarks, role_positions, usable_frames
-from rtsim.models.marker_names import find_markers
-from rtsim.models.natural import segment_parameters
-from rtsim.models.segment_axes import natural_coordinates
-from rtsim.models.segment_records import SEGMENTS, local_markers, segment_records
-from rtsim.models.sides import MIRROR, check_same_side, find_side
-from rtsim.models.subject import Subject, SubjectSegment, check_person
+from rtsim.subjects import plausible
+from rtsim.subjects.hip_centre import find_regression
+from rtsim.subjects.knee_centre import knee_offset
+from rtsim.subjects.labs import find_lab, load_lab, side_of
+from rtsim.subjects.landmarks import find_landmarks, role_positions, usable_frames
+from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.natural import segment_parameters
+from rtsim.subjects.segment_axes import natural_coordinates
+from rtsim.subjects.segment_records import SEGMENTS, local_markers, segment_records
+from rtsim.subjects.sides import MIRROR, check_same_side, find_side
+from rtsim.subjects.subject import Subject, SubjectSegment, check_person
 
 Array = NDArray[np.float64]
 

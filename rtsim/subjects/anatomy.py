@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.place_schema import Place, Vector
 from rtsim.errors import ConfigError
-from rtsim.models.natural import Segment
-from rtsim.models.subject import Subject
+from rtsim.subjects.natural import Segment
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 FLAT = 0.01

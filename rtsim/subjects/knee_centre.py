@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.models.natural import unit
+from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
 

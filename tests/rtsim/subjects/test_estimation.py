@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.files.storage import read_storage
-from rtsim.models.calibration import subject_for
+from rtsim.subjects.calibration import subject_for
 
 from .recordings import METHODS, RECORDINGS, SIDES, Recording, lower_limb, read, run
 

@@ -10,7 +10,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config, shipped_names
 from rtsim.errors import ConfigError
 from rtsim.files.trial import name_some
-from rtsim.models.marker_names import find_markers
+from rtsim.subjects.marker_names import find_markers
 
 FOLDER = "labs"
 ENOUGH = 0.7  # share of a map's tracked markers that must be there before it is taken unasked

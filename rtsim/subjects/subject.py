@@ -15,7 +15,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.model_schema import Positive, Vector
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
-from rtsim.models.natural import Segment
+from rtsim.subjects.natural import Segment
 
 # from small children to very tall adults, markers included [m]
 LENGTHS = {"pelvis": (0.03, 0.3), "thigh": (0.1, 0.7), "shank": (0.1, 0.7), "foot": (0.03, 0.3)}

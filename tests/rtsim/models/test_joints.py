@@ -14,7 +14,7 @@ from rtsim.models.model import build
 from rtsim.models.packing.functions import FunctionTable, function_of, value
 from rtsim.models.roles import roles_of
 
-from .mechanisms import MIXED, ROOT, about, built, phi, placed, read
+from .small_models import MIXED, ROOT, about, built, phi, placed, read
 
 
 def test_a_universal_joint_turns_about_its_axes_in_order():

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.marker_names import find_markers
-from rtsim.models.sides import MIRROR
-from rtsim.models.subject import Subject
+from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.sides import MIRROR
+from rtsim.subjects.subject import Subject
 
 
 def markers_of(trial: MarkerTrial, subject: Subject) -> NDArray[np.float64]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.models.natural import Segment, local_points
-from rtsim.models.subject import SubjectSegment, subject_segment
+from rtsim.subjects.natural import Segment, local_points
+from rtsim.subjects.subject import SubjectSegment, subject_segment
 
 Array = NDArray[np.float64]
 SegmentMarkers = dict[str, dict[str, Array]]  # segment -> marker -> coordinates (3,) in the segment [m]

@@ -9,9 +9,9 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.labs import load_lab, side_of
-from rtsim.models.landmarks import role_positions
-from rtsim.models.sides import MIRROR, check_same_side, find_side
+from rtsim.subjects.labs import load_lab, side_of
+from rtsim.subjects.landmarks import role_positions
+from rtsim.subjects.sides import MIRROR, check_same_side, find_side
 
 from .conftest import LANDMARKS
 
