@@ -24,8 +24,7 @@ KINDS = {
     **dict.fromkeys(("right", "left"), "lab"),
     **dict.fromkeys(
         ("bodies", "elements", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
-         "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "contact_elements", "flexion",
-         "displacement"),
+         "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion"),
         "model",
     ),
 }  # fmt: skip

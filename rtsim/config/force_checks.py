@@ -31,7 +31,6 @@ def check_forces(spec: ModelSpec) -> None:
     for load in spec.loads:
         check_known([load.at.segment], bodies, f"loads.{load.name}.at.segment")
         check_place(load.at, bodies, f"loads.{load.name}.at")
-    check_once([contact.name for contact in spec.contacts], "contacts")
     check_once([friction.name for friction in spec.frictions], "frictions")
     check_once([load.name for load in spec.loads], "loads")
     check_settings(spec, bodies)

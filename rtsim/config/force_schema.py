@@ -36,16 +36,28 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
 
-class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A ligament with a quadratic toe and a linear region, by one of two sets of numbers.
+class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The length of a ligament that a method holds, hard or soft."""
 
-    toe_stiffness and linear_stiffness (the slack length follows, if it is not given), or the stiffness per
-    strain with a slack length or the strain at a reference length (by default that of the neutral pose).
+    target_mm: Positive | None = None
+    # over a movement, where a method asks for the mean and the subject has none of its own
+    mean_mm: Positive | None = None
+    # d(theta)/d(0) = 1 + a1 theta + ... + a7 theta^7, theta in degrees, flexion negative
+    polynomial: tuple[float, ...] = ()
+
+
+class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A ligament: a length that methods hold, a force law, or both.
+
+    The law has a quadratic toe and a linear region, by one of two sets of numbers: toe_stiffness and
+    linear_stiffness (the slack length follows, if it is not given), or the stiffness per strain with a slack
+    length or the strain at a reference length (by default that of the neutral pose).
     """
 
     name: Name
     a: Place
     b: Place
+    length: Length | None = None
     toe_stiffness_N_mm2: Positive | None = None
     linear_stiffness_N_mm: Positive | None = None
     stiffness_N: Positive | None = None
@@ -61,6 +73,9 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         key = f"ligaments.{self.name}"
+        if not self.pulls:
+            self.check_without_law(key)
+            return
         if self.damping_onset_mm and not self.damping_N_s_m:
             raise ValueError(f"{key}: damping_onset_mm goes with damping_N_s_m; add it")
         stiffnesses = self.toe_stiffness_N_mm2 is not None, self.linear_stiffness_N_mm is not None
@@ -76,6 +91,21 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"{key}: how long it is is missing; add slack_length_mm or reference_strain")
         if self.reference_length_mm is not None and self.reference_strain is None:
             raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
+
+    def check_without_law(self, key: str) -> None:
+        """ValueError where there is nothing to hold either, or numbers of a law alone."""
+        stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
+        if self.length is None:
+            raise ValueError(f"{key}: it does nothing; give length, for methods to hold, or {stiffness}")
+        for name in ("slack_length_mm", "reference_strain", "reference_length_mm", "damping_N_s_m"):
+            if getattr(self, name):
+                raise ValueError(f"{key}: {name} goes with a force law; add {stiffness}")
+
+    @property
+    def pulls(self) -> bool:
+        """Whether it has a force law."""
+        law = (self.stiffness_N, self.toe_stiffness_N_mm2, self.linear_stiffness_N_mm)
+        return any(stiffness is not None for stiffness in law)
 
 
 class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -146,7 +176,7 @@ class Plane(Place, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 class Contact(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """An ellipsoid on a plane.
+    """An ellipsoid on a plane: with a stiffness it presses; methods can hold a sphere on it.
 
     stiffness: volumetric N/m^3, kelvin_voigt N/m, hunt_crossley and power N/m^exponent
     damping: volumetric s/m (-a_V), kelvin_voigt N s/m, hunt_crossley N s/m^(exponent + 1)
@@ -155,7 +185,7 @@ class Contact(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     ellipsoid: Ellipsoid
     plane: Plane
-    stiffness: Positive
+    stiffness: Positive | None = None
     law: Literal["volumetric", "kelvin_voigt", "hunt_crossley", "power"] = "volumetric"
     damping: NonNegative = 0.0
     exponent: Annotated[float, msgspec.Meta(ge=1.0)] = 2.0
@@ -171,6 +201,8 @@ class Contact(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"{key}.ellipsoid: give either radius_mm or radii_mm")
         if not any(self.plane.normal):
             raise ValueError(f"{key}.plane.normal: [0, 0, 0] has no direction; correct it")
+        if not self.presses and (self.damping or self.friction or self.rolling or self.spinning):
+            raise ValueError(f"{key}.stiffness: the numbers of a force law need it; add stiffness")
         if (self.rolling or self.spinning) and self.law != "volumetric":
             raise ValueError(
                 f"{key}: only a volumetric contact has a patch that rolls or spins; remove the key"
@@ -179,6 +211,11 @@ class Contact(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"{key}.rolling: it comes from damping; add damping")
         if self.spinning and self.friction is None:
             raise ValueError(f"{key}.spinning: it comes from friction; add friction")
+
+    @property
+    def presses(self) -> bool:
+        """Whether it has a force law."""
+        return self.stiffness is not None
 
 
 class LoadedFriction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

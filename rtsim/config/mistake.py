@@ -8,6 +8,20 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import msgspec
 
+# (record, key) or ("kind", value) of earlier model files -> what it is now
+LIGAMENT = "write [[ligaments]] with length = { target_mm, mean_mm, polynomial }"
+FORMER = {
+    ("ModelSpec", "displacement"): "remove it: nothing reads it",
+    ("ModelSpec", "contact_elements"): "remove it: all [[contacts]] are reported",
+    ("Element", "ligament"): LIGAMENT,
+    ("Element", "mean_mm"): LIGAMENT,
+    ("Element", "length_polynomial"): LIGAMENT,
+    ("kind", "sphere_on_plane"): (
+        "write [[contacts]] with ellipsoid = { ..., radius_mm } and plane = { ..., normal }, "
+        'or kind = "plane" for a point at a distance from a plane'
+    ),
+}
+
 PATH = re.compile(r" - at `(?:key in )?\$(.*)`$")
 STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
@@ -22,10 +36,18 @@ def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[s
     if key:
         what = f"key {key}: {what}"
     if "unknown field" in what and is_record(kind):
-        return what, ", ".join(kind.__struct_fields__), "remove it or correct its spelling"
+        now = FORMER.get((kind.__name__, quoted(what)))
+        return what, ", ".join(kind.__struct_fields__), now or "remove it or correct its spelling"
     if get_origin(kind) is Literal:
-        return what, ", ".join(map(str, get_args(kind))), "correct the value"
+        now = FORMER.get((key.rpartition(".")[2], quoted(what)))
+        return what, ", ".join(map(str, get_args(kind))), now or "correct the value"
     return what, None, "add it" if "lacks" in what else "correct the value"
+
+
+def quoted(what: str) -> str:
+    """The word that a schema's message quotes."""
+    found = re.search(r"[`']([^`']*)[`']", what)
+    return found.group(1) if found else ""
 
 
 def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:

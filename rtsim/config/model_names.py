@@ -18,21 +18,24 @@ if TYPE_CHECKING:
 def check_names(spec: ModelSpec) -> None:
     """ValueError, a sentence with the key and the allowed names, where a name stands for nothing."""
     bodies = [body.name for body in spec.bodies]
-    elements = [element.name for element in spec.elements]
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
     check_once(bodies, "bodies")
     if GROUND in bodies:
         raise ValueError(f"bodies.{GROUND}: that is the name of what does not move; choose another")
-    check_once(elements, "elements")
+    held = [
+        *(contact.name for contact in spec.contacts),
+        *(ligament.name for ligament in spec.ligaments),
+        *(element.name for element in spec.elements),
+    ]
+    check_once(held, "contacts, ligaments and elements")
     for b, body in enumerate(spec.bodies):
         check_body(body, bodies, bodies[:b])
     for element in spec.elements:
         check_element(element, bodies)
     for name, method in spec.methods.items():
-        check_method(name, method, spec, bodies, elements)
-    check_known(spec.contact_elements, elements, "contact_elements")
+        check_method(name, method, spec, bodies, held)
+    check_held(spec)
     check_known([spec.flexion] if spec.flexion else [], angles, "flexion")
-    check_known([spec.displacement] if spec.displacement else [], bodies, "displacement")
     check_coordinates(spec)
     check_muscles(spec, bodies)
 
@@ -57,19 +60,35 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
         check_place(place, bodies, f"{key}.{end}")
     if element.a.segment == element.b.segment:
         raise ValueError(f"{key}: both ends are on {element.a.segment}; an element joins two segments")
-    if element.kind == "sphere_on_plane" and not any(element.normal or ()):
+    if element.kind == "plane" and not any(element.normal or ()):
         raise ValueError(f"{key}.normal: a plane needs its normal; add normal = [x, y, z], not all of them 0")
 
 
 def check_method(
-    name: str, method: MethodSpec, spec: ModelSpec, bodies: Sequence[str], elements: Sequence[str]
+    name: str, method: MethodSpec, spec: ModelSpec, bodies: Sequence[str], held: Sequence[str]
 ) -> None:
     key = f"methods.{name}"
-    check_known(method.hard, elements, f"{key}.hard")
-    check_known(method.soft, elements, f"{key}.soft")
+    check_known(method.hard, held, f"{key}.hard")
+    check_known(method.soft, held, f"{key}.soft")
     check_once([*method.hard, *method.soft], f"{key}: hard and soft")
     check_known(method.joints, bodies, f"{key}.joints")
     check_known([method.follows] if method.follows else [], spec.methods, f"{key}.follows")
+
+
+def check_held(spec: ModelSpec) -> None:
+    """What methods hold can be held: ligaments have a length, contacts a sphere."""
+    named = {name for method in spec.methods.values() for name in (*method.hard, *method.soft)}
+    for ligament in spec.ligaments:
+        if ligament.name in named and ligament.length is None:
+            raise ValueError(
+                f"ligaments.{ligament.name}.length: a method holds it; add length = {{ target_mm = ... }}"
+            )
+    for contact in spec.held_contacts:
+        if contact.ellipsoid.radius_mm is None:
+            raise ValueError(
+                f"contacts.{contact.name}.ellipsoid: methods hold spheres alone on a plane; give radius_mm, "
+                "or stiffness and no method that names it"
+            )
 
 
 def check_coordinates(spec: ModelSpec) -> None:

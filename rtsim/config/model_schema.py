@@ -17,22 +17,21 @@ from rtsim.config.muscle_schema import Muscle, Surface
 from rtsim.config.place_schema import Name, NonNegative, Place, Positive, Vector
 
 DEFAULT_METHOD = "default"
-"""Name of the method of a model that lists none: every element holds exactly."""
+"""Name of the method of a model that lists none: every constraint without a force law holds exactly."""
 
 
 class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A constraint between two segments: scalar, or three of them where two points coincide."""
+    """A constraint between two segments: scalar, or three of them where two points coincide.
+
+    distance: a rod between two points; plane: point a at a distance before the plane through b.
+    """
 
     name: Name
-    kind: Literal["sphere_on_plane", "distance", "point"]
+    kind: Literal["distance", "plane", "point"]
     a: Place
     b: Place
     normal: Vector | None = None
     target_mm: NonNegative | None = None
-    mean_mm: Positive | None = None
-    # d(theta)/d(0) = 1 + a1 theta + ... + a7 theta^7, theta in degrees, flexion negative
-    length_polynomial: tuple[float, ...] = ()
-    ligament: bool = False
 
 
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -66,7 +65,7 @@ class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a method asks of the elements; joints replaces joint kinds of the model."""
+    """What a method holds, hard or soft with a weight; joints replaces joint kinds of the model."""
 
     hard: tuple[str, ...] = ()
     soft: dict[str, Positive] = {}
@@ -95,19 +94,32 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     loads: tuple[Load, ...] = ()
     simulation: SimulationSpec = SimulationSpec()
     gravity_m_s2: Vector = (0.0, -9.81, 0.0)
-    contact_elements: tuple[str, ...] = ()
     flexion: str = ""
-    displacement: str = ""
 
     def __post_init__(self) -> None:
         if not self.methods:
-            hard = tuple(element.name for element in self.elements)
+            hard = (
+                *(contact.name for contact in self.contacts if not contact.presses),
+                *(ligament.name for ligament in self.ligaments if not ligament.pulls),
+                *(element.name for element in self.elements),
+            )
             msgspec.structs.force_setattr(self, "methods", {DEFAULT_METHOD: MethodSpec(hard=hard)})
         check_numbers(self)
         check_texts(msgspec.to_builtins(self))
         check_names(self)
         check_mechanics(self)
         check_forces(self)
+
+    @property
+    def held_contacts(self) -> tuple[Contact, ...]:
+        """Contacts that methods hold: those that one names, and those without a force law."""
+        named = {name for method in self.methods.values() for name in (*method.hard, *method.soft)}
+        return tuple(x for x in self.contacts if x.name in named or not x.presses)
+
+    @property
+    def held_ligaments(self) -> tuple[Ligament, ...]:
+        """Ligaments with a length that methods can hold."""
+        return tuple(ligament for ligament in self.ligaments if ligament.length)
 
     @property
     def of_subject(self) -> bool:

@@ -169,10 +169,10 @@ def names_of(
         angles=(*coordinates.names, *(angle.name for angle in spec.angles)),
         joint_angles=tuple(name for body in spec.bodies if body.angles for name in body.angles.names),
         lines=(
-            *(ligament.name for ligament in spec.ligaments),
+            *(ligament.name for ligament in spec.ligaments if ligament.pulls),
             *(spring.name for spring in spec.springs if not spring.coordinate),
         ),
-        contacts=tuple(contact.name for contact in spec.contacts),
+        contacts=tuple(contact.name for contact in spec.contacts if contact.presses),
         frictions=tuple(friction.name for friction in spec.frictions),
         loads=tuple(load.name for load in spec.loads),
     )

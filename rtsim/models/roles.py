@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.constraints import HARD, OFF, SOFT, Roles
+from kernels.constraints import DISTANCE, HARD, OFF, SOFT, Roles
 from rtsim.config.joint_schema import JointKind, coordinates_of
-from rtsim.config.model_schema import Element, MethodSpec, ModelSpec
+from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.models.packing.elements import scalar_elements
+from rtsim.models.packing.elements import ScalarElement, scalar_elements
 from rtsim.subjects.subject import Subject
 
 
@@ -69,28 +69,22 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
     n = len(rows)
     mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
     for e, row in enumerate(rows):
-        element = row.element
-        if element.name in how.hard:
+        if row.record in how.hard:
             mode[e] = HARD
-        elif element.name in how.soft:
-            mode[e], weight[e] = SOFT, how.soft[element.name]
-        if element.kind == "point":
-            continue
-        # (a - b) . n = R with n as printed, divided by |n|: normals are unit on load without moving the plane
-        size = np.linalg.norm(element.normal) if element.normal else 1.0
-        target[e] = 1e-3 * target_of(element, how, subject) / size
-        if mode[e] != OFF and not target[e] > 0.0:
+        elif row.record in how.soft:
+            mode[e], weight[e] = SOFT, how.soft[row.record]
+        target[e] = 1e-3 * target_of(row, how, subject)
+        if mode[e] != OFF and row.needs_length and not target[e] > 0.0:
             raise ConfigError(
-                "the method needs a target",
-                where=f"elements.{element.name}",
-                remedy="give target_mm or mean_mm",
+                "the method needs a target", where=row.where, remedy="give target_mm or mean_mm"
             )
     return Roles(mode, weight, target)
 
 
-def target_of(element: Element, how: MethodSpec, subject: Subject | None) -> float:
+def target_of(row: ScalarElement, how: MethodSpec, subject: Subject | None) -> float:
     """Target in millimetres: the subject's mean length, the model's mean, or the fixed length."""
-    if how.target == "mean" and element.name in how.soft:
+    length = row.length
+    if how.target == "mean" and row.record in how.soft and row.kind == DISTANCE:
         own = subject.ligament_mean_mm if subject else {}
-        return own.get(element.name, element.mean_mm or 0.0)
-    return element.target_mm or element.mean_mm or 0.0
+        return own.get(row.record, length.mean_mm or 0.0)
+    return length.target_mm or length.mean_mm or 0.0

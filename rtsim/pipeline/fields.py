@@ -100,7 +100,7 @@ def field_specs(estimator: MultibodyEstimator) -> tuple[FieldSpec, ...]:
     model = estimator.model
     n_marker, n_body = len(model.names.markers), len(model.names.bodies)
     ligaments = tuple(model.names.elements[e] for e in model.reported.ligaments)
-    contacts = tuple(model.names.elements[e].removesuffix("_contact") for e in model.reported.contacts)
+    contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
     centres = centre_names(model.names.bodies)
     return (
         FieldSpec(

@@ -82,10 +82,15 @@ def check_free(spec: ModelSpec, note: Note) -> None:
             remedy=remedy.format("spring on the coordinate"),
         )
     if how.hard:
+        kind = next(
+            kind
+            for kind in ("contacts", "ligaments", "elements")
+            if how.hard[0] in [record.name for record in getattr(spec, kind)]
+        )
         raise ConfigError(
-            "the element holds exactly",
-            where=f"model {spec.name}: elements.{how.hard[0]}",
-            remedy=remedy.format("ligament, spring or contact"),
+            "the first method holds it exactly",
+            where=f"model {spec.name}: {kind}.{how.hard[0]}",
+            remedy=remedy.format("force law or a spring"),
         )
     if how.soft:
         note(f"soft elements carry no force in a simulation: {', '.join(how.soft)}")

@@ -84,7 +84,7 @@ def weld(name: str, a: Frame, b: Frame) -> list[Table]:
         direction, normal = A.rotation[:, "xyz".index(tip)], B.rotation[:, "xyz".index(across)]
         plane = {
             "name": f"{name}.{tip}{across}",
-            "kind": "sphere_on_plane",
+            "kind": "plane",
             "a": place(a, A.position + direction),
             "b": place(b, B.position - normal),
             "normal": normal.tolist(),

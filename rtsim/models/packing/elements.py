@@ -9,37 +9,73 @@ from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
 from kernels.tree import Tree
+from rtsim.config.force_schema import Contact, Length, Ligament
 from rtsim.config.model_schema import Element, ModelSpec
+from rtsim.config.place_schema import Place
 from rtsim.errors import ConfigError
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
-ELEMENT_KINDS = {"sphere_on_plane": SPHERE_ON_PLANE, "distance": DISTANCE}
+NO_LENGTH = Length()
 N_POLYNOMIAL = 7
 
 
 @dataclass(frozen=True)
 class ScalarElement:
-    """One scalar constraint of an element: its only one, or one of the three of a point."""
+    """One scalar constraint of a contact, a ligament or an element; an element of kind point has three."""
 
-    element: Element
     name: str
+    record: str  # name in the model, which methods hold
+    where: str  # and its key there
     kind: int
+    a: Place
+    b: Place
     normal: Array  # (3,) - in body B, unit; zeros without a plane
+    length: Length = NO_LENGTH  # target: also a radius or the distance of a plane
+    needs_length: bool = True
 
 
 def scalar_elements(spec: ModelSpec) -> list[ScalarElement]:
-    """All scalar constraints in order; two points that coincide lie in three planes of body B."""
-    rows = []
+    """All scalar constraints: contacts, ligaments, elements, each in the order of the file."""
+    rows = [row_of_contact(contact) for contact in spec.held_contacts]
+    rows += [row_of_ligament(ligament) for ligament in spec.held_ligaments]
     for element in spec.elements:
-        if element.kind == "point":
-            for axis, normal in zip("xyz", np.eye(3), strict=True):
-                rows.append(ScalarElement(element, f"{element.name}.{axis}", SPHERE_ON_PLANE, normal))
-        else:
-            normal = unit(np.array(element.normal)) if element.normal else np.zeros(3)
-            rows.append(ScalarElement(element, element.name, ELEMENT_KINDS[element.kind], normal))
+        rows += rows_of_element(element)
     return rows
+
+
+def row_of_contact(contact: Contact) -> ScalarElement:
+    """(a - b) . n = R with n as printed, divided by |n|: the normal is unit without moving the plane."""
+    normal, radius = np.array(contact.plane.normal), contact.ellipsoid.radius_mm
+    assert radius is not None
+    return ScalarElement(
+        contact.name, contact.name, f"contacts.{contact.name}", SPHERE_ON_PLANE, contact.ellipsoid,
+        contact.plane, unit(normal), Length(radius / float(np.linalg.norm(normal))),
+    )  # fmt: skip
+
+
+def row_of_ligament(ligament: Ligament) -> ScalarElement:
+    assert ligament.length is not None
+    return ScalarElement(
+        ligament.name, ligament.name, f"ligaments.{ligament.name}", DISTANCE, ligament.a, ligament.b,
+        np.zeros(3), ligament.length,
+    )  # fmt: skip
+
+
+def rows_of_element(element: Element) -> list[ScalarElement]:
+    """One, or three where two points coincide, which lie in three planes of body B."""
+    name, where, length = element.name, f"elements.{element.name}", Length(element.target_mm)
+    a, b = element.a, element.b
+    if element.kind == "point":
+        return [
+            ScalarElement(f"{name}.{axis}", name, where, SPHERE_ON_PLANE, a, b, normal, needs_length=False)
+            for axis, normal in zip("xyz", np.eye(3), strict=True)
+        ]
+    if element.kind == "plane":
+        normal = unit(np.array(element.normal))
+        return [ScalarElement(name, name, where, SPHERE_ON_PLANE, a, b, normal, length, False)]
+    return [ScalarElement(name, name, where, DISTANCE, a, b, np.zeros(3), length)]
 
 
 def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, int], tree: Tree) -> Elements:
@@ -48,7 +84,7 @@ def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, 
     point_a, point_b, normal = (np.zeros((n, 3)) for _ in range(3))
     paths: list[list[tuple[int, float]]] = []
     for e, row in enumerate(rows):
-        where, a, b = f"elements.{row.element.name}", row.element.a, row.element.b
+        where, a, b = row.where, row.a, row.b
         kind[e], normal[e] = row.kind, row.normal
         body_a[e], body_b[e] = index[a.segment], index[b.segment]
         point_a[e] = anatomy.place(a, a.segment, where)
@@ -88,8 +124,8 @@ class Lengths:
 
 def pack_lengths(rows: list[ScalarElement]) -> Lengths:
     return Lengths(
-        np.array([neutral_length(row.element) for row in rows]),
-        np.array([pad(row.element.length_polynomial) for row in rows]).reshape(-1, N_POLYNOMIAL),
+        np.array([neutral_length(row) for row in rows]),
+        np.array([pad(row.length.polynomial) for row in rows]).reshape(-1, N_POLYNOMIAL),
     )
 
 
@@ -102,22 +138,31 @@ class Reported:
 
 
 def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
+    """All contacts, and the ligaments but those that are only ever held at their length."""
+    contacts = [contact.name for contact in spec.contacts]
+    ligaments = [ligament.name for ligament in spec.ligaments if lengthens(spec, ligament.name)]
     return Reported(
-        np.array([e for e, row in enumerate(rows) if row.element.ligament], np.int64),
-        np.array([e for e, row in enumerate(rows) if row.element.name in spec.contact_elements], np.int64),
+        np.array([e for e, row in enumerate(rows) if row.record in ligaments], np.int64),
+        np.array([e for e, row in enumerate(rows) if row.record in contacts], np.int64),
     )
 
 
-def neutral_length(element: Element) -> float:
-    """Length [m] where both segments' origins and axes coincide (d(0) of eq. 1), for ligaments."""
-    if element.kind != "distance":
+def lengthens(spec: ModelSpec, ligament: str) -> bool:
+    """Whether a method holds it softly, or none holds it."""
+    methods = spec.methods.values()
+    return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
+
+
+def neutral_length(row: ScalarElement) -> float:
+    """Length [m] where both segments' origins and axes coincide (d(0) of eq. 1); NaN of planes."""
+    if row.kind != DISTANCE:
         return float("nan")
-    return float(1e-3 * np.linalg.norm(np.array(element.a.offset_mm) - np.array(element.b.offset_mm)))
+    return float(1e-3 * np.linalg.norm(np.array(row.a.offset_mm) - np.array(row.b.offset_mm)))
 
 
 def pad(coefficients: tuple[float, ...]) -> Array:
     if len(coefficients) > N_POLYNOMIAL:
         raise ConfigError(
-            f"{len(coefficients)} coefficients", where="length_polynomial", allowed=f"at most {N_POLYNOMIAL}"
+            f"{len(coefficients)} coefficients", where="length.polynomial", allowed=f"at most {N_POLYNOMIAL}"
         )
     return np.pad(np.array(coefficients, dtype=float), (0, N_POLYNOMIAL - len(coefficients)))

@@ -90,7 +90,9 @@ def pack_forces(
     """All force elements; q : (n_q,) - the neutral pose, for lengths that a model leaves open."""
     pairs = PairTable(tree, index)
     at_rest = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
-    if spec.ligaments or spec.springs:  # a model without them needs no compiled kernel yet
+    if spec.springs or any(
+        ligament.pulls for ligament in spec.ligaments
+    ):  # a model without them needs no compiled kernel yet
         pose(tree, q, at_rest)
     lines = pack_lines(spec, anatomy, pairs, at_rest)
     contacts = pack_contacts(spec, anatomy, pairs)
@@ -100,10 +102,10 @@ def pack_forces(
 
 
 def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> Lines:
-    """Ligaments, then the springs between places."""
+    """Ligaments that pull, then the springs between places."""
     pair, law, ends, parameters = [], [], [], []
     springs = [spring for spring in spec.springs if spring.a is not None]
-    for kind, element in [("ligaments", x) for x in spec.ligaments] + [("springs", x) for x in springs]:
+    for kind, element in [("ligaments", x) for x in pulling(spec)] + [("springs", x) for x in springs]:
         where = f"{kind}.{element.name}"
         a, b = element.a, element.b
         assert a is not None
@@ -125,6 +127,11 @@ def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pos
         np.array([x for _, x in ends], float).reshape(-1, 3),
         np.array(parameters, float).reshape(-1, N_LIGAMENT),
     )
+
+
+def pulling(spec: ModelSpec) -> list[Ligament]:
+    """The ligaments that have a force law."""
+    return [ligament for ligament in spec.ligaments if ligament.pulls]
 
 
 def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array]) -> float:
@@ -164,7 +171,7 @@ def spring_row(spring: Spring, neutral_length: float) -> tuple[float, ...]:
 
 
 def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contacts:
-    contacts = spec.contacts
+    contacts = [contact for contact in spec.contacts if contact.presses]
     keys = [f"contacts.{contact.name}" for contact in contacts]
     radii = 1e-3 * np.array([contact.ellipsoid.sizes_mm for contact in contacts], float).reshape(-1, 3)
     return Contacts(
@@ -205,6 +212,7 @@ def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Ar
 def pressure_row(contact: Contact) -> tuple[float, ...]:
     """Parameters of kernels/contact/pressure."""
     a, b, c = contact.ellipsoid.sizes_mm
+    assert contact.stiffness is not None
     return contact.stiffness, contact.damping, contact.exponent, 1e-9 * a * b * c
 
 

@@ -93,7 +93,7 @@ def test_all_shipped_configs_are_checked(here):
     lines = done.out.splitlines()
     assert [line.split(": ")[0] for line in lines] == [str(path) for path in SHIPPED]
     assert any(
-        "model lower_limb: 4 bodies, 8 elements, 3 surfaces, 12 muscles, methods zero, minimised" in line
+        "model lower_limb: 4 bodies, 3 surfaces, 12 muscles, 6 ligaments, 2 contacts, methods zero" in line
         for line in lines
     )
     assert any("subject walker: 4 segments, 17 markers" in line for line in lines)

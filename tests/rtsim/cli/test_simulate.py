@@ -221,7 +221,7 @@ BAD = [
     (("simulate", "wrist"), ("wrist: couplers.", "follows another one", "spring on the coordinate")),
     (
         ("simulate", "lower_limb"),
-        ("lower_limb: elements.medial_contact", "holds exactly", "ligament, spring or"),
+        ("lower_limb: contacts.medial", "holds it exactly", "force law or a spring"),
     ),
     (
         ("simulate", "falling.toml"),

@@ -51,6 +51,9 @@ def distance(tree: Tree, q: NDArray[np.floating], a: tuple[int, Array], b: tuple
     return float(np.linalg.norm(at.point(*a) - at.point(*b)))
 
 
+HEAD = '[[surfaces]]\nname = "femoral_head"'
+ISOMETRIC = "length = { target_mm = 28.46189427989641 }"
+ROD = '[[elements]]\nname = "rod"\na = { segment = "thigh" }\nb = { segment = "shank" }\n'
 # what is written wrong in the shipped model, and the words that must be said
 MISTAKES = {
     "hard element": ('hard = ["TiCaL", "CaFiL"]\njoints', 'hard = ["TiCoL"]\njoints', ("TiCoL", "TiCaL")),
@@ -71,16 +74,26 @@ MISTAKES = {
     "element twice": ('name = "PCL"', 'name = "ACL"', ("ACL",)),
     "joint of no body": ('joints = { shank = "hinge" }', 'joints = { knee = "hinge" }', ("knee", "shank")),
     "method to follow": ('follows = "zero"', 'follows = "zerro"', ("zerro", "zero")),
-    "contact": (
-        'contact_elements = ["medial_contact"',
-        'contact_elements = ["medial"',
-        ("contact_elements", "medial_contact"),
-    ),
+    "contact": ('hard = ["medial", "lateral", "Ti', 'hard = ["medal", "lateral", "Ti', ("medal", "medial")),
+    "ellipsoid that is held": ("radius_mm = 32.32", "radii_mm = [32.0, 32.0, 31.0]", ("medial", "radius_mm")),
+    "ligament without length": (ISOMETRIC, "stiffness_N = 1.0\nslack_length_mm = 9.0",
+                                ("ligaments.CaFiL.length", "target_mm")),
+    "ligament that does nothing": (ISOMETRIC, "", ("CaFiL", "nothing", "stiffness_N")),
+    "slack without a law": (ISOMETRIC, ISOMETRIC + "\nslack_length_mm = 9.0", ("CaFiL", "slack_length_mm")),
+    "friction without a law": ("-0.1273] }", "-0.1273] }\nfriction = { static = 0.1 }",
+                               ("contacts.medial.stiffness",)),
     "flexion": ('flexion = "knee_flexion"', 'flexion = "knee_bending"', ("knee_bending", "knee_flexion")),
-    "displacement": ('displacement = "shank"', 'displacement = "tibia"', ("tibia", "shank")),
+    "key of earlier files": ("flexion =", 'displacement = "shank"\nflexion =', ("displacement", "remove it")),
+    "list of earlier files": ("flexion =", 'contact_elements = ["medial"]\nflexion =',
+                              ("contact_elements", "[[contacts]]")),
+    "element of earlier files": (HEAD, ROD + 'kind = "distance"\nmean_mm = 3.0\n' + HEAD,
+                                 ("elements[0]", "mean_mm", "[[ligaments]]", "length")),
+    "kind of earlier files": (HEAD, ROD + 'kind = "sphere_on_plane"\n' + HEAD,
+                              ("sphere_on_plane", "[[contacts]]", "radius_mm")),
     "target": ("target_mm = 40.53\nmean_mm = 40.62\n", "", ("ACL", "target_mm")),
-    "target of nothing": ("target_mm = 129.70\nmean_mm = 129.80", "target_mm = 0.0", ("MCL",)),
-    "normal": ("normal = [0.0675, 0.9896, -0.1273]\n", "", ("medial_contact", "normal")),
+    "target of nothing": ("target_mm = 129.70\nmean_mm = 129.80", "target_mm = 0.0",
+                          ("ligaments[2].length.target_mm",)),
+    "normal": (", normal = [0.0675, 0.9896, -0.1273]", "", ("contacts[0].plane", "normal")),
     "no normal": ("normal = [0.0675, 0.9896, -0.1273]", "normal = [0.0, 0.0, 0.0]", ("medial", "normal")),
     "one direction twice": ('angles = { proximal = ["w", "u"], distal = ["v", "w"]',
                             'angles = { proximal = ["w", "w"], distal = ["v", "w"]', ("thigh",)),
@@ -180,15 +193,13 @@ def test_normals_are_unit_and_the_plane_stays(spec, subject):
     """Protects the contact planes: normals become unit, (a - b) . n = R holds as printed."""
     model = build(spec, subject, "zero")
     assert (model.elements.kind == SPHERE_ON_PLANE).sum() == 2
-    for e, element in enumerate(spec.elements):
-        if element.kind != "sphere_on_plane":
-            continue
-        printed = np.array(element.normal)
+    for e, contact in enumerate(spec.contacts):
+        printed = np.array(contact.plane.normal)
         n = model.elements.normal_b[e]
         assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-15)
         np.testing.assert_allclose(np.cross(n, printed), 0.0, atol=1e-15)
         gap = roles_of(spec, "zero", subject).target[e] * n  # some a - b on the plane of unit normal
-        assert gap @ printed == pytest.approx(1e-3 * element.target_mm, rel=1e-14)
+        assert gap @ printed == pytest.approx(1e-3 * contact.ellipsoid.radius_mm, rel=1e-14)
 
 
 @pytest.mark.parametrize("length", [396.4, 425.3, 300.0])
@@ -225,7 +236,7 @@ def test_methods_choose_hard_soft_and_off(spec, subject):
     names = build(spec, subject).names.elements
     roles = roles_of(spec, "minimised", subject)
     assert dict(zip(names, zip(roles.mode, roles.weight, strict=True), strict=True)) == {
-        "medial_contact": (HARD, 0.0), "lateral_contact": (HARD, 0.0),
+        "medial": (HARD, 0.0), "lateral": (HARD, 0.0),
         "TiCaL": (HARD, 0.0), "CaFiL": (HARD, 0.0),
         "ACL": (SOFT, 1e3), "PCL": (SOFT, 1e4), "MCL": (SOFT, 1e2), "LCL": (SOFT, 1.0),
     }  # fmt: skip
@@ -266,7 +277,7 @@ def test_shapes_fit_each_other(spec, subject, method):
     assert n_v == sum(N_V[kind] for kind in tree.kind)
     assert (tree.dof_parent < np.arange(n_v)).all()
     assert (tree.parent < np.arange(4)).all()
-    n_element = len(spec.elements)
+    n_element = len(spec.contacts) + len(spec.ligaments)
     assert elements.path.shape == elements.side.shape
     assert (elements.n_path <= elements.path.shape[1]).all()
     assert ((elements.path >= 0) & (elements.path < n_v)).all()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernels.constraints import DISTANCE, HARD, OFF, SPHERE_ON_PLANE
 from kernels.contact.pressure import DAMPING, EXPONENT, HUNT_CROSSLEY, SIZE, STIFFNESS, VOLUMETRIC
 from kernels.friction import ANDERSSON, F_NT, MU_D, MU_S, SPECKER, V_D, V_S, V_T
 from kernels.ligament import K_LINEAR, K_TOE, LINEAR, SLACK_LENGTH, STRAIN, TOE_LINEAR
 from rtsim.errors import ConfigError
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
 
-from .small_models import built
+from .small_models import built, read
 
 BLOCK = """
 [[bodies]]
@@ -150,3 +153,56 @@ def test_an_element_between_bodies_that_never_part_is_refused():
     text = LIGAMENT.replace('"block"', '"fixed"') + "stiffness_N = 1.0\nslack_length_mm = 1.0"
     with pytest.raises(ConfigError, match="never move against each other"):
         built(BLOCK + text)
+
+
+BOTH = """
+[[ligaments]]
+name = "cord"
+a = { segment = "block", offset_mm = [0.0, 30.0, 0.0] }
+b = { segment = "ground", offset_mm = [0.0, 130.0, 0.0] }
+length = { target_mm = 100.0 }
+stiffness_N = 1.0
+slack_length_mm = 90.0
+
+[[contacts]]
+name = "foot"
+ellipsoid = { segment = "block", radius_mm = 50.0 }
+plane = { segment = "ground", normal = [0.0, 2.0, 0.0] }
+stiffness = 1.0e6
+"""
+HOLDS = '[methods.held]\nhard = ["cord", "foot"]\n[methods.loose]\n'
+
+
+def test_a_ligament_and_a_contact_can_be_held_and_act():
+    """Protects the one record of each: a force law, a row that methods hold, or both; the law is the same."""
+    m = built(BLOCK + BOTH)
+    assert (m.names.lines, m.names.contacts, m.names.elements) == (("cord",), ("foot",), ("cord",))
+    assert roles_of(read(BLOCK + BOTH)).mode.tolist() == [OFF]
+    spec = read(BLOCK + BOTH + HOLDS)
+    held = build(spec)
+    assert (held.names.lines, held.names.contacts, held.names.elements) == (
+        ("cord",), ("foot",), ("foot", "cord"),
+    )  # fmt: skip
+    roles = roles_of(spec, "held")
+    assert held.elements.kind.tolist() == [SPHERE_ON_PLANE, DISTANCE]
+    assert (roles.mode.tolist(), roles_of(spec, "loose").mode.tolist()) == ([HARD, HARD], [OFF, OFF])
+    np.testing.assert_allclose(roles.target, [0.025, 0.1])  # the radius is that of the normal as printed
+    np.testing.assert_array_equal(held.elements.normal_b[0], [0.0, 1.0, 0.0])
+    assert (held.reported.ligaments.tolist(), held.reported.contacts.tolist()) == ([], [0])
+    both = (*held.forces.lines, *held.forces.contacts)
+    for alone, beside in zip((*m.forces.lines, *m.forces.contacts), both, strict=True):
+        np.testing.assert_array_equal(alone, beside)
+
+
+def test_a_point_is_held_on_a_plane_or_before_it():
+    """Protects the planes of constraints that are no contacts: a distance for a unit normal, or none."""
+    plane = (
+        '[[elements]]\nname = "{}"\nkind = "plane"\na = {{ segment = "block" }}\n'
+        'b = {{ segment = "ground" }}\n'
+        "normal = [0.0, 2.0, 0.0]\n"
+    )
+    spec = read(BLOCK + plane.format("on") + plane.format("before") + "target_mm = 30.0\n")
+    roles = roles_of(spec)
+    assert roles.mode.tolist() == [HARD, HARD]
+    np.testing.assert_allclose(roles.target, [0.0, 0.03])
+    np.testing.assert_array_equal(build(spec).elements.normal_b, [[0.0, 1.0, 0.0]] * 2)

@@ -268,7 +268,7 @@ def test_a_model_without_muscles_has_no_fields_of_muscles(spec, subject, session
 def test_a_model_without_contacts_and_ligaments_has_empty_fields(spec, subject, session, trial, make_frame):
     """Protects other models: no contact, no ligament, no knee, and still a frame that can be sent."""
     bare = msgspec.structs.replace(
-        spec, elements=(), contact_elements=(), flexion="", displacement="", methods={"free": MethodSpec()}
+        spec, contacts=(), ligaments=(), flexion="", methods={"free": MethodSpec()}
     )
     pipeline = Pipeline(MultibodyEstimator(bare, subject, "free"), subject, session, {}, 0)
     result = pipeline.run(make_frame(session, trial.positions[0]))

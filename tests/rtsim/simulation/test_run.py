@@ -147,7 +147,7 @@ def test_what_holds_exactly_is_refused(build):
     ends = 'a = { segment = "bob" }\nb = { segment = "ball" }\ntarget_mm = 400.0\n\n'
     rod = '[[elements]]\nname = "rod"\nkind = "distance"\n' + ends
     with pytest.raises(
-        ConfigError, match=r"elements\.rod: the element holds exactly; .* or contact, or remove"
+        ConfigError, match=r"elements\.rod: the first method holds it exactly; .* or a spring, or remove"
     ):
         build(springs, rod + springs)
 
