@@ -91,6 +91,12 @@ def expect(markers, pose, model, options, health):
     """health.expected : (n_marker, 3) - model markers plus their mean residuals at a pose [m].
 
     The first frames may be wrong ones: until a marker is known it is expected where the model has it.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    options : HealthOptions
+    health : Health - written
     """
     for m in range(markers.body.shape[0]):
         b = markers.body[m]
@@ -191,7 +197,16 @@ def threshold(m, options, health):
 
 @njit
 def deviation(m, markers, pose, model, measured, believed, health):
-    """|residual - believed * mean residual| of marker m at a pose [m]."""
+    """|residual - believed * mean residual| of marker m at a pose [m].
+
+    m : int - marker
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    believed : float - part of the mean residual that is believed, 0 to 1
+    health : Health - written
+    """
     b, total = markers.body[m], 0.0
     for i in range(3):
         r = 0.0
@@ -206,6 +221,13 @@ def weigh_worst(markers, pose, model, measured, options, health):
     """Weigh down the marker that deviates most beyond its threshold; False if there is none.
 
     Only the worst: a wrong marker pulls its neighbours' residuals along.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    options : HealthOptions
+    health : Health - written
     """
     worst, worst_ratio = -1, 1.0
     for m in range(measured.shape[0]):
@@ -224,7 +246,16 @@ def weigh_worst(markers, pose, model, measured, options, health):
 
 @njit
 def learn(markers, pose, model, measured, dt, options, health):
-    """Update mean residuals and deviations after a solved frame, far slower for suspicious markers."""
+    """Update mean residuals and deviations after a solved frame, far slower for suspicious markers.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - since the last frame [s]
+    options : HealthOptions
+    health : Health - written
+    """
     for m in range(measured.shape[0]):
         if not is_seen(measured, m) or health.swap_with[m] >= 0:
             continue

@@ -17,10 +17,13 @@ def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
-    z_up, mirror : 1 = turn Z up to Y up; 1 = mirror across the body (a left leg becomes a right one)
-    n_first, n_last : number of markers of the first and of the last segment (in model order)
+    z_up : int - 1 = turn Z up to Y up
+    mirror : int - 1 = mirror across the body (a left leg becomes a right one)
+    n_first, n_last : int - number of markers of the first and of the last segment (in model order)
     Returns (length, rise, sideways) of the line from the last segment's visible markers to the first's,
     before mirroring [m], NaN where one has none; and the number of markers beyond FARTHEST.
+
+    scale : float - metres per unit of the stream
     """
     n_marker = source.shape[0]
     top_x, top_y, top_z, n_top = 0.0, 0.0, 0.0, 0

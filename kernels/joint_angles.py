@@ -39,6 +39,9 @@ def joint_angles(joints, pose, work, angles_out, displacements_out):
 
     work : (3, 3, 3). At the singularity |R21| = 1 the first and third angle turn about one axis: the first
     takes it all.
+
+    joints : JointAxes
+    pose : Pose
     """
     P, D, E = work[0], work[1], work[2]
     for j in range(joints.proximal.shape[0]):

@@ -58,7 +58,11 @@ def matrix_to_quaternion(R, q_out):
 
 @njit
 def quaternion_step(q, dx, dy, dz, q_out):
-    """q_out : (4,) = q * exp(delta), delta = (dx, dy, dz) in the child frame [rad]; may alias q."""
+    """q_out : (4,) = q * exp(delta), delta = (dx, dy, dz) in the child frame [rad]; may alias q.
+
+    q : (4,) - unit quaternion
+    dx, dy, dz : float - [rad]
+    """
     half = 0.5 * math.sqrt(dx * dx + dy * dy + dz * dz)
     if half < 1e-4:
         s = 0.5 * (1.0 - half * half / 6.0)
@@ -117,6 +121,10 @@ def turn_about(frame, axis, angle, frame_out, axis_out):
     """frame_out : (3, 3) = frame R(axis, angle), axis : (3,) unit in the frame; axis_out = frame axis.
 
     Rodrigues by rows f of the frame: f cos + (f . k) k (1 - cos) + (f x k) sin. frame_out may be frame.
+
+    frame : (3, 3) - axes as columns
+    angle : float - [rad]
+    axis_out : (3,) - the axis outside the frame
     """
     c, s = math.cos(angle), math.sin(angle)
     x, y, z = axis[0], axis[1], axis[2]

@@ -216,7 +216,11 @@ def turn_by(frame, quaternion, work):
 def chain_motion(chains, functions, tree, b, q, frame, pose_out):
     """frame : (3, 3) and pose_out.position[b] moved through a chain joint; axes, points, rates on the way.
 
-    chains, functions : those of the tree, as arguments of their own so that None prunes the rest
+    chains, functions : Chains, Functions - of the tree, arguments of their own so that None prunes the rest
+    tree : Tree
+    b : int - body of the chain joint
+    q : (n_q,) - coordinates [rad, m]
+    pose_out : Pose - written
     """
     if chains is None:
         return
@@ -283,7 +287,13 @@ def chain_twists(chains, tree, b, pose_out):
 
 @njit
 def along(twist, d, mx, my, mz, fx, fy, fz):
-    """Power of a wrench (moment, force about the reference point) on dof d at unit speed."""
+    """Power of a wrench (moment, force about the reference point) on dof d at unit speed.
+
+    twist : (n_v, 6) - of all dofs, about the reference point
+    d : int - dof
+    mx, my, mz : float - of the moment [N m]
+    fx, fy, fz : float - of the force [N]
+    """
     return (
         twist[d, 0] * mx + twist[d, 1] * my + twist[d, 2] * mz
         + twist[d, 3] * fx + twist[d, 4] * fy + twist[d, 5] * fz
@@ -355,6 +365,12 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
 
     Motion that the joint does not allow is left out: a hinge keeps the rotation about its axis, a
     ball drops the translation. A chain keeps the coordinates it has.
+
+    tree : Tree
+    b : int - body
+    R_joint : (3, 3) - child joint frame in the parent one
+    x_joint : (3,) - its origin there [m]
+    q_out : (n_q,) - the joint's coordinates written
     """
     kind, k = tree.kind[b], tree.q_start[b]
     axis = tree.axis[b]

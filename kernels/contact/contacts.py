@@ -33,7 +33,14 @@ from kernels.friction import friction_force
 
 @inlined
 def add_contacts(pairs, contacts, pose, work, pair_work):
-    """Wrenches of all contacts, and work.state."""
+    """Wrenches of all contacts, and work.state.
+
+    pairs : Pairs
+    contacts : Contacts
+    pose : Pose
+    work : ContactWork - written
+    pair_work : PairWork - written
+    """
     for e in range(contacts.pair.shape[0]):
         p, law, row = contacts.pair[e], contacts.law[e], work.state[e]
         b = pairs.body_b[p]
@@ -84,7 +91,16 @@ def add_contacts(pairs, contacts, pose, work, pair_work):
 
 @inlined
 def approach(pairs, contacts, e, pose, normal, row, Q):
-    """(d, h, 1/h) of contact e; centre and support vector in row; Q of an ellipsoid."""
+    """(d, h, 1/h) of contact e; centre and support vector in row; Q of an ellipsoid.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact
+    pose : Pose
+    normal : (nx, ny, nz) - of the plane in ground, unit
+    row : (N_STATE,) - of ContactWork.state, written
+    Q : (3, 3) - of the ellipsoid in ground axes, written [m^2]
+    """
     p = contacts.pair[e]
     nx, ny, nz = normal
     cx, cy, cz = place(pose, pairs.body_a[p], contacts.centre[e])
@@ -108,7 +124,13 @@ def approach(pairs, contacts, e, pose, normal, row, Q):
 
 @inlined
 def shape(pose, body, rotation, radii, Q_out):
-    """Q_out : (3, 3) = sum over the axes of r^2 axis axis' of an ellipsoid on a body, in ground axes."""
+    """Q_out : (3, 3) = sum over the axes of r^2 axis axis' of an ellipsoid on a body, in ground axes.
+
+    pose : Pose
+    body : int - that carries the ellipsoid, -1 = ground
+    rotation : (3, 3) - axes of the ellipsoid on its body, as columns
+    radii : (3,) [m]
+    """
     for i in range(3):
         for j in range(3):
             Q_out[i, j] = 0.0

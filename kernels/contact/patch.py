@@ -53,9 +53,14 @@ def patch_moments(d, size):
 def add_patch_torque(patch, p, friction, row, Q, V, change, wrench):
     """wrench : (6,) += rolling resistance and spinning friction of a contact.
 
-    patch : (rolls, spins, friction law); p, friction : parameters of the normal force and of friction
-    V : (6,) - velocity of the ellipsoid relative to the plane; change[TURN] receives its angular part in the
-    plane
+    patch : (rolls, spins, friction law)
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]; change[TURN] receives its angular
+      part in the plane
+    p : (N_PRESSURE,) - parameters of the normal force
+    friction : (N_FRICTION,) - parameters of friction
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    change : (N_CHANGE, 3) - of ContactWork, rows written
     """
     rolls, spins, law = patch
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
@@ -83,10 +88,17 @@ def add_patch_torque(patch, p, friction, row, Q, V, change, wrench):
 
 
 @njit
-def add_patch_slopes(patch, round_, kappa, kappa_d, p, friction, row, Q, V, change, slopes):
+def add_patch_slopes(patch, shape, p, friction, row, Q, V, change, slopes):
     """slopes : (2, 6, 6) += derivatives of add_patch_torque, after it: one unit twist after the other.
 
     patch : (rolls, spins, friction law, whether the secant slope of spinning is due)
+    shape : (round, kappa, its derivative by d) - 1 = a sphere; place of the point of the force along s/h [1]
+    p : (N_PRESSURE,) - parameters of the normal force
+    friction : (N_FRICTION,) - parameters of friction
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    change : (N_CHANGE, 3) - of ContactWork, rows written
     """
     omega, eta, torque, d_s = change[OMEGA], change[ETA], change[D_TORQUE], change[D_SUPPORT]
     n, x, N_v = row[AXIS : AXIS + 3], row[POINT : POINT + 3], row[PRESSING + 3]
@@ -95,7 +107,7 @@ def add_patch_slopes(patch, round_, kappa, kappa_d, p, friction, row, Q, V, chan
     for c in range(6):
         for i in range(3):
             omega[i], eta[i] = 1.0 if i == c else 0.0, 0.0
-        d_d, d_h, d_N = displace(c, round_, kappa, kappa_d, row, Q, V, d_s)
+        d_d, d_h, d_N = displace(c, shape, row, Q, V, d_s)
         patch_slope(patch, p, friction, d_d, d_h, d_N, row, Q, V, change)
         for i in range(3):
             slopes[PLACE, c, i] += torque[i]
@@ -116,8 +128,16 @@ def cross_at(c, x, y):
 
 
 @njit
-def displace(c, round_, kappa, kappa_d, row, Q, V, d_s):
-    """(change of d, of h, of N) where the ellipsoid is displaced by unit twist c; of s in d_s : (3,)."""
+def displace(c, shape, row, Q, V, d_s):
+    """(change of d, of h, of N) where the ellipsoid is displaced by unit twist c; of s in d_s : (3,).
+
+    c : int - component of the unit twist
+    shape : (round, kappa, its derivative by d) - 1 = a sphere; place of the point of the force along s/h [1]
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    """
+    round_, kappa, kappa_d = shape
     d, h, N_d, N_h, N_v = (
         row[DEPTHS],
         row[DEPTHS + 1],
@@ -154,7 +174,14 @@ def displace(c, round_, kappa, kappa_d, row, Q, V, d_s):
 
 @njit
 def flat_trace(c1, c2, h, s, Q):
-    """tr(C): the second moment about the normal."""
+    """tr(C): the second moment about the normal.
+
+    c1 : float - factor of Q [1]
+    c2 : float - factor of the support vector [1]
+    h : float - half height of the ellipsoid along the normal [m]
+    s : (3,) - support vector [m^2]
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    """
     square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]
     return c1 * (Q[0, 0] + Q[1, 1] + Q[2, 2] - h * h) + c2 * (square / (h * h) - h * h)
 
@@ -166,7 +193,19 @@ def dot_row(A, i, x):
 
 @njit
 def patch_slope(patch, p, friction, d_d, d_h, d_N, row, Q, V, change):
-    """change[D_TORQUE] : (3,) = change of add_patch_torque along the twist of change[OMEGA], change[ETA]."""
+    """change[D_TORQUE] : (3,) = change of add_patch_torque along the twist of change[OMEGA], change[ETA].
+
+    patch : (rolls, spins, friction law, whether the secant slope of spinning is due)
+    p : (N_PRESSURE,) - parameters of the normal force
+    friction : (N_FRICTION,) - parameters of friction
+    d_d : float - change of the relative depth d [1]
+    d_h : float - change of h [m]
+    d_N : float - change of the normal force [N]
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    change : (N_CHANGE, 3) - of ContactWork, rows written
+    """
     rolls, spins, law, secant = patch
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
     d, h, N = row[DEPTHS], row[DEPTHS + 1], row[PRESSING]
@@ -208,7 +247,18 @@ def patch_slope(patch, p, friction, d_d, d_h, d_N, row, Q, V, change):
 
 @njit
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
-    """change[D_FLAT] : (3,) - change of c1 Q t + c2 s (s . t)/h^2 for the turning t in the plane."""
+    """change[D_FLAT] : (3,) - change of c1 Q t + c2 s (s . t)/h^2 for the turning t in the plane.
+
+    c1 : float - factor of Q [1]
+    c2 : float - factor of the support vector [1]
+    d_c1 : float - change of c1
+    d_c2 : float - change of c2
+    h : float - half height of the ellipsoid along the normal [m]
+    d_h : float - change of h [m]
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    change : (N_CHANGE, 3) - of ContactWork, rows written
+    """
     s, t, d_s, d_t = row[SUPPORT : SUPPORT + 3], change[TURN], change[D_SUPPORT], change[D_TURN]
     flat, omega, d_flat = change[FLAT], change[OMEGA], change[D_FLAT]
     reach, d_reach, inverse = 0.0, 0.0, 1.0 / (h * h)

@@ -23,7 +23,14 @@ N_PRESSURE = 4
 
 @entry
 def normal_force(law, p, d, h, v_n):
-    """(F, F_d, F_h, F_v) of a law; zero without contact, d <= 0."""
+    """(F, F_d, F_h, F_v) of a law; zero without contact, d <= 0.
+
+    law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
+    p : (N_PRESSURE,) - parameters of the law
+    d : float - depth relative to h [1]
+    h : float - half height of the ellipsoid along the normal [m]
+    v_n : float - normal velocity, positive where the bodies part [m/s]
+    """
     if not d > 0.0:
         return 0.0, 0.0, 0.0, 0.0
     if law == VOLUMETRIC:

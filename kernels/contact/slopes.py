@@ -51,7 +51,10 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
     """Slopes of all contacts, work.out and work.kink, after add_contacts.
 
     origin : (3,) - the reference point [m]
-    step : length of the step [s] for the secant slope of friction (see friction_slope), 0 = exact slope
+    contacts : Contacts
+    step : float - length of the step [s] for the secant slope of friction (see friction_slope), 0 = exact
+    work : ContactWork - written
+    pair_work : PairWork - written
     """
     for e in range(contacts.pair.shape[0]):
         p, row, out, kink = contacts.pair[e], work.state[e], work.out[e], work.kink[e]
@@ -81,7 +84,7 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
             secant = spin_kink(step, row, V, pair_work.motion[p, ONSET], kink)
             patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], secant
             add_patch_slopes(
-                patch, contacts.round[e], kappa, kappa_d, contacts.pressure[e], contacts.friction[e],
+                patch, (contacts.round[e], kappa, kappa_d), contacts.pressure[e], contacts.friction[e],
                 row, work.Q[e], V, work.change, slopes,
             )  # fmt: skip
 
@@ -91,6 +94,8 @@ def write_results(row, origin, onset, out, kink):
     """out : (N_CONTACT_OUT,) but for the depth, kink : (N_KINK,) but for the limit, in contact.
 
     onset : (6,) - acceleration of A relative to B by the joints' accelerations alone
+    row : (N_STATE,) - of ContactWork.state
+    origin : (3,) - the reference point [m]
     """
     N, drag = row[PRESSING], row[RUBBING]
     out[NORMAL], kink[SPEED] = N, row[RUBBING + 3]
@@ -133,7 +138,14 @@ def spinning(motion, row):
 
 @inlined
 def spin_kink(step, row, V, onset, kink):
-    """Whether spinning would turn round within the step: its secant slope is due; its columns of kink."""
+    """Whether spinning would turn round within the step: its secant slope is due; its columns of kink.
+
+    step : float - length of the step [s], 0 = exact slope
+    row : (N_STATE,) - of ContactWork.state
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    onset : (6,) - acceleration of A relative to B by the joints alone [rad/s^2, m/s^2]
+    kink : (N_KINK,) - of ContactWork, written
+    """
     v, a = spinning(V, row), spinning(onset, row)
     kink[SPIN], kink[SPIN_RATE] = v, a
     return step > 0.0 and v != 0.0 and v * (v + 2.0 * step * a) <= 0.0
@@ -141,7 +153,16 @@ def spin_kink(step, row, V, onset, kink):
 
 @njit
 def contact_slopes(round_, kappa, kappa_d, steepness, row, Q, V, slopes):
-    """slopes : (2, 6, 6) += those of a contact but for the torques of its patch."""
+    """slopes : (2, 6, 6) += those of a contact but for the torques of its patch.
+
+    round_ : int - 1 = a sphere
+    kappa : float - place of the point of the force along s/h [1]
+    kappa_d : float - its derivative by d [1]
+    steepness : float - slope of friction by the sliding speed [N s/m]
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    """
     d, h, N_d, N_h, N_v = (
         row[DEPTHS],
         row[DEPTHS + 1],
@@ -209,8 +230,12 @@ def turn_ellipsoid(shapes, D, g, row, Q, by_place):
     """by_place : (6, 6) += what turning an ellipsoid about its centre changes, beyond what a sphere does.
 
     Turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
-    shapes : shift of the point by the change of s; along s, and the force along g : (3,), by (w x s) . n
-    D : (9,) - change of the force by the shift, row by row
+    shapes : (float, float, float) - shift of the point by the change of s [1/m]; along s, by (w x s) . n
+      [1/m^3]; force along g by (w x s) . n
+    D : (9,) - change of the force by the shift, row by row [N/m]
+    g : (3,) - direction of that force
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
     """
     by_s, along_s, by_rise = shapes
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D

@@ -30,6 +30,15 @@ def constrained_dynamics(
     The multipliers solve G M^-1 G' lambda = -bias - G M^-1 (tau + J' wrench - h); a row that depends on
     earlier ones gets the multiplier 0. q and v are taken to satisfy the constraints.
     Returns OK, or MASSLESS where the mass matrix is not positive definite (a dof that moves no mass).
+
+    system : System
+    constraints : Constraints
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    tau : (n_v,) - generalized forces [N m, N]
+    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
+    work : DynamicsWork - written
+    constraint_work : ConstraintWork - written
     """
     tree, G, Y = system.tree, constraint_work.row, work.Y
     n_v = v_dot_out.shape[0]
@@ -103,6 +112,14 @@ def joint_reactions(
 
     multiplier : (n_row,) - of the hard constraints, in the order of constraints.constraint_rows; those of
       the elements act on their two bodies, those of the couplers inside the joints
+    system : System
+    constraints : Constraints
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
+    work : DynamicsWork - written
+    constraint_work : ConstraintWork - written
     """
     tree, origin = system.tree, work.pose.position[0]
     pose(tree, q, work.pose)
@@ -129,7 +146,14 @@ def joint_reactions(
 
 @njit
 def push_apart(elements, e, multiplier, work, constraint_work):
-    """work.reaction of both bodies of element e, relieved of what the element pushes with."""
+    """work.reaction of both bodies of element e, relieved of what the element pushes with.
+
+    elements : Elements
+    e : int - element
+    multiplier : float - its multiplier
+    work : DynamicsWork - written
+    constraint_work : ConstraintWork - written
+    """
     mx, my, mz, fx, fy, fz = element_wrench(elements, work.pose, e, constraint_work.element)
     for body, sign in ((elements.body_a[e], -multiplier), (elements.body_b[e], multiplier)):
         if body >= 0:

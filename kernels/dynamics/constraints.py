@@ -81,7 +81,14 @@ def new_constraint_work(constraints: Constraints, n_v: int) -> ConstraintWork:
 
 @njit
 def constraint_rows(tree, constraints, pose, q, work):
-    """work.value, work.row of all hard constraints at a pose; returns how many there are."""
+    """work.value, work.row of all hard constraints at a pose; returns how many there are.
+
+    tree : Tree
+    constraints : Constraints
+    pose : Pose
+    q : (n_q,) - coordinates [rad, m]
+    work : ConstraintWork - written
+    """
     elements, couplers = constraints.elements, constraints.couplers
     element_values(elements, pose, constraints.roles.target, work.element)
     n = 0
@@ -104,7 +111,13 @@ def constraint_rows(tree, constraints, pose, q, work):
 
 @njit
 def element_row(elements, pose, e, work, row_out):
-    """row_out : (n_v,) = dPhi/dq of element e, after element_values; exact zeros where no dof changes it."""
+    """row_out : (n_v,) = dPhi/dq of element e, after element_values; exact zeros where no dof changes it.
+
+    elements : Elements
+    pose : Pose
+    e : int - element
+    work : ConstraintWork - its element, after element_values
+    """
     for d in range(row_out.shape[0]):
         row_out[d] = 0.0
     mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work.element)
@@ -123,6 +136,13 @@ def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
     """work.bias : Phi-double-dot of every hard constraint at zero v_dot, after constraint_rows.
 
     drift : (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity
+    tree : Tree
+    constraints : Constraints
+    pose : Pose
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    work : ConstraintWork - written
     """
     elements, couplers = constraints.elements, constraints.couplers
     n = 0
@@ -138,7 +158,15 @@ def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
 
 @njit
 def element_bias(elements, pose, velocities, drift, e, work):
-    """Second time derivative of an element's value at zero v_dot."""
+    """Second time derivative of an element's value at zero v_dot.
+
+    elements : Elements
+    pose : Pose
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    drift : (n_body, 6) - accelerations of the bodies at zero v_dot [rad/s^2, m/s^2]
+    e : int - element
+    work : ConstraintWork - its element, after element_values
+    """
     a, b, n = work.element.end_a[e], work.element.end_b[e], work.element.normal[e]
     va, aa, vb, ab = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
     point_motion(pose, velocities, drift, elements.body_a[e], a, va, aa)
@@ -164,7 +192,15 @@ def element_bias(elements, pose, velocities, drift, e, work):
 
 @njit
 def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_out):
-    """Velocity and acceleration : (3,) of the point of a body (-1 = ground) that lies at x : (3,)."""
+    """Velocity and acceleration : (3,) of the point of a body (-1 = ground) that lies at x : (3,).
+
+    pose : Pose
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    drift : (n_body, 6) - accelerations of the bodies at zero v_dot [rad/s^2, m/s^2]
+    body : int - -1 = ground
+    velocity_out : (3,) [m/s]
+    acceleration_out : (3,) [m/s^2]
+    """
     if body < 0:
         for i in range(3):
             velocity_out[i], acceleration_out[i] = 0.0, 0.0
@@ -196,7 +232,13 @@ def factor_rows(n, row, compliance, factor_out):
 
 @njit
 def add_transposed(n, row, factor, x, scale, v):
-    """v : (n_v,) += scale G' (factor factor')^-1 x, x : (n,) overwritten."""
+    """v : (n_v,) += scale G' (factor factor')^-1 x, x : (n,) overwritten.
+
+    n : int - number of rows
+    row : (n, n_v) - G
+    factor : (n, n) - of G G', lower
+    scale : float
+    """
     solve_lower(factor, n, x)
     solve_lower_transposed(factor, n, x)
     for k in range(n):

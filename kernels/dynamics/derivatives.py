@@ -68,7 +68,9 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
     Gravity is in h, external wrenches are not. dq is the tangent step of kernels/tree.integrate.
 
     q, v, v_dot : (n_q,), (n_v,), (n_v,)
-    work : pose, velocities and inertia (of each body on its own) are current and stay so
+    system : System
+    work : DynamicsWork - pose, velocities and inertia (of each body on its own) are current and stay so
+    derivative_work : DerivativeWork - written
     """
     twist_rates(system.tree, work.pose, v, work.velocities, derivative_work.psi_dot)
     derivatives_after_rates(system, q, v, v_dot, work, derivative_work, tau_q_out, tau_v_out)
@@ -76,7 +78,17 @@ def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau
 
 @inlined
 def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out):
-    """As inverse_dynamics_derivatives, where twist_rates has left its results in own.psi_dot."""
+    """As inverse_dynamics_derivatives, where twist_rates has left its results in own.psi_dot.
+
+    system : System
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    work : DynamicsWork
+    own : DerivativeWork - written
+    tau_q_out : (n_v, n_v) - dtau/dq
+    tau_v_out : (n_v, n_v) - dtau/dv
+    """
     tree = system.tree
     accelerations(system, q, v, v_dot, work, own)
     for b in range(tree.parent.shape[0]):
@@ -92,7 +104,15 @@ def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out
 
 @inlined
 def accelerations(system, q, v, v_dot, work, own):
-    """own.acceleration, psi_ddot = A x S + V x psi_dot and sway, V and A before the dof's group."""
+    """own.acceleration, psi_ddot = A x S + V x psi_dot and sway, V and A before the dof's group.
+
+    system : System
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    work : DynamicsWork
+    own : DerivativeWork - written
+    """
     tree, twist, body = system.tree, work.pose.twist, work.velocities.body
     V, A = own.before[0], own.before[1]
     for b in range(tree.parent.shape[0]):
@@ -127,7 +147,13 @@ def accelerations(system, q, v, v_dot, work, own):
 
 @njit
 def pass_motion(slope, twist, speed, acceleration, V, A):
-    """V, A : (6,) beyond a motion; its speed and acceleration are those of its coordinate, times slope."""
+    """V, A : (6,) beyond a motion; its speed and acceleration are those of its coordinate, times slope.
+
+    slope : float - of the function that drives the motion
+    twist : (6,) - of the motion
+    speed : float - of its coordinate [rad/s, m/s]
+    acceleration : float - of its coordinate [rad/s^2, m/s^2]
+    """
     add_scaled_cross(slope * speed, V, twist, A)
     for i in range(6):
         V[i] += slope * speed * twist[i]
@@ -140,6 +166,14 @@ def chain_accelerations(tree, pose, b, q, v, v_dot, own):
 
     Sum over the motions n that a coordinate drives of
     f' (A x s + V x (V x s)) + 2 f'' v V x s + (f'' v_dot + f''' v^2) s, with V and A before n.
+
+    tree : Tree
+    pose : Pose
+    b : int - body of the chain joint
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    own : DerivativeWork - written
     """
     V, A, turned = own.before[0], own.before[1], own.before[2]
     chains, first = tree.chains, tree.v_start[b]
@@ -201,7 +235,14 @@ def responses(tree, twist, own):
 
 @inlined
 def pair_up(tree, twist, own, tau_q_out, tau_v_out):
-    """Both matrices, as if all dofs of one joint acted at once (within_joints puts that right)."""
+    """Both matrices, as if all dofs of one joint acted at once (within_joints puts that right).
+
+    tree : Tree
+    twist : (n_v, 6) - of all dofs, about the reference point
+    own : DerivativeWork - written
+    tau_q_out : (n_v, n_v) - dtau/dq
+    tau_v_out : (n_v, n_v) - dtau/dv
+    """
     n_v = tree.dof_body.shape[0]
     for d in range(n_v):
         for e in range(n_v):
@@ -222,7 +263,14 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
 
 @inlined
 def respond(twist, own, d, e, tau_q_out, tau_v_out):
-    """Row d, column e where e carries d and all of its subtree: what turns with e stays the same for d."""
+    """Row d, column e where e carries d and all of its subtree: what turns with e stays the same for d.
+
+    twist : (n_v, 6) - of all dofs, about the reference point
+    own : DerivativeWork - written
+    d, e : int - dof
+    tau_q_out : (n_v, n_v) - dtau/dq
+    tau_v_out : (n_v, n_v) - dtau/dv
+    """
     lever, psi_dot, S = own.lever[d], own.psi_dot[e], twist[e]
     tau_q_out[d, e] = (
         power(own.psi_ddot[e], lever) + lever[6] * psi_dot[0] + lever[7] * psi_dot[1] + lever[8] * psi_dot[2]

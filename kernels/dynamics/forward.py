@@ -15,6 +15,13 @@ def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
 
     Arguments as in inverse.inverse_dynamics. The dofs of a joint are eliminated one by one, as if massless
     bodies lay between them, so that no joint needs a small matrix of its own.
+
+    system : System
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    tau : (n_v,) - generalized forces [N m, N]
+    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
+    work : DynamicsWork - written
     """
     pose(system.tree, q, work.pose)
     velocities(system.tree, work.pose, v, work.velocities)
@@ -65,7 +72,14 @@ def eliminate(tree, tau, work):
 
 @inlined
 def eliminate_dof(s, A, p, d, tau, work):
-    """A, p seen from the other side of a dof with the twist s : (6,): what it gives way to is taken out."""
+    """A, p seen from the other side of a dof with the twist s : (6,): what it gives way to is taken out.
+
+    A : (6, 6) - articulated inertia, lower triangle, updated
+    p : (6,) - bias force, updated [N m, N]
+    d : int - dof
+    tau : float - generalized force on the dof [N m, N]
+    work : DynamicsWork - written
+    """
     s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
     u0 = A[0, 0] * s0 + A[1, 0] * s1 + A[2, 0] * s2 + A[3, 0] * s3 + A[4, 0] * s4 + A[5, 0] * s5
     u1 = A[1, 0] * s0 + A[1, 1] * s1 + A[2, 1] * s2 + A[3, 1] * s3 + A[4, 1] * s4 + A[5, 1] * s5

@@ -15,6 +15,9 @@ def inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out):
     q, v, v_dot : (n_q,), (n_v,), (n_v,)
     wrench : (n_body, 6) - external moment about ground's origin [N m] and force [N] on each body, ground axes
     Leaves in work.reaction : (n_body, 6) what each joint transmits to its body, about the reference point.
+
+    system : System
+    work : DynamicsWork - written
     """
     pose(system.tree, q, work.pose)
     velocities(system.tree, work.pose, v, work.velocities)
@@ -62,7 +65,13 @@ def take_off(wrench, origin, force):
 
 @njit
 def body_force(inertia, b, a, v, force_out):
-    """force_out : (6,) = I a + v x* (I v) with the inertia of row b (Featherstone 2008, eq. 2.61)."""
+    """force_out : (6,) = I a + v x* (I v) with the inertia of row b (Featherstone 2008, eq. 2.61).
+
+    inertia : (n_body, N_INERTIA)
+    b : int - its row
+    a : (6,) - acceleration [rad/s^2, m/s^2]
+    v : (6,) - velocity [rad/s, m/s]
+    """
     m = inertia[b, MASS]
     hx, hy, hz = inertia[b, MOMENT], inertia[b, MOMENT + 1], inertia[b, MOMENT + 2]
     xx, yy, zz = inertia[b, XX], inertia[b, YY], inertia[b, ZZ]

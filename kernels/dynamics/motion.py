@@ -54,7 +54,12 @@ def velocities(tree, pose, v, velocities_out):
 
 @inlined
 def add_motion(twist, d, rate, velocity, bias):
-    """velocity, bias : (6,) grow by a motion at this rate, carried along: bias += velocity x (twist rate)."""
+    """velocity, bias : (6,) grow by a motion at this rate, carried along: bias += velocity x (twist rate).
+
+    twist : (n_v, 6) - of all dofs, about the reference point
+    d : int - dof
+    rate : float - speed of the dof [rad/s, m/s]
+    """
     wx, wy, wz = rate * twist[d, 0], rate * twist[d, 1], rate * twist[d, 2]
     ux, uy, uz = rate * twist[d, 3], rate * twist[d, 4], rate * twist[d, 5]
     add_cross(velocity, wx, wy, wz, ux, uy, uz, bias)
@@ -68,7 +73,16 @@ def add_motion(twist, d, rate, velocity, bias):
 
 @inlined
 def add_group(twist, start, stop, v, carrier, velocity, bias):
-    """As add_motion, for dofs that act at once: all of them are carried by what came before the group."""
+    """As add_motion, for dofs that act at once: all of them are carried by what came before the group.
+
+    twist : (n_v, 6) - of all dofs, about the reference point
+    start : int - first dof of the group
+    stop : int - the dof after its last
+    v : (n_v,) - speeds [rad/s, m/s]
+    carrier : (6,) - velocity before the group, written [rad/s, m/s]
+    velocity : (6,) - carried on [rad/s, m/s]
+    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    """
     for i in range(6):
         carrier[i] = 0.0
     for d in range(start, stop):
@@ -81,7 +95,13 @@ def add_group(twist, start, stop, v, carrier, velocity, bias):
 
 @njit
 def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
-    """bias += velocity x (w, u), the spatial cross product of motions."""
+    """bias += velocity x (w, u), the spatial cross product of motions.
+
+    velocity : (6,) - carried on [rad/s, m/s]
+    wx, wy, wz : float - angular part [rad/s]
+    ux, uy, uz : float - linear part [m/s]
+    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    """
     vx, vy, vz = velocity[0], velocity[1], velocity[2]
     bias[0] += vy * wz - vz * wy
     bias[1] += vz * wx - vx * wz
@@ -93,7 +113,14 @@ def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
 
 @inlined
 def chain_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """velocity, bias : (6,) through the motions of a chain joint, f'' v^2 of driven ones included."""
+    """velocity, bias : (6,) through the motions of a chain joint, f'' v^2 of driven ones included.
+
+    tree : Tree
+    pose : Pose
+    b : int - body of the chain joint
+    v : (n_v,) - speeds [rad/s, m/s]
+    carrier : (6,) - velocity before the group, written [rad/s, m/s]
+    """
     for m in range(tree.chains.start[b], tree.chains.start[b + 1]):
         speed = v[tree.v_start[b] + tree.chains.dof[m]]
         curving = pose.rate[m, 1] * speed * speed

@@ -23,7 +23,10 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
     psi_dot_e = V x S_e, V the velocity before e and all that acts at once with it; in a chain the sum of
     f_n' V x s_n + f_n'' v_e s_n over the motions n that e drives, each with V before that very motion.
 
-    v : (n_v,); velocities : kernels/dynamics/motion.Velocities at v (its carrier is working space)
+    tree : Tree
+    pose : Pose
+    v : (n_v,) - speeds [rad/s, m/s]
+    velocities : Velocities - at v; its carrier is working space
     """
     twist, before = pose.twist, velocities.carrier
     for b in range(tree.parent.shape[0]):
@@ -46,7 +49,14 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
 
 @inlined
 def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
-    """psi_dot_out of the dofs of chain joint b; before : (6,) - velocity of the parent, used up."""
+    """psi_dot_out of the dofs of chain joint b; before : (6,) - velocity of the parent, used up.
+
+    tree : Tree
+    pose : Pose
+    b : int - body of the chain joint
+    v : (n_v,) - speeds [rad/s, m/s]
+    psi_dot_out : (n_v, 6)
+    """
     chains = tree.chains
     for d in range(tree.v_start[b], tree.v_start[b + 1]):
         for i in range(6):
@@ -66,6 +76,10 @@ def twist_shift(tree, pose, d, e, w):
 
     w : (6,) - moment about the reference point, force, both held fixed in ground
     (S_e x S_d) . w where e carries d, or acts at once with it; zero where it comes after d or on a branch.
+
+    tree : Tree
+    pose : Pose
+    d, e : int - dof
     """
     b = tree.dof_body[d]
     if tree.dof_body[e] == b:
@@ -87,6 +101,12 @@ def chain_twist_shift(tree, pose, b, d, e, w):
     """As twist_shift, of dofs d and e of chain joint b: sum of f_n' f_m' s_n x s_m, n of e before m of d.
 
     The coordinate itself changes its own twist by the curvatures, sum of f_n'' s_n, too.
+
+    tree : Tree
+    pose : Pose
+    b : int - body of the chain joint
+    d, e : int - dof
+    w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
     """
     chains, first, shift = tree.chains, tree.v_start[b], 0.0
     for m in range(chains.start[b], chains.start[b + 1]):

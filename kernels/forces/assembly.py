@@ -66,7 +66,13 @@ def new_force_work(forces: Forces, tree: Tree) -> ForceWork:
 
 @inlined
 def generalized_forces(forces, pose, q, v, work, tau_out):
-    """tau_out : (n_v,) of all elements at a pose and the speeds v : (n_v,)."""
+    """tau_out : (n_v,) of all elements at a pose and the speeds v : (n_v,).
+
+    forces : Forces
+    pose : Pose
+    q : (n_q,) - coordinates [rad, m]
+    work : ForceWork - written
+    """
     pairs, sums = forces.pairs, work.pairs
     relative_motion(pairs, pose.twist, v, sums.motion, VELOCITY)
     for p in range(pairs.body_a.shape[0]):
@@ -87,8 +93,15 @@ def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, 
     """tau_q, tau_v : (n_v, n_v) += derivatives of generalized_forces by the tangent of q and v, right after
     it.
 
-    Leaves the elements' results in work. velocities, rates : as for pairs.add_pair_derivatives
-    v_dot, step : accelerations and length of the step [s] for the secant slope of friction; step 0 = exact
+    Leaves the elements' results in work.
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    step : float - length of the step for the secant slope of friction [s], 0 = exact
+    tree : Tree
+    forces : Forces
+    pose : Pose
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    rates : (n_v, 6) - of kernels/dynamics/twist_rates
+    work : ForceWork - written
     """
     sums = work.pairs
     relative_motion(forces.pairs, pose.twist, v_dot, sums.motion, ONSET)

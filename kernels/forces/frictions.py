@@ -50,7 +50,14 @@ def new_friction_work(n_friction: int) -> FrictionWork:
 
 @inlined
 def add_frictions(pairs, frictions, pose, work, pair_work):
-    """Wrenches of all sliding points, and work.state but for the acceleration."""
+    """Wrenches of all sliding points, and work.state but for the acceleration.
+
+    pairs : Pairs
+    frictions : Frictions
+    pose : Pose
+    work : FrictionWork - written
+    pair_work : PairWork - written
+    """
     for e in range(frictions.pair.shape[0]):
         p, row = frictions.pair[e], work.state[e]
         ax, ay, az = place(pose, pairs.body_a[p], frictions.point[e])
@@ -65,7 +72,11 @@ def add_frictions(pairs, frictions, pose, work, pair_work):
 
 @inlined
 def along(motion, x, y, z, tx, ty, tz):
-    """Speed of the point (x, y, z) along (tx, ty, tz) in a motion : (6,)."""
+    """Speed of the point (x, y, z) along (tx, ty, tz) in a motion : (6,).
+
+    x, y, z : float - of the point [m]
+    tx, ty, tz : float - of the unit direction
+    """
     w0, w1, w2 = motion[0], motion[1], motion[2]
     return (
         tx * (motion[3] + w1 * z - w2 * y)

@@ -46,7 +46,16 @@ def sticks(forces, work):
 
 @inlined
 def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
-    """Length of the next part of a step of which `rest` [s] is left; jerk : (n_v,) - rate of v_dot, or 0."""
+    """Length of the next part of a step of which `rest` [s] is left; jerk : (n_v,) - rate of v_dot, or 0.
+
+    forces : Forces
+    twist : (n_v, 6) - of all dofs, about the reference point
+    origin : (3,) - the reference point [m]
+    fraction : float - largest change of a sliding speed, of the speed [1]
+    floor : float - and of the transition velocity [1]
+    rest : float - what is left of the step [s]
+    work : ForceWork
+    """
     relative_motion(forces.pairs, twist, jerk, work.pairs.motion, JERK)
     h = rest
     contacts, frictions = forces.contacts, forces.frictions

@@ -50,6 +50,12 @@ def add_lines(pairs, lines, pose, work, pair_work):
     """Wrenches of all lines, and work.state.
 
     Two ends that coincide have no direction: such a line carries no force.
+
+    pairs : Pairs
+    lines : Lines
+    pose : Pose
+    work : LineWork - written
+    pair_work : PairWork - written
     """
     for e in range(lines.pair.shape[0]):
         p, row = lines.pair[e], work.state[e]

@@ -47,7 +47,14 @@ def set_levels(loads, gain, t, work):
 
 @inlined
 def add_loads(pairs, loads, pose, work, pair_work):
-    """Wrenches of all loads, and work.state."""
+    """Wrenches of all loads, and work.state.
+
+    pairs : Pairs
+    loads : Loads
+    pose : Pose
+    work : LoadWork - written
+    pair_work : PairWork - written
+    """
     for e in range(loads.pair.shape[0]):
         level = work.level[e]
         if level == 0.0:

@@ -102,7 +102,13 @@ def clear_slopes(work):
 
 @inlined
 def relative_motion(pairs, twist, rate, motion, row):
-    """motion[:, row] : (n_pair, 6) = sum side twist rate over the path of each pair, rate : (n_v,)."""
+    """motion[:, row] : (n_pair, 6) = sum side twist rate over the path of each pair, rate : (n_v,).
+
+    pairs : Pairs
+    twist : (n_v, 6) - of all dofs, about the reference point
+    motion : (n_pair, 3, 6) - of PairWork, written
+    row : int - VELOCITY, ONSET or JERK
+    """
     for p in range(pairs.body_a.shape[0]):
         out = motion[p, row]
         x0, x1, x2, y0, y1, y2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -135,6 +141,10 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
 
     velocities : (n_body, 6) - of all bodies
     rates : (n_v, 6) - of kernels/dynamics/twist_rates: dV/dq_e = rates[e] + twist[e] x V
+    tree : Tree
+    pairs : Pairs
+    pose : Pose
+    work : PairWork - written
     """
     twist, by_q, by_v, turned = pose.twist, work.change[0], work.change[1], work.change[2]
     for p in range(pairs.body_a.shape[0]):
@@ -167,7 +177,13 @@ def along(s, w):
 
 @inlined
 def passing_speed(s, rate, velocities, body, out):
-    """out : (6,) = rate + s x velocity of a body (-1 = ground), the change of its velocity by a dof."""
+    """out : (6,) = rate + s x velocity of a body (-1 = ground), the change of its velocity by a dof.
+
+    s : (6,) - twist of the dof
+    rate : (6,) - row of twist_rates
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    body : int - -1 = ground
+    """
     for i in range(6):
         out[i] = rate[i]
     if body >= 0:
@@ -185,6 +201,9 @@ def wrench_changes(s, side, w, slopes, change):
     """change : (4, 6) - of a pair's wrench w by a dof, seen with B: (0) by q, (1) by v; (2) s x* w.
 
     s : (6,) - twist of the dof; change[3] : what passing_speed left
+    side : float - +1 = the dof moves A, -1 = B
+    w : (6,) - wrench on A [N m, N]
+    slopes : (2, 6, 6) - of the pair, transposed
     """
     speed, turned = change[3], change[2]
     x0, x1, x2, x3, x4, x5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

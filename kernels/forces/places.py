@@ -35,7 +35,11 @@ def direction(pose, body, vector):
 
 @inlined
 def add_force(x, y, z, fx, fy, fz, wrench):
-    """wrench : (6,) += that of a force at the point (x, y, z) about the reference point."""
+    """wrench : (6,) += that of a force at the point (x, y, z) about the reference point.
+
+    x, y, z : float - of the point [m]
+    fx, fy, fz : float - of the force [N]
+    """
     wrench[0] += y * fz - z * fy
     wrench[1] += z * fx - x * fz
     wrench[2] += x * fy - y * fx
@@ -64,7 +68,11 @@ def add_stiffness(D, a, b, slopes):
 
 @njit
 def add_displaced(a, fx, fy, fz, slopes):
-    """slopes : (6, 6), transposed, += the moment of a constant force as its point a moves along."""
+    """slopes : (6, 6), transposed, += the moment of a constant force as its point a moves along.
+
+    a : (3,) - point about the reference point [m]
+    fx, fy, fz : float - of the force [N]
+    """
     ax, ay, az = a
     # (axis x a) x f = a (axis . f) - axis (a . f), direction x f
     s = ax * fx + ay * fy + az * fz

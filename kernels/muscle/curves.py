@@ -93,7 +93,11 @@ def growth(x):
 
 @njit
 def bell(x, b1, b2, b3, b4):
-    """One term of f_L and its slope; where its denominator is 0, it vanishes with all its derivatives."""
+    """One term of f_L and its slope; where its denominator is 0, it vanishes with all its derivatives.
+
+    x : float - fibre length relative to the optimal one [1]
+    b1, b2, b3, b4 : float - parameter of the term [1]
+    """
     numerator, denominator = x - b2, b3 + b4 * x
     square = denominator * denominator
     if numerator * numerator > 2.0 * VANISHING_EXPONENT * square:

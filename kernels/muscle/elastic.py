@@ -23,8 +23,14 @@ SPEED_TOLERANCE, LENGTH_TOLERANCE = 1e-12, 1e-14
 def guarded_step(x, r, slope, low, high, last):
     """Newton's step for r(x) = 0, r(low) < 0 < r(high); half the bracket if that leaves it or shrinks slowly.
 
-    last : the step before. Each accepted Newton step promises at most half of it, so iteration ends.
+    last : float - the step before. Each accepted Newton step promises at most half of it, so iteration ends.
     Press et al. (2007), Numerical Recipes, section 9.4.
+
+    x : float - the guess
+    r : float - residual there
+    slope : float - dr/dx there
+    low : float - lower end of the bracket
+    high : float - upper end
     """
     leaves = ((x - high) * slope - r) * ((x - low) * slope - r) > 0.0
     if leaves or abs(2.0 * r) > abs(last * slope):
@@ -37,6 +43,12 @@ def fibre_speed(active, passive, cosine, damping, tendon):
     """u of r(u) = active f_V(cosine u) + passive + damping u - tendon = 0, and a status.
 
     active = l' a f_L, passive = l' f_P. The bracket needs only 0 <= f_V and f_V <= 1 for u <= 0.
+
+    active : float - l' a f_L [1]
+    passive : float - l' f_P [1]
+    cosine : float - of the pennation angle
+    damping : float - of the fibre, relative to its force [1]
+    tendon : float - force of the tendon, relative [1]
     """
     high = (tendon - passive) / damping
     low = min(0.0, high - active / damping)
@@ -62,12 +74,18 @@ def fibre_speed(active, passive, cosine, damping, tendon):
 def elastic_tendon(muscles, m, length, activation, fibre_along):
     """Tendon force of muscle m, speed of its fibre, and their derivatives, whatever the path's speed.
 
-    length : of the whole path [m]; fibre_along : the state, fibre length along the tendon, x [m]. Returns
+    Returns
     force [N], never negative;
     dx/dt [m/s];
     force by length [N/m] (by x: its negative; by activation: 0);
     dx/dt by length, by x [1/s], by activation [m/s];
     status : OK, NOT_CONVERGED (only if something is not a number, or fibre_damping is not positive).
+
+    muscles : Muscles
+    m : int - muscle
+    length : float - of the whole path [m]
+    activation : float - 0 to 1
+    fibre_along : float - the state: fibre length along the tendon, x [m]
     """
     full = muscles.max_isometric_force[m]
     optimal, slack = muscles.optimal_fibre_length[m], muscles.tendon_slack_length[m]

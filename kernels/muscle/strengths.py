@@ -46,6 +46,8 @@ def all_strengths(muscles, length, speed, strength_out, passive_out):
     length, speed : (n_muscle,) [m], [m/s], lengthening positive
     strength_out, passive_out : (n_muscle,) [N] - written; along the tendon, never negative
     Returns OK, or NOT_CONVERGED if the rest of an elastic muscle was not found (an input is not a number).
+
+    muscles : Muscles
     """
     worst = OK
     for m in range(length.shape[0]):

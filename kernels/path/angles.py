@@ -65,7 +65,13 @@ def new_angle_work(n_angle: int, n_v: int, n_row: int) -> AngleWork:
 
 @njit
 def angle_value(tree, angles, a, q, gradient_out):
-    """theta of angle a, and gradient_out : (n_v,)."""
+    """theta of angle a, and gradient_out : (n_v,).
+
+    tree : Tree
+    angles : Angles
+    a : int - angle
+    q : (n_q,) - coordinates [rad, m]
+    """
     for d in range(gradient_out.shape[0]):
         gradient_out[d] = 0.0
     theta = 0.0
@@ -98,7 +104,13 @@ def couplings(n, row, factor, work):
 
 @njit
 def coupling(n, row, factor, g, alone, work, C_out):
-    """C_out : (n_v,) of the angle with the gradient g : (n_v,) and its own motion alone : (n_v,)."""
+    """C_out : (n_v,) of the angle with the gradient g : (n_v,) and its own motion alone : (n_v,).
+
+    n : int - number of constraint rows
+    row : (n, n_v) - of the constraints
+    factor : (n, n) - of factor_rows
+    work : AngleWork - written
+    """
     square = dot(g, g)
     copy(alone, C_out)
     if not square > 0.0:
@@ -128,7 +140,12 @@ def combine(a, x, b, y):
 
 @njit
 def project(n, row, factor, x, u):
-    """u : (n_v,) <- P u; x : (n_row,) is working space; False where no constraint notices u."""
+    """u : (n_v,) <- P u; x : (n_row,) is working space; False where no constraint notices u.
+
+    n : int - number of constraint rows
+    row : (n, n_v) - of the constraints
+    factor : (n, n) - of factor_rows
+    """
     noticed = False
     for k in range(n):
         x[k] = dot(row[k], u)

@@ -17,8 +17,16 @@ def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance
     """Move q : (n_q,) by least-norm Newton steps until Phi(q) = 0 and theta(q) = target.
 
     angle : int - row of the angles, -1 = none is asked for; target [rad]
-    work : dynamics.constraints.ConstraintWork; its row to spare takes the angle
+    work : ConstraintWork - its row to spare takes the angle
     Returns (status, largest |Phi| or |theta - target|).
+
+    tree : Tree
+    constraints : Constraints
+    angles : Angles
+    target : float - [rad]
+    max_iterations : int
+    tolerance : float - of |Phi| and |theta - target| [m, rad]
+    pose_work : Pose - written
     """
     residual = math.inf
     for iteration in range(max_iterations + 1):

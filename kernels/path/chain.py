@@ -54,20 +54,26 @@ def new_chain_work(n_station: int) -> ChainWork:
 
 
 @njit
-def refine(surfaces, stations_surface, first, last, P, Q, placement, touching, ends, arc, work):
+def refine(surfaces, stations_surface, first, last, P, Q, run, work):
     """Move all touched stations to where the path is smooth; returns whether that succeeded.
 
-    ends : (n_station, 4, 3) in the surface frames and arc : (n_station,) [m] are the guess and the result.
+    surfaces : Surfaces
+    stations_surface : (n_station,) int64 - surface of each wrap station
+    first, last : int - the run's stations, last not among them
+    P, Q : (3,) - ends of the path in ground [m]
+    run : WrapWork - reads touching and placement; ends (surface frames) and arc [m] are guess and result
+    work : ChainWork
     """
+    ends, arc = run.ends, run.arc
     n = 0
     for i in range(first, last):
-        if touching[i] == 1:
+        if run.touching[i] == 1:
             work.slot[n] = i
             n += 1
     for _ in range(N_NEWTON):
         for m in range(n):
             i = work.slot[m]
-            geometry(surfaces, stations_surface[i], placement, ends[i], arc[i], i, work)
+            geometry(surfaces, stations_surface[i], run.placement, ends[i], arc[i], i, work)
         assemble(surfaces, stations_surface, n, P, Q, work)
         if not solve(work.matrix, work.rhs, 4 * n):
             return False
@@ -81,7 +87,8 @@ def refine(surfaces, stations_surface, first, last, P, Q, placement, touching, e
             return False
         for m in range(n):
             i = work.slot[m]
-            move(surfaces, stations_surface[i], placement, ends[i], work.rhs[4 * m : 4 * m + 4], work.vector)
+            x = work.rhs[4 * m : 4 * m + 4]
+            move(surfaces, stations_surface[i], run.placement, ends[i], x, work.vector)
             arc[i] += work.rhs[4 * m + 3] - work.rhs[4 * m]
             if not arc[i] > 0.0:
                 return False
@@ -97,7 +104,16 @@ def refine(surfaces, stations_surface, first, last, P, Q, placement, touching, e
 
 @njit
 def geometry(surfaces, k, placement, ends, arc, i, work):
-    """Geodesic, frames and curvatures of station i on surface k from its entry; its exit into ends."""
+    """Geodesic, frames and curvatures of station i on surface k from its entry; its exit into ends.
+
+    surfaces : Surfaces
+    k : int - surface
+    placement : Placement - of the surfaces in ground
+    ends : (4, 3) - entry, exit and directions in the surface frame, written
+    arc : float - on the surface [m]
+    i : int - station
+    work : ChainWork - written
+    """
     kind, size, R = surfaces.kind[k], surfaces.size[k], placement.rotation[k]
     field, v = work.field[i], work.vector
     field[0], field[1], field[2], field[3] = flow(kind, size, ends[0], ends[2], arc, ends[1], ends[3])
@@ -117,7 +133,15 @@ def geometry(surfaces, k, placement, ends, arc, i, work):
 
 @njit
 def assemble(surfaces, stations_surface, n, P, Q, work):
-    """work.matrix, work.rhs : the linearised tangency of all straight pieces, rows times their length."""
+    """work.matrix, work.rhs : the linearised tangency of all straight pieces, rows times their length.
+
+    surfaces : Surfaces
+    stations_surface : (n_station,) int64 - surface of each wrap station
+    n : int - number of touched stations
+    P : (3,) - start of the path in ground [m]
+    Q : (3,) - its end [m]
+    work : ChainWork - written
+    """
     for row in range(4 * n):
         for column in range(4 * n):
             work.matrix[row, column] = 0.0
@@ -137,7 +161,14 @@ def assemble(surfaces, stations_surface, n, P, Q, work):
 
 @njit
 def piece(m, end, other, neighbour, size, work):
-    """Two rows of the m-th touched station: its piece to the point other : (3,), of the neighbour's slot."""
+    """Two rows of the m-th touched station: its piece to the point other : (3,), of the neighbour's slot.
+
+    m : int - number of the touched station
+    end : int - 0 = entry, 1 = exit
+    neighbour : int - slot of the touched station there, -1 = an end of the path
+    size : float - of the surface [m]
+    work : ChainWork - written
+    """
     i = work.slot[m]
     e, x, frame, bend = work.vector[2], work.point[i, end], work.frame[i, end], work.bend[i, end]
     sign = 1.0 if end == 0 else -1.0
@@ -173,7 +204,16 @@ def piece(m, end, other, neighbour, size, work):
 
 @njit
 def put(m, end, row, alpha, beta, omega, work):
-    """Add to a row the factors of the motion of one end of the m-th touched station."""
+    """Add to a row the factors of the motion of one end of the m-th touched station.
+
+    m : int - number of the touched station
+    end : int - 0 = entry, 1 = exit
+    row : int - of the linear system
+    alpha : float - factor of the motion along the path
+    beta : float - factor of the motion aside
+    omega : float - factor of the turn
+    work : ChainWork - written
+    """
     H, c = work.matrix, 4 * m
     if end == 0:
         H[row, c] += alpha
@@ -188,7 +228,15 @@ def put(m, end, row, alpha, beta, omega, work):
 
 @njit
 def move(surfaces, k, placement, ends, x, vector):
-    """Entry and direction in ends moved by the first three of x : alpha, beta [m], omega [rad]."""
+    """Entry and direction in ends moved by the first three of x : alpha, beta [m], omega [rad].
+
+    surfaces : Surfaces
+    k : int - surface
+    placement : Placement - of the surfaces in ground
+    ends : (4, 3) - entry, exit and directions in the surface frame, written
+    x : (4,) - alpha, beta [m], omega [rad], alpha of the exit [m]
+    vector : (6, 3) - working space
+    """
     kind, size = surfaces.kind[k], surfaces.size[k]
     point, t, n = ends[0], ends[2], vector[0]
     normal(kind, size, point, n)

@@ -26,6 +26,14 @@ def wrap_angle(cosine, sine, p, u, q, v, other_way):
     """Touching angle sweep - alpha - beta [rad], in (-pi, pi]; in (0, 2 pi] the other way round.
 
     sweep by cosine and sine; cos(alpha) = p, sin(alpha) = u; cos(beta) = q, sin(beta) = v.
+
+    cosine : float - of the sweep from P to Q
+    sine : float - of the sweep
+    p : float - cosine of alpha
+    u : float - sine of alpha
+    q : float - cosine of beta
+    v : float - sine of beta
+    other_way : bool - the longer way round
     """
     c, s = p * q - u * v, u * q + p * v
     angle = math.atan2(sine * c - cosine * s, cosine * c + sine * s)
@@ -40,6 +48,9 @@ def wrap_sphere(r, P, Q, side, ends_out):
 
     P and Q are outside. The plane is that of P, Q and the centre; when these lie on one line, the plane
     holds `side`, or without one the axis most across the line.
+
+    r : float - radius [m]
+    ends_out : (4, 3) - entry, exit [m] and directions
     """
     px, py, pz, qx, qy, qz = P[0], P[1], P[2], Q[0], Q[1], Q[2]
     p, q = 1.0 / math.sqrt(px * px + py * py + pz * pz), 1.0 / math.sqrt(qx * qx + qy * qy + qz * qz)
@@ -81,7 +92,10 @@ def wrap_sphere(r, P, Q, side, ends_out):
 
 @njit
 def across(x, y, z, sx, sy, sz):
-    """Part of s across the unit vector (x, y, z); of the axis least along it if s has none to speak of."""
+    """Part of s across the unit vector (x, y, z); of the axis least along it if s has none to speak of.
+
+    x, y, z, sx, sy, sz : float
+    """
     along = sx * x + sy * y + sz * z
     wx, wy, wz = sx - along * x, sy - along * y, sz - along * z
     if wx * wx + wy * wy + wz * wz < COLLINEAR:
@@ -100,7 +114,10 @@ def wrap_cylinder(r, half, P, Q, side, ends_out):
     """Arc [m] over a cylinder of radius r about the z axis, or FREE; P, Q, side : (3,) in its frame.
 
     Unrolled, the path is a straight line: its slope dz / dl is the same on both tangents and on the helix.
-    half : the cylinder ends at z = -half and half, 0 = nowhere; a helix wholly beyond one end has slipped off
+    half : float - the cylinder ends at z = -half and half [m], 0 = nowhere; a helix wholly beyond one end has
+      slipped off
+    r : float - radius [m]
+    ends_out : (4, 3) - entry, exit [m] and directions
     """
     p, q = math.hypot(P[0], P[1]), math.hypot(Q[0], Q[1])
     if p == 0.0 or q == 0.0:

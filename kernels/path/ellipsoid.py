@@ -45,6 +45,8 @@ def wrap_ellipsoid(size, P, Q, side, known, arc, ends_out, work):
 
     ends_out : (4, 3) - entry, exit and directions; if known, they and arc are a first guess.
     work : (N_SCRATCH, 3).
+    known : int - 1 = ends_out and arc are a first guess
+    arc : float - [m]
     """
     p, q = work[P_S], work[Q_S]
     for i in range(3):
@@ -119,6 +121,11 @@ def tangent(size, p, e, sign, x_out, t_out):
 
     sign +1: from p to the surface, -1: from the surface to p. Returns the tangent's length [m] and the turn
     of t_out per turn of e about p (signed: towards normal x direction), and the motion of x_out along t_out.
+
+    size : (3,) - half axes [m]
+    e : (3,) - unit vector across p, scaled, that chooses the tangent
+    sign : float - +1 or -1
+    x_out : (3,) [m]
     """
     square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2]
     k = math.sqrt(max(1.0 - 1.0 / square, 0.0))

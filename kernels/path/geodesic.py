@@ -42,6 +42,11 @@ def flow(kind, size, x, t, s, x_out, t_out):
     """Point and unit direction x_out, t_out : (3,) after the length s [m] from x along t : (3,).
 
     Returns the Jacobi fields there: a, a', r, r' (r and s in m). x on the surface, t unit and tangent.
+
+    kind : int - SPHERE, CYLINDER or ELLIPSOID
+    size : (3,) - radii or half axes [m]
+    x : (3,) - on the surface [m]
+    s : float - length [m]
     """
     if kind == SPHERE:
         return flow_sphere(size[0], x, t, s, x_out, t_out)
@@ -62,7 +67,15 @@ def flow(kind, size, x, t, s, x_out, t_out):
 
 @njit
 def flow_sphere(radius, x, t, s, x_out, t_out):
-    """Great circle."""
+    """Great circle.
+
+    radius : float - [m]
+    x : (3,) - on the surface [m]
+    t : (3,) - unit tangent
+    s : float - length [m]
+    x_out : (3,) [m]
+    t_out : (3,) - unit tangent
+    """
     c, n = math.cos(s / radius), math.sin(s / radius)
     for i in range(3):
         xi, ti = x[i], t[i]
@@ -73,7 +86,15 @@ def flow_sphere(radius, x, t, s, x_out, t_out):
 
 @njit
 def flow_cylinder(radius, x, t, s, x_out, t_out):
-    """Helix about z."""
+    """Helix about z.
+
+    radius : float - [m]
+    x : (3,) - on the surface [m]
+    t : (3,) - unit tangent
+    s : float - length [m]
+    x_out : (3,) [m]
+    t_out : (3,) - unit tangent
+    """
     around = (x[0] * t[1] - x[1] * t[0]) / radius
     c, n = math.cos(around * s / radius), math.sin(around * s / radius)
     px, py = x[0], x[1]
@@ -102,7 +123,12 @@ def depart(size, x, t):
 
 @njit
 def arrive(size, place, rate, x_out, t_out):
-    """x_out, t_out : (3,) of a geodesic, laid on the surface, the direction tangent and unit."""
+    """x_out, t_out : (3,) of a geodesic, laid on the surface, the direction tangent and unit.
+
+    size : (3,) - radii or half axes [m]
+    place : (3,) - as integrated [m]
+    rate : (3,) - as integrated [1]
+    """
     x, y, z, u, v, w = place[0], place[1], place[2], rate[0], rate[1], rate[2]
     scale = 1.0 / math.sqrt(x * x + y * y + z * z)
     x, y, z = x * scale, y * scale, z * scale

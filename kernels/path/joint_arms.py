@@ -95,6 +95,11 @@ def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
     r = -dl/dtheta. Arms are NaN about an angle that does not exist in this pose (e1 = e3), that the joint
     does not have, or that only follows another one; both are NaN where a path fails, for which
     work.path.status says why. Returns the number of such paths.
+
+    leverage : JointLeverage
+    pose : Pose
+    q : (n_q,) - coordinates [rad, m]
+    work : JointLeverageWork - written
     """
     tree, constraints, joints = leverage.tree, leverage.constraints, leverage.joints
     follow_paths(tree, leverage.stations, leverage.surfaces, pose, q, work.path)
@@ -155,7 +160,14 @@ def soft_rows(constraints, pose, n, work):
 
 @njit
 def place_joint_angles(tree, joints, j, pose, work):
-    """work.angle.gradient and alone : rows 3 j, 3 j + 1, 3 j + 2 for the angles of joint j."""
+    """work.angle.gradient and alone : rows 3 j, 3 j + 1, 3 j + 2 for the angles of joint j.
+
+    tree : Tree
+    joints : JointAxes
+    j : int - joint
+    pose : Pose
+    work : JointLeverageWork - written
+    """
     p, d = joints.proximal[j], joints.distal[j]
     e1, e2, e3 = work.axes[0], work.axes[1], work.axes[2]
     P, D = joints.axes_proximal[j], joints.axes_distal[j]
@@ -192,7 +204,14 @@ def place_joint_angles(tree, joints, j, pose, work):
 
 @njit
 def joint_angle_row(tree, pose, proximal, distal, dual, moment, row_out):
-    """row_out : (n_v,) = dual . relative angular velocity of two bodies per unit speed of each dof."""
+    """row_out : (n_v,) = dual . relative angular velocity of two bodies per unit speed of each dof.
+
+    tree : Tree
+    pose : Pose
+    proximal, distal : int - body
+    dual : (3,) - dual vector of the axis in ground
+    moment : (6,) - working space
+    """
     for i in range(row_out.shape[0]):
         row_out[i] = 0.0
     for i in range(3):

@@ -89,6 +89,10 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
     moving_work : int - 0 leaves the work of moving points out (FORCE, PARTIAL_VELOCITY)
     Leaves in work.path length, gradient and status of every muscle, in work.angle value, coupling and status
     of every angle. Arms about an angle without status ok are zero.
+
+    leverage : Leverage
+    method : int - FORCE, PARTIAL_VELOCITY or VELOCITY
+    work : LeverageWork - written
     """
     tree, stations = leverage.tree, leverage.stations
     pose(tree, q, work.pose)
@@ -108,7 +112,14 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
 
 @njit
 def arms_by_force(tree, stations, moving_work, work, arms_out):
-    """arms_out = C . f / s with the generalized forces f of unit tension (eqs 16-18)."""
+    """arms_out = C . f / s with the generalized forces f of unit tension (eqs 16-18).
+
+    tree : Tree
+    stations : Stations
+    moving_work : int - 0 leaves the work of moving points out
+    work : LeverageWork - written
+    arms_out : (n_muscle, n_angle) [m]
+    """
     for m in range(arms_out.shape[0]):
         muscle_force(tree, stations, m, 1.0, moving_work, work)
         for a in range(arms_out.shape[1]):
@@ -117,7 +128,15 @@ def arms_by_force(tree, stations, moving_work, work, arms_out):
 
 @njit
 def muscle_force(tree, stations, m, tension, moving_work, work):
-    """work.force : (n_v,) - generalized forces of muscle m under a tension [N]; overwrites work.wrench."""
+    """work.force : (n_v,) - generalized forces of muscle m under a tension [N]; overwrites work.wrench.
+
+    tree : Tree
+    stations : Stations
+    m : int - muscle
+    tension : float - [N]
+    moving_work : int - 0 leaves the work of moving points out
+    work : LeverageWork - written
+    """
     for b in range(work.wrench.shape[0]):
         for i in range(6):
             work.wrench[b, i] = 0.0
@@ -131,7 +150,14 @@ def muscle_force(tree, stations, m, tension, moving_work, work):
 
 @entry
 def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
-    """tau_out : (n_v,) - generalized forces of muscle m under a tension [N], where moment_arms was last."""
+    """tau_out : (n_v,) - generalized forces of muscle m under a tension [N], where moment_arms was last.
+
+    leverage : Leverage
+    m : int - muscle
+    tension : float - [N]
+    moving_work : int - 0 leaves the work of moving points out
+    work : LeverageWork - written
+    """
     muscle_force(leverage.tree, leverage.stations, m, tension, moving_work, work)
     copy(work.force, tau_out)
 

@@ -77,7 +77,15 @@ def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form:
 
 @njit
 def follow_paths(tree, stations, surfaces, pose, q, work):
-    """work.length, work.status and the pieces of all muscles at a pose."""
+    """work.length, work.status and the pieces of all muscles at a pose.
+
+    tree : Tree
+    stations : Stations
+    surfaces : Surfaces
+    pose : Pose
+    q : (n_q,) - coordinates [rad, m]
+    work : PathWork - written
+    """
     place_surfaces(surfaces, pose, work.wrap)
     for m in range(stations.start.shape[0] - 1):
         follow_path(tree, stations, surfaces, pose, q, m, work)
@@ -85,7 +93,16 @@ def follow_paths(tree, stations, surfaces, pose, q, work):
 
 @njit
 def follow_path(tree, stations, surfaces, pose, q, m, work):
-    """work.length, status, n_piece and the pieces of muscle m, after wrap.place_surfaces."""
+    """work.length, status, n_piece and the pieces of muscle m, after wrap.place_surfaces.
+
+    tree : Tree
+    stations : Stations
+    surfaces : Surfaces
+    pose : Pose
+    q : (n_q,) - coordinates [rad, m]
+    m : int - muscle
+    work : PathWork - written
+    """
     first, stop = stations.start[m], stations.start[m + 1]
     work.n_piece[m], work.length[m], work.status[m] = 0, 0.0, OK
     before, first_wrap = -1, -1
@@ -108,7 +125,16 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
 
 @njit
 def join(stations, pose, m, before, after, first_wrap, work):
-    """Pieces of muscle m between two points, over the surfaces touched between them."""
+    """Pieces of muscle m between two points, over the surfaces touched between them.
+
+    stations : Stations
+    pose : Pose
+    m : int - muscle
+    before : int - station of the point before
+    after : int - station of the point after
+    first_wrap : int - first wrap station between them
+    work : PathWork - written
+    """
     at, start = before, work.point[before]
     if first_wrap >= 0:
         for s in range(first_wrap, after):
@@ -121,7 +147,16 @@ def join(stations, pose, m, before, after, first_wrap, work):
 
 @njit
 def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
-    """One straight piece of muscle m from x_from to x_to : (3,) in ground [m]."""
+    """One straight piece of muscle m from x_from to x_to : (3,) in ground [m].
+
+    stations : Stations
+    pose : Pose
+    m : int - muscle
+    s_from : int - station where it begins
+    s_to : int - station where it ends
+    x_from : (3,) - in ground [m]
+    work : PathWork - written
+    """
     ex, ey, ez = x_to[0] - x_from[0], x_to[1] - x_from[1], x_to[2] - x_from[2]
     length = np.sqrt(ex * ex + ey * ey + ez * ez)
     work.length[m] += length
@@ -152,6 +187,10 @@ def gradients(tree, stations, pose, moving_work, work):
     """work.gradient of all muscles, after follow_paths: d length / d q, dof by dof.
 
     moving_work : int - 1 = a moving point's coordinate gets what virtual work demands; 0 = left out
+    tree : Tree
+    stations : Stations
+    pose : Pose
+    work : PathWork - written
     """
     for m in range(stations.start.shape[0] - 1):
         row = work.gradient[m]
@@ -179,6 +218,10 @@ def piece_gradient(tree, pose, body_a, body_b, w, row):
 
     Both bodies' dofs are climbed towards ground, the later one first, until they meet: what lies below moves
     both ends alike.
+
+    tree : Tree
+    pose : Pose
+    body_a, body_b : int - -1 = ground
     """
     a = tree.last_dof[body_a] if body_a >= 0 else -1
     b = tree.last_dof[body_b] if body_b >= 0 else -1
@@ -197,6 +240,11 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
 
     wrench : (n_body, 6) += moment about the reference point and force on every body that the path touches
     tau : (n_v,) += generalized forces of moving points, which no body feels
+    stations : Stations
+    m : int - muscle
+    tension : float - [N]
+    moving_work : int - 0 leaves the work of moving points out
+    work : PathWork - written
     """
     for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
         for end in range(2):
@@ -211,7 +259,13 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
 
 @njit
 def lengthening_speed(stations, velocities, v, m, work):
-    """dl/dt of muscle m [m/s] from the bodies' spatial velocities : (n_body, 6), after follow_paths."""
+    """dl/dt of muscle m [m/s] from the bodies' spatial velocities : (n_body, 6), after follow_paths.
+
+    stations : Stations
+    v : (n_v,) - speeds [rad/s, m/s]
+    m : int - muscle
+    work : PathWork - written
+    """
     speed = 0.0
     for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
         w = work.wrench[k]

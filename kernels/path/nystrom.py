@@ -50,11 +50,20 @@ def plus(x, w, y):
 
 @njit
 def plus_2(x, w, v, y, z):
-    """x + w y + v z."""
+    """x + w y + v z.
+
+    x, y, z : (5,)
+    w, v : float - weights
+    """
     return plus(plus(x, w, y), v, z)
 
 
 @njit
 def plus_3(x, h, w, y, z, u):
-    """x + h (w[0] y + w[1] z + w[2] u)."""
+    """x + h (w[0] y + w[1] z + w[2] u).
+
+    x, y, z, u : (5,)
+    h : float - step
+    w : (3,) - weights
+    """
     return plus(plus_2(x, h * w[0], h * w[1], y, z), h * w[2], u)

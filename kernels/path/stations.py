@@ -34,6 +34,12 @@ def place_station(tree, stations, pose, q, s, local, point_out, slip_out):
 
     slip_out : (3,) - motion of a moving point within its body per unit of its coordinate, in ground; zeros
     for all others. local : (3,) is working space.
+
+    tree : Tree
+    stations : Stations
+    pose : Pose
+    q : (n_q,) - coordinates [rad, m]
+    s : int - station
     """
     kind, body = stations.kind[s], stations.body[s]
     for i in range(3):

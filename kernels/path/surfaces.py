@@ -113,6 +113,10 @@ def curvatures(kind, size, x, t, b):
     """Normal curvature along t, torsion, normal curvature along b [1/m]; t, b : (3,) unit tangents at x.
 
     The products t' S t, t' S b, b' S b of the shape operator S = dn/dx, positive where convex.
+
+    kind : int - SPHERE, CYLINDER or ELLIPSOID
+    size : (3,) - radii or half axes [m]
+    x : (3,) - on the surface [m]
     """
     d, e, f = quadric(kind, size)
     scale = 1.0 / math.sqrt((d * x[0]) ** 2 + (e * x[1]) ** 2 + (f * x[2]) ** 2)
@@ -124,7 +128,11 @@ def curvatures(kind, size, x, t, b):
 
 @njit
 def lay_on(kind, size, x, t, n):
-    """Put x : (3,) on the surface and make t : (3,) a unit tangent there, in place; n : (3,) its normal."""
+    """Put x : (3,) on the surface and make t : (3,) a unit tangent there, in place; n : (3,) its normal.
+
+    kind : int - SPHERE, CYLINDER or ELLIPSOID
+    size : (3,) - radii or half axes [m]
+    """
     d, e, f = quadric(kind, size)
     scale = 1.0 / math.sqrt(d * x[0] * x[0] + e * x[1] * x[1] + f * x[2] * x[2])
     x[0], x[1] = x[0] * scale, x[1] * scale

@@ -117,6 +117,12 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
     stations_surface : (n_station,) int64, side : (n_station, 3). Writes touching, entry, exit, directions and
     arc of these stations. OK, POINT_INSIDE (an end of the path, or the neighbouring surface's contact, lies
     inside a surface, which is then left out), or NOT_CONVERGED.
+
+    surfaces : Surfaces
+    first : int - first station of the run
+    last : int - the station after its last
+    P : (3,) - start of the path in ground [m]
+    work : WrapWork - written
     """
     if last - first == 1:
         work.touching[first] = 0
@@ -129,7 +135,18 @@ def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
 
 @njit
 def wrap_several(surfaces, stations_surface, side, first, last, P, Q, work, chain):
-    """wrap_run of more than one station; chain, that of work, is an argument so that None prunes the rest."""
+    """wrap_run of more than one station; chain, that of work, is an argument so that None prunes the rest.
+
+    surfaces : Surfaces
+    stations_surface : (n_station,) int64 - surface of each wrap station
+    side : (n_station, 3) - which way round in the surfaces' axes, zeros = the shorter one
+    first : int - first station of the run
+    last : int - the station after its last
+    P : (3,) - start of the path in ground [m]
+    Q : (3,) - its end [m]
+    work : WrapWork - written
+    chain : ChainWork - that of work, or None, which prunes what is not in closed form
+    """
     if chain is None:
         return NOT_CONVERGED
     best, best_status = math.inf, NOT_CONVERGED
@@ -156,7 +173,13 @@ def some_side_open(side, first, last):
 
 @njit
 def run_length(first, last, P, Q, work):
-    """Length [m] of the path from P to Q : (3,)."""
+    """Length [m] of the path from P to Q : (3,).
+
+    first : int - first station of the run
+    last : int - the station after its last
+    P : (3,) - start of the path in ground [m]
+    work : WrapWork - written
+    """
     total, at = 0.0, P
     for i in range(first, last):
         if work.touching[i] == 1:
@@ -167,7 +190,18 @@ def run_length(first, last, P, Q, work):
 
 @njit
 def settle(surfaces, stations_surface, side, first, last, P, Q, backwards, work):
-    """Path over several stations from a cold start, each sweep begun at one end of the run or the other."""
+    """Path over several stations from a cold start, each sweep begun at one end of the run or the other.
+
+    surfaces : Surfaces
+    stations_surface : (n_station,) int64 - surface of each wrap station
+    side : (n_station, 3) - which way round in the surfaces' axes, zeros = the shorter one
+    first : int - first station of the run
+    last : int - the station after its last
+    P : (3,) - start of the path in ground [m]
+    Q : (3,) - its end [m]
+    backwards : int - 1 = sweeps begin at the run's last station
+    work : WrapWork - written
+    """
     for i in range(first, last):
         work.touching[i] = 0
         copy(side[i], work.way[i])
@@ -182,19 +216,7 @@ def settle(surfaces, stations_surface, side, first, last, P, Q, backwards, work)
             continue
         copy_state(first, last, work.ends, work.arc, work.ends_kept, work.arc_kept)
         wait = i_sweep + N_WAIT
-        if refine(
-            surfaces,
-            stations_surface,
-            first,
-            last,
-            P,
-            Q,
-            work.placement,
-            work.touching,
-            work.ends,
-            work.arc,
-            work.chain,
-        ):
+        if refine(surfaces, stations_surface, first, last, P, Q, work, work.chain):
             write_ends(stations_surface, first, last, work)
             if others_free(surfaces, stations_surface, way, first, last, P, Q, work):
                 return status
@@ -207,6 +229,12 @@ def settle(surfaces, stations_surface, side, first, last, P, Q, backwards, work)
 def hold_ways(surfaces, stations_surface, first, last, work):
     """From now on every touched surface keeps its way round, and a path that slipped off an end stays
     off: two may otherwise change sides for ever, or one push the path over the other's end and back.
+
+    surfaces : Surfaces
+    stations_surface : (n_station,) int64 - surface of each wrap station
+    first : int - first station of the run
+    last : int - the station after its last
+    work : WrapWork - written
     """
     for i in range(first, last):
         k = stations_surface[i]
@@ -236,7 +264,15 @@ def restore(first, last, work):
 
 @njit
 def copy_state(first, last, ends, arc, ends_out, arc_out):
-    """Copy the local ends and arcs of the stations first..last-1."""
+    """Copy the local ends and arcs of the stations first..last-1.
+
+    first : int - first station of the run
+    last : int - the station after its last
+    ends : (n_station, 4, 3) - entry, exit and directions in the surface frames
+    arc : (n_station,) [m]
+    ends_out : (n_station, 4, 3)
+    arc_out : (n_station,) [m]
+    """
     for i in range(first, last):
         copy_matrix(ends[i], ends_out[i])
         arc_out[i] = arc[i]
@@ -275,7 +311,17 @@ def neighbours(i, first, last, touching):
 
 @njit
 def others_free(surfaces, stations_surface, side, first, last, P, Q, work):
-    """Whether the stations that are not touched stay so."""
+    """Whether the stations that are not touched stay so.
+
+    surfaces : Surfaces
+    stations_surface : (n_station,) int64 - surface of each wrap station
+    side : (n_station, 3) - which way round in the surfaces' axes, zeros = the shorter one
+    first : int - first station of the run
+    last : int - the station after its last
+    P : (3,) - start of the path in ground [m]
+    Q : (3,) - its end [m]
+    work : WrapWork - written
+    """
     for i in range(first, last):
         if work.touching[i] == 0:
             before, after = neighbours(i, first, last, work.touching)
@@ -290,7 +336,18 @@ def others_free(surfaces, stations_surface, side, first, last, P, Q, work):
 
 @njit
 def sweep(surfaces, stations_surface, side, first, last, P, Q, backwards, work):
-    """Every station between its neighbours, once; (worst status, largest move / size, any touch changed)."""
+    """Every station between its neighbours, once; (worst status, largest move / size, any touch changed).
+
+    surfaces : Surfaces
+    stations_surface : (n_station,) int64 - surface of each wrap station
+    side : (n_station, 3) - which way round in the surfaces' axes, zeros = the shorter one
+    first : int - first station of the run
+    last : int - the station after its last
+    P : (3,) - start of the path in ground [m]
+    Q : (3,) - its end [m]
+    backwards : int - 1 = sweeps begin at the run's last station
+    work : WrapWork - written
+    """
     worst, largest, changed = OK, 0.0, False
     for step in range(last - first):
         i = last - 1 - step if backwards else first + step
@@ -308,7 +365,13 @@ def sweep(surfaces, stations_surface, side, first, last, P, Q, backwards, work):
 def wrap_station(surfaces, k, side, i, P, Q, work, chain):
     """Station i alone, between P and Q : (3,) in ground; (status, how far its ends moved / size).
 
-    chain : that of work; None prunes what is not in closed form
+    surfaces : Surfaces
+    k : int - surface
+    side : (3,) - which way round
+    i : int - station
+    P : (3,) - start of the path in ground [m]
+    work : WrapWork - written
+    chain : ChainWork - that of work, or None, which prunes what is not in closed form
     """
     ends, p, q = work.ends[i], work.local[0], work.local[1]
     was, arc = work.touching[i], work.arc[i]

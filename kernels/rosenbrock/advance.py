@@ -9,15 +9,21 @@ from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 
 
 @entry
-def advance(simulation, tableau, options, start, n_step, every, last, gain, q, v, work, trace):
-    """q : (n_q,), v : (n_v,) moved by n_step steps; returns the status of the last step.
+def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
+    """Many steps; returns the status of the last one. Ends early where that is worse than ERROR_LARGE.
 
-    start : time of step 0 [s]; step k begins at start + k options.step, loads (scaled by gain : (n_load,))
-    hold over it
-    every : a row is written where the number of the step is a multiple of it; 0 = none
-    last : 1 = one more row at the end
-    Ends early where the status is worse than ERROR_LARGE.
+    simulation : Simulation
+    tableau : Tableau - of the Rosenbrock method
+    options : Options
+    plan : (start, n_step, every, last) - time of step 0 [s]: step k begins at start + k options.step, and
+      loads hold over it; steps to do; a row of the trace at every so many steps, 0 = none; 1 = one more at
+      the end
+    gain : (n_load,) - scale of the loads
+    q : (n_q,) [rad, m], v : (n_v,) [rad/s, m/s] - moved
+    work : SimulationWork
+    trace : Trace - rows and counts, written
     """
+    start, n_step, every, last = plan
     count = trace.counts
     rest, worst, to_do = options.step, OK, n_step
     while to_do > 0 or last:

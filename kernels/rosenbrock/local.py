@@ -40,7 +40,11 @@ def local_rate(tree, theta, v, rate_out):
 def local_solve(tree, v, shift, sign, x, out):
     """out : (n_v,) = (shift 1 - A)^-1 x, A = d theta-dot/d theta at theta = 0: -w~/2 for rotations, else 0.
 
-    sign : +1, or -1 for the transposed matrix; out may not be x
+    tree : Tree
+    v : (n_v,) - speeds [rad/s, m/s]
+    shift : float - [1/s]
+    sign : float - +1, or -1 for the transposed matrix; out may not be x
+    x : (n_v,)
     """
     inverse = 1.0 / shift
     for d in range(v.shape[0]):

@@ -103,7 +103,11 @@ def mirror(M):
 def acceleration(simulation, q, v, moving, work, v_dot_out):
     """v_dot_out : (n_v,) at q, v; where the inertia is constant nothing but the elements is evaluated.
 
-    moving : 1 = velocities of the bodies, too, for linearise
+    simulation : Simulation
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    moving : int - 1 = velocities of the bodies, too, for linearise
+    work : SimulationWork - written
     """
     system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
     pose(tree, q, dynamics.pose)
@@ -130,7 +134,13 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
 def linearise(simulation, q, v, v_dot, step, work):
     """work.stages.tau_q, tau_v and M : (n_v, n_v) right after `acceleration` gave v_dot at q, v.
 
-    tau_q, tau_v : derivatives of forces - (M v_dot + bias) at fixed v_dot; step : as for force_derivatives
+    tau_q, tau_v : derivatives of forces - (M v_dot + bias) at fixed v_dot
+    simulation : Simulation
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    step : float - length of the step for the secant slope of friction [s], 0 = exact
+    work : SimulationWork - written
     """
     system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
     tau_q, tau_v = work.stages.tau_q, work.stages.tau_v

@@ -62,7 +62,13 @@ def factor(tree, v, shift, work):
 
 @inlined
 def next_stage(tableau, i, inverse_h, start, work, state_out):
-    """state_out, start : (2 n_v,) - theta and v at stage i, and at the start; work.past of that stage."""
+    """state_out, start : (2 n_v,) - theta and v at stage i, and at the start; work.past of that stage.
+
+    tableau : Tableau
+    i : int - stage
+    inverse_h : float - 1/h [1/s]
+    work : StageWork - written
+    """
     a, C, u = tableau.a[i], tableau.C[i], work.u
     for k in range(start.shape[0]):
         x, y = start[k], 0.0
@@ -74,7 +80,14 @@ def next_stage(tableau, i, inverse_h, start, work, state_out):
 
 @inlined
 def stage_solve(tree, i, shift, v, rate, work):
-    """work.u[i] from rate : (2 n_v,), theta-dot and v-dot at the stage; shift = 1/(h g), v at the start."""
+    """work.u[i] from rate : (2 n_v,), theta-dot and v-dot at the stage; shift = 1/(h g), v at the start.
+
+    tree : Tree
+    i : int - stage
+    shift : float - 1/(h g) [1/s]
+    v : (n_v,) - speeds at the start [rad/s, m/s]
+    work : StageWork - written
+    """
     n = v.shape[0]
     r_q, r_v, p = work.row[0], work.row[1], work.row[2]
     u_q, u_v = work.u[i, :n], work.u[i, n:]

@@ -37,7 +37,14 @@ class Options(NamedTuple):
 
 @inlined
 def part(options, simulation, rest, v, work):
-    """Length of the next part of a step of which rest [s] is left, once the start's derivatives are known."""
+    """Length of the next part of a step of which rest [s] is left, once the start's derivatives are known.
+
+    options : Options
+    simulation : Simulation
+    rest : float - what is left of the step [s]
+    v : (n_v,) - speeds [rad/s, m/s]
+    work : SimulationWork - written
+    """
     if options.split <= 1:
         return rest
     forces, stages, jerk = simulation.forces, work.stages, work.stages.row[0]
@@ -72,9 +79,19 @@ def find_jerk(v, v_dot, stages, jerk_out):
 def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     """(status, error, length): q and v moved by one step, or by the next part of the `rest` [s] of one.
 
-    record : write a row of the trace where the step starts; halt : do nothing more, length 0
     error : largest embedded difference of a speed, relative to the speed or SLOW; above the tolerance the
     status is ERROR_LARGE
+
+    simulation : Simulation
+    tableau : Tableau
+    options : Options
+    rest : float - what is left of the step [s]
+    record : bool - write a row of the trace where the step starts
+    halt : bool - do nothing more, length 0
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    work : SimulationWork - written
+    trace : Trace - written
     """
     tree, stages = simulation.system.tree, work.stages
     start, state, rate = work.state[0], work.state[1], work.state[2]
@@ -120,7 +137,14 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
 
 @inlined
 def weigh(tableau, h, start, v_dot, stages, state_out):
-    """state_out : (2 n_v,) at the end of the step; returns its embedded error relative to the speeds."""
+    """state_out : (2 n_v,) at the end of the step; returns its embedded error relative to the speeds.
+
+    tableau : Tableau
+    h : float - length of the step [s]
+    start : (2 n_v,) - theta and v at the start
+    v_dot : (n_v,) - at the start [rad/s^2, m/s^2]
+    stages : StageWork
+    """
     error, n_v, u = 0.0, v_dot.shape[0], stages.u
     for k in range(start.shape[0]):
         y, difference = start[k], 0.0

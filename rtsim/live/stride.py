@@ -45,8 +45,8 @@ class Stride:
 
     def _arguments(self, last: int) -> tuple:
         s = self.simulator
-        how = (s.method.tableau, s.options, float(s.start_time), self.n_step, 0, last)
-        return (s.simulation, *how, s.gain, s.q, s.v, s.work, self.trace)
+        plan = float(s.start_time), self.n_step, 0, last
+        return (s.simulation, s.method.tableau, s.options, plan, s.gain, s.q, s.v, s.work, self.trace)
 
     def step(self, tell: bool) -> int:
         """n_step steps; status of kernels/rosenbrock/step. tell : write the row of the state at their end."""

@@ -88,7 +88,7 @@ class Simulator:
         """
         trace.counts[STEP] = self.n_step
         status = advance(
-            self.simulation, self.method.tableau, self.options, self.start_time, n_step, every, int(last),
+            self.simulation, self.method.tableau, self.options, (self.start_time, n_step, every, int(last)),
             self.gain, self.q, self.v, self.work, trace,
         )  # fmt: skip
         self.n_step = int(trace.counts[STEP])

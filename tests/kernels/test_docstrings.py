@@ -1,0 +1,85 @@
+"""What every kernel says of its arguments, and how many it may have: read from the sources."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+MOST_ARGUMENTS = 10
+FEW = 4
+"""Arguments that need no list of their own."""
+COMPILED = {"njit", "entry", "inlined"}
+SHAPE_OR_TYPE = r"(?:\(|int\b|float\b|bool\b|[A-Z]\w+)"
+# still to be brought into line; a file that is leaves this list
+MANY = ("frame", "kkt", "track")
+SILENT = ("constraints", "frame", "initial_pose", "kkt", "markers", "track")
+
+Function = ast.FunctionDef
+
+
+def kernels_of(path: Path) -> list[Function]:
+    """All compiled functions of a module."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, Function)
+        and any(ast.unparse(mark).split("(")[0] in COMPILED for mark in node.decorator_list)
+    ]
+
+
+def names(kernel: Function) -> list[str]:
+    return [argument.arg for argument in kernel.args.args]
+
+
+def crowded(path: Path) -> list[str]:
+    """Kernels with more arguments than allowed."""
+    return [kernel.name for kernel in kernels_of(path) if len(names(kernel)) > MOST_ARGUMENTS]
+
+
+def untold(path: Path) -> list[str]:
+    """Arguments of kernels with many of them whose shape or type the docstring does not tell."""
+    found = []
+    for kernel in kernels_of(path):
+        told = ast.get_docstring(kernel) or ""
+        if len(names(kernel)) > FEW:
+            found += [f"{kernel.name}: {name}" for name in names(kernel) if not tells(told, name)]
+    return found
+
+
+def tells(docstring: str, name: str) -> bool:
+    """Whether it holds `name : shape or type`, alone or in a list of names."""
+    return re.search(rf"(?<![\w.]){name}(?:, \w+)* : {SHAPE_OR_TYPE}", docstring) is not None
+
+
+PATHS = sorted(KERNELS.rglob("*.py"))
+by_file = pytest.mark.parametrize(
+    "path", PATHS, ids=lambda p: p.relative_to(KERNELS).with_suffix("").as_posix()
+)
+
+
+def pending(path: Path, files: tuple[str, ...]) -> bool:
+    return path.parent == KERNELS and path.stem in files
+
+
+@by_file
+def test_no_kernel_has_more_than_ten_arguments(path: Path) -> None:
+    """Protects callers: what goes together is handed over together."""
+    assert bool(crowded(path)) == pending(path, MANY), crowded(path)
+
+
+@by_file
+def test_arguments_are_told_with_shape_or_type(path: Path) -> None:
+    """Protects readers of a kernel of five arguments or more: what each is, without a look at the callers."""
+    assert bool(untold(path)) == pending(path, SILENT), untold(path)
+
+
+def test_the_reader_of_docstrings_sees_what_is_missing() -> None:
+    """Protects this check: a name without shape, and a name inside another one, are not told."""
+    told = "x : (3,) - place [m]\na, b : int - bodies\nx_out, c : Pose"
+    assert [name for name in ("x", "a", "b", "c", "y", "out") if not tells(told, name)] == ["y", "out"]
+    assert not tells("x : place [m]", "x")
