@@ -77,12 +77,6 @@ def walk(
     )
 
 
-def true_angles(times: Array) -> dict[str, Array]:
-    """{name: (n,)} - the walker's joint angles [rad]; angles not listed are zero."""
-    phase = 2.0 * np.pi * times / CYCLE_S
-    return {name: np.radians(series(phase, *terms)) for name, terms in ANGLES.items()}
-
-
 def series(phase: Array, mean: float, harmonics: tuple[tuple[float, float], ...]) -> Array:
     """Fourier series at the phase [rad]."""
     total = np.full(phase.shape, mean)
