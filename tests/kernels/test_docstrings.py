@@ -57,25 +57,26 @@ def tells(docstring: str, name: str) -> bool:
 
 
 PATHS = sorted(KERNELS.rglob("*.py"))
-by_file = pytest.mark.parametrize(
-    "path", PATHS, ids=lambda p: p.relative_to(KERNELS).with_suffix("").as_posix()
-)
 
 
-def pending(path: Path, files: tuple[str, ...]) -> bool:
-    return path.parent == KERNELS and path.stem in files
+def module(path: Path) -> str:
+    """folder/name below kernels."""
+    return path.relative_to(KERNELS).with_suffix("").as_posix()
+
+
+by_file = pytest.mark.parametrize("path", PATHS, ids=module)
 
 
 @by_file
 def test_no_kernel_has_more_than_ten_arguments(path: Path) -> None:
     """Protects callers: what goes together is handed over together."""
-    assert bool(crowded(path)) == pending(path, MANY), crowded(path)
+    assert bool(crowded(path)) == (module(path) in MANY), crowded(path)
 
 
 @by_file
 def test_arguments_are_told_with_shape_or_type(path: Path) -> None:
     """Protects readers of a kernel of five arguments or more: what each is, without a look at the callers."""
-    assert bool(untold(path)) == pending(path, SILENT), untold(path)
+    assert bool(untold(path)) == (module(path) in SILENT), untold(path)
 
 
 def test_the_reader_of_docstrings_sees_what_is_missing() -> None:
