@@ -151,6 +151,11 @@ def check_session(session: Session) -> None:
                 f"field {spec.name!r} has {len(spec.labels)} labels for shape {list(spec.shape)}; "
                 "give one label for each entry of the first axis, or none"
             )
+        if spec.parts and (len(spec.shape) != 2 or len(spec.parts) != spec.shape[1]):
+            raise StreamError(
+                f"field {spec.name!r} has {len(spec.parts)} parts for shape {list(spec.shape)}; "
+                "give one part for each entry of the second of two axes, or none"
+            )
         if 8 * math.prod(n for n in spec.shape if n) > MAX_ARRAY_BYTES:
             raise StreamError(
                 f"field {spec.name!r} has the shape {list(spec.shape)}; "

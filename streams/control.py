@@ -20,7 +20,6 @@ from streams.messages import Command, Telemetry
 from streams.security import Security
 from streams.sockets import BoundSocket, ZmqSocket, client_socket, receive_rest
 
-COMMAND_NAMES = ("set_method", "set_downweighting", "status", "stop")
 COMMAND_LIMIT = 8 << 10
 """Largest command [bytes]; a client that sends more is disconnected."""
 COMMANDS = Allowance(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
@@ -40,8 +39,8 @@ class ControlServer:
     address : where to bind, e.g. "tcp://127.0.0.1:5562"; port 0 takes a free one
     handler : does the command and returns (done, sentence); called in the server's thread, so it must only
         leave word for the loop. If it raises, the client is told.
-    security : keys and allow-list; needed for any address that the network can reach
     names : the commands there are
+    security : keys and allow-list; needed for any address that the network can reach
 
     Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
     """
@@ -50,8 +49,8 @@ class ControlServer:
         self,
         address: str,
         handler: Handler,
+        names: Sequence[str],
         security: Security | None = None,
-        names: Sequence[str] = COMMAND_NAMES,
     ) -> None:
         self._bound = BoundSocket(zmq.ROUTER, address, security, COMMANDS)
         self._handler = handler

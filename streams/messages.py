@@ -52,17 +52,49 @@ class Status(IntFlag):
         return ", ".join(words) if words else "ok"
 
 
+Label = Annotated[str, Meta(max_length=128)]
+Number = Annotated[float, Meta(ge=0.0)]
+
+
+class Curves(Struct, frozen=True):
+    """How a field of one axis is drawn over time.
+
+    panel : title of its panel; empty = one panel for each joint that the labels name
+    axis : what stands on the axis; column : 0, 1, ... from the left
+    least : shortest axis worth showing, in the field's unit; from_zero : the axis begins at zero
+    """
+
+    panel: Annotated[str, Meta(max_length=64)] = ""
+    axis: Annotated[str, Meta(max_length=64)] = ""
+    column: Annotated[int, Meta(ge=0, le=7)] = 0
+    least: Number = 0.0
+    from_zero: bool = False
+
+
 class FieldSpec(Struct, frozen=True):
-    """One array of every frame: its name, shape, unit, and labels of the entries of the first axis."""
+    """One array of every frame.
+
+    name, shape, unit : of the array; labels : of the entries of its first axis, parts : of its second
+    frame : axes in which vectors are given, "ground" or in words
+    of : the field whose standard deviation or mask this is; role : which of them
+    curves : how it is drawn over time; meaning : what it is, in a line
+    """
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
     shape: Annotated[Sequence[Count], Meta(max_length=4)]
     unit: Annotated[str, Meta(max_length=32)]
-    labels: Annotated[Sequence[Annotated[str, Meta(max_length=128)]], Meta(max_length=4096)] = ()
+    labels: Annotated[Sequence[Label], Meta(max_length=4096)] = ()
+    parts: Annotated[Sequence[Label], Meta(max_length=4096)] = ()
+    frame: Annotated[str, Meta(max_length=64)] = ""
+    of: Annotated[str, Meta(max_length=64)] = ""
+    role: Literal["value", "deviation", "mask"] = "value"
+    curves: Curves | None = None
+    meaning: Annotated[str, Meta(max_length=256)] = ""
 
     def __post_init__(self) -> None:
         force_setattr(self, "shape", tuple(self.shape))
         force_setattr(self, "labels", tuple(self.labels))
+        force_setattr(self, "parts", tuple(self.parts))
 
 
 class Message(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ which `rtsim bench latency` has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import NamedTuple
 
@@ -15,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.trial import MarkerTrial
-from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.pipeline.pipeline import Pipeline
-from rtsim.subjects.subject import Subject
+from rtsim.live.course import Course
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import Stage
 from streams.clock import now_ns
 from streams.codec import FieldLayout, encode
 from streams.intake import Intake
-from streams.messages import Markers, Result, Session, marker_session
+from streams.messages import Markers, Session, marker_session
 from streams.ring import Ring
 
 STAGES = ("receive", "solve", "fields", "encode")
@@ -57,10 +58,8 @@ def messages_of(trial: MarkerTrial) -> tuple[Session, list[list[bytes]]]:
     return session, [encode(message) for message in messages]
 
 
-def live_rows(
-    estimator: MultibodyEstimator, subject: Subject, trial: MarkerTrial, seconds: float
-) -> LiveRows:
-    """Laps of the trial for about `seconds`, one at least; each begins with a fresh session and estimator."""
+def live_rows(stages: Sequence[Stage], trial: MarkerTrial, seconds: float) -> LiveRows:
+    """Laps of the trial for about `seconds`, one at least; each begins with a fresh session and pose."""
     session, messages = messages_of(trial)
     rows: list[tuple] = []
     end = perf_counter_ns() + int(1e9 * seconds)
@@ -68,9 +67,8 @@ def live_rows(
         ring = Ring(BACKLOG)
         intake = Intake("markers", ring)
         intake.accept(encode(session), now_ns())
-        estimator.restart()
-        pipeline = Pipeline(estimator, subject, session, {}, 0)
-        rows += [one_frame(parts, seq, intake, ring, pipeline) for seq, parts in enumerate(messages)]
+        course = Course(stages, session, {})
+        rows += [one_frame(parts, seq, intake, ring, course) for seq, parts in enumerate(messages)]
     stages, iterations, residual, rms, status = zip(*rows, strict=True)
     return LiveRows(
         1e-3 * np.diff(np.array(stages)), np.array(iterations, np.float64), np.array(residual),
@@ -79,7 +77,7 @@ def live_rows(
 
 
 def one_frame(
-    parts: list[bytes], seq: int, intake: Intake, ring: Ring, pipeline: Pipeline
+    parts: list[bytes], seq: int, intake: Intake, ring: Ring, course: Course
 ) -> tuple[tuple[int, int, int, int, int], int, float, float, int]:
     """Stamps before, between and after the stages [ns]; iterations, residual, RMS and status."""
     begun = now_ns()
@@ -87,14 +85,11 @@ def one_frame(
     frame = ring.pop(0.0)
     assert frame is not None, list(intake.events.sentences)
     received = now_ns()
-    result = pipeline.run(frame)
-    collected = now_ns()
-    message = Result(
-        session=pipeline.fields.session.session, seq=seq, time=frame.time, t_capture=frame.t_capture,
-        t_received=frame.t_received, t_solved=result.t_solved, t_published=collected,
-        status=int(result.status), iterations=result.iterations, residual=result.residual, data=result.data,
-    )  # fmt: skip
+    result = course.run(frame)
+    message = course.message(frame, result, seq, result.status)
     encode(message)
-    stamps = (begun, received, result.t_solved, collected, now_ns())
-    rms = float(pipeline.estimator.outputs.rms[0])
+    stamps = (begun, received, result.t_solved, message.t_published, now_ns())
+    (kinematics, *_) = course.stages
+    assert isinstance(kinematics, Kinematics)
+    rms = float(kinematics.estimator.outputs.rms[0])
     return stamps, result.iterations, result.residual, rms, message.status

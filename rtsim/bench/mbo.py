@@ -21,9 +21,10 @@ from rtsim.bench.live_frames import STAGES, LiveRows, live_rows
 from rtsim.config.run_schema import MarkerCheck, Run
 from rtsim.live.serve import prepare
 from rtsim.live.sources import load_trial
-from rtsim.live.warm_up import warm_up
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.markers_of import markers_of
 
 METHODS = ("zero", "minimised", "prescribed")
@@ -37,14 +38,19 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
     """
     run = Run(name="bench", source=str(data) if data else "walker", subject=subject_file)
     trial = load_trial(run.source)
-    live, subject = prepare(run)
-    measured = markers_of(trial, subject)
+    stages = prepare(run)
+    (live, *_) = stages
+    assert isinstance(live, Kinematics)
+    measured = markers_of(trial, live.subject)
     spec = load_model(run.model)
     figures = [Figure("markers", float(measured.shape[1]), "1"), Figure("frames", float(len(measured)), "1")]
     # the paper's problem: every marker weighs 1, whatever its residual
     check = MarkerCheck(downweight=False)
-    estimator = MultibodyEstimator(spec, subject, METHODS[0], METHODS, check=check)
-    warm_up(estimator, subject)
+    estimator = MultibodyEstimator(spec, live.subject, METHODS[0], METHODS, check=check)
+    kernel = Kinematics(estimator, live.subject)
+    muscles = MuscleLengths(kernel)
+    for stage in (kernel, muscles):
+        stage.warm()
     gc.collect()
     gc.disable()
     try:
@@ -52,19 +58,20 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
             say(f"mbo: {method}")
             estimator.switch(method)
             estimator.restart()
-            figures += figures_of(method, *timed(estimator, measured, trial.times, seconds))
+            figures += figures_of(method, *timed(muscles, measured, trial.times, seconds))
             say(f"mbo: {method}, as live runs it")
-            live.switch(method)
-            figures += live_figures(method, live_rows(live, subject, trial, seconds))
+            live.estimator.switch(method)
+            figures += live_figures(method, live_rows(stages, trial, seconds))
     finally:
         gc.enable()
     return figures
 
 
 def timed(
-    estimator: MultibodyEstimator, measured: NDArray[np.float64], times: NDArray[np.float64], seconds: float
+    muscles: MuscleLengths, measured: NDArray[np.float64], times: NDArray[np.float64], seconds: float
 ) -> tuple[list[int], list[int], list[float], list[float]]:
     """Durations [ns], iterations, residuals and squared RMS of every frame, over laps of about `seconds`."""
+    estimator = muscles.kinematics.estimator
     frames = [np.ascontiguousarray(frame) for frame in measured]
     steps = [float(dt) for dt in np.diff(times, prepend=times[0])]
     durations: list[int] = []
@@ -76,6 +83,7 @@ def timed(
         for frame, dt in zip(frames, steps, strict=True):
             start = perf_counter_ns()
             solution = estimator.estimate(frame, dt)
+            muscles.arms.measure()
             durations.append(perf_counter_ns() - start)
             iterations.append(solution.iterations)
             residuals.append(solution.residual if solution.converged else np.inf)

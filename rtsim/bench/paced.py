@@ -18,12 +18,17 @@ from pathlib import Path
 from rtsim.bench.figures import Figure, say
 from rtsim.live.children import Child
 from rtsim.live.latency import PERCENTILES
-from rtsim.live.simulated import SimulatedLoop
+from rtsim.live.loop import Loop
+from rtsim.live.paced import paced_loop, summary_of
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 from streams.publisher import Publisher
 
+PARTS = {
+    "tick": "turn", "step": "receive_to_solve", "wake": "capture_to_receive", "publish": "publish"
+}  # fmt: skip
+"""Figure -> part of a turn of the loop."""
 ANY_PORT = "tcp://127.0.0.1:0"
 RECORDER_S = 30.0
 """How long the recorder may take to start [s]."""
@@ -43,21 +48,20 @@ def run(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         publisher = stack.enter_context(Publisher(ANY_PORT))
-        loop = SimulatedLoop(simulator, publisher, rate, frame_rate, lap_s, urgently=urgently)
+        loop = paced_loop(simulator, publisher, rate, frame_rate, lap_s, seconds, urgently)
         recorder = Child("recorder", ["record", publisher.address, str(folder / "paced.mcap")])
         stack.callback(recorder.close)
-        publisher.announce(loop.fields.session)
         if not publisher.wait_for_subscriber(RECORDER_S):
             recorder.check()
         say(f"paced: {model} at {rate:g} Hz for {seconds:g} s")
-        loop.run(seconds)
+        loop.run()
     shown = [Figure("frame_rate", frame_rate, "Hz"), Figure("lap_s", lap_s, "s")]
     return shown + figures_of(loop, rate)
 
 
-def figures_of(loop: SimulatedLoop, rate: float) -> list[Figure]:
+def figures_of(loop: Loop, rate: float) -> list[Figure]:
     """What a run came to."""
-    summary = loop.summary()
+    summary = summary_of(loop)
     figures = [
         Figure("rate", rate, "Hz"),
         Figure("ticks", float(summary["ticks"]), "1"),
@@ -68,7 +72,8 @@ def figures_of(loop: SimulatedLoop, rate: float) -> list[Figure]:
         Figure("compiled", float(summary["compiled"]), "kernels", 0.0, "lower"),
         Figure("collected", float(summary["collected"]), "1", 0.0, "lower"),
     ]
-    for name, histogram in loop.times.items():
+    for name, part in PARTS.items():
+        histogram = loop.times.stages[part]
         for label, percent in PERCENTILES.items():
             figures.append(Figure(f"{name}_us.{label}", histogram.percentile_us(percent), "us"))
         figures.append(Figure(f"{name}_us.max", 1e-3 * histogram.largest_ns, "us"))

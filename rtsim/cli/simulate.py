@@ -67,7 +67,7 @@ MOST_VALUES = 200_000_000
     "outputs",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Write the results to this .sto, .csv or .mcap file (repeatable).",
+    help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable).",
 )
 @click.option(
     "--every",
@@ -192,18 +192,20 @@ def finish(
     """Tell, write and draw what was done, then say what is wrong with it."""
     from rtsim.report.simulation import summary, text
     from rtsim.simulation.files import write
+    from rtsim.simulation.results import results_of
     from rtsim.simulation.run import check_run
 
-    told = summary(simulator, done)
+    results = results_of(simulator, done)
+    told = summary(simulator, done, results)
     for path in outputs:
-        write(path, simulator, done)
+        write(path, results, simulator.model.name)
         click.echo(f"wrote {path}", err=True)
     if paper:
         from rtsim.monitor.stack import save_panels
         from rtsim.simulation.panels import panels_of
 
         title = f"{simulator.model.name}: {told['method']}, {told['step_ms']:g} ms"
-        save_panels(paper, title, panels_of(simulator, done, over))
+        save_panels(paper, title, panels_of(simulator, done, results, over))
         click.echo(f"wrote {paper.path}", err=True)
     # after the files: nobody may be there any more to read it
     click.echo(json.dumps(told, indent=1) if as_json else text(told))

@@ -52,21 +52,23 @@ def run_live(
     ConfigError : rates or a duration that cannot be; ModelError : the simulation could not go on
     """
     check_rates(duration, rate_hz, frame_rate_hz)
-    from rtsim.live.simulated import COMMANDS, SimulatedLoop
+    from rtsim.live.paced import paced_loop, summary_of
     from streams.control import ControlServer
     from streams.publisher import Publisher
 
     lap = simulator.settings.duration_s if lap_s is None else lap_s
     with contextlib.ExitStack() as stack:
         publisher = stack.enter_context(Publisher(results, security))
-        loop = SimulatedLoop(simulator, publisher, rate_hz, frame_rate_hz, lap, urgently=urgently)
-        server = stack.enter_context(ControlServer(control, loop.command, security, COMMANDS))
+        loop = paced_loop(
+            simulator, publisher, rate_hz, frame_rate_hz, lap, duration or 0.0, urgently=urgently
+        )
+        server = stack.enter_context(ControlServer(control, loop.command, loop.commands, security))
         loop.control_events = server.events
         # between two ticks, where nothing is half done
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         click.echo(
             f"{simulator.model.name}: results at {publisher.address}, commands at {server.address} "
-            f"({', '.join(COMMANDS)}); Ctrl-C ends it",
+            f"({', '.join(loop.commands)}); Ctrl-C ends it",
             err=as_json,
         )
         if open_monitor:
@@ -76,8 +78,8 @@ def run_live(
             stack.callback(child.close)
             if not publisher.wait_for_subscriber(MONITOR_S):
                 child.check()
-        loop.run(duration or 0.0)
-    summary = loop.summary()
+        loop.run()
+    summary = summary_of(loop)
     click.echo(json.dumps(summary) if as_json else in_words(summary))
     if loop.failure:
         raise ModelError(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
-from rtsim.files.recording import FloatArray, Results, read_model_markers, read_recorded_markers, read_results
-from rtsim.files.storage import STORAGE_SUFFIXES, Table, csv_text, storage_text
+from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
+from rtsim.files.storage import STORAGE_SUFFIXES, csv_text, storage_text
+from rtsim.files.tables import csv_table, motion_table, storage_table
 from rtsim.files.trc import trc_text
-from streams.messages import FieldSpec
 
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
 
@@ -51,9 +49,9 @@ def exported(
     """What a recording holds as the text of a file called `out`, and the notes.
 
     .trc : the measured markers, or those of the fitted model with `model_markers`
-    .mot, .sto : joint angles in degrees and displacements in m, columns named by the labels of the descriptor
-    .csv : every scalar of the descriptor as "field.label [unit]", angles in degrees, moment arms as
-        "moment_arms.muscle.angle [m]", and the status bits
+    .mot : joint angles in degrees and displacements in m, columns named by the labels of the descriptor
+    .sto : these and all else that has columns, as "field.label" or "field.label.part"
+    .csv : the same, each with its unit in brackets, after the status bits
 
     up, units : of the markers, where the descriptor is wrong
 
@@ -69,64 +67,14 @@ def exported(
             f"cannot export to {suffix or '(no suffix)'!r}", where=out, allowed=", ".join(EXPORT_SUFFIXES)
         )
     results = read_results(recording_path)
+    return table_text(results, suffix, out, name, str(recording_path)), results.notes
+
+
+def table_text(results: Results, suffix: str, out: str, name: str, where: str) -> str:
+    """Results as the text of a .mot, .sto or .csv file called `out`; where : they come from, for errors."""
     if suffix == ".csv":
-        return csv_text(csv_table(results), out), results.notes
-    return storage_text(motion_table(results, name, str(recording_path)), out, name), results.notes
-
-
-def motion_table(results: Results, name: str, where: str) -> Table:
-    """Joint angles [deg] and displacements [m] over time; ConfigError naming `where` when there are none."""
-    columns, data = ["time"], [results.times]
-    for spec in results.session.fields:
-        if not _is_scalar(spec) or not (spec.unit == "rad" or _is_displacement(spec)):
-            continue
-        values, _ = _at_the_face(results.fields[spec.name], spec.unit)
-        for index, label in enumerate(_labels(spec)):
-            label = label or spec.name
-            columns.append(label if label not in columns else f"{spec.name}_{label}")
-            data.append(values[:, index])
-    if len(columns) == 1:
-        raise ConfigError("the recording holds no joint angles or displacements", where=where)
-    return Table(tuple(columns), np.column_stack(data), True, name)
-
-
-def csv_table(results: Results) -> Table:
-    """Every field of one axis or none, and the moment arms, one column per entry with its unit, after time
-    and status."""
-    columns, data = ["time [s]", "status [bits]"], [results.times, results.status.astype(np.float64)]
-    angles = next((_labels(spec) for spec in results.session.fields if spec.name == "joint_angles"), [])
-    for spec in results.session.fields:
-        if _is_scalar(spec):
-            labels = _labels(spec)
-        elif spec.name == "moment_arms" and tuple(spec.shape[1:]) == (len(angles),):
-            labels = [f"{muscle}.{angle}" for muscle in _labels(spec) for angle in angles]
-        else:
-            continue
-        values, unit = _at_the_face(results.fields[spec.name], spec.unit)
-        for index, label in enumerate(labels):
-            columns.append(f"{spec.name}.{label} [{unit}]" if label else f"{spec.name} [{unit}]")
-            data.append(values[:, index])
-    return Table(tuple(columns), np.column_stack(data), True, "results")
-
-
-def _is_scalar(spec: FieldSpec) -> bool:
-    return len(spec.shape) <= 1
-
-
-def _is_displacement(spec: FieldSpec) -> bool:
-    return spec.unit == "m" and spec.name.endswith("displacements")
-
-
-def _at_the_face(values: FloatArray, unit: str) -> tuple[FloatArray, str]:
-    """Values as (n, k) in the unit people read: degrees for angles, the descriptor's unit otherwise."""
-    columns = values.reshape(values.shape[0], -1)
-    with np.errstate(over="ignore"):  # what a stranger's numbers become is written as it is
-        return (np.degrees(columns), "deg") if unit == "rad" else (columns, unit)
-
-
-def _labels(spec: FieldSpec) -> list[str]:
-    """One label per entry: the descriptor's, else numbers from 1; none for a single value without a label."""
-    if spec.labels:
-        return list(spec.labels)
-    n = spec.shape[0] if spec.shape else 1
-    return [""] if n == 1 else [str(index + 1) for index in range(n)]
+        return csv_text(csv_table(results), out)
+    if suffix == ".mot":
+        return storage_text(motion_table(results, name, where), out, name)
+    table, units = storage_table(results, name)
+    return storage_text(table, out, name, (units,))

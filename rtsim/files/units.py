@@ -9,16 +9,8 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.landmarks import foot_to, thin, upper_and_lower
+from rtsim.units import METRES, STREAMED
 
-METRES = {
-    "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0,
-    "dm": 0.1,
-    "cm": 0.01, "centimeter": 0.01, "centimeters": 0.01, "centimetre": 0.01, "centimetres": 0.01,
-    "mm": 0.001, "millimeter": 0.001, "millimeters": 0.001, "millimetre": 0.001, "millimetres": 0.001,
-    "in": 0.0254, "inch": 0.0254, "inches": 0.0254,
-    "ft": 0.3048, "feet": 0.3048,
-}  # fmt: skip
-USUAL = ("m", "cm", "mm")  # the units a wrong or missing declaration is resolved to
 FOOT_TO_PELVIS = (0.15, 2.0)  # [m] from a crouching child to a tall adult in mid-leap
 BODY = (0.25, 2.5)  # [m] extent of a marker set on a person, when the names do not tell pelvis from foot
 ANY_SCENE = (0.02, 20.0)  # [m] extent of anything that is tracked; inside it a declared unit is believed
@@ -50,7 +42,7 @@ def resolve_units(
     if scale is not None and (size is None or believed[0] <= size * scale <= believed[1]):
         return scale, []
     fitting = [
-        unit for unit in USUAL if size is not None and possible[0] <= size * METRES[unit] <= possible[1]
+        unit for unit in STREAMED if size is not None and possible[0] <= size * METRES[unit] <= possible[1]
     ]
     if scale is None:
         if len(fitting) == 1:

@@ -59,17 +59,21 @@ def call_solver() -> None:
     """The marker solver of the lower limb: all methods, down to the bytes of a frame."""
     from rtsim.config.paths import find_config
     from rtsim.config.run_schema import USUAL_METHODS, Run
-    from rtsim.live.warm_up import warm_up
+    from rtsim.live.warm_up import neutral, warm_up
     from rtsim.methods.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
+    from rtsim.stages.kinematics import Kinematics
     from rtsim.subjects.subject import load_subject
+    from streams.messages import marker_session
 
     spec = load_model(LOWER_LIMB)
     subject = load_subject(find_config(WALKER, "subjects"))
     run = Run(name="warmup")
     plain = msgspec.structs.replace(spec, muscles=())
     estimator = MultibodyEstimator(plain, subject, run.method, USUAL_METHODS, run.solver, run.markers)
-    warm_up(estimator, subject)
+    kinematics = Kinematics(estimator, subject)
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    warm_up([kinematics], session, neutral(kinematics))
 
 
 def call_muscles() -> None:

@@ -45,29 +45,36 @@ class LatencyHistogram:
 
 
 class StageTimes:
-    """The stages of the live loop, each with its histogram.
+    """The parts of a turn of the loop, each with its histogram.
 
-    t_published is stamped right before a result is encoded; `publish` is the encoding and sending after it.
+    t_published is stamped right before a result is encoded; `publish` is the encoding and sending after it;
+    `turn` is everything from the receipt of a frame until the loop waits again.
     """
 
-    STAGES = ("receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish", "publish")
+    STAGES = (
+        "receive_to_solve", "solve_to_publish", "receive_to_publish", "capture_to_publish", "publish",
+        "capture_to_receive", "turn",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.stages = {name: LatencyHistogram() for name in self.STAGES}
 
-    def add(self, t_capture: int, t_received: int, t_solved: int, t_published: int) -> None:
+    def add_solved(self, t_capture: int, t_received: int, t_solved: int) -> None:
         """Count one frame's stamps [ns]."""
+        self.stages["receive_to_solve"].add(t_solved - t_received)
+        self._add_from("capture_to_receive", t_capture, t_received)
+
+    def add_published(self, t_capture: int, t_received: int, t_solved: int, t_published: int) -> None:
+        """Count the stamps of a frame that was published [ns]."""
         s = self.stages
-        s["receive_to_solve"].add(t_solved - t_received)
         s["solve_to_publish"].add(t_published - t_solved)
         s["receive_to_publish"].add(t_published - t_received)
-        # only on one machine do source and estimator share a clock; elsewhere the difference means nothing
-        if 0 <= t_published - t_capture < 10_000_000_000:
-            s["capture_to_publish"].add(t_published - t_capture)
+        self._add_from("capture_to_publish", t_capture, t_published)
 
-    def add_publishing(self, duration_ns: int) -> None:
-        """Count how long one result took to be encoded and sent [ns]."""
-        self.stages["publish"].add(duration_ns)
+    def _add_from(self, name: str, t_capture: int, t: int) -> None:
+        # only on one machine do source and estimator share a clock; elsewhere the difference means nothing
+        if 0 <= t - t_capture < 10_000_000_000:
+            self.stages[name].add(t - t_capture)
 
     def gauges(self) -> dict[str, float]:
         """{stage_us.p50|p99|p99_9|max: value} of the stages that have samples."""

@@ -1,232 +1,257 @@
-"""The live loop: wait for a frame, solve it, publish it; once a second say how it goes."""
+"""The loop: wait for a frame, hand it to the stages, publish; once a second say how it goes.
+
+One loop for everything that runs in time: an input hands over frames (rtsim/live/inputs.py), stages work on
+them (rtsim/stages), and the loop owns what all runs have in common: deadlines, stale frames, commands,
+telemetry, counters and garbage collection. It does not know what a stage computes.
+"""
 
 from __future__ import annotations
 
 import gc
-import math
 import time
 from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
-from rtsim.live.budget import LabelBudget
+from msgspec.structs import replace
+
+from kernels._jit import n_compiled
+from rtsim.live.collection import no_collection
+from rtsim.live.course import Course, FrameResult
+from rtsim.live.inputs import Input
 from rtsim.live.latency import StageTimes
 from rtsim.live.mailbox import Mailbox
-from rtsim.live.sources import STREAM_OVER
-from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.pipeline.pipeline import FrameResult, Pipeline
-from rtsim.subjects.subject import Subject
-from streams.account import Sentences, account, plain
+from rtsim.live.urgency import urgent
+from rtsim.stages.stage import Order, Stage
+from streams.account import Sentences, account
 from streams.clock import now_ns
-from streams.messages import Command, Result, Status
-from streams.publisher import Publisher
+from streams.messages import AnyMessage, Command, Result, Session, Status
 from streams.ring import Frame
-from streams.subscriber import Subscriber
 
 TELEMETRY_NS = 1_000_000_000
-WAIT_S = 0.05
 STALE_NS = 250_000_000
 """Without a frame for this long, and then again each time, a result flagged stale is published."""
-LONGEST_PERIOD_NS = 1e18
-"""Anything longer, as of a rate of 1e-300 Hz, is for ever."""
-MOST_OF_DOORS = 32
-"""Sentences on the content of sessions in one telemetry, so that they do not crowd out the others."""
-LONGEST_METHOD = 64
-"""So much of a method's name is told when there is none of that name [characters]."""
-SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+MOST_OF_STAGES = 32
+"""Sentences of the stages in one telemetry, so that they do not crowd out the others."""
+INTERRUPTED = "the run was interrupted"
 
 
-class LiveLoop:
-    """Turns a marker stream into a result stream until it ends, `stop` is asked for, or the time is up."""
+class Output(Protocol):
+    """Where the results of a run go: a publisher, or a file."""
+
+    @property
+    def events(self) -> deque[str]: ...
+    def announce(self, session: Session) -> None: ...
+    def send(self, message: AnyMessage) -> None: ...
+    def service(self) -> None: ...
+    def end(self, reason: str) -> None: ...
+
+
+class Loop:
+    """Turns the frames of an input into a stream of results until it ends, or `stop` is asked for.
+
+    Parameters
+    ----------
+    source, stages, output : where frames come from, what is done with each, where results go
+    meta : what the descriptors say of the run
+    urgently : before all other work of the processor, where the system grants that
+
+    Attributes
+    ----------
+    failure : why the run could not go on, in words; empty where nothing failed
+    granted : whether the run came before all other work of the processor
+    orders : the commands that it takes
+    """
 
     def __init__(
-        self, estimator: MultibodyEstimator, subject: Subject, publisher: Publisher, meta: dict
+        self,
+        source: Input,
+        stages: Sequence[Stage],
+        output: Output,
+        meta: Mapping[str, Any] | None = None,
+        urgently: bool = False,
     ) -> None:
-        self.estimator, self.subject, self.publisher, self.meta = estimator, subject, publisher, meta
+        self.source, self.stages, self.output, self.urgently = source, stages, output, urgently
         self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
         self.times = StageTimes()
-        self.counters: Counter[str] = Counter()
+        self.counters: Counter[str] = Counter(late=0, collected=0, compiled=0)
+        self.failure, self.granted, self.reason = "", False, ""
+        self.orders: dict[str, Order] = dict(source.orders)
+        for stage in stages:
+            self.orders |= stage.orders
+        self.meta = {**(meta or {}), "commands": [*self.orders, "status", "stop"]}
+        self.course: Course | None = None
         self._mailbox = Mailbox()
-        self._budget = LabelBudget()
-        self._pipeline: Pipeline | None = None
-        self._door_counters: Counter[str] = Counter()
-        self._last: tuple[Frame, FrameResult] | None = None
-        self._last_ns = 0
-        self._seq = 0
-        self._period_ns = 0
-        self._reason = ""  # why the run is to end, once it is
-        self._of_doors = Sentences(MOST_OF_DOORS)
-        self._square_sum, self._rms_n = 0.0, 0
+        self._of_stages = Sentences(MOST_OF_STAGES)
+        self._last: Result | None = None
+        self._last_ns = self._seq = self._period_ns = 0
+        self._late = False
         self._began_ns = self._cpu_ns = 0
 
-    def run(self, subscriber: Subscriber, duration_s: float = 0.0) -> str:
-        """Serve the stream of `subscriber`; duration_s = 0 means until it ends. Returns why it is over."""
-        self._began_ns, self._cpu_ns = now_ns(), time.process_time_ns()
-        try:
-            self._serve(subscriber, duration_s)
-        finally:
-            self._report(subscriber, final=True)
-            self.publisher.end(self._reason or STREAM_OVER)
-        return self._reason or STREAM_OVER
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Names of the commands that it takes."""
+        return (*self.orders, "status", "stop")
+
+    def run(self) -> str:
+        """Serve the input until it is over; returns why it is."""
+        before = n_compiled()
+        with (
+            urgent(self.urgently) as self.granted,
+            no_collection(),
+            counting_collections(self.counters),
+            self.source,
+        ):
+            self._began_ns, self._cpu_ns = now_ns(), time.process_time_ns()
+            try:
+                self._serve()
+            finally:
+                self.counters["compiled"] = n_compiled() - before
+                self._report(final=True)
+                self.output.end(self.reason or INTERRUPTED)
+        return self.reason
+
+    def stop(self, reason: str = "stopped") -> None:
+        """End the run before the next frame; from any thread or signal handler."""
+        self.reason = self.reason or reason
 
     def command(self, command: Command) -> tuple[bool, str]:
         """Answer a command (in the control server's thread); the loop obeys before the next frame."""
         if command.name == "status":
             return True, self._status_text()
-        if command.name == "set_method":
-            method = str(command.args.get("method", ""))
-            if method not in self.estimator.methods:
-                said = plain(method, LONGEST_METHOD)
-                return False, f"No method {said!r}; this run offers {', '.join(self.estimator.methods)}."
-            answer = f"The method is {method} from the next frame on."
-        elif command.name == "set_downweighting":
-            switch = SWITCHES.get(str(command.args.get("on", "")).lower())
-            if switch is None:
-                return False, "set_downweighting needs the argument on = true or false."
-            answer = (
-                f"Down-weighting of suspicious markers is {'on' if switch else 'off'} from the next frame on."
-            )
-        else:
-            answer = "Stopping."
-        self._mailbox.put(command.name, command)
-        return True, answer
+        ok, answer, kind = True, "Stopping.", ""
+        if command.name != "stop":
+            order = self.orders[command.name]
+            (ok, answer), kind = order.answer(command.args), order.kind
+        if ok:
+            self._mailbox.put(kind or command.name, command)
+        return ok, answer
 
-    def _serve(self, subscriber: Subscriber, duration_s: float) -> None:
-        end_ns = now_ns() + int(1e9 * duration_s) if duration_s > 0.0 else None
+    def begin(self, session: Session, anew: bool = True) -> None:
+        """Turn to an input session and announce the result session that belongs to it.
+
+        anew = False: the same one goes on after a command that changes what is published
+        """
+        self.course = Course(self.stages, session, self.meta, now_ns(), anew)
+        self._period_ns = self.source.period_ns(session)
+        self._seq = 0
+        self.output.announce(self.course.fields.session)
+
+    def _serve(self) -> None:
         report_ns = now_ns() + TELEMETRY_NS
-        while not (self._reason or subscriber.ended):
-            frame = subscriber.wait(WAIT_S)
-            self._obey()
-            if frame is not None:
-                self._solve(frame)
+        while not (self.reason or self.source.over):
+            frame = self.source.wait(self._obey)
+            if frame is not None and not self.failure:
+                self._turn(frame)
             elif self._last is not None and now_ns() - self._last_ns > STALE_NS:
-                self._publish_stale()
-            self.publisher.service()
+                self._publish_stale(self._last)
+            self.output.service()
             if now_ns() > report_ns:
                 report_ns = now_ns() + TELEMETRY_NS
-                self._report(subscriber)
-                gc.collect(0)  # young objects only, the rest is frozen: microseconds
-            if end_ns and now_ns() > end_ns:
-                self._reason = "the time is up"
+                self._report()
+                self.source.rest()
+            if frame is not None:
+                self.times.stages["turn"].add(now_ns() - frame.t_received)
+        self.reason = self.reason or self.source.over
 
-    def _solve(self, frame: Frame) -> None:
-        known = self._pipeline is not None and self._pipeline.session is frame.session
-        if not known and not self._follow(frame):
+    def _turn(self, frame: Frame) -> None:
+        """One frame through the stages and out."""
+        course = self.course
+        if course is None or course.session is not frame.session:
+            if course is not None and course.session == frame.session:
+                course.session = frame.session  # the same again, after others without frames
+            else:
+                self.begin(frame.session)
+            course = self.course
+            assert course is not None
+        result = course.run(frame)
+        self.times.add_solved(frame.t_capture, frame.t_received, result.t_solved)
+        if result.failure:
+            self.failure = result.failure
+            self.stop(result.failure)
             return
-        assert self._pipeline is not None
-        result = self._pipeline.run(frame)
-        status = result.status
         if self._period_ns and now_ns() - frame.t_received > self._period_ns:
-            status |= Status.LATE
-        t_published = self._publish(frame, result, status)
-        self.times.add(frame.t_capture, frame.t_received, result.t_solved, t_published)
-        self._count(status)
-        self._last, self._last_ns = (frame, result), t_published
+            self._late = True
+        if result.told:
+            self._publish(course, frame, result)
 
-    def _follow(self, frame: Frame) -> bool:
-        """Turn to the session of a frame, which another descriptor came before; whether that was granted.
-
-        Descriptors are compared, not their ids, which a sender may use again for another content.
-        """
-        if self._pipeline is not None and self._pipeline.session == frame.session:
-            self._pipeline.session = frame.session  # the same again, after others without frames
-        elif self._budget.grants(frame.session, now_ns()):
-            self.estimator.restart()
-            self._begin(frame)
-        else:
-            self.counters["turned_away"] += 1
-            self._of_doors.say("Sessions of very many labels begin too fast; frames of some were left out.")
-            return False
-        return True
-
-    def _begin(self, frame: Frame) -> None:
-        """Announce a result session for the marker session of a frame."""
-        former, door = self._pipeline, None
-        if former is not None and former.session == frame.session:
-            door = former.door  # another method on the same markers
-        elif former is not None:
-            self._door_counters.update(former.door.counters)
-            self._of_doors.say(*former.door.sentences)
-        meta = {**self.meta, "method": self.estimator.method}
-        self._pipeline = Pipeline(self.estimator, self.subject, frame.session, meta, now_ns(), door)
-        rate = frame.session.rate
-        self._period_ns = max(1, int(min(1e9 / rate, LONGEST_PERIOD_NS))) if rate > 0.0 else 0
-        self._seq = 0
-        self.publisher.announce(self._pipeline.fields.session)
-
-    def _publish(self, frame: Frame, result: FrameResult, status: Status) -> int:
-        assert self._pipeline is not None
-        message = Result(
-            session=self._pipeline.fields.session.session,
-            seq=self._seq,
-            time=frame.time,
-            t_capture=frame.t_capture,
-            t_received=frame.t_received,
-            t_solved=result.t_solved,
-            status=int(status),
-            iterations=result.iterations,
-            residual=result.residual,
-            data=result.data,
-            t_published=now_ns(),  # last: what follows is encoding and sending
-        )
-        self.publisher.send(message)
-        self.times.add_publishing(now_ns() - message.t_published)
+    def _publish(self, course: Course, frame: Frame, result: FrameResult) -> None:
+        status = result.status | (Status.LATE if self._late else Status.OK)
+        message = course.message(frame, result, self._seq, status)
+        self.output.send(message)
+        t_published = message.t_published
+        self.times.stages["publish"].add(now_ns() - t_published)
+        self.times.add_published(frame.t_capture, frame.t_received, result.t_solved, t_published)
         self._seq += 1
-        return message.t_published
-
-    def _publish_stale(self) -> None:
-        """Repeat the last result under the flag stale: whoever controls something must know it is old."""
-        assert self._last is not None
-        frame, result = self._last
-        self._publish(frame, result, result.status | Status.STALE)
-        self.counters["stale"] += 1
-        self._last_ns = now_ns()
-
-    def _count(self, status: Status) -> None:
+        self._late = False
+        self._last, self._last_ns = message, t_published
         self.counters["published"] += 1
-        for bit in (Status.LATE, Status.DEGRADED, Status.NOT_CONVERGED, Status.INVALID_INPUT):
-            if status & bit:
-                self.counters[str(bit.name).lower()] += 1
-        rms = float(self.estimator.outputs.rms[0])
-        if rms == rms and not status & Status.INVALID_INPUT:
-            self._square_sum += rms * rms
-            self._rms_n += 1
+        for bit in status:
+            self.counters[str(bit.name).lower()] += 1
+
+    def _publish_stale(self, last: Result) -> None:
+        """Repeat the last result under the flag stale: whoever controls something must know it is old."""
+        assert self.course is not None
+        status = last.status & ~int(Status.LATE) | int(Status.STALE)  # a repetition has no deadline
+        self._last_ns = now_ns()
+        session = self.course.fields.session.session
+        if session == last.session:
+            self.output.send(replace(last, seq=self._seq, t_published=self._last_ns, status=status))
+            self._seq += 1
+            self.counters["stale"] += 1
 
     def _obey(self) -> None:
         """Do what was commanded since the last frame."""
         for command in self._mailbox.take():
             if command.name == "stop":
-                self._reason = "stopped"
-            elif command.name == "set_downweighting":
-                self.estimator.set_downweighting(SWITCHES[str(command.args["on"]).lower()])
-            elif command.name == "set_method":
-                self.estimator.switch(str(command.args["method"]))
-                if self._last is not None:
-                    self._begin(self._last[0])
+                self.stop()
+                continue
+            order = self.orders[command.name]
+            if order.obey(command.args) and self.course is not None:
+                self.begin(self.course.session, anew=False)
+            if order.told:
+                self._report()
 
-    def _report(self, subscriber: Subscriber, final: bool = False) -> None:
+    def _report(self, final: bool = False) -> None:
+        """Telemetry: counters, gauges and sentences of everybody."""
         sentences = Sentences()
-        for events in (subscriber.events, self.publisher.events, self.control_events):
+        sentences.say(*self.source.sentences())
+        for events in (self.output.events, self.control_events):
             while events:
                 sentences.say(events.popleft())
-        if self._pipeline:
-            self._of_doors.say(*self._pipeline.door.sentences)
-            self._pipeline.door.sentences.clear()
-        sentences.say(*self._of_doors.take())
-        counters = Counter({**subscriber.counters, **self.counters, **self._door_counters})
-        if self._pipeline:
-            counters.update(self._pipeline.door.counters)
-        gauges = self.times.gauges()
-        gauges["final"] = float(final)
-        wall_ns = now_ns() - self._began_ns
-        gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / max(wall_ns, 1)
-        if self._rms_n:
-            gauges["marker_rms_mm"] = 1e3 * math.sqrt(self._square_sum / self._rms_n)
-        session = self._pipeline.fields.session.session if self._pipeline else ""
-        self.publisher.send(account(session, counters, gauges, sentences))
+        counters = Counter({**self.source.counters(), **self.counters})
+        gauges = {"final": float(final), **self.times.gauges(), **self.source.gauges()}
+        for stage in self.stages:
+            counted, told = stage.collect()
+            counters.update(counted)
+            self._of_stages.say(*told)
+            gauges |= stage.gauges()
+        sentences.say(*self._of_stages.take())
+        wall_ns = max(now_ns() - self._began_ns, 1)
+        gauges["cpu_percent"] = 100.0 * (time.process_time_ns() - self._cpu_ns) / wall_ns
+        session = self.course.fields.session.session if self.course else ""
+        self.output.send(account(session, counters, gauges, sentences))
+        self.output.service()
 
     def _status_text(self) -> str:
         spent = self.times.stages["receive_to_publish"]
         p50 = f", receive to publish {spent.percentile_us(50.0):.0f} us (p50)" if spent.n else ""
-        return (
-            f"Method {self.estimator.method}, {self.counters['published']} frames published, "
-            f"{self.counters['late']} late, {self.counters['degraded']} degraded{p50}."
-        )
+        words = ["Holding"] if self.source.holds else [stage.status_text() for stage in self.stages]
+        counted = [f"{self.counters[name]} {name}" for name in ("late", "degraded")]
+        said = [*filter(None, words), f"{self.counters['published']} frames published", *counted]
+        return f"{', '.join(said)}{p50}."
+
+
+@contextmanager
+def counting_collections(counters: Counter[str]) -> Iterator[None]:
+    """Within, every garbage collection is counted as `collected`."""
+
+    def count(phase: str, _: dict) -> None:
+        counters["collected"] += phase == "start"
+
+    gc.callbacks.append(count)
+    try:
+        yield
+    finally:
+        gc.callbacks.remove(count)

@@ -8,32 +8,38 @@ from collections.abc import Callable
 from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
 from rtsim.live.checks import methods_of
-from rtsim.live.collection import no_collection
 from rtsim.live.groups import LIVE, compile_groups
-from rtsim.live.loop import LiveLoop
+from rtsim.live.inputs import StreamInput
+from rtsim.live.loop import Loop
 from rtsim.live.sources import resolve_subject
-from rtsim.live.warm_up import warm_up
+from rtsim.live.warm_up import neutral, warm_up
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.subjects.subject import Subject
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.muscles import MuscleLengths
+from rtsim.stages.stage import Stage
 from streams.clock import now_ns
 from streams.control import ControlServer
+from streams.messages import marker_session
 from streams.publisher import Publisher
 from streams.security import Security
-from streams.subscriber import Subscriber
 
 Say = Callable[[dict], None]
 POLL_S = 0.02
 
 
-def prepare(run: Run) -> tuple[MultibodyEstimator, Subject]:
-    """Estimator and subject of a run, compiled and warm."""
+def prepare(run: Run) -> list[Stage]:
+    """The stages of a run, compiled and warm."""
     spec = load_model(run.model)
     methods = methods_of(run, spec)
     subject = resolve_subject(run)
     estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
-    warm_up(estimator, subject)
-    return estimator, subject
+    kinematics = Kinematics(estimator, subject)
+    stages: list[Stage] = [kinematics]
+    if spec.muscles:
+        stages.append(MuscleLengths(kinematics))
+    warm_up(stages, marker_session(subject.marker_names, rate=100.0, t_start=0), neutral(kinematics))
+    return stages
 
 
 def serve(
@@ -59,19 +65,16 @@ def serve(
     compile_groups(LIVE, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
     if cache_fault():
         say({"state": "preparing", "note": cache_fault()})
-    estimator, subject = prepare(run)
+    stages = prepare(run)
     meta = {"model": run.model, "source": run.source, "up": "Y"}
     with Publisher(run.ports.results, security) as publisher:
-        loop = LiveLoop(estimator, subject, publisher, meta)
-        with ControlServer(run.ports.control, loop.command, security) as control:
+        source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
+        loop = Loop(source, stages, publisher, meta)
+        with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events
             say({"state": "ready", "results": publisher.address, "control": control.address})
             await_subscribers(publisher, n_subscriber, wait_s)
-            with (
-                no_collection(),
-                Subscriber(markers, ("markers",), run.backlog, markers_security) as subscriber,
-            ):
-                reason = loop.run(subscriber, run.duration_s)
+            reason = loop.run()
     say({"state": "over", "reason": reason})
 
 

@@ -2,63 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from kernels._jit import freeze_compilation
-from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.pipeline.pipeline import Pipeline
-from rtsim.subjects.subject import Subject
+from rtsim.live.course import Course
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import Stage
 from streams.codec import FieldLayout, encode
-from streams.messages import Result, marker_session
+from streams.messages import Session
 from streams.ring import Frame
 
 N_FRAME = 5
 
 
-def warm_up(estimator: MultibodyEstimator, subject: Subject) -> None:
-    """Send a few made-up frames through every method and down to bytes, forget them, and forbid further
+def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.ndarray] | None = None) -> None:
+    """Send a few made-up frames through all stages and down to bytes, forget them, and forbid further
     compilation.
 
-    The frames are the subject's own markers in the neutral pose, with one of them occluded at the end.
+    session, data : the input's descriptor, and what every frame of it holds
     """
-    chosen = estimator.method
-    for method in estimator.methods:
-        estimator.switch(method)
-        estimator.estimate(np.full((len(estimator.model.names.markers), 3), np.nan), 0.0)
-        markers = estimator.outputs.markers.copy()
-        estimator.restart()
-        for k in range(N_FRAME):
-            if k == N_FRAME - 1:
-                markers[0] = np.nan
-            estimator.estimate(markers, 0.01)
-    estimator.switch(chosen)
-    estimator.restart()
-    through_pipeline(estimator, subject, markers)
-    estimator.restart()
+    for stage in stages:
+        stage.warm()
+    course = Course(stages, session, {})
+    frame = Frame(session, FieldLayout(session))
+    for name, array in (data or {}).items():
+        frame.data[name][...] = array
+    for seq in range(N_FRAME):
+        frame.time = 0.01 * (seq + 1)
+        result = course.run(frame)
+        encode(course.message(frame, result, seq, result.status))
+    for stage in stages:
+        stage.reset()
     freeze_compilation()
 
 
-def through_pipeline(estimator: MultibodyEstimator, subject: Subject, markers: np.ndarray) -> None:
-    """A few frames from the door to the bytes of a message."""
-    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
-    pipeline = Pipeline(estimator, subject, session, {}, 0)
-    frame = Frame(session, FieldLayout(session))
-    frame.data["positions"][:] = markers
-    for seq in range(N_FRAME):
-        frame.time = 0.01 * seq
-        result = pipeline.run(frame)
-        encode(
-            Result(
-                session=session.session,
-                seq=seq,
-                time=frame.time,
-                t_capture=0,
-                t_received=0,
-                t_solved=result.t_solved,
-                t_published=result.t_solved,
-                status=int(result.status),
-                iterations=result.iterations,
-                residual=result.residual,
-                data=result.data,
-            )
-        )
+def neutral(kinematics: Kinematics) -> dict[str, np.ndarray]:
+    """The markers of a subject in the neutral pose, as a frame would have them."""
+    estimator = kinematics.estimator
+    estimator.estimate(np.full((len(estimator.model.names.markers), 3), np.nan), 0.0)
+    return {"positions": estimator.outputs.markers.copy()}

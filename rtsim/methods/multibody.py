@@ -19,10 +19,9 @@ from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
 from kernels.kkt import CONVERGED, Options, new_work
 from kernels.track import Track, TrackOptions, new_track
-from kernels.tree import without_tables
+from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
-from rtsim.methods.muscle_arms import MuscleArms
 from rtsim.models.model import Model, build_each
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
 from rtsim.subjects.subject import Subject
@@ -39,7 +38,6 @@ class Solution(NamedTuple):
     n_open: int  # dofs held near the last pose: nothing determines them
     n_visible: int
     n_swap: int
-    n_failed_path: int = 0  # muscles without a length in this pose
 
 
 class _Setup(NamedTuple):
@@ -52,7 +50,6 @@ class _Setup(NamedTuple):
     outputs: Outputs
     shape: tuple[int, int]  # of a measured frame
     run: Callable[..., tuple]
-    muscles: MuscleArms | None
 
 
 class MultibodyEstimator:
@@ -121,11 +118,6 @@ class MultibodyEstimator:
         return self._now.method.roles
 
     @property
-    def muscles(self) -> MuscleArms | None:
-        """Lengths and moment arms of the last frame, where the model has muscles."""
-        return self._now.muscles
-
-    @property
     def flexion_joint(self) -> int:
         """Joint whose first angle enters eq. 1."""
         return self._now.method.flexion_joint
@@ -139,8 +131,7 @@ class MultibodyEstimator:
             s.skeleton, s.method, measured, float(dt), self.options, self.track_options, self.health_options,
             s.track, s.first, self.health, s.work, self._fit, s.outputs,
         )  # fmt: skip
-        n_failed_path = s.muscles.measure() if s.muscles else 0
-        return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap, n_failed_path)
+        return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap)
 
     def switch(self, method: str) -> None:
         """Use another method from the next frame on; starts from the pose at hand where joints agree."""
@@ -177,6 +168,11 @@ class MultibodyEstimator:
     def set_downweighting(self, on: bool) -> None:
         """Weigh suspicious markers down, or only report them."""
         self.health_options = self.health_options._replace(downweight=int(on))
+
+    def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
+        """A method's model and roles, and the pose and coordinates that its solver leaves after a frame."""
+        s = self._setups[method]
+        return s.model, s.method.roles, s.work.pose, s.track.q  # type: ignore[attr-defined]
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -238,5 +234,4 @@ def set_up(spec: ModelSpec, subject: Subject, method: str, model: Model) -> _Set
         ),
         (n_marker, 3),
         estimate,
-        MuscleArms(model, roles, work.pose, track.q) if spec.muscles else None,
     )

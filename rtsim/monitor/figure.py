@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from rtsim.monitor.layout import POINTS, Layout
+from rtsim.monitor.layout import LINES, POINTS, Layout
 from rtsim.monitor.legend import COLOURS, marker_words, paint_key, paint_triad, signs
 from rtsim.monitor.projection import VIEWS, Camera, floor_grid
 from rtsim.monitor.scaling import nice_step
@@ -124,7 +124,7 @@ class Figure(QWidget):
         return min(float(self.theme.px(BORDER)), 0.2 * min(self.width(), self.height()))
 
     def _all_points(self) -> Array:
-        parts = [self._data[name].reshape(-1, 3) for name in (*POINTS, "ligament_ends") if name in self._data]
+        parts = [self._data[name].reshape(-1, 3) for name in (*POINTS, *LINES) if name in self._data]
         points = np.concatenate(parts) if parts else np.empty((0, 3))
         return points[np.isfinite(points).all(axis=1)]
 
@@ -211,13 +211,14 @@ class Figure(QWidget):
         painter.drawLines(_lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
 
     def _paint_forces(self, painter: QPainter) -> None:
-        """Ligaments as thin lines, a dot where two bodies touch."""
-        ends, places = self._data.get("ligament_ends"), self._data.get("contact_places")
-        if ends is not None:
-            painter.setPen(
-                QPen(QColor(getattr(self.theme, COLOURS["ligament"])), self.theme.scale * LIGAMENT_WIDTH)
-            )
-            painter.drawLines(_lines(self._pixels(ends[:, 0]), self._pixels(ends[:, 1])))
+        """Ligaments and springs as thin lines, a dot where two bodies touch."""
+        places = self._data.get("contact_places")
+        painter.setPen(
+            QPen(QColor(getattr(self.theme, COLOURS["ligament"])), self.theme.scale * LIGAMENT_WIDTH)
+        )
+        for name in LINES:
+            if (ends := self._data.get(name)) is not None:
+                painter.drawLines(_lines(self._pixels(ends[:, 0]), self._pixels(ends[:, 1])))
         if places is not None:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(getattr(self.theme, COLOURS["contact"])))

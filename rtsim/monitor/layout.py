@@ -15,61 +15,37 @@ from numpy.typing import NDArray
 
 from rtsim.monitor.naming import bones, joints, labels_of, spoken
 from rtsim.monitor.words import NAME_MOST, printable
+from rtsim.units import ON_SCREEN
+from streams.messages import Curves
 
 if TYPE_CHECKING:
     from streams.messages import FieldSpec, Session
 
 Array = NDArray[np.float64]
 
-# Units inside -> units on the screen. "1" is a fraction; every fraction shown here is a lengthening.
-DISPLAY_UNITS: dict[str, tuple[str, float]] = {
-    "rad": ("°", 180.0 / math.pi),
-    "m": ("mm", 1000.0),
-    "m/s": ("mm/s", 1000.0),
-    "1": ("%", 100.0),
-}
 RATE_ASSUMED = 100.0  # Hz, for the buffers when the stream is irregular and the descriptor names no rate
 RATES = (0.01, 100_000.0)  # Hz; a nominal rate beyond is not believed
 CURVES_MOST = 100  # of one field: more cannot be told apart
-PANELS_MOST = 16  # of joint angles, and of moment arms
+PANELS_MOST = 16  # of one field
+PANELS_ALL = 32  # of all fields
 POINTS_MOST = 2000  # of one field in the figure
 LARGEST = 1e9  # of a value on the screen [display unit]; what is beyond is no measurement
 N_DETAIL = 20  # entries of `meta` that are told
 
 # What is drawn or told in the figure, and the shape of each entry of the first axis.
 POINTS = ("joint_centres", "markers_measured", "markers_model", "segment_positions", "contact_places")
+LINES = ("ligament_ends", "spring_ends")
 FIGURE_FIELDS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(POINTS, (3,)),
     "segment_rotations": (3, 3),
-    "ligament_ends": (2, 3),
+    **dict.fromkeys(LINES, (2, 3)),
     "marker_residuals": (),
     "marker_weights": (),
     "marker_gap_age": (),
 }
 
 
-class PanelKind(NamedTuple):
-    """How one result field is drawn: title, quantity on the axis, column, shortest axis (display unit)."""
-
-    title: str
-    quantity: str
-    column: int
-    extent_least: float
-    from_zero: bool
-
-
-PANEL_KINDS: dict[str, PanelKind] = {
-    "joint_angles": PanelKind("", "angle", 0, 10.0, False),  # one panel per joint, titled by the joint
-    "joint_displacements": PanelKind("Displacements", "displacement", 0, 4.0, False),
-    "joint_displacement_speeds": PanelKind("Velocities", "velocity", 0, 10.0, False),
-    "knee_displacements": PanelKind("Knee displacement", "displacement", 1, 4.0, False),
-    "ligament_lengthening": PanelKind("Ligaments", "lengthening", 1, 4.0, False),
-    "contact_normal_forces": PanelKind("Contacts", "normal force", 1, 20.0, True),
-    "ligament_forces": PanelKind("Ligaments", "tension", 1, 20.0, False),
-    "friction_forces": PanelKind("Friction", "force", 1, 2.0, False),
-    "marker_rms": PanelKind("Marker residual", "RMS", 1, 5.0, True),
-}
-
+COLUMNS_MOST = 2  # of curves; what a descriptor wants beyond stands in the last
 CONTACTS_MOST = 12  # traces in the plot of the contact points
 ARM_COLUMN, ARM_EXTENT_LEAST = 2, 20.0  # a column of their own; shortest axis [mm]
 
@@ -196,23 +172,38 @@ def layout_of(session: Session) -> Layout:
 def _curves(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Panel, Channel]]:
     """The panels of all fields that are drawn as curves; their first channels are not known yet."""
     found = []
-    for name, kind in PANEL_KINDS.items():
-        spec = specs.get(name)
-        if spec is None or spec.shape == (0,):
+    silent = not any(spec.curves for spec in specs.values())  # a sender that does not know the key
+    for name, spec in specs.items():
+        kind = usual_curves(spec) if silent else spec.curves
+        if kind is None or spec.shape == (0,):
             continue
         if len(spec.shape) != 1:
             notes.append(f"{spoken((name,))[0]} of shape {list(spec.shape)} is not drawn")
             continue
         unit, scale = _display_unit(spec)
+        axis, title = printable(kind.axis) or spoken((printable(name),))[0], printable(kind.panel)
         labels = labels_of(spec, CURVES_MOST)
-        names = spoken(labels) if len(labels) > 1 else (kind.quantity,)
-        groups = [(kind.title, list(range(len(labels))), names)] if kind.title else joints(labels)
-        for title, entries, said in groups[:PANELS_MOST]:
-            panel = Panel(title, kind.quantity, unit, said, 0, *kind[2:])
+        names = spoken(labels) if len(labels) > 1 else (axis,)
+        groups = [(title, list(range(len(labels))), names)] if title else joints(labels)
+        column = min(kind.column, COLUMNS_MOST - 1)
+        least = scale * kind.least if 0.0 < scale * kind.least < LARGEST else 1.0
+        for heading, entries, said in groups[:PANELS_MOST]:
+            panel = Panel(heading, axis, unit, said, 0, column, least, kind.from_zero)
             found.append((panel, Channel(name, np.array(entries), scale, 0)))
         n_drawn = sum(len(entries) for _, entries, _ in groups[:PANELS_MOST])
         _note_rest(notes, name, n_drawn, spec.shape[0])
-    return found
+    if len(found) > PANELS_ALL:
+        notes.append(f"{PANELS_ALL} of {len(found)} panels shown")
+    return found[:PANELS_ALL]
+
+
+def usual_curves(spec: FieldSpec) -> Curves | None:
+    """How a field of one axis is drawn where the sender says of none how: under its name."""
+    if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
+        return None
+    said = spoken((printable(spec.name),))[0]
+    turns = spec.unit == "rad"
+    return Curves("" if turns else said.capitalize(), "angle" if turns else said, 0 if turns else 1, 0.0)
 
 
 def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[Panel, Channel]]:
@@ -288,7 +279,7 @@ def _commands(session: Session) -> tuple[str, ...] | None:
 
 def _display_unit(spec: FieldSpec) -> tuple[str, float]:
     """Unit on the screen, and what values are multiplied with."""
-    return DISPLAY_UNITS.get(spec.unit, (printable(spec.unit, 12), 1.0))
+    return ON_SCREEN.get(spec.unit, (printable(spec.unit, 12), 1.0))
 
 
 def _balanced(panels: list[Panel]) -> tuple[Panel, ...]:

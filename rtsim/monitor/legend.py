@@ -14,7 +14,7 @@ from rtsim.monitor.theme import Theme
 Array = NDArray[np.float64]
 
 TRIAD_CORNER, TRIAD_LENGTH, TRIAD_LABEL = 34.0, 20.0, 28.0  # px
-COLOURS = {"ligament": "model", "contact": "residual"}
+COLOURS = {"ligament": "model", "spring": "model", "contact": "residual"}
 """Colour of a sign in the theme, where it has another name."""
 SHORTEST_AXIS = 0.15  # of the length; a shorter axis points at the viewer
 KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
@@ -39,7 +39,7 @@ def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> N
 def signs(fields: Collection[str]) -> tuple[str, ...]:
     """The signs that the figure of a stream with these fields may have."""
     markers = ("measured", "model", "occluded") if {"markers_measured", "markers_model"} & set(fields) else ()
-    forces = (("ligament", "ligament_ends"), ("contact", "contact_places"))
+    forces = (("ligament", "ligament_ends"), ("spring", "spring_ends"), ("contact", "contact_places"))
     return (*markers, *(sign for sign, field in forces if field in fields))
 
 
@@ -55,7 +55,7 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
         colour = QColor(getattr(theme, COLOURS.get(text, text)))
         painter.setPen(QPen(colour, 1.4 * scale))
         painter.setBrush(colour if text in ("model", "contact") else Qt.BrushStyle.NoBrush)
-        if text == "ligament":
+        if text in ("ligament", "spring"):
             painter.drawLine(QPointF(x - radius, y), QPointF(x + radius, y))
         elif text == "occluded":
             for sign in (1.0, -1.0):

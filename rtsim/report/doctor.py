@@ -172,7 +172,7 @@ def judge_markers(session: Session, subject: str | None, n_missing: int, n_value
         share = 100.0 * n_missing / n_value
         findings.append(Finding(share < 50.0, f"{share:.1f} % of the marker coordinates are occluded"))
     if subject:
-        from rtsim.pipeline.door import Door
+        from rtsim.stages.door import Door
         from rtsim.subjects.subject import load_subject
 
         door = Door(load_subject(find_config(subject, "subjects")), session)

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from kernels.tree import FREE
-from rtsim.simulation.results import AXES, fields_of, largest, outside
+from rtsim.files.recording import Results
+from rtsim.quantity import AXES
+from rtsim.simulation.results import largest, outside, specs_of
 from rtsim.simulation.run import Run
 from rtsim.simulation.simulator import Simulator
 
@@ -17,15 +19,16 @@ PEAKS = {
     "contact_normal_forces": "contact",
     "contact_friction_forces": "contact friction",
     "ligament_forces": "ligament",
+    "spring_forces": "spring",
     "friction_forces": "friction",
 }
 N_SHOWN = 12
 """Most lines of one kind in the text; JSON has all of them."""
 
 
-def summary(simulator: Simulator, done: Run) -> dict[str, Any]:
+def summary(simulator: Simulator, done: Run, results: Results) -> dict[str, Any]:
     """Everything that is told about a run; units are in the keys or beside the values."""
-    fields = {field.name: field for field in fields_of(simulator, done)}
+    fields = specs_of(results)
     settings, simulated = simulator.settings, done.n_done * simulator.options.step
     start: dict[str, Any] = {"equilibrium": settings.equilibrium}
     if (found := simulator.equilibrium) is not None:
@@ -49,7 +52,7 @@ def summary(simulator: Simulator, done: Run) -> dict[str, Any]:
         "peaks": {
             name: {
                 label: {"value": plain(value), "unit": fields[name].unit, "time_s": when}
-                for label, (value, when) in largest(fields[name], done.times).items()
+                for label, (value, when) in largest(results, name).items()
             }
             for name in PEAKS
             if name in fields

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from rtsim.errors import ConfigError
-from rtsim.files.output import check_folder
+from rtsim.files.export import table_text
+from rtsim.files.output import check_folder, write_text
 from rtsim.files.recorded import write_results
 from rtsim.files.recording import Results
-from rtsim.files.storage import Table, write_csv, write_storage
-from rtsim.files.trial import unique_names
-from rtsim.simulation.results import Field, at_the_face, body_fields, fields_of
-from rtsim.simulation.run import Run
-from rtsim.simulation.simulator import Simulator
-from streams.clock import now_ns
-from streams.messages import Session, Status, new_session_id
 
-SUFFIXES = (".sto", ".csv", ".mcap")
+SUFFIXES = (".mot", ".sto", ".csv", ".mcap")
 RECORDING = ".mcap"
 
 
@@ -41,61 +33,10 @@ def check_outputs(paths: Sequence[Path], option: str = "--out") -> None:
             raise ConfigError(f"{path} exists already", where=option, remedy="choose another name")
 
 
-def write(path: Path, simulator: Simulator, done: Run) -> None:
-    """The results in the format that the suffix names."""
+def write(path: Path, results: Results, name: str) -> None:
+    """The results of a simulation called `name` in the format that the suffix names."""
     suffix = path.suffix.lower()
     if suffix == RECORDING:
-        write_results(path, recorded(simulator, done))
-        return
-    table, units = table_of(fields_of(simulator, done), done, simulator.model.name)
-    if suffix == ".csv":
-        names = tuple(f"{name} [{unit}]" for name, unit in zip(table.columns, units, strict=True))
-        write_csv(path, table._replace(columns=names))
+        write_results(path, results)
     else:
-        pairs = [f"{name} [{unit}]" for name, unit in zip(table.columns, units, strict=True)]
-        write_storage(path, table, lines=(f"units: {', '.join(pairs)}",))
-
-
-def table_of(fields: Sequence[Field], done: Run, name: str) -> tuple[Table, tuple[str, ...]]:
-    """All fields as columns after the time, rotations in degrees; and the units of the columns."""
-    columns, units, data = ["time"], ["s"], [done.times[:, None]]
-    for field in fields:
-        values, unit = at_the_face(field)
-        columns += field.columns()
-        units += [unit] * values.shape[1]
-        data.append(values)
-    unique, _ = unique_names(columns)
-    return Table(unique, np.hstack(data), True, name), tuple(units)
-
-
-def recorded(simulator: Simulator, done: Run) -> Results:
-    """The results as a live session would have sent them."""
-    m, settings = simulator.model, simulator.settings
-    fields = [*fields_of(simulator, done), *body_fields(simulator, done)]
-    times = done.times
-    rate = 1.0 / float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    session = Session(
-        session=new_session_id(),
-        stream="result",
-        t_start=now_ns(),
-        rate=rate,
-        fields=tuple(field.spec() for field in fields),
-        meta={
-            "model": m.name,
-            "method": settings.method,
-            "source": "simulation",
-            "step_ms": settings.step_ms,
-            "kinks": settings.kinks,
-            "up": "Z" if abs(m.system.gravity).argmax() == 2 else "Y",
-            "stick": stick(simulator),
-        },
-    )
-    large = done.trace.error > settings.tolerance
-    status = np.where(large, int(Status.DEGRADED), int(Status.OK))
-    return Results(session, {field.name: field.values for field in fields}, times, status)
-
-
-def stick(simulator: Simulator) -> list[list[str]]:
-    """Pairs of bodies that a joint connects."""
-    names, parents = simulator.model.names.bodies, simulator.model.tree.parent
-    return [[names[parent], names[b]] for b, parent in enumerate(parents) if parent >= 0]
+        write_text(path, table_text(results, suffix, str(path), name, name))

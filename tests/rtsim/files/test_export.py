@@ -73,11 +73,12 @@ def test_trc_of_measured_and_model_markers(recording, tmp_path):
 
 
 def test_csv_names_moment_arms_by_muscle_and_angle(tmp_path):
-    """A column for each muscle and angle, in the order of the field; without the angles none."""
-    arms = FieldSpec("moment_arms", (2, 2), "m", ("vasti", "psoas"))
+    """A column for each muscle and angle, in the order of the field; without names of the angles none."""
+    arms = FieldSpec("moment_arms", (2, 2), "m", ("vasti", "psoas"), ("hip_flexion", "knee_flexion"))
+    bare = FieldSpec("moment_arms", (2, 2), "m", ("vasti", "psoas"))
     lengths = FieldSpec("muscle_lengths", (2,), "m", ("vasti", "psoas"))
     export(write_results(tmp_path / "a.mcap", (FIELDS[0], lengths, arms)), tmp_path / "a.csv")
-    export(write_results(tmp_path / "b.mcap", (lengths, arms)), tmp_path / "b.csv")
+    export(write_results(tmp_path / "b.mcap", (lengths, bare)), tmp_path / "b.csv")
     rows = list(csv.reader((tmp_path / "a.csv").open(newline="")))
     assert rows[0][4:] == [
         "muscle_lengths.vasti [m]", "muscle_lengths.psoas [m]",
@@ -88,19 +89,17 @@ def test_csv_names_moment_arms_by_muscle_and_angle(tmp_path):
     assert "moment_arms" not in (tmp_path / "b.csv").read_text()
 
 
-@pytest.mark.parametrize("suffix", [".mot", ".sto"])
-def test_motion_file(recording, tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("suffix", "more"),
+    [(".mot", ()), (".sto", ("ligament_lengthening.ACL", "ligament_lengthening.PCL", "marker_rms"))],
+)
+def test_motion_file(recording, tmp_path, suffix, more):
     """Angles in degrees, displacements in metres, columns by label; a label twice gets its field's name."""
     out = tmp_path / f"knee{suffix}"
     export(recording, out)
     table = read_storage(out)
-    assert table.columns == (
-        "time",
-        "hip_flexion",
-        "knee_flexion",
-        "lateral",
-        "knee_displacements_hip_flexion",
-    )
+    motion = ("time", "hip_flexion", "knee_flexion", "lateral", "knee_displacements_hip_flexion")
+    assert table.columns == (*motion, *more)
     assert table.in_degrees
     assert table.name == "knee"
     np.testing.assert_allclose(table.column("knee_flexion")[[0, 4]], np.degrees([0.1, 0.5]))

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from kernels._jit import allow_compilation
 from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
-from rtsim.live.loop import LiveLoop
+from rtsim.live.inputs import StreamInput
+from rtsim.live.loop import Loop
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.subject import Subject, load_subject
 from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout, encode
@@ -112,7 +115,7 @@ class Run:
     """A loop at work, and what its subscriber has seen so far."""
 
     source: Source
-    loop: LiveLoop
+    loop: Loop
     markers: Subscriber
     results: Subscriber
     control: str
@@ -210,10 +213,12 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
             source = Source()
             stack.callback(source.close)
             publisher = stack.enter_context(Publisher(LOCAL))
-            loop = LiveLoop(
-                estimator, subject, publisher, {"model": "lower_limb", "source": "test", "up": "Y"}
-            )
-            control = stack.enter_context(ControlServer(LOCAL, loop.command))
+            kinematics = Kinematics(estimator, subject)
+            stages = [kinematics, MuscleLengths(kinematics)]
+            source_of = StreamInput(lambda: markers, duration_s)
+            meta = {"model": "lower_limb", "source": "test", "up": "Y"}
+            loop = Loop(source_of, stages, publisher, meta)
+            control = stack.enter_context(ControlServer(LOCAL, loop.command, loop.commands))
             results = stack.enter_context(Subscriber(publisher.address, ("result", "telemetry"), BACKLOG))
             assert publisher.wait_for_subscriber(GUARD_S)
             markers = stack.enter_context(Subscriber(address or source.address, ("markers",), backlog))
@@ -221,7 +226,7 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
 
             def work() -> None:
                 try:
-                    loop.run(markers, duration_s)
+                    loop.run()
                 except BaseException as fault:
                     faults.append(fault)
 

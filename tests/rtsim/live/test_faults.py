@@ -23,7 +23,7 @@ def fresh(seen) -> bool:
 
 def counted(run) -> dict[str, int]:
     """What was counted, without what is counted in every run."""
-    usual = ("received", "published", "stale")
+    usual = ("received", "published", "stale", "compiled")
     return {name: n for name, n in run.final.counters.items() if n and name not in usual}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import zmq
 
-from rtsim.live.simulated import COMMANDS, SimulatedLoop
+from rtsim.live.paced import paced_loop
 from streams.codec import decode, encode
 from streams.control import ControlServer
 from streams.messages import Command, Status, Telemetry
@@ -45,7 +45,7 @@ def test_of_a_flood_of_methods_the_last_holds(start, trial, make_session, flood)
     run.read(1)
     sessions = set()
     with zmq.Context() as context, context.socket(zmq.SUB) as listener:
-        listener.connect(run.loop.publisher.address)
+        listener.connect(run.loop.output.address)
         listener.subscribe(b"session")
         listener.rcvtimeo = int(1000 * GUARD_S)
         sessions.add(decode(listener.recv_multipart()).session)
@@ -80,9 +80,9 @@ def test_an_answer_that_quotes_a_command_can_always_be_sent(start, trial, make_s
 def test_of_a_flood_of_restarts_few_are_done(simulator, flood):
     """Protects a simulation's ticks: the newest word of each kind holds, and every command is answered."""
     with Publisher(LOCAL) as publisher:
-        loop = SimulatedLoop(simulator, publisher, rate=20.0, frame_rate=20.0)
+        loop = paced_loop(simulator, publisher, rate=20.0, frame_rate=20.0)
         with (
-            ControlServer(LOCAL, loop.command, names=COMMANDS) as control,
+            ControlServer(LOCAL, loop.command, loop.commands) as control,
             Subscriber(publisher.address, ("result", "telemetry"), backlog=1000) as results,
         ):
             assert publisher.wait_for_subscriber(GUARD_S)
@@ -100,4 +100,4 @@ def test_of_a_flood_of_restarts_few_are_done(simulator, flood):
             flood(control.address, [Command(name="stop")])
             thread.join(GUARD_S)
             assert not thread.is_alive()
-    assert 1 <= loop.counters["restarts"] < N / 2
+    assert 1 <= loop.stages[0].counters["restarts"] < N / 2

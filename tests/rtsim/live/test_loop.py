@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from rtsim.live.loop import LiveLoop
+from rtsim.live.loop import Loop
 from streams.codec import FieldLayout
 from streams.messages import Status
 from streams.player import MarkerFrames, play
@@ -335,4 +335,4 @@ def test_the_loop_can_be_run_again(start, trial, make_session, estimator, subjec
         run.source.end()
         run.finish()
         assert run.final.counters["published"] == 1
-        assert isinstance(run.loop, LiveLoop)
+        assert isinstance(run.loop, Loop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from rtsim.live.simulated import SimulatedLoop
+from rtsim.live.paced import paced_loop
 from streams.publisher import Publisher
 from streams.subscriber import Subscriber
 
@@ -27,7 +27,7 @@ def slowly(send):
 def test_sending_counts_as_publishing(start, trial, make_session, monkeypatch):
     """Protects the meaning of the stamp, and of publish_us: encoding and sending come after t_published."""
     run = start()
-    publisher = run.loop.publisher
+    publisher = run.loop.output
     monkeypatch.setattr(publisher, "send", slowly(publisher.send))
     run.source.begin(make_session())
     run.source.send(trial.positions[0])
@@ -41,11 +41,11 @@ def test_sending_counts_as_publishing(start, trial, make_session, monkeypatch):
 def test_sending_counts_as_publishing_in_a_simulation(simulator, monkeypatch):
     """Protects the same gauge of a simulation, whose ticks include it."""
     with Publisher(LOCAL) as publisher:
-        loop = SimulatedLoop(simulator, publisher, rate=20.0, frame_rate=20.0)
+        loop = paced_loop(simulator, publisher, rate=20.0, frame_rate=20.0, duration_s=0.2)
         monkeypatch.setattr(publisher, "send", slowly(publisher.send))
         with Subscriber(publisher.address, ("result", "telemetry"), backlog=100) as results:
             assert publisher.wait_for_subscriber(GUARD_S)
-            thread = threading.Thread(target=loop.run, args=(0.2,))
+            thread = threading.Thread(target=loop.run)
             thread.start()
             frame = results.wait(GUARD_S)
             thread.join(GUARD_S)

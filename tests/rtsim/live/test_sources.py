@@ -79,9 +79,10 @@ def test_a_model_with_methods_of_its_own_can_be_run(tmp_path):
     own = text[: text.index("[methods.zero]")] + text[text.index("[methods.hinge]") :]
     (tmp_path / "own.toml").write_text(own, encoding="utf-8")
     try:
-        estimator, _ = prepare(Run(name="r", model=str(tmp_path / "own.toml"), method="free"))
+        (kinematics, *_) = prepare(Run(name="r", model=str(tmp_path / "own.toml"), method="free"))
     finally:
         allow_compilation()
+    estimator = kinematics.estimator
     assert (estimator.method, estimator.methods) == ("free", ("free",))
 
 

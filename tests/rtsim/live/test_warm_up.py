@@ -13,7 +13,9 @@ import pytest
 
 from kernels._jit import allow_compilation
 from rtsim.live.collection import no_collection
-from rtsim.live.warm_up import warm_up
+from rtsim.live.warm_up import neutral, warm_up
+from rtsim.stages.kinematics import Kinematics
+from streams.messages import marker_session
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -23,12 +25,13 @@ from kernels._jit import n_compiled
 from rtsim.config.run_schema import Run
 from rtsim.live.serve import prepare
 from rtsim.live.sources import load_trial
-from rtsim.pipeline.pipeline import Pipeline
+from rtsim.live.course import Course
 from streams.codec import FieldLayout
 from streams.messages import marker_session
 from streams.ring import Frame
 
-estimator, subject = prepare(Run(name="test"))
+stages = prepare(Run(name="test"))
+estimator = stages[0].estimator
 before = n_compiled()
 assert before > 0
 trial = load_trial("walker", 0.5)
@@ -36,7 +39,7 @@ for method in estimator.methods:
     estimator.switch(method)
     for up in ("Y", "Z"):
         session = marker_session(trial.names, rate=100.0, t_start=0, unit="m", up=up)
-        pipeline = Pipeline(estimator, subject, session, {}, 0)
+        course = Course(stages, session, {})
         frame = Frame(session, FieldLayout(session))
         for index, positions in enumerate(trial.positions):
             frame.time = index / 100.0
@@ -47,7 +50,7 @@ for method in estimator.methods:
                 frame.data["positions"][[5, 6]] = positions[[6, 5]]
             if index % 13 == 7:
                 frame.data["positions"][7] += 0.4
-            pipeline.run(frame)
+            course.message(frame, course.run(frame), index, 0)
 assert n_compiled() == before, (before, n_compiled())
 print("nothing compiled")
 """
@@ -73,7 +76,9 @@ def test_a_warm_estimator_knows_nothing(estimator, subject, trial):
     cold = estimator.outputs.angles.copy()
     estimator.switch("zero")
     try:
-        warm_up(estimator, subject)
+        kinematics = Kinematics(estimator, subject)
+        session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+        warm_up([kinematics], session, neutral(kinematics))
     finally:
         allow_compilation()
     assert estimator.method == "zero"

@@ -14,7 +14,7 @@ import pytest
 
 from streams.codec import FieldLayout
 from streams.errors import StreamError
-from streams.messages import FieldSpec, Result, Session, Telemetry, new_session_id
+from streams.messages import Curves, FieldSpec, Result, Session, Telemetry, new_session_id
 from streams.publisher import Publisher
 from streams.ring import Frame
 from streams.subscriber import Subscriber
@@ -36,15 +36,30 @@ ALL_FIELDS = (
         shape=(4,),
         unit="rad",
         labels=("hip_flexion", "hip_adduction", "knee_flexion", "ankle_flexion"),
+        curves=Curves("", "angle", 0, 0.17),
     ),
-    FieldSpec(name="knee_displacements", shape=(3,), unit="m", labels=("lateral", "anterior", "proximal")),
-    FieldSpec(name="ligament_lengthening", shape=(4,), unit="1", labels=("ACL", "PCL", "MCL", "LCL")),
+    FieldSpec(
+        name="knee_displacements",
+        shape=(3,),
+        unit="m",
+        labels=("lateral", "anterior", "proximal"),
+        curves=Curves("Knee displacement", "displacement", 1, 0.004),
+    ),
+    FieldSpec(
+        name="ligament_lengthening",
+        shape=(4,),
+        unit="1",
+        labels=("ACL", "PCL", "MCL", "LCL"),
+        curves=Curves("Ligaments", "lengthening", 1, 0.04),
+    ),
     FieldSpec(name="contact_points", shape=(2, 3), unit="m", labels=("medial", "lateral")),
     FieldSpec(name="markers_measured", shape=(3, 3), unit="m", labels=MARKERS),
     FieldSpec(name="markers_model", shape=(3, 3), unit="m", labels=MARKERS),
     FieldSpec(name="marker_residuals", shape=(3,), unit="m", labels=MARKERS),
     FieldSpec(name="marker_gap_age", shape=(3,), unit="s", labels=MARKERS),
-    FieldSpec(name="marker_rms", shape=(1,), unit="m"),
+    FieldSpec(
+        name="marker_rms", shape=(1,), unit="m", curves=Curves("Marker residual", "RMS", 1, 0.005, True)
+    ),
     FieldSpec(name="segment_positions", shape=(4, 3), unit="m", labels=SEGMENTS),
     FieldSpec(name="segment_rotations", shape=(4, 3, 3), unit="1", labels=SEGMENTS),
     FieldSpec(name="joint_centres", shape=(5, 3), unit="m", labels=CENTRES),

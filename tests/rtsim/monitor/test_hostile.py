@@ -101,9 +101,9 @@ def test_many_joints_muscles_and_points_are_cut(stage: Any, sender: Any, session
 
 def test_every_field_with_odd_shapes_and_units(stage: Any, sender: Any, session_of: SessionOf) -> None:
     """Protects against known names of unknown shapes: 64 fields, empty, flat, deep, with unknown units."""
-    from rtsim.monitor.layout import FIGURE_FIELDS, PANEL_KINDS
+    from rtsim.monitor.layout import FIGURE_FIELDS
 
-    names = [*PANEL_KINDS, *FIGURE_FIELDS, "moment_arms", "contact_points"]
+    names = ["joint_angles", "marker_rms", *FIGURE_FIELDS, "moment_arms", "contact_points"]
     names += [f"field {i}" for i in range(64 - len(names))]
     for shapes in ([(), (0,), (0, 3), (2, 2), (1, 1, 1, 1)], [(3,)], [(2, 3)], [(0,)]):
         fields = [field(name, *shapes[i % len(shapes)], unit="¿?") for i, name in enumerate(names)]
@@ -115,8 +115,8 @@ def test_every_field_with_odd_shapes_and_units(stage: Any, sender: Any, session_
     sender.announce(session_of((field("joint_angles", 2, 2), field("marker_rms", 2, unit="parsec"))))
     stage.join(sender)
     receive(stage, sender)
-    assert "joint angles of shape [2, 2] is not drawn" in notes(stage)
-    assert stage.window.curves.panels[0].panel.axis_title == "RMS (parsec)"
+    assert "joint angles of shape [2, 2]" not in notes(stage)
+    assert stage.window.curves.panels[0].panel.axis_title == "marker rms (parsec)"
 
 
 def test_labels_are_shown_as_printable_text(stage: Any, sender: Any, session_of: SessionOf) -> None:
@@ -291,7 +291,8 @@ def test_session_id_used_again_with_another_shape(stage: Any, sender: Any, sessi
         rate=100.0,
         fields=(field("joint_displacements", 2),),
     )
-    for session, titles in ((first, ["Ligaments"]), (other, ["Marker residual"]), (again, ["Displacements"])):
+    ligaments = ["Ligament forces"]
+    for session, titles in ((first, ligaments), (other, ["Marker rms"]), (again, ["Joint displacements"])):
         sender.announce(session)
         stage.until(
             lambda titles=titles: [p.panel.title for p in stage.window.curves.panels] == titles,

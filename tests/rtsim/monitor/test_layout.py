@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtsim.monitor.layout import layout_of
-from streams.messages import FieldSpec, Session
+from streams.messages import Curves, FieldSpec, Session
 
 SessionOf = Callable[..., Session]
 
@@ -46,14 +46,19 @@ def test_angles_that_name_no_joint_stand_together(
     assert panels[0].names == names
 
 
+def drawn(name: str, unit: str, labels: tuple[str, ...], curves: Curves) -> FieldSpec:
+    return FieldSpec(name=name, shape=(len(labels),), unit=unit, labels=labels, curves=curves)
+
+
 def test_forces_and_displacements_of_a_simulation_are_shown(session_of: SessionOf) -> None:
-    """Protects simulated streams: each quantity has a panel of its own, in mm, mm/s and N."""
+    """Protects the descriptor: a quantity has the panel that it asks for, in mm, mm/s and N, or none."""
     fields = (
-        FieldSpec(name="joint_displacements", shape=(1,), unit="m", labels=("shift",)),
-        FieldSpec(name="joint_displacement_speeds", shape=(1,), unit="m/s", labels=("shift",)),
-        FieldSpec(name="contact_normal_forces", shape=(2,), unit="N", labels=("medial", "lateral")),
-        FieldSpec(name="ligament_forces", shape=(1,), unit="N", labels=("ACL",)),
-        FieldSpec(name="friction_forces", shape=(1,), unit="N", labels=("belt",)),
+        drawn("joint_displacements", "m", ("shift",), Curves("Displacements", "displacement", 0, 0.004)),
+        drawn("joint_displacement_speeds", "m/s", ("shift",), Curves("Velocities", "velocity", 0, 0.01)),
+        drawn("contact_normal_forces", "N", ("medial", "lateral"), Curves("Contacts", "normal force", 1)),
+        drawn("ligament_forces", "N", ("ACL",), Curves("Ligaments", "tension", 1)),
+        FieldSpec(name="ligament_lengths", shape=(1,), unit="m", labels=("ACL",)),
+        drawn("friction_forces", "N", ("belt",), Curves("Friction", "force", 7)),
     )
     layout = layout_of(session_of(fields))
     assert [(panel.title, panel.axis_title, panel.column) for panel in layout.panels] == [
@@ -93,18 +98,27 @@ def test_values_are_converted_where_they_are_shown(session_of: SessionOf) -> Non
 
 def test_units_of_the_descriptor_are_believed(session_of: SessionOf) -> None:
     """Protects streams in other units: degrees are not converted a second time."""
-    layout = layout_of(session_of((FieldSpec(name="joint_angles", shape=(1,), unit="deg", labels=("a",)),)))
+    layout = layout_of(session_of((drawn("joint_angles", "deg", ("a",), Curves("", "angle")),)))
     values = np.empty(1)
     layout.read({"joint_angles": np.array([30.0])}, values)
     assert values.tolist() == [30.0]
     assert layout.panels[0].axis_title == "angle (deg)"
 
 
-@pytest.mark.parametrize("fields", [(), (FieldSpec(name="muscle_forces", shape=(3,), unit="N"),)])
-def test_absent_and_unknown_fields_are_no_error(session_of: SessionOf, fields: tuple[FieldSpec, ...]) -> None:
-    """Protects the window from streams of other estimators: what is not there is not shown."""
+@pytest.mark.parametrize(
+    ("fields", "titles"),
+    [
+        ((), []),
+        ((FieldSpec(name="muscle_forces", shape=(3,), unit="N"),), ["Muscle forces"]),
+        ((FieldSpec(name="muscle_paths", shape=(3, 2), unit="m"),), []),
+    ],
+)
+def test_absent_and_unknown_fields_are_no_error(
+    session_of: SessionOf, fields: tuple[FieldSpec, ...], titles: list[str]
+) -> None:
+    """Protects the window from streams of other estimators: what has one axis is drawn under its name."""
     layout = layout_of(session_of(fields))
-    assert layout.panels == ()
+    assert [panel.title for panel in layout.panels] == titles
     assert layout.contact is None
     assert layout.follow is None
 

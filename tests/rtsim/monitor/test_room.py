@@ -11,6 +11,7 @@ from streams.messages import FieldSpec, Session, Status, Telemetry
 
 SessionOf = Callable[..., Session]
 SIZES = [(800, 600), (1280, 720), (1920, 1080), (3840, 2160)]
+COMMANDS = ("set_method", "set_downweighting", "status", "stop")
 
 
 def chain_fields(n: int) -> tuple[FieldSpec, ...]:
@@ -110,7 +111,7 @@ def test_headers_tell_what_they_leave_out(
         for placed in header._placed:
             assert placed.x + metrics.horizontalAdvance(placed.name) <= header.width() + 1.0
     texts = {panel.panel.title: panel.header.text() for panel in stage.window.curves.panels}
-    displacement = texts["Knee displacement"]
+    displacement = texts["Knee displacements"]
     if " more" not in displacement:
         assert "−123.4" in displacement
         assert "1.0e+06" in displacement
@@ -121,7 +122,7 @@ def test_the_window_takes_every_size(
     open_stage: Callable[..., Any], sender: Any, session_of: SessionOf, size: tuple[int, int]
 ) -> None:
     """Protects small and large screens: no bar is wider than the window, text grows with it."""
-    with ControlServer("tcp://127.0.0.1:0", lambda command: (True, "")) as server:
+    with ControlServer("tcp://127.0.0.1:0", lambda command: (True, ""), COMMANDS) as server:
         sender.announce(session_of())
         stage = open_stage(sender.address, server.address)
         stage.join(sender)
@@ -159,7 +160,7 @@ def test_a_paused_simulation_reads_paused(
         return True, "Done."
 
     commands = ["pause", "resume", "restart", "status", "stop"]
-    with ControlServer("tcp://127.0.0.1:0", handle, names=commands) as server:
+    with ControlServer("tcp://127.0.0.1:0", handle, commands) as server:
         sender.announce(session_of(meta={"commands": commands}))
         stage = open_stage(sender.address, server.address)
         stage.join(sender)
@@ -222,7 +223,7 @@ def test_buttons_are_those_of_the_other_side(
     simulation: bool,
 ) -> None:
     """Protects from buttons without an effect: a sender that names its commands gets the buttons of those."""
-    with ControlServer("tcp://127.0.0.1:0", lambda command: (True, "")) as server:
+    with ControlServer("tcp://127.0.0.1:0", lambda command: (True, ""), COMMANDS) as server:
         sender.announce(session_of(meta={"model": "leg", **meta}))
         stage = open_stage(sender.address, server.address)
         stage.join(sender)

@@ -13,6 +13,7 @@ from streams.control import ControlServer
 from streams.messages import FieldSpec, Session, Status, Telemetry
 
 SessionOf = Callable[..., Session]
+COMMANDS = ("set_method", "set_downweighting", "status", "stop")
 
 
 def chip(stage: Any, name: str) -> str:
@@ -97,7 +98,7 @@ def test_restarted_sender_with_other_fields_gets_new_plots(
         session_of(
             (
                 FieldSpec(name="joint_angles", shape=(1,), unit="rad", labels=("shoulder_flexion",)),
-                FieldSpec(name="marker_rms", shape=(1,), unit="m"),
+                FieldSpec(name="marker_rms", shape=(1,), unit="m", labels=("rms",)),
             ),
             meta={"method": "zero"},
         )
@@ -105,7 +106,7 @@ def test_restarted_sender_with_other_fields_gets_new_plots(
     stage.until(lambda: len(stage.window.curves.panels) == 2, other.publisher.service)
     other.publisher.send(Telemetry(session=other.session.session, t=0, text=["Started again."]))
     stage.until(lambda: stage.window.status.message.text() == "Started again.")
-    assert [panel.panel.title for panel in stage.window.curves.panels] == ["Shoulder", "Marker residual"]
+    assert [panel.panel.title for panel in stage.window.curves.panels] == ["Shoulder", "Marker rms"]
     assert not stage.window.contact.isVisible()
     assert "zero" in stage.window.status.details.text()
 
@@ -286,7 +287,7 @@ def test_method_is_switched_without_blocking(
         released.wait(2.0)
         return True, "The method is now 'zero'."
 
-    with ControlServer("tcp://127.0.0.1:0", handle) as server:
+    with ControlServer("tcp://127.0.0.1:0", handle, COMMANDS) as server:
         sender.announce(session_of())
         stage = open_stage(sender.address, server.address)
         stage.join(sender)
@@ -309,7 +310,9 @@ def test_refused_command_changes_nothing(
     open_stage: Callable[..., Any], sender: Any, session_of: SessionOf
 ) -> None:
     """Protects the truth about the method: a refusal is shown, and the old method stays marked."""
-    with ControlServer("tcp://127.0.0.1:0", lambda command: (False, "There is no such method.")) as server:
+    with ControlServer(
+        "tcp://127.0.0.1:0", lambda command: (False, "There is no such method."), COMMANDS
+    ) as server:
         sender.announce(session_of())
         stage = open_stage(sender.address, server.address)
         stage.join(sender)

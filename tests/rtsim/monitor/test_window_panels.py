@@ -56,7 +56,7 @@ def test_forces_of_a_simulation_are_drawn(stage: Any, sender: Any, session_of: S
     }
     stage.receive(sender, 5, **data)
     stage.turn()
-    panel = next(panel for panel in stage.window.curves.panels if panel.panel.title == "Ligaments")
+    panel = next(panel for panel in stage.window.curves.panels if panel.panel.title == "Ligament forces")
     assert panel.acting == [k for k in range(8) if tensions[k]]
     assert "bundle 0" in panel.header.text()
     assert "bundle 1" not in panel.header.text()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from kernels._jit import allow_compilation
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.run import Run, run
 from rtsim.simulation.simulator import Simulator
@@ -33,3 +34,18 @@ def loose(build: Callable[..., Simulator]) -> tuple[Simulator, Run]:
     """The model after fifty steps, every fourth of them kept."""
     simulator = build()
     return simulator, run(simulator, N_STEP, EVERY)
+
+
+@pytest.fixture(scope="module")
+def knee() -> Simulator:
+    allow_compilation()  # another test may have forbidden it
+    return load_simulator("knee")
+
+
+@pytest.fixture
+def simulator(knee: Simulator) -> Iterator[Simulator]:
+    """The knee at its start, where a test finds it and leaves it."""
+    allow_compilation()
+    start = knee.q.copy(), knee.v.copy()
+    yield knee
+    knee.q[:], knee.v[:], knee.n_step = *start, 0

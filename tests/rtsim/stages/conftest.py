@@ -14,12 +14,12 @@ from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.pipeline.pipeline import Pipeline
 from rtsim.subjects.subject import Subject, load_subject
 from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout
 from streams.messages import Session, marker_session
 from streams.ring import Frame
+from tests.rtsim.stages.solving import Solving
 
 Array = NDArray[np.float64]
 
@@ -76,13 +76,12 @@ def make_frame() -> Callable[..., Frame]:
 
 
 @pytest.fixture
-def make_pipeline(
-    estimator: MultibodyEstimator, subject: Subject, session: Session
-) -> Callable[..., Pipeline]:
-    """A pipeline for a session; the estimator starts anew."""
+def make_solving(
+    spec: ModelSpec, estimator: MultibodyEstimator, subject: Subject, session: Session
+) -> Callable[..., Solving]:
+    """The stages over a session; the estimator starts anew."""
 
-    def make(of: Session | None = None, person: Subject | None = None) -> Pipeline:
-        estimator.restart()
-        return Pipeline(estimator, person or subject, of or session, {"model": "lower_limb"}, 0)
+    def make(of: Session | None = None, person: Subject | None = None) -> Solving:
+        return Solving(spec, estimator, person or subject, of or session)
 
     return make

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from rtsim.config.model_schema import MethodSpec
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.pipeline.pipeline import Pipeline
 from rtsim.subjects.anatomy import Anatomy
+from tests.rtsim.stages.solving import Solving
 
 Array = NDArray[np.float64]
 
@@ -70,14 +70,14 @@ def leg(spec, subject):
 @pytest.fixture
 def angles(spec, subject, make_frame, session):
     """Angles by name [deg] of a leg with these markers, knee and ankle free of contacts and ligaments."""
-    loose = msgspec.structs.replace(spec, methods={"loose": MethodSpec()})
+    loose = msgspec.structs.replace(spec, muscles=(), methods={"loose": MethodSpec()})
     estimator = MultibodyEstimator(loose, subject, "loose")
 
     def read(markers: Array) -> dict[str, float]:
         estimator.restart()
-        pipeline = Pipeline(estimator, subject, session, {}, 0)
-        result = pipeline.run(make_frame(session, markers))
-        labels = next(f.labels for f in pipeline.fields.session.fields if f.name == "joint_angles")
+        solving = Solving(loose, estimator, subject, session)
+        result = solving.solve(make_frame(session, markers))
+        labels = next(f.labels for f in solving.fields.session.fields if f.name == "joint_angles")
         return dict(zip(labels, np.degrees(np.frombuffer(result.data["joint_angles"])), strict=True))
 
     return read

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.methods.multibody import Solution
-from rtsim.pipeline.pipeline import status_of
+from rtsim.stages.kinematics import status_of
 from streams.messages import Status
 
 SOLVED = Solution(converged=True, iterations=3, residual=1e-14, n_open=0, n_visible=17, n_swap=0)
@@ -31,28 +31,28 @@ def test_status_bits(change, plausible, expected):
 
 
 @pytest.mark.parametrize("method", ["zero", "minimised", "prescribed", "hinge", "ball", "free"])
-def test_every_method_solves_the_walker(make_pipeline, make_frame, session, trial, estimator, method):
+def test_every_method_solves_the_walker(make_solving, make_frame, session, trial, estimator, method):
     """Protects the whole way, method by method: solved to the tolerance, millimetres from the markers."""
     estimator.switch(method)
-    pipeline = make_pipeline()
+    solving = make_solving()
     for index in range(0, 100, 4):
-        result = pipeline.run(make_frame(session, trial.positions[index], index))
+        result = solving.solve(make_frame(session, trial.positions[index], index))
         assert result.status == Status.OK
         assert result.iterations > 0
         assert result.residual < 1e-10
         assert result.t_solved > 0
-        assert 0.0 < pipeline.fields.arrays["marker_rms"][0] < 0.012
-    arrays = pipeline.fields.arrays
+        assert 0.0 < solving.fields.arrays["marker_rms"][0] < 0.012
+    arrays = solving.fields.arrays
     assert not any(np.isnan(array).any() for name, array in arrays.items() if name != "moment_arms")
-    labels = next(spec.labels for spec in pipeline.fields.session.fields if spec.name == "joint_angles")
+    labels = next(spec.labels for spec in solving.fields.session.fields if spec.name == "joint_angles")
     flexions = [labels.index(name) for name in ("hip_flexion", "knee_flexion", "ankle_dorsiflexion")]
     assert np.isfinite(arrays["moment_arms"][:, flexions]).all()
-    assert pipeline.door.counters["failed_paths"] == 0
+    assert solving.muscles.counters["failed_paths"] == 0
 
 
-def test_a_shank_and_foot_out_of_sight_are_degraded_and_come_back(make_pipeline, make_frame, session, trial):
+def test_a_shank_and_foot_out_of_sight_are_degraded_and_come_back(make_solving, make_frame, session, trial):
     """Protects occlusion: flagged while it lasts, ages counted, and ok on the first whole frame after it."""
-    pipeline = make_pipeline()
+    solving = make_solving()
     shank = slice(9, 17)
     ages = []
     for index in range(60):
@@ -60,9 +60,9 @@ def test_a_shank_and_foot_out_of_sight_are_degraded_and_come_back(make_pipeline,
         hidden = 20 <= index < 40
         if hidden:
             positions[shank] = np.nan
-        result = pipeline.run(make_frame(session, positions, index))
+        result = solving.solve(make_frame(session, positions, index))
         assert result.status == (Status.DEGRADED if hidden else Status.OK), index
-        arrays = pipeline.fields.arrays
+        arrays = solving.fields.arrays
         assert np.isnan(arrays["marker_residuals"][shank]).all() == hidden
         assert (arrays["marker_weights"][shank] == (0.0 if hidden else 1.0)).all()
         assert np.isfinite(arrays["joint_angles"]).all()
@@ -73,104 +73,104 @@ def test_a_shank_and_foot_out_of_sight_are_degraded_and_come_back(make_pipeline,
 
 
 @pytest.mark.parametrize("gap", [[6], [9, 10, 11, 12, 13]], ids=["one marker", "all of the shank"])
-def test_gaps_that_the_joints_bridge_are_no_degradation(make_pipeline, make_frame, session, trial, gap):
+def test_gaps_that_the_joints_bridge_are_no_degradation(make_solving, make_frame, session, trial, gap):
     """Protects against needless flags: thigh and foot hold the shank, the pose hardly moves."""
     arrays = []
     for hide in (False, True):
-        pipeline = make_pipeline()
+        solving = make_solving()
         for index in range(10):
             positions = trial.positions[index].copy()
             if hide and index == 9:
                 positions[gap] = np.nan
-            result = pipeline.run(make_frame(session, positions, index))
+            result = solving.solve(make_frame(session, positions, index))
         assert result.status == Status.OK
-        arrays.append(pipeline.fields.arrays["joint_angles"].copy())
+        arrays.append(solving.fields.arrays["joint_angles"].copy())
     assert 0.0 < np.degrees(np.abs(arrays[1] - arrays[0])).max() < 3.0
 
 
-def test_nothing_to_be_seen_is_flagged(make_pipeline, make_frame, session, trial):
+def test_nothing_to_be_seen_is_flagged(make_solving, make_frame, session, trial):
     """Protects against silent old values: a frame without any marker, first or later, is flagged."""
-    pipeline = make_pipeline()
+    solving = make_solving()
     empty = np.full_like(trial.positions[0], np.nan)
-    first = pipeline.run(make_frame(session, empty, 0))
+    first = solving.solve(make_frame(session, empty, 0))
     assert first.status & Status.DEGRADED
-    assert pipeline.run(make_frame(session, trial.positions[1], 1)).status == Status.OK
-    later = pipeline.run(make_frame(session, empty, 2))
+    assert solving.solve(make_frame(session, trial.positions[1], 1)).status == Status.OK
+    later = solving.solve(make_frame(session, empty, 2))
     assert later.status & Status.DEGRADED
-    assert math.isnan(pipeline.fields.arrays["marker_rms"][0])
-    assert pipeline.run(make_frame(session, trial.positions[3], 3)).status == Status.OK
+    assert math.isnan(solving.fields.arrays["marker_rms"][0])
+    assert solving.solve(make_frame(session, trial.positions[3], 3)).status == Status.OK
 
 
-def test_a_marker_gone_astray_is_weighed_down_and_named(make_pipeline, make_frame, session, trial):
+def test_a_marker_gone_astray_is_weighed_down_and_named(make_solving, make_frame, session, trial):
     """Protects the pose from one marker on the wrong track, and the user from not knowing which."""
     poses = []
     for astray in (0.0, 0.3):
-        pipeline = make_pipeline()
+        solving = make_solving()
         for index in range(40):
             positions = trial.positions[index].copy()
             if index == 39:
                 positions[7] += astray
-            result = pipeline.run(make_frame(session, positions, index))
+            result = solving.solve(make_frame(session, positions, index))
             assert result.status == Status.OK
-        poses.append(pipeline.fields.arrays["joint_angles"].copy())
-    weights = pipeline.fields.arrays["marker_weights"]
+        poses.append(solving.fields.arrays["joint_angles"].copy())
+    weights = solving.fields.arrays["marker_weights"]
     assert weights[7] == 0.0
     assert (np.delete(weights, 7) == 1.0).all()
     assert np.degrees(np.abs(poses[1] - poses[0])).max() < 3.0
 
 
-def test_without_down_weighting_a_stray_marker_counts(make_pipeline, make_frame, session, trial, estimator):
+def test_without_down_weighting_a_stray_marker_counts(make_solving, make_frame, session, trial, estimator):
     """Protects the switch: off means that every visible marker weighs 1."""
     estimator.set_downweighting(False)
-    pipeline = make_pipeline()
+    solving = make_solving()
     for index in range(40):
         positions = trial.positions[index].copy()
         if index == 39:
             positions[7] += 0.3
-        pipeline.run(make_frame(session, positions, index))
-    assert (pipeline.fields.arrays["marker_weights"] == 1.0).all()
+        solving.solve(make_frame(session, positions, index))
+    assert (solving.fields.arrays["marker_weights"] == 1.0).all()
 
 
-def test_exchanged_labels_are_named(make_pipeline, make_frame, session, trial):
+def test_exchanged_labels_are_named(make_solving, make_frame, session, trial):
     """Protects the user from two labels that were swapped: each names the other."""
-    pipeline = make_pipeline()
+    solving = make_solving()
     for index in range(40):
         positions = trial.positions[index].copy()
         if index >= 30:
             positions[[5, 6]] = positions[[6, 5]]
-        pipeline.run(make_frame(session, positions, index))
-    partners = pipeline.fields.arrays["marker_swap_with"]
+        solving.solve(make_frame(session, positions, index))
+    partners = solving.fields.arrays["marker_swap_with"]
     assert (partners[5], partners[6]) == (6.0, 5.0)
     assert (np.delete(partners, [5, 6]) == -1.0).all()
 
 
-def test_time_that_stands_still_or_runs_back_does_no_harm(make_pipeline, make_frame, session, trial):
+def test_time_that_stands_still_or_runs_back_does_no_harm(make_solving, make_frame, session, trial):
     """Protects against clocks of sources: equal, falling and leaping times are solved all the same."""
-    pipeline = make_pipeline()
+    solving = make_solving()
     for index, time in enumerate([0.0, 0.0, 0.01, 0.005, -3.0, 1e9, 1e9 + 0.01]):
         frame = make_frame(session, trial.positions[index], index)
         frame.time = time
-        assert pipeline.run(frame).status == Status.OK
+        assert solving.solve(frame).status == Status.OK
 
 
-def test_times_of_any_size_give_finite_results(make_pipeline, make_frame, session, trial):
+def test_times_of_any_size_give_finite_results(make_solving, make_frame, session, trial):
     """Protects against absurd times in frames with gaps: ages and all else stay finite."""
-    pipeline = make_pipeline()
+    solving = make_solving()
     hidden = trial.positions[0].copy()
     hidden[9:] = np.nan
     for index, time in enumerate([0.0, 1.7e308, -1.7e308, 1.7e308, 0.0, 5e-324]):
         frame = make_frame(session, hidden if index % 2 else trial.positions[index], index)
         frame.time = time
-        result = pipeline.run(frame)
+        result = solving.solve(frame)
         assert not result.status & Status.NOT_CONVERGED
         for name in ("joint_angles", "marker_gap_age", "marker_weights", "segment_positions"):
-            assert np.isfinite(pipeline.fields.arrays[name]).all(), name
+            assert np.isfinite(solving.fields.arrays[name]).all(), name
 
 
-def test_the_same_frames_give_the_same_bytes(make_pipeline, make_frame, session, trial):
+def test_the_same_frames_give_the_same_bytes(make_solving, make_frame, session, trial):
     """Protects repeatability: a replay gives the very same results."""
     runs = []
     for _ in range(2):
-        pipeline = make_pipeline()
-        runs.append([pipeline.run(make_frame(session, trial.positions[i], i)).data for i in range(5)])
+        solving = make_solving()
+        runs.append([solving.solve(make_frame(session, trial.positions[i], i)).data for i in range(5)])
     assert runs[0] == runs[1]

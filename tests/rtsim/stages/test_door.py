@@ -8,7 +8,7 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.pipeline.door import SAY_EVERY, Door, body_size
+from rtsim.stages.door import SAY_EVERY, Door, body_size
 from streams.messages import FieldSpec, Session, Status, new_session_id
 
 
@@ -70,68 +70,68 @@ def test_names_are_found_whatever_their_spelling(subject, trial):
         assert door.sentences == []
 
 
-def test_millimetres_sent_as_metres(subject, trial, make_pipeline, make_frame):
+def test_millimetres_sent_as_metres(subject, trial, make_solving, make_frame):
     """Protects against the commonest mistake: flagged, counted on every frame, told once with the remedy."""
     session = declare(trial.names)
-    pipeline = make_pipeline(session)
+    solving = make_solving(session)
     for index, positions in enumerate(1000.0 * trial.positions[:5]):
-        assert pipeline.run(make_frame(session, positions, index)).status == Status.INVALID_INPUT
-    assert faults(pipeline.door) == {"millimetres_as_metres": 5}
-    (sentence,) = pipeline.door.sentences
+        assert solving.solve(make_frame(session, positions, index)).status == Status.INVALID_INPUT
+    assert faults(solving.door) == {"millimetres_as_metres": 5}
+    (sentence,) = solving.door.sentences
     assert "millimetres sent as metres?" in sentence
     assert 'Declare unit "mm"' in sentence
 
 
-def test_metres_declared_as_millimetres(subject, trial, make_pipeline, make_frame):
+def test_metres_declared_as_millimetres(subject, trial, make_solving, make_frame):
     """Protects against the mistake the other way round."""
     session = declare(trial.names, "mm")
-    pipeline = make_pipeline(session)
-    assert pipeline.run(make_frame(session, trial.positions[0])).status == Status.INVALID_INPUT
-    (sentence,) = pipeline.door.sentences
+    solving = make_solving(session)
+    assert solving.solve(make_frame(session, trial.positions[0])).status == Status.INVALID_INPUT
+    (sentence,) = solving.door.sentences
     assert 'Declare unit "m"' in sentence
 
 
-def test_a_fault_that_ends_is_forgotten_by_the_next_frame(trial, make_pipeline, make_frame):
+def test_a_fault_that_ends_is_forgotten_by_the_next_frame(trial, make_solving, make_frame):
     """Protects the stream after a single absurd frame: only that frame is flagged."""
     session = declare(trial.names)
-    pipeline = make_pipeline(session)
+    solving = make_solving(session)
     statuses = [
-        pipeline.run(make_frame(session, factor * trial.positions[i], i)).status
+        solving.solve(make_frame(session, factor * trial.positions[i], i)).status
         for i, factor in enumerate([1.0, 1000.0, 1.0])
     ]
     assert statuses == [Status.OK, Status.INVALID_INPUT, Status.OK]
 
 
 @pytest.mark.parametrize(("declared", "really"), [("Y", "Z"), ("Z", "Y")])
-def test_a_wrong_up_axis_is_told_but_solved(trial, make_pipeline, make_frame, declared, really):
+def test_a_wrong_up_axis_is_told_but_solved(trial, make_solving, make_frame, declared, really):
     """Protects users from a picture that lies on its side; the joint angles do not depend on it."""
     x, y, z = np.moveaxis(trial.positions[0], -1, 0)
     sent = np.stack([x, -z, y], -1) if really == "Z" else trial.positions[0]
     session = declare(trial.names, up=declared)
-    pipeline = make_pipeline(session)
-    assert pipeline.run(make_frame(session, sent)).status == Status.OK
-    lying = pipeline.fields.arrays["joint_angles"].copy()
-    assert faults(pipeline.door) == {"wrong_up_axis": 1}
-    (sentence,) = pipeline.door.sentences
+    solving = make_solving(session)
+    assert solving.solve(make_frame(session, sent)).status == Status.OK
+    lying = solving.fields.arrays["joint_angles"].copy()
+    assert faults(solving.door) == {"wrong_up_axis": 1}
+    (sentence,) = solving.door.sentences
     assert f'Declare up = "{really}"' in sentence
     right = declare(trial.names, up="Y")
-    upright = make_pipeline(right)
-    upright.run(make_frame(right, trial.positions[0]))
+    upright = make_solving(right)
+    upright.solve(make_frame(right, trial.positions[0]))
     np.testing.assert_allclose(lying, upright.fields.arrays["joint_angles"], atol=1e-9)
 
 
-def test_missing_markers_are_named_and_the_rest_is_solved(subject, trial, make_pipeline, make_frame):
+def test_missing_markers_are_named_and_the_rest_is_solved(subject, trial, make_solving, make_frame):
     """Protects a session without two of the markers: told which, with those that came instead."""
     names = tuple(f"{name}X" if name in ("RTH1", "RSH1") else name for name in trial.names)
     session = declare(names)
-    pipeline = make_pipeline(session)
-    assert Status.INVALID_INPUT not in pipeline.run(make_frame(session, trial.positions[0])).status
-    assert faults(pipeline.door) == {"missing_markers": 2}
-    (sentence,) = pipeline.door.sentences
+    solving = make_solving(session)
+    assert Status.INVALID_INPUT not in solving.solve(make_frame(session, trial.positions[0])).status
+    assert faults(solving.door) == {"missing_markers": 2}
+    (sentence,) = solving.door.sentences
     assert "2 of the subject's 17 markers" in sentence
     assert "RTH1, RSH1" in sentence
     assert "RTH1X, RSH1X instead?" in sentence
-    measured = pipeline.fields.arrays["markers_measured"]
+    measured = solving.fields.arrays["markers_measured"]
     gaps = [trial.names[m] for m in np.flatnonzero(np.isnan(measured).any(axis=1))]
     assert gaps == ["RTH1", "RSH1"]
 
@@ -154,7 +154,7 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("kind", UNUSABLE)
-def test_a_session_that_cannot_be_used_is_flagged_and_told(kind, make_pipeline, make_frame):
+def test_a_session_that_cannot_be_used_is_flagged_and_told(kind, make_solving, make_frame):
     """Protects the process from descriptors of any shape: every frame is flagged, nothing fails."""
     session = Session(
         session=new_session_id(),
@@ -164,11 +164,11 @@ def test_a_session_that_cannot_be_used_is_flagged_and_told(kind, make_pipeline, 
         fields=UNUSABLE[kind],
         meta={"up": 3},
     )
-    pipeline = make_pipeline(session)
+    solving = make_solving(session)
     for index in range(3):
-        assert pipeline.run(make_frame(session, 1.0, index)).status == Status.INVALID_INPUT
-    assert pipeline.door.sentences
-    assert np.isnan(pipeline.fields.arrays["markers_measured"]).all()
+        assert solving.solve(make_frame(session, 1.0, index)).status == Status.INVALID_INPUT
+    assert solving.door.sentences
+    assert np.isnan(solving.fields.arrays["markers_measured"]).all()
 
 
 def test_an_unknown_unit_is_told_with_those_allowed(subject, trial):
@@ -220,19 +220,6 @@ def test_a_subject_in_another_order_than_the_model_is_refused(spec, subject):
     for segments in (turned, more):
         with pytest.raises(ConfigError, match="pelvis, thigh, shank, foot"):
             MultibodyEstimator(spec, msgspec.structs.replace(subject, segments=segments), "zero")
-
-
-def test_a_left_leg_is_mirrored_back(subject, trial):
-    """Protects left legs: points and rotations of the right leg that was solved come back mirrored."""
-    door = Door(subject, declare(trial.names))
-    mirror = np.diag([1.0, 1.0, -1.0])
-    rng = np.random.default_rng(6)
-    points, rotations = rng.normal(size=(4, 3)), rng.normal(size=(5, 3, 3))
-    expected_points, expected_rotations = points @ mirror, mirror @ rotations @ mirror
-    door.mirror(points)
-    door.mirror(rotations)
-    np.testing.assert_array_equal(points, expected_points)
-    np.testing.assert_array_equal(rotations, expected_rotations)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.live.simulated_fields import SimulatedFields, upright
-from rtsim.live.stride import Stride
+from rtsim.simulation.quantities import SimulatedQuantities, upright
+from rtsim.simulation.stride import Stride
 
 
 @pytest.mark.parametrize("gravity", [(0, -9.81, 0), (0, 0, -9.81), (9.81, 0, 0), (1, 2, 3), (0, 9.81, 0)])
@@ -29,18 +29,21 @@ def test_all_places_are_turned_alike(simulator):
     system = simulator.model.system
     stride = Stride(simulator, 1)
     stride.step(True)
-    fields = SimulatedFields(simulator, stride.trace, {}, 100.0, 0)
-    fields.fill()
-    plain = {name: array.copy() for name, array in fields.arrays.items()}
+
+    def told() -> dict:
+        quantities = SimulatedQuantities(simulator, stride.trace, simulator.work.dynamics.pose)
+        quantities.report()
+        return {quantity.name: quantity.array.copy() for quantity in quantities.quantities}
+
+    plain = told()
     gravity = system.gravity.copy()
     try:
         system.gravity[:] = [0.0, 0.0, -1.0]
-        fields = SimulatedFields(simulator, stride.trace, {}, 100.0, 0)
-        fields.fill()
+        turned = told()
     finally:
         system.gravity[:] = gravity
     for name in ("segment_positions", "joint_centres", "ligament_ends", "contact_places"):
         x, y, z = np.moveaxis(plain[name], -1, 0)
-        np.testing.assert_allclose(fields.arrays[name], np.stack([x, z, -y], axis=-1), atol=1e-15)
+        np.testing.assert_allclose(turned[name], np.stack([x, z, -y], axis=-1), atol=1e-15)
     W = upright(np.array([0.0, 0.0, -1.0]))
-    np.testing.assert_allclose(fields.arrays["segment_rotations"], W @ plain["segment_rotations"], atol=1e-15)
+    np.testing.assert_allclose(turned["segment_rotations"], W @ plain["segment_rotations"], atol=1e-15)

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.intake import FARTHEST, take_in
+from rtsim.stages.stage import SAY_EVERY
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.subject import Subject
+from rtsim.units import METRES, STREAMED
 from streams.account import plain
 from streams.messages import Session
 
 Array = NDArray[np.float64]
 
-METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001}
-SAY_EVERY = 500
-"""A lasting fault is told again after this many frames."""
 SCALE_LIMIT = 5.0
 """A person this many times too large or too small is in the wrong unit."""
 N_NAMED = 8
@@ -49,10 +48,10 @@ class Door:
         labels = tuple(field.labels) if field is not None and shaped else ()
         unit = field.unit if field is not None else "m"
         self._shape = tuple(field.shape) if field is not None else ()
-        self._scale = METRES.get(unit, 0.0)
+        self._scale = METRES[unit] if unit in STREAMED else 0.0
         self._z_up = session.meta.get("up") in ("Z", "z")
         index = find_markers(self.names, labels)
-        self.usable = bool(index) and unit in METRES
+        self.usable = bool(index) and unit in STREAMED
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self.measured: Array = np.full((len(self.names), 3), np.nan)
         self._size = body_size(subject)
@@ -99,14 +98,6 @@ class Door:
             positions.shape == self._shape and positions.dtype == np.float64 and positions.flags.c_contiguous
         )
 
-    def mirror(self, x: Array) -> None:
-        """Turn points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
-        if x.ndim == 2:
-            x[:, 2] *= -1.0
-        else:
-            x[:, 2, :2] *= -1.0
-            x[:, :2, 2] *= -1.0
-
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
         """Whether the line from foot to pelvis can be a person's; NaN (not visible) says nothing."""
         if length > SCALE_LIMIT * self._size:
@@ -134,8 +125,8 @@ class Door:
 
     def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:
         missing = [name for name in self.names if name not in index]
-        if unit not in METRES:
-            self._say(f"The session's unit is {unit!r}; allowed are {', '.join(METRES)}.")
+        if unit not in STREAMED:
+            self._say(f"The session's unit is {unit!r}; allowed are {', '.join(STREAMED)}.")
         if up not in ("Y", "y", "Z", "z"):
             said = f"'{plain(up, LONGEST_LABEL)}'" if isinstance(up, str) else "no text"
             self._say(f"The session's up axis is {said}; allowed are Y and Z. Y is assumed.")

@@ -1,0 +1,86 @@
+"""Results as tables: which columns a file has, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.recording import FloatArray, Results
+from rtsim.files.storage import Table
+from rtsim.files.trial import unique_names
+from rtsim.units import in_files
+from streams.messages import FieldSpec
+
+
+def motion_table(results: Results, name: str, where: str) -> Table:
+    """Joint angles [deg] and displacements [m] over time; ConfigError naming `where` when there are none."""
+    specs = [spec for spec in results.session.fields if is_motion(spec)]
+    if not specs:
+        raise ConfigError("the recording holds no joint angles or displacements", where=where)
+    columns, _, data = columns_of(results, specs)
+    return Table(("time", *columns), np.column_stack([results.times, *data]), True, name)
+
+
+def storage_table(results: Results, name: str) -> tuple[Table, str]:
+    """Everything that has columns over time, and a line that says their units."""
+    columns, units, data = columns_of(results, results.session.fields)
+    said = ", ".join(
+        f"{column} [{unit}]" for column, unit in zip(("time", *columns), ("s", *units), strict=True)
+    )
+    return Table(("time", *columns), np.column_stack([results.times, *data]), True, name), f"units: {said}"
+
+
+def csv_table(results: Results) -> Table:
+    """Everything that has columns, each with its unit, after time and status."""
+    columns, units, data = columns_of(results, results.session.fields, in_full=True)
+    names = [f"{column} [{unit}]" for column, unit in zip(columns, units, strict=True)]
+    first = [results.times, results.status.astype(np.float64)]
+    return Table(("time [s]", "status [bits]", *names), np.column_stack([*first, *data]), True, "results")
+
+
+def columns_of(
+    results: Results, specs: Sequence[FieldSpec], in_full: bool = False
+) -> tuple[tuple[str, ...], list[str], list[FloatArray]]:
+    """Names and units of the columns of some fields, and their (n, k) values.
+
+    A column is called field.label or field.label.part; motion by its label, as in OpenSim, unless in full.
+    """
+    columns: list[str] = []
+    units: list[str] = []
+    data = []
+    for spec in specs:
+        if not has_columns(spec):
+            continue
+        values, unit = in_files(results.fields[spec.name], spec.unit)
+        for label in labels_of(spec):
+            if is_motion(spec) and not in_full:
+                name = (label or spec.name) if label not in columns else f"{spec.name}_{label}"
+            else:
+                name = f"{spec.name}.{label}" if label else spec.name
+            columns += [f"{name}.{part}" for part in spec.parts] if spec.parts else [name]
+        units += [unit] * values.shape[1]
+        data.append(values)
+    unique, _ = unique_names(columns)
+    return unique, units, data
+
+
+def has_columns(spec: FieldSpec) -> bool:
+    """Whether a field stands in tables: one axis or none, or a second whose parts have names."""
+    return len(spec.shape) <= 1 or bool(spec.parts)
+
+
+def is_motion(spec: FieldSpec) -> bool:
+    """Whether a field is a motion as OpenSim's files have it: angles, and displacements of joints."""
+    if len(spec.shape) > 1 or spec.role != "value":
+        return False
+    return spec.unit == "rad" or (spec.unit == "m" and spec.name.endswith("displacements"))
+
+
+def labels_of(spec: FieldSpec) -> list[str]:
+    """One label per entry: the descriptor's, else numbers from 1; none for a single value without a label."""
+    if spec.labels:
+        return list(spec.labels)
+    n = spec.shape[0] if spec.shape else 1
+    return [""] if n == 1 else [str(index + 1) for index in range(n)]

@@ -1,0 +1,227 @@
+"""Inputs of a run: a stream of frames, or the ticks of a clock.
+
+An input is opened for the run as a context. `wait` hands over the next frame, or None after a while without
+one; it calls `obey` when the waiting is over, so that commands take effect from that very frame on.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Protocol, Self
+
+from rtsim.live.budget import LabelBudget
+from rtsim.live.sources import STREAM_OVER
+from rtsim.live.ticks import Ticks
+from rtsim.stages.stage import Args, Order
+from streams.account import Sentences
+from streams.clock import now_ns
+from streams.codec import FieldLayout
+from streams.messages import Session, new_session_id
+from streams.ring import Frame
+from streams.security import Security
+from streams.subscriber import Subscriber
+
+WAIT_S = 0.05
+TIME_UP = "the time is up"
+LONGEST_PERIOD_NS = 1e18
+"""Anything longer, as of a rate of 1e-300 Hz, is for ever."""
+MOST_OF_SESSIONS = 32
+"""Sentences on sessions that were turned away in one telemetry."""
+
+Obey = Callable[[], None]
+
+
+class Input(Protocol):
+    """Where the frames of a run come from."""
+
+    @property
+    def orders(self) -> Mapping[str, Order]:
+        """The commands that it takes."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+
+    @property
+    def over(self) -> str:
+        """Why there are no more frames, in words; empty while there may be some."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it was told to hold: its silence is no fault."""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        """The next frame, or None after a while without one; obey : called before it is handed over."""
+
+    def period_ns(self, session: Session) -> int:
+        """How long the work on a frame may take [ns]; 0 = as long as it likes."""
+
+    def counters(self) -> Mapping[str, int]:
+        """What became of its frames."""
+
+    def gauges(self) -> Mapping[str, float]:
+        """Numbers for the telemetry."""
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last time."""
+
+    def rest(self) -> None:
+        """Called once a second, after a frame."""
+
+
+class StreamInput:
+    """The frames of a marker stream at an address.
+
+    Parameters
+    ----------
+    open_stream : opens the subscriber
+    duration_s : how long to listen [s]; 0 = until the stream ends
+    """
+
+    def __init__(self, open_stream: Callable[[], Subscriber], duration_s: float = 0.0) -> None:
+        self._open, self._duration_s = open_stream, duration_s
+        self._budget = LabelBudget()
+        self._said = Sentences(MOST_OF_SESSIONS)
+        self._n_turned_away = 0
+        self._known: Session | None = None
+        self._end_ns = 0
+        self.orders: dict[str, Order] = {}
+        self.holds = False
+
+    @classmethod
+    def at(
+        cls, address: str, backlog: int, security: Security | None = None, duration_s: float = 0.0
+    ) -> StreamInput:
+        """The markers at an address."""
+        return cls(lambda: Subscriber(address, ("markers",), backlog, security), duration_s)
+
+    def __enter__(self) -> StreamInput:
+        self.subscriber = self._open().__enter__()
+        self._end_ns = now_ns() + int(1e9 * self._duration_s) if self._duration_s > 0.0 else 0
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.subscriber.close()
+
+    @property
+    def over(self) -> str:
+        if self.subscriber.ended:
+            return STREAM_OVER
+        return TIME_UP if self._end_ns and now_ns() > self._end_ns else ""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        frame = self.subscriber.wait(WAIT_S)
+        obey()
+        if frame is None or frame.session is self._known or self._grants(frame.session):
+            return frame
+        return None
+
+    def period_ns(self, session: Session) -> int:
+        return max(1, int(min(1e9 / session.rate, LONGEST_PERIOD_NS))) if session.rate > 0.0 else 0
+
+    def counters(self) -> Mapping[str, int]:
+        return {**self.subscriber.counters, **({"turned_away": n} if (n := self._n_turned_away) else {})}
+
+    def gauges(self) -> Mapping[str, float]:
+        return {}
+
+    def sentences(self) -> list[str]:
+        return [*drained(self.subscriber.events), *self._said.take()]
+
+    def rest(self) -> None:
+        gc.collect(0)  # young objects only, the rest is frozen: microseconds
+
+    def _grants(self, session: Session) -> bool:
+        """Whether a session that another descriptor came before is let in.
+
+        Descriptors are compared, not their ids, which a sender may use again for another content.
+        """
+        if self._known != session and not self._budget.grants(session, now_ns()):
+            self._n_turned_away += 1
+            self._said.say("Sessions of very many labels begin too fast; frames of some were left out.")
+            return False
+        self._known = session
+        return True
+
+
+class ClockInput:
+    """Ticks at a steady rate; each is a frame without data.
+
+    Parameters
+    ----------
+    rate : ticks per second; frame_rate : of the frames that are published [Hz]
+    duration_s : how long to tick [s]; 0 = for ever
+    """
+
+    def __init__(self, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:
+        self.rate, self.every = rate, max(1, round(rate / frame_rate))
+        self.session = Session(
+            session=new_session_id(), stream="markers", t_start=now_ns(), rate=rate / self.every, fields=()
+        )
+        self._frame = Frame(self.session, FieldLayout(self.session))
+        self._n_end = round(duration_s * rate)
+        self._ticks: Ticks | None = None
+        self._n = 0
+        self._said: deque[str] = deque()
+        self.holds = False
+        self.orders = {
+            "pause": Order(self._answer_pause, lambda args: self._hold(True), "pause", told=True),
+            "resume": Order(self._answer_resume, lambda args: self._hold(False), "pause", told=True),
+        }
+
+    def __enter__(self) -> ClockInput:
+        self._ticks = Ticks(self.rate)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
+
+    @property
+    def over(self) -> str:
+        assert self._ticks is not None
+        return TIME_UP if self._n_end and self._ticks.n_due >= self._n_end else ""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        assert self._ticks is not None
+        frame = self._frame
+        frame.t_capture = self._ticks.wait()
+        frame.t_received = now_ns()
+        obey()
+        if self.holds:
+            return None
+        frame.seq, self._n = self._n, self._n + 1
+        frame.time = self._n / self.rate
+        return frame
+
+    def period_ns(self, session: Session) -> int:
+        return round(1e9 / self.rate)
+
+    def counters(self) -> Mapping[str, int]:
+        return {"ticks": self._n, "missed": self._ticks.n_missed if self._ticks else 0}
+
+    def gauges(self) -> Mapping[str, float]:
+        return {"paused": float(self.holds), "behind_s": self.counters()["missed"] / self.rate}
+
+    def sentences(self) -> list[str]:
+        return drained(self._said)
+
+    def rest(self) -> None:
+        """No collection: it would cost a tick its deadline."""
+
+    def _hold(self, on: bool) -> bool:
+        if on != self.holds:
+            self.holds = on
+            self._said.append("The simulation is paused." if on else "The simulation goes on.")
+        return False
+
+    def _answer_pause(self, args: Args) -> tuple[bool, str]:
+        return True, "The simulation holds from the next tick on."
+
+    def _answer_resume(self, args: Args) -> tuple[bool, str]:
+        return True, "The simulation goes on."
+
+
+def drained(events: deque[str]) -> list[str]:
+    """What has gathered, and is then gone; others may add meanwhile."""
+    return [events.popleft() for _ in range(len(events))]

@@ -1,0 +1,64 @@
+"""A simulation in step with the clock: the loop over its ticks, and its account."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from rtsim.live.inputs import ClockInput
+from rtsim.live.latency import PERCENTILES
+from rtsim.live.loop import Loop
+from rtsim.live.warm_up import warm_up
+from rtsim.simulation.simulator import Simulator
+from rtsim.stages.forward import ForwardStep
+from streams.publisher import Publisher
+
+
+def paced_loop(
+    simulator: Simulator,
+    publisher: Publisher,
+    rate: float = 1000.0,
+    frame_rate: float = 100.0,
+    lap_s: float = 0.0,
+    duration_s: float = 0.0,
+    urgently: bool = False,
+) -> Loop:
+    """The loop of a simulation, warm, with its session announced.
+
+    Parameters
+    ----------
+    rate, frame_rate : ticks, and published frames, per second [Hz]
+    lap_s : simulated time after which the model goes back to its start [s]; 0 = never
+    duration_s : length of the run on the clock [s]; 0 = until it is stopped
+    urgently : before all other work of the processor, where the system grants that
+    """
+    clock = ClockInput(rate, frame_rate, duration_s)
+    stage = ForwardStep(simulator, rate, clock.every, lap_s)
+    warm_up([stage], clock.session)
+    loop = Loop(clock, [stage], publisher, urgently=urgently)
+    loop.begin(clock.session)
+    return loop
+
+
+def summary_of(loop: Loop) -> dict[str, Any]:
+    """A run of a simulation in numbers."""
+    (stage,) = loop.stages
+    assert isinstance(stage, ForwardStep)
+    assert isinstance(loop.source, ClockInput)
+    counted, clock, spent = loop.counters, loop.source.counters(), loop.times.stages["turn"]
+    of_stage = Counter(stage.counters)
+    tick = {label: round(spent.percentile_us(p), 1) for label, p in PERCENTILES.items()}
+    return {
+        "ticks": clock["ticks"],
+        "missed": clock["missed"],
+        "frames": counted["published"],
+        "late": counted["late"],
+        "large_error": of_stage["large_error"],
+        "restarts": of_stage["restarts"],
+        "compiled": counted["compiled"],
+        "collected": counted["collected"],
+        "simulated_s": clock["ticks"] / loop.source.rate,
+        "urgent": loop.granted,
+        "reason": loop.reason,
+        "tick_us": {**tick, "max": round(1e-3 * spent.largest_ns, 1)} if spent.n else {},
+    }

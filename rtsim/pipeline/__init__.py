@@ -1,1 +1,0 @@
-"""From a received frame to a result frame: the door, the method, the fields."""

@@ -1,0 +1,98 @@
+"""A quantity: one result, declared once, beside the code that produces it.
+
+From the list of quantities of a run follow its descriptor, its frames, its recordings, tables, figures and
+panels, so that a live run, a simulated one and the same run read from a file cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.messages import Curves, FieldSpec, Session, new_session_id
+
+Array = NDArray[np.float64]
+
+GROUND = "ground"
+"""The frame of vectors that are turned with the ground, so that Y points up in everything published."""
+AXES, QUATERNION = ("x", "y", "z"), ("w", "x", "y", "z")
+
+
+class Quantity(NamedTuple):
+    """What a result is, and where its newest value is.
+
+    name : field of the frames; array : float64 of the shape of every frame, in SI units, kept up to date
+    labels : of the entries of the first axis; parts : of the second, where tables have a column for each
+    frame : axes of vectors and rotation matrices, GROUND or in words
+    curves : how it is drawn over time; meaning : what it is, in a line
+    deviation, mask : of the shape of the array; standard deviations, and 1 where an entry is not to be used
+    """
+
+    name: str
+    array: Array
+    unit: str
+    labels: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    frame: str = ""
+    curves: Curves | None = None
+    meaning: str = ""
+    deviation: Array | None = None
+    mask: Array | None = None
+
+    def fields(self) -> list[tuple[FieldSpec, Array]]:
+        """Its fields of a frame: the values, then deviations and mask where it has them."""
+        shape = self.array.shape
+        own = FieldSpec(
+            self.name, shape, self.unit, self.labels, self.parts, self.frame,
+            curves=self.curves, meaning=self.meaning,
+        )  # fmt: skip
+        found = [(own, self.array)]
+        if self.deviation is not None:
+            spec = FieldSpec(
+                f"{self.name}_deviation", shape, self.unit, self.labels, self.parts,
+                of=self.name, role="deviation",
+            )  # fmt: skip
+            found.append((spec, self.deviation))
+        if self.mask is not None:
+            spec = FieldSpec(
+                f"{self.name}_mask", shape, "1", self.labels, self.parts, of=self.name, role="mask"
+            )
+            found.append((spec, self.mask))
+        return found
+
+
+class Fields:
+    """The quantities of one result session, as its descriptor and as the data of its frames.
+
+    A quantity without entries is left out: a model that has no ligaments says nothing of them.
+
+    Attributes
+    ----------
+    session : descriptor; arrays : field -> its newest values
+    """
+
+    def __init__(
+        self, quantities: Iterable[Quantity], rate: float, t_start: int, meta: Mapping[str, Any]
+    ) -> None:
+        fields = [field for quantity in quantities for field in quantity.fields() if field[1].size]
+        self.arrays = {spec.name: array for spec, array in fields}
+        self.session = Session(
+            session=new_session_id(),
+            stream="result",
+            t_start=t_start,
+            rate=rate,
+            fields=tuple(spec for spec, _ in fields),
+            meta=dict(meta),
+        )
+
+    def data(self) -> dict[str, bytes]:
+        """Bytes of every field."""
+        return {name: array.tobytes() for name, array in self.arrays.items()}
+
+
+def is_rotation(array: Array) -> bool:
+    """Whether an array of a frame holds rotation matrices, not vectors."""
+    return array.ndim == 3 and array.shape[1:] == (3, 3)

@@ -1,0 +1,219 @@
+"""What a simulation tells of one state: motion, forces, places; live, in files and in figures alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.contact.elements import DEPTH, FRICTION, NORMAL, PLACE, SLIDING
+from kernels.forces.frictions import FORCE, SPEED
+from kernels.forces.lines import LENGTH, TENSION
+from kernels.ligament import LINEAR
+from kernels.rosenbrock.trace import Trace
+from kernels.tree import BALL, FREE, Pose
+from rtsim.quantity import AXES, GROUND, QUATERNION, Quantity, is_rotation
+from rtsim.simulation.simulator import Simulator
+from rtsim.units import DEGREES
+from streams.messages import Curves
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+VERTICAL = np.array([0.0, 1.0, 0.0])
+UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
+
+
+class SimulatedQuantities:
+    """The quantities of a simulator's state, from a row of a trace and the pose there.
+
+    Attributes
+    ----------
+    quantities : in the order in which they are published; `report` brings their arrays up to date
+    """
+
+    def __init__(self, simulator: Simulator, trace: Trace, pose: Pose) -> None:
+        self.simulator, self._trace, self._pose = simulator, trace, pose
+        self._chosen: list[tuple[Array, Array, tuple | slice]] = []  # out, rows of the trace, what of a row
+        self._upright = upright(simulator.model.system.gravity)
+        self._turned: list[tuple[Array, Array]] = []
+        self.quantities: list[Quantity] = []
+        self._add_coordinates()
+        self._add_joints()
+        self._add_lines()
+        self._add_contacts()
+        self._add_frictions()
+        self._add_bodies()
+        self._take("step_error", trace.error[:, None], slice(None), "1", ("step",),
+                   meaning="estimated error of the steps since the frame before")  # fmt: skip
+
+    def report(self, row: int = 0) -> None:
+        """The quantities of a row, at whose state the pose is."""
+        for out, source, index in self._chosen:
+            out[...] = source[row][index]
+        self._depths[:] = self._trace.contact[row, :, DEPTH]
+        apart = ~(self._depths > 0.0)
+        self._places[apart] = np.nan  # no contact, no place
+        self._sliding[apart[self._rubs]] = np.nan
+        self._fill_ends()
+        for out, own in self._turned:
+            turn(self._upright, own, out)
+
+    def _add(self, name: str, array: Array, unit: str, labels: tuple[str, ...], parts: tuple[str, ...] = (),
+             frame: str = "", curves: Curves | None = None, meaning: str = "") -> Array:  # fmt: skip
+        """Declare a quantity; the array to be filled, which another stands for where ground is turned."""
+        shown = array
+        if frame == GROUND and (self._upright != np.eye(3)).any():
+            shown = np.zeros(array.shape)
+            self._turned.append((shown, array))
+        self.quantities.append(Quantity(name, shown, unit, labels, parts, frame, curves, meaning))
+        return array
+
+    def _take(self, name: str, source: Array, index: tuple | slice, unit: str, labels: tuple[str, ...],
+              parts: tuple[str, ...] = (), frame: str = "", curves: Curves | None = None,
+              meaning: str = "") -> Array:  # fmt: skip
+        """Declare a quantity that is a part of each row of `source` : (n_row, ...)."""
+        out = np.zeros(source[0][index].shape)
+        self._chosen.append((out, source, index))
+        return self._add(name, out, unit, labels, parts, frame, curves, meaning)
+
+    def _add_coordinates(self) -> None:
+        """Coordinates and their speeds: angles apart from lengths."""
+        m, trace = self.simulator.model, self._trace
+        kinds = (
+            ("joint_angle", "rad", m.coordinates.is_angle, 10.0 / DEGREES,
+             "", "coordinates that are angles"),
+            ("joint_displacement", "m", ~m.coordinates.is_angle, 0.004,
+             "Displacements", "coordinates that are lengths"),
+        )  # fmt: skip
+        for kind, unit, chosen, least, panel, meaning in kinds:
+            labels = tuple(name for name, one in zip(m.coordinates.names, chosen, strict=True) if one)
+            axis = kind.removeprefix("joint_")
+            self._take(f"{kind}s", trace.q, (m.coordinates.q[chosen],), unit, labels,
+                       curves=Curves(panel, axis, 0, least), meaning=meaning)  # fmt: skip
+            drawn = Curves("Velocities", "velocity", 0, 0.01) if unit == "m" else None
+            self._take(f"{kind}_speeds", trace.v, (m.coordinates.dof[chosen],), f"{unit}/s", labels,
+                       curves=drawn, meaning=f"rates of the {meaning}")  # fmt: skip
+
+    def _add_joints(self) -> None:
+        """Motion of ball and free joints, which have no coordinates, named by the bodies they carry."""
+        tree, names, trace = (
+            self.simulator.model.tree,
+            self.simulator.model.names.bodies,
+            self._trace,
+        )
+        free = [b for b, kind in enumerate(tree.kind) if kind == FREE]
+        turning = [b for b, kind in enumerate(tree.kind) if kind in (FREE, BALL)]
+        shift = np.array([3 if tree.kind[b] == FREE else 0 for b in turning], np.int64)
+        movers, turners = tuple(names[b] for b in free), tuple(names[b] for b in turning)
+        joint = "the joint's frame on the parent"
+        self._take("joint_positions", trace.q, (rows(tree.q_start[free], 3),), "m", movers, AXES, joint,
+                   meaning="translation of free joints")  # fmt: skip
+        self._take("joint_quaternions", trace.q, (rows(tree.q_start[turning] + shift, 4),), "1", turners,
+                   QUATERNION, joint, meaning="rotation of ball and free joints")  # fmt: skip
+        self._take("joint_velocities", trace.v, (rows(tree.v_start[free], 3),), "m/s", movers, AXES, joint,
+                   meaning="rates of joint_positions")  # fmt: skip
+        self._take("joint_turning", trace.v, (rows(tree.v_start[turning] + shift, 3),), "rad/s", turners,
+                   AXES, "the joint's frame on the child",
+                   meaning="angular velocity of ball and free joints")  # fmt: skip
+
+    def _add_lines(self) -> None:
+        """Ligaments, and springs between places."""
+        m, trace = self.simulator.model, self._trace
+        springs = m.forces.lines.law == LINEAR
+        self._ends = np.zeros((len(springs), 2, 3))
+        self._line_ends: list[tuple[Array, Index]] = []
+        curves = {
+            "ligament": Curves("Ligaments", "tension", 1, 20.0),
+            "spring": Curves("Springs", "force", 1, 20.0),
+        }
+        for kind, chosen in (("ligament", ~springs), ("spring", springs)):
+            at = np.flatnonzero(chosen)
+            labels = tuple(m.names.lines[e] for e in at)
+            self._take(f"{kind}_forces", trace.line, (at, TENSION), "N", labels, curves=curves[kind],
+                       meaning="tension; of a compressed spring negative")  # fmt: skip
+            self._take(f"{kind}_lengths", trace.line, (at, LENGTH), "m", labels,
+                       meaning="distance of the ends")  # fmt: skip
+            ends = self._add(f"{kind}_ends", np.zeros((len(at), 2, 3)), "m", labels, (), GROUND,
+                             meaning="both ends, for a picture")  # fmt: skip
+            self._line_ends.append((ends, at))
+
+    def _add_contacts(self) -> None:
+        """Contacts; only those with a friction law rub."""
+        m, contact = self.simulator.model, self._trace.contact
+        names, self._rubs = m.names.contacts, np.flatnonzero(m.forces.contacts.friction_law >= 0)
+        rubbing = tuple(names[k] for k in self._rubs)
+        every, rubs = np.arange(len(names)), self._rubs[:, None]
+        self._take("contact_normal_forces", contact, (every, NORMAL), "N", names,
+                   curves=Curves("Contacts", "normal force", 1, 20.0, True),
+                   meaning="normal force, 0 = apart")  # fmt: skip
+        self._take("contact_friction_forces", contact, (rubs, np.arange(FRICTION, FRICTION + 3)), "N",
+                   rubbing, AXES, GROUND, meaning="friction on the ellipsoid's body")  # fmt: skip
+        slides = (rubs, np.arange(SLIDING, SLIDING + 3))
+        self._sliding = self._take("contact_sliding", contact, slides, "m/s", rubbing, AXES, GROUND,
+                                   meaning="sliding velocity; NaN = apart")  # fmt: skip
+        self._depths = self._take("contact_depths", contact, (every, DEPTH), "m", names,
+                                  meaning="largest depth of the overlap")  # fmt: skip
+        places = (every[:, None], np.arange(PLACE, PLACE + 3))
+        self._places = self._take("contact_places", contact, places, "m", names, AXES, GROUND,
+                                  meaning="where the force acts; NaN = apart")  # fmt: skip
+
+    def _add_frictions(self) -> None:
+        """Frictions under a load."""
+        names, friction = self.simulator.model.names.frictions, self._trace.friction
+        every = np.arange(len(names))
+        self._take("friction_forces", friction, (every, FORCE), "N", names,
+                   curves=Curves("Friction", "force", 1, 2.0),
+                   meaning="friction along their direction")  # fmt: skip
+        self._take("friction_sliding", friction, (every, SPEED), "m/s", names,
+                   meaning="sliding speed along their direction")  # fmt: skip
+
+    def _add_bodies(self) -> None:
+        """What a stick figure needs."""
+        bodies, pose = self.simulator.model.names.bodies, self._pose
+        for name, array, meaning in (
+            ("joint_centres", pose.position, "body origins, for a stick figure"),
+            ("segment_positions", pose.position, "body origins"),
+            ("segment_rotations", pose.rotation, "rotation matrices, body to ground"),
+        ):
+            self._add(name, array, "1" if is_rotation(array) and "rot" in name else "m", bodies, (), GROUND,
+                      meaning=meaning)  # fmt: skip
+
+    def _fill_ends(self) -> None:
+        """Ends of all lines in ground; body -1 is ground."""
+        forces, pose = self.simulator.model.forces, self._pose
+        lines, pairs = forces.lines, forces.pairs
+        for k, body, point in ((0, pairs.body_a, lines.point_a), (1, pairs.body_b, lines.point_b)):
+            b = body[lines.pair]
+            moved = np.einsum("eij,ej->ei", pose.rotation[b], point) + pose.position[b]
+            self._ends[:, k] = np.where((b < 0)[:, None], point, moved)
+        for out, at in self._line_ends:
+            out[:] = self._ends[at]
+
+
+def rows(starts: Array | list[int], n: int) -> Index:
+    """(len(starts), n) - n entries from each start on."""
+    return np.array(starts, np.int64).reshape(-1, 1) + np.arange(n)
+
+
+def turn(R: Array, x: Array, out: Array) -> None:
+    """out = vectors (..., 3), or rotation matrices (n, 3, 3), x turned by R : (3, 3)."""
+    if is_rotation(x):
+        np.matmul(R, x, out=out)
+    else:
+        np.matmul(x, R.T, out=out)
+
+
+def upright(gravity: Array) -> Array:
+    """(3, 3) - the shortest rotation that makes gravity : (3,) point down along Y; none without gravity.
+
+    R = 1 + K + K^2 / (1 + c), K = (u x y)~, c = u . y, with u against gravity (Rodrigues).
+    """
+    size = float(np.linalg.norm(gravity))
+    if size == 0.0:
+        return np.eye(3)
+    up = -gravity / size
+    cosine = float(up @ VERTICAL)
+    if cosine < -1.0 + 1e-12:
+        return UPSIDE_DOWN
+    x, y, z = np.cross(up, VERTICAL)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + K + K @ K / (1.0 + cosine)

@@ -1,0 +1,69 @@
+"""Muscles: lengths and moment arms about the joint angles, at the pose of the kinematics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rtsim.methods.muscle_arms import MuscleArms
+from rtsim.quantity import Quantity
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.ring import Frame
+
+N_NAMED = 8
+"""So many muscles are named where more have no length."""
+
+
+class MuscleLengths(Stage):
+    """Lengths and moment arms of a model's muscles; a path that fails is NaN, counted and named."""
+
+    needs = ("kinematics",)
+
+    def __init__(self, kinematics: Kinematics) -> None:
+        super().__init__()
+        self.kinematics = kinematics
+        estimator = kinematics.estimator
+        self._of = {method: MuscleArms(*estimator.placed_by(method)) for method in estimator.methods}
+        self.counters["failed_paths"] = 0
+
+    @property
+    def arms(self) -> MuscleArms:
+        """Of the method in use."""
+        return self._of[self.kinematics.estimator.method]
+
+    def warm(self) -> None:
+        """Measure by every method once."""
+        for arms in self._of.values():
+            arms.measure()
+
+    def run(self, frame: Frame) -> Outcome:
+        """Lengths and arms at the newest pose."""
+        self.n_frame += 1
+        if self.kinematics.admitted and self.arms.measure():
+            failed = [f"{name} ({why})" for name, why in self.arms.failures()]
+            self.count(
+                "failed_paths",
+                f"No length and no moment arms in this pose: {', '.join(failed[:N_NAMED])}. They are NaN; "
+                "check the muscle's path in the model, and the subject's size.",
+            )
+        return FINE
+
+    def report(self) -> None:
+        """Signs of the angles."""
+        np.multiply(self.arms.arms, self.kinematics.estimator.model.joint_signs.ravel(), out=self._arms)
+
+    def quantities(self) -> list[Quantity]:
+        """Lengths, and arms with a column for each joint angle."""
+        self._arms = np.zeros(self.arms.arms.shape)
+        angles = self.kinematics.estimator.model.names.joint_angles
+        return [
+            Quantity(
+                "muscle_lengths", self.arms.lengths, "m", self.arms.names,
+                meaning="length of muscle and tendon along its path; NaN = the path fails",
+            ),
+            Quantity(
+                "moment_arms", self._arms, "m", self.arms.names, angles,
+                meaning="about the angles of joint_angles: -d(length)/d(angle), positive where tension turns "
+                "the angle the positive way; NaN where undefined",
+            ),
+        ]  # fmt: skip

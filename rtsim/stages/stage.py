@@ -1,0 +1,121 @@
+"""What a stage of a run is: something that is done with every frame, and says what came of it.
+
+The loop (rtsim/live/loop.py) hands each frame to the stages of a run in order, publishes their quantities,
+and passes commands on; it does not know what a stage computes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from rtsim.quantity import Quantity
+from streams.account import plain
+from streams.messages import Session, Status
+from streams.ring import Frame
+
+Args = Mapping[str, Any]
+SAY_EVERY = 500
+"""A lasting fault is told again after this many frames."""
+
+
+class Outcome(NamedTuple):
+    """What a stage says of one frame.
+
+    status : bits; iterations, residual : of a solver; told : whether the frame is to be published
+    failure : why the run cannot go on, in words; empty where it can
+    """
+
+    status: Status = Status.OK
+    iterations: int = 0
+    residual: float = math.nan
+    told: bool = True
+    failure: str = ""
+
+
+FINE = Outcome()
+
+
+class Order(NamedTuple):
+    """A command that a stage or an input takes.
+
+    answer : (allowed, a sentence), from any thread
+    obey : between two frames; whether the descriptor of the results changes by it
+    kind : commands of one kind undo each other, so that only the newest is obeyed; "" = its own name
+    told : whether a telemetry tells of it at once
+    """
+
+    answer: Callable[[Args], tuple[bool, str]]
+    obey: Callable[[Args], bool]
+    kind: str = ""
+    told: bool = False
+
+
+class Stage:
+    """One stage of a run. All but `run` and `quantities` may be left as they are.
+
+    Attributes
+    ----------
+    needs : names of the stages whose results it reads; they come before it
+    orders : command -> what becomes of it
+    counters : faults by name, since the start of the run
+    sentences : what is to be told with the next telemetry; n_frame : frames so far, for `count`
+    """
+
+    needs: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.orders: dict[str, Order] = {}
+        self.counters: Counter[str] = Counter()
+        self.sentences: list[str] = []
+        self.n_frame = 0
+        self._tell_at: dict[str, int] = {}
+
+    def warm(self) -> None:
+        """Call everything that `run` can call, so that nothing is compiled later; then forget it."""
+
+    def reset(self) -> None:
+        """Forget all frames so far, and what was counted."""
+        for name in self.counters:
+            self.counters[name] = 0
+        self.sentences, self.n_frame, self._tell_at = [], 0, {}
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """Turn to the frames of an input session; anew = False: to the same after a change of settings."""
+
+    def run(self, frame: Frame) -> Outcome:
+        """Work on one frame, in a time that a frame has; what is wrong with it is told, never raised."""
+        raise NotImplementedError
+
+    def report(self) -> None:
+        """Bring the arrays of the quantities up to date; called for the frames that are published."""
+
+    def quantities(self) -> list[Quantity]:
+        """What it publishes; asked for after each `begin`."""
+        return []
+
+    def meta(self) -> dict[str, Any]:
+        """What the descriptor says of it."""
+        return {}
+
+    def gauges(self) -> dict[str, float]:
+        """Numbers for the telemetry."""
+        return {}
+
+    def status_text(self) -> str:
+        """How it stands, in a few words, for the command `status`."""
+        return ""
+
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Counters since the start of the run, and what is to be told since the last time."""
+        told, self.sentences = self.sentences, []
+        return self.counters, told
+
+    def count(self, kind: str, sentence: str) -> None:
+        """Count a fault of the frame at hand; say it at its first frame and now and then while it lasts."""
+        self.counters[kind] += 1
+        if self.n_frame >= self._tell_at.get(kind, 0):
+            self._tell_at[kind] = self.n_frame + SAY_EVERY
+            self.sentences.append(plain(sentence))

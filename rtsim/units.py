@@ -1,0 +1,50 @@
+"""Units at the face: the one place that knows how numbers, SI inside, are written, drawn and read.
+
+Files keep metres, as OpenSim's do; screens and paper show millimetres; all of them have degrees.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+DEGREES = 180.0 / math.pi
+METRES = {
+    "m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0,
+    "dm": 0.1,
+    "cm": 0.01, "centimeter": 0.01, "centimeters": 0.01, "centimetre": 0.01, "centimetres": 0.01,
+    "mm": 0.001, "millimeter": 0.001, "millimeters": 0.001, "millimetre": 0.001, "millimetres": 0.001,
+    "in": 0.0254, "inch": 0.0254, "inches": 0.0254,
+    "ft": 0.3048, "feet": 0.3048,
+}  # fmt: skip
+"""Metres in a unit of length that a file or a stream may declare."""
+STREAMED = ("m", "cm", "mm")
+"""Units of length that a stream may declare."""
+
+Faces = dict[str, tuple[str, float]]
+IN_FILES: Faces = {"rad": ("deg", DEGREES), "rad/s": ("deg/s", DEGREES), "rad/s^2": ("deg/s^2", DEGREES)}
+ON_PAPER: Faces = {**IN_FILES, "m": ("mm", 1e3)}
+# "1" is a fraction; every fraction that is drawn is a lengthening
+ON_SCREEN: Faces = {
+    "rad": ("°", DEGREES), "rad/s": ("°/s", DEGREES), "rad/s^2": ("°/s²", DEGREES),
+    "m": ("mm", 1e3), "m/s": ("mm/s", 1e3), "1": ("%", 100.0),
+}  # fmt: skip
+
+
+def face_of(unit: str, faces: Faces) -> tuple[str, float]:
+    """Unit at a face, and what values are multiplied with; a unit that it does not name stays."""
+    return faces.get(unit, (unit, 1.0))
+
+
+def in_files(values: Array, unit: str) -> tuple[Array, str]:
+    """(n, k) values as files have them, and their unit; values : (n, ...)."""
+    said, scale = face_of(unit, IN_FILES)
+    columns = values.reshape(values.shape[0], -1)
+    if scale == 1.0:
+        return columns, said
+    with np.errstate(over="ignore"):  # what a stranger's numbers become is written as it is
+        return (np.degrees(columns), said) if scale == DEGREES else (scale * columns, said)

@@ -1,0 +1,50 @@
+"""The tables of result fields in docs/protocol.md are those of the quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from kernels._jit import allow_compilation
+from rtsim.config.paths import find_config
+from rtsim.live.course import Course
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
+from rtsim.quantity import Fields
+from rtsim.report.protocol import table_of
+from rtsim.simulation.load import load_simulator
+from rtsim.simulation.quantities import SimulatedQuantities
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.muscles import MuscleLengths
+from rtsim.subjects.subject import load_subject
+from streams.messages import FieldSpec, marker_session
+from tests.rtsim.simulation.loose import MODEL
+
+TEXT = (Path(__file__).resolve().parents[3] / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+
+def estimated(folder: Path) -> Iterable[FieldSpec]:
+    """Of the lower limb with its muscles."""
+    spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
+    kinematics = Kinematics(MultibodyEstimator(spec, subject, "minimised"), subject)
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    return Course([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
+
+
+def simulated(folder: Path) -> Iterable[FieldSpec]:
+    """Of a model that has a thing of every kind."""
+    path = folder / "loose.toml"
+    path.write_text(MODEL, encoding="utf-8")
+    simulator = load_simulator(str(path))
+    told = SimulatedQuantities(simulator, simulator.trace(1), simulator.work.dynamics.pose)
+    return Fields(told.quantities, 0.0, 0, {}).session.fields
+
+
+@pytest.mark.parametrize("fields", [estimated, simulated])
+def test_the_table_is_in_the_document(fields, tmp_path):
+    """Protects strangers who write a client from the document: every field of a frame, as it is."""
+    allow_compilation()
+    table = "\n".join(table_of(fields(tmp_path)))
+    assert table in TEXT, table

@@ -1,0 +1,51 @@
+"""Markers in, quantities out: kinematics and muscles over one session, without sockets."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.live.course import Course
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.muscles import MuscleLengths
+from rtsim.subjects.subject import Subject
+from streams.messages import Result, Session, Status
+from streams.ring import Frame
+
+
+class Solved(NamedTuple):
+    """What a frame came to, and its message."""
+
+    status: Status
+    iterations: int
+    residual: float
+    t_solved: int
+    message: Result
+
+    @property
+    def data(self) -> dict[str, bytes]:
+        return self.message.data
+
+
+class Solving(Course):
+    """A course whose every frame is told at once."""
+
+    def __init__(
+        self, spec: ModelSpec, estimator: MultibodyEstimator, subject: Subject, session: Session
+    ) -> None:
+        self.kinematics = Kinematics(estimator, subject)
+        stages = [self.kinematics]
+        self.muscles = MuscleLengths(self.kinematics) if spec.muscles else None
+        if self.muscles:
+            stages.append(self.muscles)
+        super().__init__(stages, session, {"model": spec.name})
+
+    def solve(self, frame: Frame) -> Solved:
+        result = self.run(frame)
+        message = self.message(frame, result, frame.seq, result.status)
+        return Solved(result.status, result.iterations, result.residual, result.t_solved, message)
+
+    @property
+    def door(self):
+        return self.kinematics.door
