@@ -20,7 +20,10 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PACKAGES = ("kernels", "streams", "rtsim")
 FOLDERS = (*PACKAGES, "configs", "docs", "tests", ".ci")
 MODULES = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
-LOOPS = (ROOT / "rtsim" / "live" / "loop.py", ROOT / "rtsim" / "live" / "simulated.py")
+LOOPS = (
+    *(ROOT / "rtsim" / "live" / f"{name}.py" for name in ("loop", "inputs")),
+    *(ROOT / "rtsim" / "stages").glob("*.py"),
+)
 # options of other programs in commands that the documents show
 FOREIGN = {"--quiet", "--help", "--version"}
 by_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -207,10 +210,12 @@ def test_every_status_word_is_explained(name):
 def test_every_counter_and_gauge_is_in_the_protocol():
     """Protects clients: whatever the estimator or a receiver counts or measures is explained."""
     text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
-    spoken = re.compile(r'(?:counters|gauges)\[f?"(\w+)"\]|[._]count\(\s*"(\w+)"')
+    spoken = re.compile(
+        r'(?:counters|gauges)\[f?"(\w+)"\]|[._]count\(\s*"(\w+)"|\{"(\w+)": (?:float\(self|n\b|1e3)'
+    )
     names = {f"{stage}_us" for stage in StageTimes.STAGES}
-    for path in (*(ROOT / "streams").glob("*.py"), *(ROOT / "rtsim" / "pipeline").glob("*.py"), *LOOPS):
-        names |= {a or b for a, b in spoken.findall(path.read_text(encoding="utf-8"))}
+    for path in (*(ROOT / "streams").glob("*.py"), *LOOPS):
+        names |= {"".join(found) for found in spoken.findall(path.read_text(encoding="utf-8"))}
     assert {"marker_rms_mm", "turned_away", "wrong_up_axis", "received", "publish_us"} <= names
     assert sorted(name for name in names if f"`{name}`" not in text) == []
 

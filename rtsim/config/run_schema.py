@@ -62,6 +62,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     method: str = "minimised"
     # those that can be switched to; none given: the usual ones, as far as the model has them
     methods: tuple[str, ...] = ()
+    # what is done with every frame, in this order; none given: the usual ones, as far as the model has them
+    stages: tuple[str, ...] = ()
     side: Literal["right", "left"] = "right"
     subject: str = ""
     static: str = ""
@@ -79,6 +81,9 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         check_numbers(self)
         check_texts(msgspec.to_builtins(self))
-        twice = next((name for name in self.methods if self.methods.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"methods: {twice!r} is there more than once; allowed: each once")
+        for key, names in (("methods", self.methods), ("stages", self.stages)):
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise ValueError(f"{key}: {twice!r} is there more than once; allowed: each once")
+        if self.stages and self.stages[0] != "kinematics":
+            raise ValueError(f"stages: {self.stages[0]!r} comes first; allowed: kinematics first")

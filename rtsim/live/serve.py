@@ -7,16 +7,14 @@ from collections.abc import Callable
 
 from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
-from rtsim.live.checks import methods_of
 from rtsim.live.groups import LIVE, compile_groups
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
 from rtsim.live.sources import resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
-from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.muscles import MuscleLengths
+from rtsim.stages.find import make_stages
+from rtsim.stages.kinematics import Kinematics, methods_of
 from rtsim.stages.stage import Stage
 from streams.clock import now_ns
 from streams.control import ControlServer
@@ -31,13 +29,11 @@ POLL_S = 0.02
 def prepare(run: Run) -> list[Stage]:
     """The stages of a run, compiled and warm."""
     spec = load_model(run.model)
-    methods = methods_of(run, spec)
+    methods_of(run, spec)  # told before a subject is looked for
     subject = resolve_subject(run)
-    estimator = MultibodyEstimator(spec, subject, run.method, methods, run.solver, run.markers)
-    kinematics = Kinematics(estimator, subject)
-    stages: list[Stage] = [kinematics]
-    if spec.muscles:
-        stages.append(MuscleLengths(kinematics))
+    stages = make_stages(run, spec, subject)
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
     warm_up(stages, marker_session(subject.marker_names, rate=100.0, t_start=0), neutral(kinematics))
     return stages
 

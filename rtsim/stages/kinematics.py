@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.run_schema import USUAL_METHODS, Run
+from rtsim.errors import ConfigError
 from rtsim.methods.multibody import MultibodyEstimator, Solution
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.door import Door
+from rtsim.stages.find import Setting
 from rtsim.stages.stage import Args, Order, Outcome, Stage
 from rtsim.subjects.subject import Subject
 from rtsim.units import DEGREES
@@ -251,6 +255,29 @@ class Kinematics(Stage):
     def _obey_downweighting(self, args: Args) -> bool:
         self.estimator.set_downweighting(SWITCHES[str(args["on"]).lower()])
         return False
+
+
+def make(setting: Setting) -> Kinematics:
+    """The kinematics of a run."""
+    run, spec = setting.run, setting.spec
+    estimator = MultibodyEstimator(
+        spec, setting.subject, run.method, methods_of(run, spec), run.solver, run.markers
+    )
+    return Kinematics(estimator, setting.subject)
+
+
+def methods_of(run: Run, spec: ModelSpec) -> tuple[str, ...]:
+    """The methods that the run can switch to; ConfigError for one that the model does not have."""
+    methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
+    unknown = [method for method in (run.method, *methods) if method not in spec.methods]
+    if unknown:
+        raise ConfigError(
+            f"unknown method {unknown[0]!r}",
+            where="--method",
+            allowed=", ".join(spec.methods),
+            remedy=f"give one of the model {spec.name}",
+        )
+    return methods
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:

@@ -6,6 +6,7 @@ import numpy as np
 
 from rtsim.methods.muscle_arms import MuscleArms
 from rtsim.quantity import Quantity
+from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.ring import Frame
@@ -67,3 +68,11 @@ class MuscleLengths(Stage):
                 "the angle the positive way; NaN where undefined",
             ),
         ]  # fmt: skip
+
+
+def make(setting: Setting) -> MuscleLengths | None:
+    """The muscles of a run, where its model has some."""
+    kinematics = setting.before.get("kinematics")
+    if not setting.spec.muscles or not isinstance(kinematics, Kinematics):
+        return None
+    return MuscleLengths(kinematics)

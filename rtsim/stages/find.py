@@ -1,0 +1,96 @@
+"""The stages of a run by name: modules of this folder, and those that other packages bring.
+
+A stage is a module, here or at an entry point of the group `rtsim.stages`, with a function
+
+    make(setting: Setting) -> Stage | None
+
+that builds it, or returns None where it has nothing to do with the model, as muscles without muscles.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+
+import rtsim.stages
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.stages.stage import Stage
+from rtsim.subjects.subject import Subject
+
+GROUP = "rtsim.stages"
+USUAL = ("kinematics", "muscles")
+"""The stages of a live run that names none."""
+NOT_STAGES = ("stage", "find", "door")
+
+
+@dataclass
+class Setting:
+    """What a stage is built from.
+
+    before : the stages that come before it, by name
+    """
+
+    run: Run
+    spec: ModelSpec
+    subject: Subject
+    before: dict[str, Stage] = field(default_factory=dict)
+
+
+Make = Callable[[Setting], Stage | None]
+
+
+def stage_names() -> list[str]:
+    """Names of all stages there are."""
+    own = [module.name for module in pkgutil.iter_modules(rtsim.stages.__path__)]
+    others = [point.name for point in entry_points(group=GROUP)]
+    return sorted({*(name for name in own if name not in NOT_STAGES), *others})
+
+
+def find_stage(name: str) -> Make:
+    """What builds a stage; ConfigError for a name that none has, or a package that cannot be used."""
+    if name not in stage_names():
+        raise ConfigError(f"unknown stage {name!r}", where="stages", allowed=", ".join(stage_names()))
+    point = next((point for point in entry_points(group=GROUP) if point.name == name), None)
+    if point is None:
+        make: Make = import_module(f"rtsim.stages.{name}").make
+        return make
+    try:
+        found = point.load()
+    except Exception as fault:  # whatever a stranger's package does
+        raise ConfigError(
+            f"the stage {name!r} cannot be loaded ({type(fault).__name__}: {fault})",
+            where=f"entry point {point.value}",
+            remedy="correct or uninstall the package that brings it",
+        ) from fault
+    if not callable(found):
+        raise ConfigError(
+            f"the stage {name!r} is no function", where=f"entry point {point.value}", allowed="make(setting)"
+        )
+    return found
+
+
+def make_stages(run: Run, spec: ModelSpec, subject: Subject) -> list[Stage]:
+    """The stages of a run in order; ConfigError where one needs another that does not come before it."""
+    setting = Setting(run, spec, subject)
+    for name in run.stages or USUAL:
+        stage = find_stage(name)(setting)
+        if stage is None:
+            if run.stages:
+                raise ConfigError(
+                    f"{name!r} has nothing to do with {spec.name}", where="stages", remedy="leave it out"
+                )
+            continue
+        missing = [need for need in stage.needs if need not in setting.before]
+        if missing:
+            raise ConfigError(
+                f"{name!r} needs {missing[0]!r} before it",
+                where="stages",
+                remedy=f"put {missing[0]!r} before {name!r}",
+            )
+        setting.before[name] = stage
+    return list(setting.before.values())

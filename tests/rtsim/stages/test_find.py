@@ -1,0 +1,109 @@
+"""Stages by name: our own by folder, a user's own by an entry point, in plain Python."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.course import Course
+from rtsim.stages.find import find_stage, make_stages, stage_names
+
+STAGE = '''
+"""Height of the knee, by a lab that needs it."""
+
+import numpy as np
+
+from rtsim.quantity import Quantity
+from rtsim.stages.stage import FINE, Order, Stage
+
+
+class KneeHeight(Stage):
+    needs = ("kinematics",)
+
+    def __init__(self, kinematics):
+        super().__init__()
+        self.kinematics, self.height, self.sign = kinematics, np.zeros(1), 1.0
+        self.orders = {"turn_over": Order(lambda args: (True, "It is turned over."), self.turn)}
+
+    def turn(self, args):
+        self.sign = -self.sign
+        return False
+
+    def run(self, frame):
+        self.n_frame += 1
+        self.height[0] = self.sign * self.kinematics.estimator.outputs.points[2, 1]
+        if self.height[0] < 0.0:
+            self.count("under_ground", "The knee is below the ground.")
+        return FINE
+
+    def quantities(self):
+        return [Quantity("knee_height", self.height, "m", ("knee",), meaning="above the ground")]
+
+
+def make(setting):
+    return KneeHeight(setting.before["kinematics"]) if "kinematics" in setting.before else None
+
+
+number = 3
+
+
+def broken():
+    raise RuntimeError
+'''
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package with a stage `knee_height`, one that is a number, and one that is not there."""
+    (tmp_path / "labs_own.py").write_text(STAGE, encoding="utf-8")
+    info = tmp_path / "labs_own-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: labs-own\nVersion: 1.0\n", encoding="utf-8")
+    points = (
+        "[rtsim.stages]\nknee_height = labs_own:make\nnumber = labs_own:number\nlost = labs_own:nothing\n"
+    )
+    (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield
+    sys.modules.pop("labs_own", None)
+
+
+def test_a_stage_of_a_users_own_package_runs(package, spec, subject, session, trial, make_frame):
+    """Protects labs that add a stage: found without a change of ours, its results, counts and orders told."""
+    run = Run(name="test", stages=("kinematics", "knee_height"))
+    stages = make_stages(run, spec, subject)
+    course = Course(stages, session, {})
+    result = course.run(make_frame(session, trial.positions[0]))
+    data = course.message(make_frame(session, trial.positions[0]), result, 0, result.status).data
+    (height,) = np.frombuffer(data["knee_height"])
+    assert 0.3 < height < 0.7
+    assert stages[1].orders["turn_over"].answer({}) == (True, "It is turned over.")
+    stages[1].orders["turn_over"].obey({})
+    course.run(make_frame(session, trial.positions[1], 1))
+    counters, said = stages[1].collect()
+    assert (counters["under_ground"], said) == (1, ["The knee is below the ground."])
+    assert next(f for f in course.fields.session.fields if f.name == "knee_height").meaning
+
+
+def test_our_own_stages_are_found_by_folder():
+    """Protects growth: a module in the folder is a stage."""
+    assert {"kinematics", "muscles"} <= set(stage_names())
+    assert not {"stage", "find", "door"} & set(stage_names())
+
+
+def test_what_cannot_be_is_told(package, spec, subject):
+    """Protects the author of a run config: unknown, broken or misplaced stages, in a sentence."""
+    with pytest.raises(ConfigError, match=r"unknown stage 'magic'; allowed: .*kinematics.*muscles"):
+        find_stage("magic")
+    with pytest.raises(ConfigError, match="the stage 'number' is no function"):
+        find_stage("number")
+    with pytest.raises(ConfigError, match="the stage 'lost' cannot be loaded"):
+        find_stage("lost")
+    with pytest.raises(ValueError, match="kinematics first"):
+        Run(name="test", stages=("muscles", "kinematics"))
+    with pytest.raises(ValueError, match="'muscles' is there more than once"):
+        Run(name="test", stages=("kinematics", "muscles", "muscles"))
