@@ -196,8 +196,8 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
     """The sweep as a figure."""
     import numpy as np
 
+    from rtsim.files.panels import Panel
     from rtsim.monitor.stack import save_panels
-    from rtsim.simulation.panels import Panel
 
     said, unit = angle.replace("_", " "), "deg" if arms.is_rotation(angle) else "mm"
     x = np.array([arms.shown(angle, point.value) for point in points])

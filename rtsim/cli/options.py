@@ -26,6 +26,12 @@ FILE_OPTIONS = (
     click.option("--units", help="Unit of length in files that say it wrongly: m, cm, mm, dm, in, ft."),
     click.option("--up", help="Axis that points up in files that say it wrongly: X, Y, Z, -X, -Y, -Z."),
 )
+SOURCE_OPTION = click.option(
+    "--source",
+    type=Source(),
+    metavar="SOURCE",
+    help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT.",
+)
 RUN_OPTIONS = (
     click.option(
         "--config",
@@ -34,12 +40,7 @@ RUN_OPTIONS = (
         metavar="RUN",
         help="Run config: a .toml file or a shipped name.",
     ),
-    click.option(
-        "--source",
-        type=Source(),
-        metavar="SOURCE",
-        help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT.",
-    ),
+    SOURCE_OPTION,
     click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
     click.option(
         "--static",
@@ -60,6 +61,8 @@ RUN_OPTIONS = (
         help="Method of the model: zero, minimised, prescribed, hinge, ball, free.",
     ),
     *FILE_OPTIONS,
+)
+LIVE_OPTIONS = (
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
     click.option("--results", type=Address(binding=True), help="Address to publish results at."),
     click.option("--control", type=Address(binding=True), help="Address to take commands at."),
@@ -82,9 +85,17 @@ def file_arguments(units: str | None, up: str | None) -> list[str]:
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that describe a run."""
-    for option in reversed(RUN_OPTIONS):
+    """Add the options that describe a live run."""
+    for option in reversed((*RUN_OPTIONS, *LIVE_OPTIONS)):
         function = option(function)
+    return function
+
+
+def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say who is solved and how, not where results go."""
+    for option in reversed(RUN_OPTIONS):
+        if option is not SOURCE_OPTION:
+            function = option(function)
     return function
 
 

@@ -130,8 +130,8 @@ def command(
 
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.simulate_live import check_rates
+    from rtsim.files.outputs import check_outputs
     from rtsim.models.load import load_model
-    from rtsim.simulation.files import check_outputs
     from rtsim.simulation.load import check_spec
     from rtsim.subjects.subject import load_subject
 
@@ -190,8 +190,8 @@ def finish(
     simulator: Simulator, done: Run, outputs: tuple[Path, ...], paper: Paper | None, over: str, as_json: bool
 ) -> None:
     """Tell, write and draw what was done, then say what is wrong with it."""
+    from rtsim.files.outputs import write
     from rtsim.report.simulation import summary, text
-    from rtsim.simulation.files import write
     from rtsim.simulation.results import results_of
     from rtsim.simulation.run import check_run
 

@@ -150,7 +150,9 @@ class Loop:
             if now_ns() > report_ns:
                 report_ns = now_ns() + TELEMETRY_NS
                 self._report()
+                n_collected = self.counters["collected"]
                 self.source.rest()
+                self.counters["collected"] = n_collected  # one of its own choosing is no disturbance
             if frame is not None:
                 self.times.stages["turn"].add(now_ns() - frame.t_received)
         self.reason = self.reason or self.source.over

@@ -62,16 +62,20 @@ def serve(
     if cache_fault():
         say({"state": "preparing", "note": cache_fault()})
     stages = prepare(run)
-    meta = {"model": run.model, "source": run.source, "up": "Y"}
     with Publisher(run.ports.results, security) as publisher:
         source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
-        loop = Loop(source, stages, publisher, meta)
+        loop = Loop(source, stages, publisher, meta_of(run))
         with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events
             say({"state": "ready", "results": publisher.address, "control": control.address})
             await_subscribers(publisher, n_subscriber, wait_s)
             reason = loop.run()
     say({"state": "over", "reason": reason})
+
+
+def meta_of(run: Run) -> dict[str, str]:
+    """What the descriptors of a run say of it."""
+    return {"model": run.model, "source": run.source, "up": "Y"}
 
 
 def await_subscribers(publisher: Publisher, n_subscriber: int, wait_s: float) -> None:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 
+from rtsim.files.panels import Panel
 from rtsim.monitor.history import Window, thin
 from rtsim.monitor.scaling import nice_range, nice_step
 from rtsim.monitor.theme import LIGHT
-from rtsim.simulation.panels import Panel
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from rtsim.errors import ConfigError
 from rtsim.monitor.paper import PX_PER_MM, Paper, draw_on, ready_to_draw
 
 if TYPE_CHECKING:
-    from rtsim.simulation.panels import Panel
+    from rtsim.files.panels import Panel
 
 WIDTH = 1000.0  # px at 96 per inch, where the size is not given
 PLOT_HEIGHT, LONE_HEIGHT = 125.0, 520.0  # px of a panel among others, and alone

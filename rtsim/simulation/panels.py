@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.panels import Panel, curves_of
 from rtsim.files.recording import Results
 from rtsim.simulation.results import specs_of
 from rtsim.simulation.run import Run
 from rtsim.simulation.simulator import Simulator
 from rtsim.units import ON_PAPER, face_of
-from streams.messages import FieldSpec
 
 Array = NDArray[np.float64]
 
 N_COORDINATE = 6
 """Most coordinates that are drawn where the model does not say which."""
-SMALL = 1e-3
-"""Curves below this part of the largest one of their field are not drawn."""
 STICKS, SLIPS = 1.0, 5.0
 """Sliding speeds, of the transition velocity, below which something sticks and above which it slips."""
 TRANSITION = 2
 """Column of the transition velocity in the parameters of friction."""
 N_AROUND = 15
 """Rows on both sides of the transition that is drawn enlarged."""
-
-
-class Panel(NamedTuple):
-    """Curves over one abscissa; enlarged: a part of the time, with an axis of its own."""
-
-    title: str
-    unit: str
-    x_title: str
-    x: Array
-    curves: dict[str, Array]
-    enlarged: bool = False
 
 
 def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "") -> list[Panel]:
@@ -94,22 +80,6 @@ def abscissa(simulator: Simulator, done: Run, over: str) -> tuple[str, Array]:
     k = m.coordinates.names.index(over)
     unit, scale = face_of("rad" if m.coordinates.is_angle[k] else "m", ON_PAPER)
     return f"{over.replace('_', ' ')} [{unit}]", scale * done.trace.q[:, m.coordinates.q[k]]
-
-
-def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None) -> dict[str, Array]:
-    """Name -> values in the units of the figure; vectors by those components that are not next to nothing."""
-    _, scale = face_of(spec.unit, ON_PAPER)
-    flat = scale * values.reshape(len(values), -1)
-    n_part = len(spec.parts) or 1
-    names = [f"{label} {part}".strip() for label in spec.labels for part in (spec.parts or ("",))]
-    sizes = np.nan_to_num(np.abs(flat)).max(axis=0, initial=0.0)
-    least = SMALL * sizes.max(initial=0.0)
-    curves = {}
-    for k, name in enumerate(names):
-        wanted = spec.labels[k // n_part] in only if only is not None else sizes[k] > least
-        if wanted:
-            curves[name.replace("_", " ")] = flat[:, k]
-    return curves
 
 
 def enlarged(simulator: Simulator, results: Results, panels: Sequence[Panel]) -> list[Panel]:

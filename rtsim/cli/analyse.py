@@ -1,0 +1,158 @@
+"""`rtsim analyse`: the stages of a live run over a recording, as fast as it goes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rtsim.cli.lines import tell
+from rtsim.cli.options import make_run, method_options
+from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.cli.types import Source
+from rtsim.errors import ConfigError
+from rtsim.live.signals import exit_code, noting_requests
+from rtsim.live.sources import is_stream
+
+if TYPE_CHECKING:
+    from rtsim.files.recording import Results
+
+N_TOLD = 10
+"""Sentences that are told at the most."""
+
+
+@click.command("analyse")
+@click.argument("source", type=Source())
+@method_options
+@click.option(
+    "--out",
+    "outputs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable).",
+)
+@plot_options
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def command(
+    source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
+    as_json: bool, **options: str,
+) -> None:  # fmt: skip
+    """Solve SOURCE (walker, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
+
+    The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
+    early; what is done by then is told and written.
+    """
+    from rich.console import Console
+
+    from rtsim.cli.compiling import compile_first
+    from rtsim.files.outputs import check_outputs, write
+    from rtsim.live.checks import check_run
+    from rtsim.live.groups import LIVE
+
+    if is_stream(source):
+        raise ConfigError(
+            f"{source!r} is a stream", where="SOURCE", allowed="walker, or a file", remedy="use `rtsim live`"
+        )
+    run = make_run(**{**options, "source": source})
+    paper = paper_for(plot, plot_size, plot_dpi)
+    check_run(run)
+    check_outputs(outputs)
+    console = Console(stderr=True)
+    compile_first(console, LIVE)
+    from rtsim.live.loop import Loop
+    from rtsim.live.recorded import Kept, RecordingInput
+    from rtsim.live.serve import meta_of, prepare
+    from rtsim.live.sources import load_trial
+
+    with console.status("starting"):
+        trial = load_trial(source, units=run.units or None, up=run.up or None)
+        stages = prepare(run)
+    for note in trial.notes:
+        tell(f"{source}: {note}")
+    kept = Kept()
+    with progress_of(console, len(trial.times)) as progress:
+        loop = Loop(RecordingInput(trial, progress), stages, kept, meta_of(run))
+        with noting_requests(lambda number: loop.stop("interrupted")):
+            begun = perf_counter()
+            loop.run()
+            wall = perf_counter() - begun
+    results = kept.results()
+    if results is None:
+        raise ConfigError("no frame was solved", where=source, remedy="look at the sentences above")
+    for said in kept.sentences[:N_TOLD]:
+        tell(said)
+    told = summary(results, wall, loop.reason, kept.telemetry.gauges if kept.telemetry else {})
+    for path in outputs:
+        write(path, results, Path(source).stem)
+        click.echo(f"wrote {path}", err=True)
+    if paper:
+        from rtsim.files.panels import panels_of_results
+        from rtsim.monitor.stack import save_panels
+
+        save_panels(paper, f"{Path(source).name}: {told['method']}", panels_of_results(results))
+        click.echo(f"wrote {paper.path}", err=True)
+    click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
+    if loop.reason == "interrupted":
+        raise SystemExit(exit_code() or 130)
+
+
+def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]) -> dict[str, Any]:
+    """What is told about a run; NaN is told as nothing."""
+    from streams.messages import Status
+
+    counted: Counter[str] = Counter()
+    for status in results.status.tolist():
+        counted.update(Status(status).names().split(", "))
+    n, length = len(results.times), float(results.times[-1] - results.times[0])
+    rms = gauges.get("marker_rms_mm", math.nan)
+    return {
+        "model": results.session.meta.get("model"),
+        "method": results.session.meta.get("method"),
+        "subject": results.session.meta.get("subject"),
+        "outcome": reason,
+        "frames": n,
+        "status": dict(counted),
+        "marker_rms_mm": rms if rms == rms else None,
+        "compute_s": wall,
+        "real_time_factor": length / wall if wall > 0.0 else None,
+        "fields": [spec.name for spec in results.session.fields],
+    }
+
+
+def in_words(told: dict[str, Any]) -> str:
+    """The summary for people."""
+    flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
+    rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
+    return (
+        f"{told['frames']} frames ({flags}){rms}; {told['model']}, {told['method']}\n"
+        f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "
+        f"{told['outcome']}"
+    )
+
+
+@contextmanager
+def progress_of(console: Any, n_frame: int) -> Iterator[Callable[[int], None]]:
+    """A bar in a terminal, nothing elsewhere; it is told the frames that are done."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.completed:.0f} of {task.total:.0f} frames"),
+        BarColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=n_frame)
+        every = max(1, n_frame // 200)
+
+        def show(n_done: int) -> None:
+            if n_done % every == 0:
+                bar.update(task, completed=n_done)
+
+        yield show

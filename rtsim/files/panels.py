@@ -1,0 +1,70 @@
+"""Results as panels of a figure: curves over one abscissa."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.recording import Results
+from rtsim.files.tables import labels_of
+from rtsim.units import ON_PAPER, face_of
+from streams.messages import FieldSpec
+
+Array = NDArray[np.float64]
+
+SMALL = 1e-3
+"""Curves below this part of the largest one of their field are not drawn."""
+
+
+class Panel(NamedTuple):
+    """Curves over one abscissa; enlarged: a part of the time, with an axis of its own."""
+
+    title: str
+    unit: str
+    x_title: str
+    x: Array
+    curves: dict[str, Array]
+    enlarged: bool = False
+
+
+def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None) -> dict[str, Array]:
+    """Name -> values in the units of the figure; vectors by those components that are not next to nothing."""
+    _, scale = face_of(spec.unit, ON_PAPER)
+    flat = scale * values.reshape(len(values), -1)
+    n_part = len(spec.parts) or 1
+    labels = [label or spec.name for label in labels_of(spec)]
+    names = [f"{label} {part}".strip() for label in labels for part in (spec.parts or ("",))]
+    sizes = np.nan_to_num(np.abs(flat)).max(axis=0, initial=0.0)
+    least = SMALL * sizes.max(initial=0.0)
+    curves = {}
+    for k, name in enumerate(names):
+        wanted = labels[k // n_part] in only if only is not None else sizes[k] > least
+        if wanted:
+            curves[name.replace("_", " ")] = flat[:, k]
+    return curves
+
+
+def panels_of_results(results: Results) -> list[Panel]:
+    """A panel over time for every field that says how it is drawn; joint angles by the joints they name."""
+    panels = []
+    for spec in results.session.fields:
+        if spec.curves is None or len(spec.shape) != 1:
+            continue
+        unit, _ = face_of(spec.unit, ON_PAPER)
+        found = curves_of(spec, results.fields[spec.name], spec.labels or None)
+        groups = {spec.curves.panel: found} if spec.curves.panel else by_joint(found)
+        for title, curves in groups.items():
+            if curves:
+                panels.append(Panel(title, unit, "time [s]", results.times, curves))
+    return panels
+
+
+def by_joint(curves: dict[str, Array]) -> dict[str, dict[str, Array]]:
+    """Curves by the first word of their names."""
+    groups: dict[str, dict[str, Array]] = {}
+    for name, y in curves.items():
+        groups.setdefault(name.partition(" ")[0].capitalize(), {})[name] = y
+    return groups

@@ -1,0 +1,89 @@
+"""`rtsim analyse`: the numbers of a live run, files and figures of a recording."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from kernels._jit import allow_compilation
+from rtsim.cli.main import cli
+from rtsim.files.recording import read_results
+from rtsim.files.storage import read_storage
+from rtsim.files.trc import trc_text
+from rtsim.live.sources import load_trial
+
+
+@pytest.fixture
+def walk(tmp_path):
+    """Half a second of the walker as a file, the thigh unseen for a while."""
+    trial = load_trial("walker", 0.5)
+    trial.positions[20:30, 5:8] = np.nan
+    path = tmp_path / "walk.trc"
+    path.write_text(trc_text(trial, "walk.trc", str(path)), encoding="utf-8")
+    return path
+
+
+def analyse(*arguments):
+    allow_compilation()
+    try:
+        return CliRunner().invoke(cli, ["analyse", *map(str, arguments)])
+    finally:
+        allow_compilation()
+
+
+def test_it_writes_what_it_found(walk, tmp_path):
+    """Protects the user of a recording: summary, motion, table and recording of the same numbers."""
+    outs = [tmp_path / f"a{suffix}" for suffix in (".mot", ".sto", ".csv", ".mcap")]
+    done = analyse(walk, "--subject", "walker", "--json", *(f"--out={out}" for out in outs))
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["frames"], told["method"], told["subject"]) == (50, "minimised", "walker")
+    assert sum(told["status"].values()) == 50
+    assert 0.0 < told["marker_rms_mm"] < 12.0
+    results = read_results(outs[-1])
+    motion = read_storage(outs[0])
+    flexion = results.fields["joint_angles"][:, 3]
+    np.testing.assert_allclose(motion.column("knee_flexion"), np.degrees(flexion), rtol=1e-11)
+    assert set(told["fields"]) == set(results.fields)
+
+
+@pytest.mark.process
+def test_it_gives_the_numbers_of_a_live_run(walk, tmp_path):
+    """Protects the promise: live and offline are the same to the last bit, gaps included."""
+    live = tmp_path / "live.mcap"
+    command = ["live", "--source", walk, "--subject", "walker", "--record", live, "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.entry", *map(str, command), "--port-offset", "auto"],
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    offline = tmp_path / "offline.mcap"
+    assert analyse(walk, "--subject", "walker", f"--out={offline}").exit_code == 0
+    was, now = read_results(live), read_results(offline)
+    np.testing.assert_array_equal(was.times, now.times)
+    assert was.session.fields == now.session.fields
+    for name, values in now.fields.items():
+        np.testing.assert_array_equal(was.fields[name], values, err_msg=name)
+    late = 1  # of the live run alone
+    np.testing.assert_array_equal(was.status & ~late, now.status)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("tcp://127.0.0.1:5560",), ("is a stream", "rtsim live")),
+        (("nothing.trc",), ("nothing.trc",)),
+        (("walker", "--out", "a.xls"), ("cannot write", ".mot")),
+        (("walker", "--method", "best"), ("best", "minimised")),
+    ],
+)
+def test_what_cannot_be_is_told(arguments, words):
+    """Protects the user: one sentence, no traceback, an exit code."""
+    done = analyse(*arguments)
+    assert done.exit_code != 0
+    assert all(word in done.output + str(done.exception) for word in words), (done.output, done.exception)
