@@ -1,0 +1,111 @@
+"""Butterworth low-pass whose state is a pose, its speeds and accelerations.
+
+An even order is a row of second-order sections, each a mass on spring and damper that follows its input:
+  y'' = w^2 (u - y) - 2 zeta w y'
+(Butterworth 1930, Experimental Wireless 7, 536-541). The trapezoidal rule on y and y' is the bilinear
+transform; w = 2/h tan(pi f h) is its prewarping, so that the gain at the cut-off f is 1/sqrt(2) at the
+expected step h. The last section's y, y' and y'' are value, speed and acceleration with one and the same
+phase: their delay at low frequency is the sum of 2 zeta / w. As the state is physical and w constant, both
+hold through uneven steps, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.rates.manifold import (
+    IGNORED,
+    OK,
+    RESTARTED,
+    SETTLING,
+    at_rest,
+    is_usable,
+    to_child_frames,
+)
+from kernels.tree import difference, integrate
+
+
+class Butterworth(NamedTuple):
+    """Options."""
+
+    w: float  # prewarped [rad/s]
+    damping: np.ndarray  # (n_section,) - zeta of each section
+    longest_gap: float  # steps longer than this start anew [s]
+    settling: float  # time after a start until the stated delay holds [s]
+
+
+class ButterworthState(NamedTuple):
+    """What a Butterworth filter remembers."""
+
+    time: np.ndarray  # (2,) - of the last frame, of the start [s]
+    started: np.ndarray  # (1,) int64
+    q: np.ndarray  # (n_section, n_q) - output of each section
+    v: np.ndarray  # (n_section, n_v)
+    v_dot: np.ndarray  # (n_section, n_v)
+    step: np.ndarray  # (n_v,) - working space
+
+
+def butterworth_damping(order: int) -> np.ndarray:
+    """(order/2,) - damping ratios of the sections of an even order, the most damped first."""
+    return np.sin((2 * np.arange(order // 2, 0, -1) - 1) * np.pi / (2 * order))
+
+
+def new_butterworth_state(n_section: int, n_q: int, n_v: int) -> ButterworthState:
+    """Allocate the state of a filter that has not started."""
+    return ButterworthState(
+        np.zeros(2),
+        np.zeros(1, np.int64),
+        np.zeros((n_section, n_q)),
+        np.zeros((n_section, n_v)),
+        np.zeros((n_section, n_v)),
+        np.zeros(n_v),
+    )
+
+
+@entry
+def butterworth(manifold, options, t, q, state, rates_out):
+    """rates_out of the last section after the frame q : (n_q,) at time t [s]; state is taken along.
+
+    manifold : kernels/rates/manifold.Manifold; options : Butterworth; state : ButterworthState
+    Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
+    """
+    h = t - state.time[0]
+    if not is_usable(t, q) or (state.started[0] != 0 and not h > 0.0):
+        return IGNORED
+    state.time[0] = t
+    if state.started[0] == 0 or h > options.longest_gap:
+        state.started[0], state.time[1] = 1, t
+        for s in range(state.q.shape[0]):
+            at_rest(q, state.q[s], state.v[s], state.v_dot[s])
+        at_rest(q, rates_out.q, rates_out.v, rates_out.v_dot)
+        return RESTARTED
+    for s in range(state.q.shape[0]):
+        follow(manifold, q if s == 0 else state.q[s - 1], 0.5 * h, options.w, options.damping[s], s, state)
+    last = state.q.shape[0] - 1
+    for i in range(q.shape[0]):
+        rates_out.q[i] = state.q[last, i]
+    for d in range(rates_out.v.shape[0]):
+        rates_out.v[d], rates_out.v_dot[d] = state.v[last, d], state.v_dot[last, d]
+    return OK if t - state.time[1] >= options.settling else SETTLING
+
+
+@njit
+def follow(manifold, u, half, w, zeta, s, state):
+    """State of section s after its input moved to u : (n_q,), in two halves of a step [s] each.
+
+    Relative to the output so far: in one tangent space nothing but scalar channels is left.
+    """
+    y, v, a, step = state.q[s], state.v[s], state.v_dot[s], state.step
+    difference(manifold, y, u, step)
+    spring, damper = w * w, 2.0 * zeta * w
+    for d in range(v.shape[0]):
+        ahead = step[d] - half * v[d]
+        rate = (v[d] + half * (a[d] + spring * ahead)) / (1.0 + half * (damper + half * spring))
+        moved = half * (v[d] + rate)
+        a[d] = spring * (step[d] - moved) - damper * rate
+        v[d], step[d] = rate, moved
+    integrate(manifold, y, step, 1.0, y)
+    to_child_frames(manifold, step, v, a)

@@ -1,0 +1,185 @@
+"""Savitzky-Golay: a polynomial through a window of poses by least squares, read at one time in the window.
+
+Savitzky, Golay (1964), Anal Chem 36, 1627-1639; read away from the middle: Gorry (1990), Anal Chem 62,
+570-573. The polynomials are orthogonal over the time stamps at hand (Forsythe 1957, J SIAM 5, 74-88), so
+that uneven or missing frames need nothing of their own. Value, speed and acceleration are those of one
+polynomial at t - delay; rotations are tangent steps from the pose nearest to that time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.rates.manifold import (
+    IGNORED,
+    OK,
+    RESTARTED,
+    SETTLING,
+    at_rest,
+    is_usable,
+    to_child_frames,
+)
+from kernels.tree import difference, integrate
+
+TIE = 1e-9
+"""Of two frames as near as this to the time that is read, the newer one is the base: not rounding decides
+[s]."""
+
+
+class SavitzkyGolay(NamedTuple):
+    """Options."""
+
+    window: float  # from its oldest to its newest frame [s]
+    order: int  # of the polynomial
+    delay: float  # time before the newest frame at which it is read [s]
+    slack: float  # a frame may lie this far beyond the window's end: half a step between frames [s]
+    longest_gap: float  # steps longer than this start anew [s]
+
+
+class SavitzkyGolayState(NamedTuple):
+    """What a Savitzky-Golay filter remembers: a ring of frames."""
+
+    time: np.ndarray  # (n_ring,) [s]
+    q: np.ndarray  # (n_ring, n_q)
+    at: np.ndarray  # (2,) int64 - row of the newest frame; frames since the start, at most n_ring
+    start: np.ndarray  # (1,) - time of the first frame since the start [s]
+    weight: np.ndarray  # (3, n_ring) - of value, speed, acceleration; the newest frame first
+    polynomial: np.ndarray  # (2, n_ring) - working space
+    step: np.ndarray  # (n_v,) - working space
+    total: np.ndarray  # (n_v,) - working space
+
+
+def new_savitzky_golay_state(n_ring: int, n_q: int, n_v: int) -> SavitzkyGolayState:
+    """Allocate the state of a filter that has not started; n_ring : the most frames a window can hold."""
+    return SavitzkyGolayState(
+        np.zeros(n_ring),
+        np.zeros((n_ring, n_q)),
+        np.zeros(2, np.int64),
+        np.zeros(1),
+        np.zeros((3, n_ring)),
+        np.zeros((2, n_ring)),
+        np.zeros(n_v),
+        np.zeros(n_v),
+    )
+
+
+@entry
+def savitzky_golay(manifold, options, t, q, state, rates_out):
+    """rates_out at t - delay after the frame q : (n_q,) at time t [s]; state is taken along.
+
+    manifold : kernels/rates/manifold.Manifold; options : SavitzkyGolay; state : SavitzkyGolayState
+    While the window fills, the order is as low as the frames so far allow (two frames for each coefficient).
+    Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
+    """
+    started, h = state.at[1] > 0, t - state.time[state.at[0]]
+    if not is_usable(t, q) or (started and not h > 0.0):
+        return IGNORED
+    restarted = not started or h > options.longest_gap
+    remember(t, q, restarted, state)
+    if restarted:
+        at_rest(q, rates_out.q, rates_out.v, rates_out.v_dot)
+        return RESTARTED
+    settled = t - state.start[0] >= options.window - options.slack
+    n = n_in_window(options, t, state)
+    order = options.order
+    if not settled or n <= order:
+        settled, order = False, min(order, (n - 1) // 2)
+    n_ring = state.time.shape[0]
+    oldest = state.time[(state.at[0] - n + 1) % n_ring]
+    read = max(t - options.delay, oldest)
+    weigh(state.time, state.at[0], n, order, read, state.polynomial, state.weight)
+    nearest = nearest_frame(state.time, state.at[0], n, read)
+    combine(manifold, state, nearest, n, rates_out)
+    return OK if settled else SETTLING
+
+
+@njit
+def remember(t, q, restarted, state):
+    """Put a frame into the ring; the only one if the filter starts with it."""
+    n_ring = state.time.shape[0]
+    newest = (state.at[0] + 1) % n_ring
+    state.at[0] = newest
+    state.at[1] = 1 if restarted else min(state.at[1] + 1, n_ring)
+    if restarted:
+        state.start[0] = t
+    state.time[newest] = t
+    for i in range(q.shape[0]):
+        state.q[newest, i] = q[i]
+
+
+@njit
+def n_in_window(options, t, state):
+    """Number of frames in the window, newest first."""
+    n, first = 1, t - options.window - options.slack
+    while n < state.at[1] and state.time[(state.at[0] - n) % state.time.shape[0]] >= first:
+        n += 1
+    return n
+
+
+@njit
+def nearest_frame(time, newest, n, read):
+    """Row of the frame nearest in time, of the n newest ones."""
+    n_ring, best = time.shape[0], newest
+    for k in range(1, n):
+        row = (newest - k) % n_ring
+        if abs(time[row] - read) < abs(time[best] - read) - TIE:
+            best = row
+    return best
+
+
+@njit
+def weigh(time, newest, n, order, read, P, weight_out):
+    """weight_out : (3, n_ring), rows of value, first and second derivative at time read, newest frame first.
+
+    sum over k of P_k(t_i) P_k^(d)(read) / |P_k|^2 with P_k+1 = (x - a) P_k - b P_k-1 (Forsythe 1957), x the
+    time from read in parts of the window.
+
+    time : (n_ring,) [s]; n : frames used; P : (2, n_ring) - working space, P_k and P_k-1 at the frames
+    """
+    n_ring = time.shape[0]
+    scale = 1.0 / max(time[newest] - time[(newest - n + 1) % n_ring], 1e-12)
+    p, p1, p2, before, before1, before2 = 1.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    norm_before = 1.0
+    for i in range(n):
+        P[0, i], P[1, i] = 1.0, 0.0
+        weight_out[0, i], weight_out[1, i], weight_out[2, i] = 0.0, 0.0, 0.0
+    for k in range(order + 1):
+        norm, a = 0.0, 0.0
+        for i in range(n):
+            x = scale * (time[(newest - i) % n_ring] - read)
+            norm += P[0, i] * P[0, i]
+            a += x * P[0, i] * P[0, i]
+        a /= norm
+        b = norm / norm_before if k > 0 else 0.0
+        for i in range(n):
+            share = P[0, i] / norm
+            weight_out[0, i] += share * p
+            weight_out[1, i] += share * p1 * scale
+            weight_out[2, i] += share * p2 * scale * scale
+            x = scale * (time[(newest - i) % n_ring] - read)
+            P[0, i], P[1, i] = (x - a) * P[0, i] - b * P[1, i], P[0, i]
+        p, before = -a * p - b * before, p  # at x = 0, with both derivatives
+        p1, before1 = before - a * p1 - b * before1, p1
+        p2, before2 = 2.0 * before1 - a * p2 - b * before2, p2
+        norm_before = norm
+
+
+@njit
+def combine(manifold, state, base, n, rates_out):
+    """rates_out : the weighted sums of the n newest poses, as tangent steps from the pose of row base."""
+    q, v, v_dot = rates_out.q, rates_out.v, rates_out.v_dot
+    n_v, n_ring = v.shape[0], state.time.shape[0]
+    weight, step, total = state.weight, state.step, state.total
+    for d in range(n_v):
+        total[d], v[d], v_dot[d] = 0.0, 0.0, 0.0
+    for i in range(n):
+        difference(manifold, state.q[base], state.q[(state.at[0] - i) % n_ring], step)
+        for d in range(n_v):
+            total[d] += weight[0, i] * step[d]
+            v[d] += weight[1, i] * step[d]
+            v_dot[d] += weight[2, i] * step[d]
+    integrate(manifold, state.q[base], total, 1.0, q)
+    to_child_frames(manifold, total, v, v_dot)
