@@ -22,19 +22,20 @@ RECORDINGS = (".trc", ".c3d", ".mcap", ".npz")
 KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
     **dict.fromkeys(("right", "left"), "lab"),
+    **dict.fromkeys(("female", "male"), "inertia"),
     **dict.fromkeys(
         ("bodies", "elements", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
          "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion"),
         "model",
     ),
 }  # fmt: skip
-FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab"}
+FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab", "inertia": "inertia"}
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 def command(paths: tuple[Path, ...]) -> None:
-    """Check configs (PATHS, or all shipped ones): models, labs, runs and subjects, by content."""
+    """Check configs (PATHS, or all shipped ones): models, labs, inertias, runs and subjects, by content."""
     chosen = paths or tuple(sorted(configs_root().glob("*/*.toml")))
     faults = 0
     for path in chosen:
@@ -50,6 +51,7 @@ def command(paths: tuple[Path, ...]) -> None:
 
 def check_config(path: Path) -> str:
     """What the config is; ConfigError says what is wrong with it."""
+    from rtsim.config.inertia_schema import InertiaTable
     from rtsim.config.load import load_toml
     from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
@@ -69,6 +71,8 @@ def check_config(path: Path) -> str:
         )
     if kind == "lab":
         return f"lab {load_lab(str(path)).name}"
+    if kind == "inertia":
+        return f"inertia {load_toml(path, InertiaTable).name}"
     run = load_toml(path, Run)
     check_run(run, path)
     return f"run {run.name}"
@@ -160,7 +164,7 @@ def size_of(spec: ModelSpec) -> str:
 
 
 def kind_of(path: Path) -> str:
-    """model, subject, lab or run, by the keys in the file, or else by its folder."""
+    """model, subject, lab, inertia or run, by the keys in the file, or else by its folder."""
     from rtsim.config.load import read_toml
 
     data = read_toml(path)

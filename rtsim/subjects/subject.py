@@ -20,6 +20,8 @@ from rtsim.subjects.natural import Segment
 # from small children to very tall adults, markers included [m]
 LENGTHS = {"pelvis": (0.03, 0.3), "thigh": (0.1, 0.7), "shank": (0.1, 0.7), "foot": (0.03, 0.3)}
 ANGLES = (5.0, 175.0)
+PERSON = {"mass_kg": (2.0, 400.0), "stature_mm": (400.0, 2500.0)}
+"""From infants to the largest adults."""
 FARTHEST_M = 1.0
 """Of a marker or a landmark from the origin of its segment [m]."""
 
@@ -52,6 +54,9 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     n_frame: int = 0
     ligament_mean_mm: dict[str, Positive] = {}
     notes: tuple[str, ...] = ()
+    mass_kg: Positive | None = None
+    stature_mm: Positive | None = None
+    sex: Literal["female", "male", ""] = ""
 
     @property
     def marker_names(self) -> tuple[str, ...]:
@@ -98,6 +103,10 @@ def check_person(subject: Subject) -> None:
     if twice is not None:
         at = ", ".join(key for key, segment in subject.segments.items() if twice in segment.markers_mm)
         raise ValueError(f"segments: the marker {twice!r} is on {at}; allowed: on one segment")
+    for key, (low, high) in PERSON.items():
+        size = getattr(subject, key)
+        if size is not None and not low <= size <= high:
+            raise ValueError(f"{key}: {size:g} is no person's; allowed: {low:g} to {high:g}")
     for key, segment in subject.segments.items():
         low, high = (1e3 * x for x in LENGTHS.get(key, (0.0, FARTHEST_M)))
         if not low <= segment.length_mm <= high:
@@ -137,6 +146,11 @@ def subject_text(subject: Subject) -> str:
         *(
             f"{key} = {literal(getattr(subject, key))}"
             for key in ("name", "source", "side", "hip_regression")
+        ),
+        *(
+            f"{key} = {literal(getattr(subject, key))}"
+            for key in ("mass_kg", "stature_mm", "sex")
+            if getattr(subject, key)
         ),
         f"n_frame = {subject.n_frame}",
         f"notes = {literal(list(subject.notes))}",

@@ -45,6 +45,9 @@ subjects = st.builds(
     n_frame=st.integers(0, 2**63 - 1),
     ligament_mean_mm=st.dictionaries(names, positive, max_size=4),
     notes=st.lists(names, max_size=3).map(tuple),
+    mass_kg=st.none() | positive,
+    stature_mm=st.none() | positive,
+    sex=st.sampled_from(["female", "male", ""]),
 )
 
 
