@@ -17,7 +17,7 @@ from kernels.rates.butterworth import (
 )
 from kernels.rates.manifold import OK, Manifold, Rates, new_rates, plain
 from kernels.rates.savitzky_golay import SavitzkyGolay, new_savitzky_golay_state, savitzky_golay
-from kernels.tree import BALL, FREE
+from kernels.tree import BALL, FREE, Tree
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
 from rtsim.errors import ConfigError
 
@@ -125,7 +125,7 @@ def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
     return _Kernel(savitzky_golay, options, new_state, window)
 
 
-def n_coordinates(manifold: Manifold) -> int:
+def n_coordinates(manifold: Manifold | Tree) -> int:
     """n_q: a ball and a free joint have one coordinate more than speeds."""
     return int(manifold.v_start[-1] + np.isin(manifold.kind, (BALL, FREE)).sum())
 

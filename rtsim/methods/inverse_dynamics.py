@@ -1,0 +1,155 @@
+"""Inverse dynamics of a model in motion: generalized forces, net joint moments and forces, powers, reactions.
+
+Moments are internal, as muscles and ligaments deliver them: they act on the distal body, and along the axes
+of the joint angles they are positive where they raise the angle. So a knee that is held against gravity in
+flexion has a negative `knee_flexion` moment: its extensors work. See docs/kinetics.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels._jit import bind
+from kernels.dynamics.constrained import joint_reactions
+from kernels.dynamics.constraints import Constraints, new_constraint_work
+from kernels.dynamics.system import System, new_dynamics_work
+from kernels.joint_angles import JointAxes
+from kernels.kinetics import (
+    ALONG_AXES,
+    IN_DISTAL,
+    IN_GROUND,
+    IN_PROXIMAL,
+    Cuts,
+    joint_kinetics,
+    new_kinetics,
+)
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.rates import n_coordinates
+from rtsim.models.anatomy import Anatomy
+from rtsim.models.masses import Person, with_masses
+from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.packing.model import body_index, pack_joints
+from rtsim.models.subject import Subject
+
+Array = NDArray[np.float64]
+
+FRAMES = {"ground": IN_GROUND, "proximal": IN_PROXIMAL, "distal": IN_DISTAL, "angles": ALONG_AXES}
+"""Axes in which moments and forces are given; of "angles" each number is the projection on that angle's
+axis."""
+
+
+class InverseDynamics:
+    """Inverse dynamics of one model, frame by frame; all results are overwritten by the next.
+
+    Parameters
+    ----------
+    system, constraints : the model; the constraints' forces are part of what crosses the joints
+    joints, sign : anatomical joints, and the signs (n_joint, 3) of their angles
+    weight : of the whole person [N], for residuals in parts of it
+    root : body whose joint should carry nothing
+    """
+
+    def __init__(
+        self,
+        system: System,
+        constraints: Constraints,
+        joints: JointAxes,
+        sign: Array,
+        weight: float,
+        root: int = 0,
+    ) -> None:
+        if not weight > 0.0:
+            raise ConfigError("the weight of the person is not positive", where="inverse dynamics")
+        n_body, n_v, n_joint = len(system.tree.parent), len(system.tree.dof_body), len(joints.distal)
+        self._system, self._constraints = system, constraints
+        self._cuts = Cuts(joints, np.ascontiguousarray(sign, float), root, float(weight))
+        rows = new_constraint_work(constraints, n_v)
+        self._work, self._rows = new_dynamics_work(system.tree, len(rows.value)), rows
+        self.results = new_kinetics(n_joint)
+        self.tau = np.zeros(n_v)
+        self.external = np.zeros((n_body, 6))
+        self.reaction = np.zeros((n_body, 6))
+        self._no_multiplier = np.zeros(len(rows.value))
+        q, v = np.zeros(n_coordinates(system.tree)), np.zeros(n_v)
+        self._run: Any = bind(joint_kinetics, self._arguments(q, v, v))
+        self._react: Any = bind(joint_reactions, self._reaction_arguments(q, v, v, self._no_multiplier))
+
+    def compute(self, q: Array, v: Array, v_dot: Array) -> None:
+        """tau and results of a motion: q (n_q,), v and v_dot (n_v,), under the wrenches in `external`."""
+        self._run(*self._arguments(q, v, v_dot))
+
+    def compute_reactions(self, q: Array, v: Array, v_dot: Array, multiplier: Array | None = None) -> None:
+        """reaction (n_body, 6): moment about each joint's centre and force from parent to body, in ground.
+
+        multiplier : (n_row,) of the hard constraints; without them their forces count as the joints'
+        """
+        given = self._no_multiplier if multiplier is None else multiplier
+        self._react(*self._reaction_arguments(q, v, v_dot, given))
+
+    def clear(self) -> None:
+        """Take all external wrenches away."""
+        self.external[:] = 0.0
+
+    def push(self, body: int, force: Array, place: Array, free_moment: Array | None = None) -> None:
+        """Add an external force (3,) N at a place (3,) m in ground, with a moment (3,) N m of its own."""
+        wrench, (x, y, z), (fx, fy, fz) = self.external[body], place, force
+        wrench[0] += y * fz - z * fy
+        wrench[1] += z * fx - x * fz
+        wrench[2] += x * fy - y * fx
+        wrench[3:] += force
+        if free_moment is not None:
+            wrench[:3] += free_moment
+
+    def moment(self, frame: str = "angles") -> Array:
+        """(n_joint, 3) N m - net joint moments on the distal bodies, a view; frame : a name of FRAMES."""
+        return self.results.moment[:, FRAMES[frame]]
+
+    def force(self, frame: str = "angles") -> Array:
+        """(n_joint, 3) N - net joint forces on the distal bodies, a view."""
+        return self.results.force[:, FRAMES[frame]]
+
+    @property
+    def power(self) -> Array:
+        """(n_joint, 2) W - of the moments on the relative turning, of the forces on the relative sliding."""
+        return self.results.power
+
+    @property
+    def angle_rate(self) -> Array:
+        """(n_joint, 3) rad/s - of the joint angles."""
+        return self.results.angle_rate
+
+    @property
+    def residual(self) -> Array:
+        """(2, 3) - moment about the root's origin [N m] and force [N] that nothing external explains."""
+        return self.results.residual
+
+    @property
+    def residual_share(self) -> Array:
+        """(2, 3) - the same in parts of the person's weight [m, 1]."""
+        return self.results.residual_share
+
+    def _arguments(self, q: Array, v: Array, v_dot: Array) -> tuple[Any, ...]:
+        return (
+            self._system, self._cuts, q, v, v_dot, self.external, self._work, self.results, self.tau,
+        )  # fmt: skip
+
+    def _reaction_arguments(self, q: Array, v: Array, v_dot: Array, multiplier: Array) -> tuple[Any, ...]:
+        return (
+            self._system, self._constraints, q, v, v_dot, self.external, multiplier, self._work, self._rows,
+            self.reaction,
+        )  # fmt: skip
+
+
+def inverse_dynamics_of(
+    spec: ModelSpec, subject: Subject, person: Person, method: str | None = None
+) -> InverseDynamics:
+    """Inverse dynamics of a model with anatomy, as heavy as a person."""
+    mechanism = pack_mechanism(with_masses(spec, subject, person), subject, method)
+    joints = pack_joints(spec, Anatomy(spec, subject), body_index(spec))
+    sign = np.array([body.angles.signs for body in spec.bodies if body.angles], float)
+    weight = person.mass * float(np.linalg.norm(mechanism.system.gravity))
+    return InverseDynamics(mechanism.system, mechanism.constraints, joints, sign, weight)

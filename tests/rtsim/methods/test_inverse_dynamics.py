@@ -1,0 +1,153 @@
+"""The Python face of inverse dynamics: statics of a standing leg, signs, frames and reactions."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from kernels._jit import n_compiled
+from kernels.kinetics import ALONG_AXES
+from rtsim.config.paths import find_config
+from rtsim.errors import ConfigError
+from rtsim.methods.inverse_dynamics import FRAMES, InverseDynamics, inverse_dynamics_of
+from rtsim.models.load import load_mechanism, load_model
+from rtsim.models.masses import load_inertia_table, person_of, with_masses
+from rtsim.models.packing.mechanism import pack_mechanism
+from rtsim.models.packing.model import pack
+from rtsim.models.subject import load_subject
+from tests.naive.tree import integrate, state
+
+SUBJECT = msgspec.structs.replace(
+    load_subject(find_config("walker", "subjects")), mass_kg=73.0, stature_mm=1741.0, sex="male"
+)
+SPEC = load_model("lower_limb")
+PERSON = person_of(SUBJECT, load_inertia_table())
+MECHANISM = pack_mechanism(with_masses(SPEC, SUBJECT, PERSON), SUBJECT)
+SYSTEM = MECHANISM.system
+N_V = MECHANISM.n_v
+WEIGHT = 73.0 * 9.81
+
+
+@pytest.fixture(scope="module")
+def leg():
+    """Inverse dynamics of the shipped leg on the shipped subject."""
+    return inverse_dynamics_of(SPEC, SUBJECT, PERSON)
+
+
+@pytest.fixture
+def upright():
+    """Neutral coordinates, the pelvis turned so that Y of ground is up for all segments, as it is."""
+    return MECHANISM.q_neutral.copy()
+
+
+def below_ankle(q):
+    """The ankle's centre and the foot's mass centre, (3,) each, in ground."""
+    at, foot = state(SYSTEM.tree, q), MECHANISM.body_names.index("foot")
+    ankle = pack(SPEC, SUBJECT, next(iter(SPEC.methods))).joints.point_distal[-1]
+    return at.point(foot, ankle), at.point(foot, SYSTEM.bodies.centre[foot])
+
+
+def test_the_ankle_of_a_standing_leg_holds_weight_and_ground(leg, upright):
+    """Protects units, signs and the centre: moments about the ankle by the arms of two vertical forces."""
+    ankle, centre = below_ankle(upright)
+    place = ankle + np.array([0.1, -0.08, 0.01])  # under the forefoot
+    leg.clear()
+    leg.push(3, np.array([0.0, WEIGHT, 0.0]), place)
+    leg.compute(upright, np.zeros(N_V), np.zeros(N_V))
+    own = SYSTEM.bodies.mass[3] * SYSTEM.gravity
+    expected = -np.cross(place - ankle, [0.0, WEIGHT, 0.0]) - np.cross(centre - ankle, own)
+    np.testing.assert_allclose(leg.moment("ground")[2], expected, atol=1e-9)
+    np.testing.assert_allclose(leg.force("ground")[2], [0.0, -WEIGHT - own[1], 0.0], atol=1e-9)
+    # ground pushes the forefoot up: plantarflexors must work, which is against dorsiflexion
+    assert leg.moment()[2, 0] < -0.08 * WEIGHT
+    # and the knee's: the force passes 0.1 m before it, flexors must work
+    assert leg.moment()[1, 0] > 0.0
+    assert leg.power == pytest.approx(np.zeros((3, 2)))
+
+
+def test_what_no_plate_explains_is_left_at_the_pelvis(leg, upright):
+    """Protects the residual: without ground the weight of the four segments, with it the rest of the body."""
+    mass = SYSTEM.bodies.mass.sum()
+    leg.clear()
+    leg.compute(upright, np.zeros(N_V), np.zeros(N_V))
+    np.testing.assert_allclose(leg.residual[1], [0.0, mass * 9.81, 0.0], atol=1e-9)
+    np.testing.assert_allclose(leg.residual_share[1, 1], mass / 73.0)
+    leg.push(3, np.array([0.0, WEIGHT, 0.0]), np.zeros(3))
+    leg.compute(upright, np.zeros(N_V), np.zeros(N_V))
+    np.testing.assert_allclose(leg.residual_share[1, 1], mass / 73.0 - 1.0)
+
+
+def test_a_pushed_body_feels_the_moment_of_its_place_and_its_own(leg):
+    """Protects force plates: a wrench about ground's origin from force, centre of pressure and free moment."""
+    leg.clear()
+    force, place, free = (
+        np.array([10.0, 700.0, -20.0]),
+        np.array([0.3, 0.02, -0.1]),
+        np.array([0.0, 5.0, 0.0]),
+    )
+    leg.push(3, force, place, free)
+    leg.push(3, force, place)
+    np.testing.assert_allclose(leg.external[3, :3], 2.0 * np.cross(place, force) + free)
+    np.testing.assert_allclose(leg.external[3, 3:], 2.0 * force)
+    leg.clear()
+    assert not leg.external.any()
+
+
+def random_motion(seed):
+    """Coordinates near neutral with random speeds and accelerations."""
+    rng = np.random.default_rng(seed)
+    q = integrate(SYSTEM.tree, MECHANISM.q_neutral, rng.normal(0.0, 0.3, N_V))
+    return q, *rng.normal(size=(2, N_V))
+
+
+def test_reactions_without_multipliers_are_what_crosses_the_joints(leg):
+    """Protects both ways to the same wrench: reactions at joint centres and net moments about them."""
+    q, v, v_dot = random_motion(1)
+    leg.clear()
+    leg.push(3, np.array([50.0, 700.0, -20.0]), np.array([0.1, 0.0, 0.1]))
+    leg.compute(q, v, v_dot)
+    leg.compute_reactions(q, v, v_dot)
+    at = state(SYSTEM.tree, q)
+    for j, b in enumerate((1, 2, 3)):
+        centre = at.point(b, SYSTEM.tree.position_in_child[b])
+        moved = leg.reaction[b, :3] + np.cross(centre - leg.results.centre[j], leg.reaction[b, 3:])
+        np.testing.assert_allclose(moved, leg.moment("ground")[j], atol=1e-8)
+        np.testing.assert_allclose(leg.reaction[b, 3:], leg.force("ground")[j], atol=1e-9)
+
+
+def test_every_frame_holds_the_same_vector(leg):
+    """Protects the names of the frames."""
+    leg.compute(*random_motion(2))
+    assert list(FRAMES) == ["ground", "proximal", "distal", "angles"]
+    size = np.linalg.norm(leg.moment("ground"), axis=1)
+    for frame in ("proximal", "distal"):
+        np.testing.assert_allclose(np.linalg.norm(leg.moment(frame), axis=1), size)
+    np.testing.assert_array_equal(leg.moment(), leg.results.moment[:, ALONG_AXES])
+    np.testing.assert_allclose(np.sum(leg.moment() * leg.angle_rate, axis=1), leg.power[:, 0], atol=1e-9)
+
+
+def test_a_frame_compiles_nothing_and_moves_no_buffer(leg):
+    """Protects live use: results lie where they lay, and no frame compiles."""
+    leg.compute(*random_motion(3))
+    before, views = n_compiled(), [leg.moment().ctypes.data, leg.tau.ctypes.data, leg.reaction.ctypes.data]
+    for seed in range(3):
+        leg.compute(*random_motion(seed))
+        leg.compute_reactions(*random_motion(seed))
+    assert n_compiled() == before
+    assert views == [leg.moment().ctypes.data, leg.tau.ctypes.data, leg.reaction.ctypes.data]
+
+
+def test_a_model_without_anatomy_has_forces_and_reactions():
+    """Protects other models: no anatomical joints, tau and reactions all the same."""
+    pin = load_mechanism("pin")
+    none = pack(SPEC, SUBJECT, "zero").joints._replace(
+        **{key: getattr(pack(SPEC, SUBJECT, "zero").joints, key)[:0] for key in ("proximal", "distal")}
+    )
+    found = InverseDynamics(pin.system, pin.constraints, none, np.zeros((0, 3)), 1.0)
+    found.compute(pin.q_neutral, np.zeros(pin.n_v), np.zeros(pin.n_v))
+    found.compute_reactions(pin.q_neutral, np.zeros(pin.n_v), np.zeros(pin.n_v))
+    assert np.isfinite(found.tau).all()
+    assert np.isfinite(found.reaction).all()
+    with pytest.raises(ConfigError, match="weight"):
+        InverseDynamics(pin.system, pin.constraints, none, np.zeros((0, 3)), 0.0)
