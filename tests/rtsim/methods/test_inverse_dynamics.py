@@ -79,7 +79,7 @@ def test_what_no_plate_explains_is_left_at_the_pelvis(leg, upright):
 
 
 def test_a_pushed_body_feels_the_moment_of_its_place_and_its_own(leg):
-    """Protects force plates: a wrench about ground's origin from force, centre of pressure and free moment."""
+    """Protects force plates: a wrench about ground from force, centre of pressure and free moment."""
     leg.clear()
     force, place, free = (
         np.array([10.0, 700.0, -20.0]),
