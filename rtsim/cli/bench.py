@@ -83,6 +83,17 @@ def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
     click.echo(figures.report("rosenbrock", rosenbrock.run(batches, repeats), as_json))
 
 
+@command.command("rates")
+@AS_JSON
+@click.argument("trials", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
+def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
+    """Noise and delay of speeds and accelerations by each filter, on TRIALS or on the walker."""
+    from rtsim.bench import figures, rates
+
+    click.echo(figures.report("rates", rates.run(trials, method), as_json))
+
+
 @command.command("friction")
 @AS_JSON
 def friction(as_json: bool) -> None:
