@@ -13,6 +13,7 @@ from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.dynamics.mass import composite_mass
 from kernels.dynamics.motion import velocities
+from kernels.dynamics.rolling import gap_rows, relieve_rolling, rolling_bias, slip_rows
 from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.tree import point_in_ground, pose
 
@@ -50,6 +51,9 @@ def constrained_dynamics(
     constraint_bias(
         tree, constraints, work.pose, work.velocities.body, work.acceleration, q, v, constraint_work
     )
+    rolling_bias(constraints.rolls, work.pose, work.velocities.body, work.acceleration, n, constraint_work)
+    n = gap_rows(tree, constraints.rolls, work.pose, n, constraint_work)
+    n = slip_rows(tree, constraints.rolls, work.pose, n, constraint_work)
     for d in range(n_v):
         v_dot_out[d] = 0.0
     newton_euler(system, v_dot_out, wrench, work)
@@ -110,8 +114,8 @@ def joint_reactions(
     """reaction_out : (n_body, 6) - moment about the joint's centre [N m] and force [N] that the joint, its
     actuators included, transmits from its parent to each body, in ground axes.
 
-    multiplier : (n_row,) - of the hard constraints, in the order of constraints.constraint_rows; those of
-      the elements act on their two bodies, those of the couplers inside the joints
+    multiplier : (n_row,) - of the hard constraints, in the order of constraints.constraint_rows and rolling;
+      those of elements and rolls act on their two bodies, those of the couplers inside the joints
     system : System
     constraints : Constraints
     q : (n_q,) - coordinates [rad, m]
@@ -132,6 +136,8 @@ def joint_reactions(
         if constraints.roles.mode[e] == HARD:
             push_apart(constraints.elements, e, multiplier[n], work, constraint_work)
             n += 1
+    n += constraints.couplers.dof.shape[0]
+    relieve_rolling(constraints.rolls, work.pose, multiplier, n, constraint_work, work.reaction)
     transmit(tree, work.pose, work.reaction, work.u)
     for b in range(tree.parent.shape[0]):
         centre, force = reaction_out[b, :3], work.reaction[b]

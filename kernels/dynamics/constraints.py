@@ -5,7 +5,7 @@ Rows are the hard elements (kernels/constraints) in their order, then the couple
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,10 +46,11 @@ class Constraints(NamedTuple):
     elements: Elements
     roles: Roles
     couplers: Couplers
+    rolls: Any = None  # kernels/dynamics/rolling.Rolls, constraints of velocity; None where there are none
 
 
 class ConstraintWork(NamedTuple):
-    """Rows of the hard constraints; n_row_max = n_element + n_coupler + 1 (one to spare for an angle)."""
+    """Rows of the hard constraints; n_row_max = n_element + n_coupler + 3 n_roll + 1 (to spare for an angle)."""
 
     element: ElementWork
     value: np.ndarray  # (n_row_max,) - Phi
@@ -60,12 +61,14 @@ class ConstraintWork(NamedTuple):
     multiplier: np.ndarray  # (n_row_max,)
     step: np.ndarray  # (n_v,)
     motion: np.ndarray  # (4, 3) - velocity and acceleration of an element's two ends
+    roll: np.ndarray  # (10, 3) - a roll's contact and directions (kernels/dynamics/rolling)
 
 
 def new_constraint_work(constraints: Constraints, n_v: int) -> ConstraintWork:
     """Allocate a ConstraintWork."""
     n_element, n_path = constraints.elements.path.shape
-    n = n_element + len(constraints.couplers.dof) + 1
+    n_roll = 0 if constraints.rolls is None else len(constraints.rolls.radius)
+    n = n_element + len(constraints.couplers.dof) + 3 * n_roll + 1
     return ConstraintWork(
         new_element_work(n_element, n_path),
         np.zeros(n),
@@ -76,6 +79,7 @@ def new_constraint_work(constraints: Constraints, n_v: int) -> ConstraintWork:
         np.zeros(n),
         np.zeros(n_v),
         np.zeros((4, 3)),
+        np.zeros((10, 3)),
     )
 
 

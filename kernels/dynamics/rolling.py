@@ -1,0 +1,208 @@
+"""Discs and balls that roll on planes without slipping: constraints of velocity that no position has.
+
+The rim of a disc touches a plane at its lowest point x = c + R e, e = -(m - (m.n) n) / |.|, m the plane's
+normal and n the disc's axis; a ball, n = 0, at c - R m. The material points of both bodies at x have one
+velocity:
+  m . (v_a - v_b) = 0     the rate of the gap m . (x - p), a constraint of position like any other
+  t . (v_a - v_b) = 0     along both directions t of the plane: G(q) u = 0, the rate of nothing
+As x moves along both bodies, the rate of t . (v_a - v_b) at zero v_dot is
+  t . (a_a + w_a x (x' - v_a) - a_b - w_b x (x' - v_b)) + t' . (v_a - v_b).
+Rows come after those of elements and couplers: the gaps of all, then the two slips of each. What moves q
+along differences sees the gaps only and must say so.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.dynamics.constraints import point_motion
+from kernels.rotation import rotate
+from kernels.tree import along, copy_vector, point_in_ground
+
+FLAT = 1e-9
+"""Sine of the angle between axis and normal below which a disc lies flat and has no lowest point."""
+CONTACT, NORMAL, FIRST, SECOND, OUTWARDS = 0, 1, 2, 3, 4  # rows of ConstraintWork.roll
+
+
+class Rolls(NamedTuple):
+    """Round bodies A on planes of bodies B (-1 = ground)."""
+
+    body_a: np.ndarray  # (n_roll,) int64
+    body_b: np.ndarray  # (n_roll,) int64
+    centre: np.ndarray  # (n_roll, 3) - in A [m]
+    axis: np.ndarray  # (n_roll, 3) - of a disc, unit, in A; zero for a ball
+    radius: np.ndarray  # (n_roll,) [m]
+    point: np.ndarray  # (n_roll, 3) - of the plane, in B [m]
+    plane: np.ndarray  # (n_roll, 3, 3) - rows: unit normal towards A, two directions square to it, in B
+
+
+@njit
+def gap_rows(tree, rolls, pose, n, work):
+    """Gaps and their rows, from row n of work.value and work.row on; returns the number of rows."""
+    if rolls is None:
+        return n
+    for r in range(rolls.radius.shape[0]):
+        work.value[n] = touch(rolls, pose, r, work.roll)
+        rolling_row(tree, rolls, pose, r, work.roll[CONTACT], work.roll[NORMAL], work.row[n])
+        n += 1
+    return n
+
+
+@njit
+def slip_rows(tree, rolls, pose, n, work):
+    """Rows of both slips of each, from row n on; they have no value: 0. Returns the number of rows."""
+    if rolls is None:
+        return n
+    for r in range(rolls.radius.shape[0]):
+        touch(rolls, pose, r, work.roll)
+        for k in (FIRST, SECOND):
+            work.value[n] = 0.0
+            rolling_row(tree, rolls, pose, r, work.roll[CONTACT], work.roll[k], work.row[n])
+            n += 1
+    return n
+
+
+@njit
+def touch(rolls, pose, r, roll_out):
+    """roll_out, CONTACT to OUTWARDS of roll r, in ground; returns the gap [m], NaN for a disc that lies."""
+    a, b = rolls.body_a[r], rolls.body_b[r]
+    x, m, e = roll_out[CONTACT], roll_out[NORMAL], roll_out[OUTWARDS]
+    for k in range(3):
+        turned(pose, b, rolls.plane[r, k], roll_out[NORMAL + k])
+    turned(pose, a, rolls.axis[r], e)
+    cosine = m[0] * e[0] + m[1] * e[1] + m[2] * e[2]
+    size = 0.0
+    for i in range(3):
+        e[i] = cosine * e[i] - m[i]
+        size += e[i] * e[i]
+    size = math.sqrt(size)
+    point_in_ground(pose, b, rolls.point[r], roll_out[OUTWARDS + 1])
+    point_in_ground(pose, a, rolls.centre[r], x)
+    gap = 0.0
+    for i in range(3):
+        e[i] = e[i] / size if size > FLAT else math.nan
+        x[i] += rolls.radius[r] * e[i]
+        gap += m[i] * (x[i] - roll_out[OUTWARDS + 1, i])
+    return gap
+
+
+@njit
+def turned(pose, body, x, y_out):
+    """y_out : (3,) - a direction of a body (-1 = ground) in ground."""
+    if body < 0:
+        copy_vector(x, y_out)
+    else:
+        rotate(pose.rotation[body], x, y_out)
+
+
+@njit
+def rolling_row(tree, rolls, pose, r, x, t, row_out):
+    """row_out : (n_v,) - velocity of A against B along t : (3,) at x : (3,), per speed."""
+    origin = pose.position[0]
+    rx, ry, rz = x[0] - origin[0], x[1] - origin[1], x[2] - origin[2]
+    mx, my, mz = ry * t[2] - rz * t[1], rz * t[0] - rx * t[2], rx * t[1] - ry * t[0]
+    for d in range(row_out.shape[0]):
+        row_out[d] = 0.0
+    for body, sign in ((rolls.body_a[r], 1.0), (rolls.body_b[r], -1.0)):
+        d = tree.last_dof[body] if body >= 0 else -1
+        while d >= 0:
+            row_out[d] += sign * along(pose.twist, d, mx, my, mz, t[0], t[1], t[2])
+            d = tree.dof_parent[d]
+
+
+@njit
+def rolling_bias(rolls, pose, velocities, drift, n, work):
+    """work.bias from row n on, of all gaps and slips; drift as in constraints.constraint_bias."""
+    if rolls is None:
+        return
+    n_roll = rolls.radius.shape[0]
+    for r in range(n_roll):
+        touch(rolls, pose, r, work.roll)
+        contact_rate(rolls, pose, velocities, drift, r, work)
+        x, v = work.roll[CONTACT], work.motion
+        point_motion(pose, velocities, drift, rolls.body_a[r], x, v[0], v[1])
+        point_motion(pose, velocities, drift, rolls.body_b[r], x, v[2], v[3])
+        work.bias[n + r] = bias_along(velocities, rolls.body_a[r], rolls.body_b[r], work.roll[NORMAL], work)
+        for k in range(2):
+            t, row = work.roll[FIRST + k], n + n_roll + 2 * r + k
+            work.bias[row] = bias_along(velocities, rolls.body_a[r], rolls.body_b[r], t, work)
+
+
+@njit
+def contact_rate(rolls, pose, velocities, drift, r, work):
+    """work.roll[9] : (3,) - velocity of the contact point x itself, x' = c' + R e'; uses rows 5 to 8."""
+    a, b, roll = rolls.body_a[r], rolls.body_b[r], work.roll
+    m, e, n, rate = roll[NORMAL], roll[OUTWARDS], roll[5], roll[9]
+    m_rate, n_rate, centre = roll[6], roll[7], roll[8]
+    turned(pose, a, rolls.axis[r], n)
+    spun(velocities, b, m, m_rate)
+    spun(velocities, a, n, n_rate)
+    along_n, change, size = 0.0, 0.0, 0.0
+    for i in range(3):
+        along_n += m[i] * n[i]
+        change += m_rate[i] * n[i] + m[i] * n_rate[i]
+    for i in range(3):
+        size += (m[i] - along_n * n[i]) ** 2
+    outwards = 0.0
+    for i in range(3):
+        rate[i] = -(m_rate[i] - change * n[i] - along_n * n_rate[i]) / math.sqrt(size)
+        outwards += rate[i] * e[i]
+    point_in_ground(pose, a, rolls.centre[r], centre)
+    point_motion(pose, velocities, drift, a, centre, m_rate, n_rate)
+    for i in range(3):
+        rate[i] = m_rate[i] + rolls.radius[r] * (rate[i] - outwards * e[i])
+
+
+@njit
+def spun(velocities, body, x, x_rate_out):
+    """x_rate_out : (3,) = w x x of a direction fixed in a body; ground is at rest."""
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        x_rate_out[i] = velocities[body, j] * x[k] - velocities[body, k] * x[j] if body >= 0 else 0.0
+
+
+@njit
+def bias_along(velocities, a, b, t, work):
+    """Rate of t . (v_a - v_b) at zero v_dot, after contact_rate; t : (3,) fixed in B. Uses rows 5 to 7."""
+    roll = work.roll
+    slide, carried, t_rate, rate = roll[5], roll[6], roll[7], roll[9]
+    va, aa, vb, ab = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
+    spun(velocities, b, t, t_rate)
+    bias = 0.0
+    for i in range(3):
+        bias += t_rate[i] * (va[i] - vb[i]) + t[i] * (aa[i] - ab[i])
+    for body, v, sign in ((a, va, 1.0), (b, vb, -1.0)):
+        for i in range(3):
+            slide[i] = rate[i] - v[i]
+        spun(velocities, body, slide, carried)
+        for i in range(3):
+            bias += sign * t[i] * carried[i]
+    return bias
+
+
+@njit
+def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
+    """reaction : (n_body, 6) of both bodies of every roll, relieved of what the plane pushes and holds with.
+
+    multiplier : (n_row,), those of the rolls from n on
+    """
+    if rolls is None:
+        return
+    n_roll = rolls.radius.shape[0]
+    for r in range(n_roll):
+        touch(rolls, pose, r, work.roll)
+        x, origin, push = work.roll[CONTACT], pose.position[0], work.roll[5]
+        for i in range(3):
+            push[i] = multiplier[n + r] * work.roll[NORMAL, i]
+            for k in range(2):
+                push[i] += multiplier[n + n_roll + 2 * r + k] * work.roll[FIRST + k, i]
+        for body, sign in ((rolls.body_a[r], -1.0), (rolls.body_b[r], 1.0)):
+            if body >= 0:
+                for i in range(3):
+                    j, k = (i + 1) % 3, (i + 2) % 3
+                    reaction[body, i] += sign * ((x[j] - origin[j]) * push[k] - (x[k] - origin[k]) * push[j])
+                    reaction[body, 3 + i] += sign * push[i]
