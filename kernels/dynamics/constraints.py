@@ -50,7 +50,7 @@ class Constraints(NamedTuple):
 
 
 class ConstraintWork(NamedTuple):
-    """Rows of the hard constraints; n_row_max = n_element + n_coupler + 3 n_roll + 1 (to spare for an angle)."""
+    """Rows of the hard constraints; n_row_max = n_element + n_coupler + 3 n_roll + 1 (for an angle)."""
 
     element: ElementWork
     value: np.ndarray  # (n_row_max,) - Phi

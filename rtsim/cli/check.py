@@ -24,7 +24,7 @@ KINDS = {
     **dict.fromkeys(("right", "left"), "lab"),
     **dict.fromkeys(("female", "male"), "inertia"),
     **dict.fromkeys(
-        ("bodies", "elements", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
+        ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
          "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion"),
         "model",
     ),
@@ -149,6 +149,7 @@ def size_of(spec: ModelSpec) -> str:
 
     parts = {
         "element": spec.elements,
+        "roll": spec.rolls,
         "coupler": spec.couplers,
         "surface": spec.surfaces,
         "muscle": spec.muscles,

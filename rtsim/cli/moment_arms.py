@@ -108,7 +108,7 @@ def command(
     q = start_of(arms, arms.assembled(), start)
     for name in angles:
         arms.coupling(q, name)  # an angle that was asked for by name must exist here
-    ways = WAYS if way == "all" else (way,)
+    ways = ways_of(arms) if way == "all" else (way,)
     if not sweep:
         click.echo(arms_at(arms, q, rows, chosen, ways, as_json))
         refuse_if_all_failed(arms, rows, [arms.failures(q)])
@@ -119,6 +119,15 @@ def command(
     if paper:
         draw(arms, angles[0], rows, swept[ways[0]], paper)
     refuse_if_all_failed(arms, rows, [point.failed for point in swept[ways[0]]])
+
+
+def ways_of(arms: MomentArms) -> tuple[str, ...]:
+    """Every way that the model allows; says why one is left out."""
+    rolls = arms.model.names.rolls
+    if not rolls:
+        return WAYS
+    tell(f"note: differences are left out: {rolls[0]} rolls without slipping, which no position knows")
+    return WAYS[:-1]
 
 
 def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[str, str]]) -> None:

@@ -32,6 +32,12 @@ def check_names(spec: ModelSpec) -> None:
         check_body(body, bodies, bodies[:b])
     for element in spec.elements:
         check_element(element, bodies)
+    check_once([roll.name for roll in spec.rolls], "rolls")
+    for roll in spec.rolls:
+        for end in ("a", "b"):
+            place, key = getattr(roll, end), f"rolls.{roll.name}.{end}"
+            check_known([place.segment], [*bodies, GROUND] if end == "b" else bodies, f"{key}.segment")
+            check_place(place, bodies, key)
     for name, method in spec.methods.items():
         check_method(name, method, spec, bodies, held)
     check_held(spec)

@@ -34,6 +34,26 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     target_mm: NonNegative | None = None
 
 
+class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A disc, or a ball where it has no axis, that rolls on a plane without slipping."""
+
+    name: Name
+    # centre of the disc; a point of the plane
+    a: Place
+    b: Place
+    # of the plane, towards the disc, in the axes of b's segment
+    normal: Vector
+    radius_mm: Positive
+    axis: Vector | None = None
+
+    def __post_init__(self) -> None:
+        for key, x in (("normal", self.normal), ("axis", self.axis)):
+            if x is not None and not any(x):
+                raise ValueError(f"the {key} of {self.name} has no direction; give one that is not zero")
+        if self.a.segment == self.b.segment:
+            raise ValueError(f"{self.name} rolls on its own segment; give a plane on another one")
+
+
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A coordinate that follows another by a function [rad, m], or, without another, keeps a constant."""
 
@@ -83,6 +103,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     bodies: Annotated[tuple[Body, ...], msgspec.Meta(min_length=1)]
     methods: dict[str, MethodSpec] = {}
     elements: tuple[Element, ...] = ()
+    rolls: tuple[Roll, ...] = ()
     couplers: tuple[Coupler, ...] = ()
     surfaces: tuple[Surface, ...] = ()
     muscles: tuple[Muscle, ...] = ()
@@ -126,6 +147,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         """Whether the model has places or axes that only a subject's anatomy gives."""
         places: list[Place] = [p for body in self.bodies for p in (body.in_parent, body.in_child)]
         places += [p for element in self.elements for p in (element.a, element.b)]
+        places += [p for roll in self.rolls for p in (roll.a, roll.b)]
         places += self.surfaces
         places += [station for muscle in self.muscles for station in muscle.path]
         places += places_of(self)

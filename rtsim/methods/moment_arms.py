@@ -142,6 +142,7 @@ class MomentArms:
         work = self._work
         self._evaluate(q, PARTIAL_VELOCITY)
         n = int(np.sum(self.constraints.roles.mode == HARD)) + len(self.constraints.couplers.dof)
+        n += 3 * len(self.model.names.rolls)
         G = work.constraint.row[:n]
         square = g @ g
         P_g = g - G.T @ np.linalg.lstsq(G @ G.T, G @ g, rcond=1e-11)[0] if n else g
@@ -256,6 +257,12 @@ class MomentArms:
         return ""
 
     def _by_differences(self, q: Array) -> Array:
+        if self.model.names.rolls:
+            raise ModelError(
+                "it rolls without slipping, a constraint of velocity that no difference of positions sees",
+                where=f"model {self.model.name}: rolls.{self.model.names.rolls[0]}",
+                remedy=f"use another method: {', '.join(METHODS)}",
+            )
         arms = np.full(self._arms.shape, np.nan)
         self._evaluate(q, PARTIAL_VELOCITY)
         alone, status = self._work.angle.alone.copy(), self._work.angle.status.copy()

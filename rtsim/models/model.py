@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernels.constraints import Elements, Roles
 from kernels.dynamics.constraints import Constraints, Couplers
+from kernels.dynamics.rolling import Rolls
 from kernels.dynamics.system import System
 from kernels.forces.assembly import Forces
 from kernels.joint_angles import JointAxes
@@ -42,6 +43,7 @@ from rtsim.models.packing.forces import pack_forces
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.joints import Coordinates, joints_of, neutral_coordinates, pack_coordinates
 from rtsim.models.packing.muscles import pack_hill, pack_stations, pack_surfaces
+from rtsim.models.packing.rolls import pack_rolls
 from rtsim.models.packing.tree import build_tree
 from rtsim.models.roles import find_method, joint_kinds
 from rtsim.subjects.anatomy import Anatomy
@@ -57,6 +59,7 @@ class Names:
     bodies: tuple[str, ...]
     markers: tuple[str, ...]
     elements: tuple[str, ...]
+    rolls: tuple[str, ...]
     muscles: tuple[str, ...]
     surfaces: tuple[str, ...]
     angles: tuple[str, ...]  # of model.angles: every coordinate, then the named ones
@@ -75,6 +78,7 @@ class Model:
     system: System  # bodies, their joints and masses, gravity
     coordinates: Coordinates
     couplers: Couplers
+    rolls: Rolls | None  # None where nothing rolls
     elements: Elements
     lengths: Lengths  # of the elements
     reported: Reported  # among the elements
@@ -101,7 +105,7 @@ class Model:
 
     def constraints(self, roles: Roles) -> Constraints:
         """What the kernels of constrained dynamics and moment arms read, with the roles of a method."""
-        return Constraints(self.elements, roles, self.couplers)
+        return Constraints(self.elements, roles, self.couplers, self.rolls)
 
 
 def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = None) -> Model:
@@ -126,6 +130,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         system=System(tree, pack_bodies(spec), np.array(spec.gravity_m_s2, float)),
         coordinates=coordinates,
         couplers=couplers,
+        rolls=pack_rolls(spec, anatomy, index),
         elements=pack_elements(rows, anatomy, index, tree),
         lengths=pack_lengths(rows),
         reported=pack_reported(spec, rows),
@@ -164,6 +169,7 @@ def names_of(
         bodies=tuple(body.name for body in spec.bodies),
         markers=markers,
         elements=tuple(row.name for row in rows),
+        rolls=tuple(roll.name for roll in spec.rolls),
         muscles=tuple(muscle.name for muscle in spec.muscles),
         surfaces=tuple(surface.name for surface in spec.surfaces),
         angles=(*coordinates.names, *(angle.name for angle in spec.angles)),

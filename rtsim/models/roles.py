@@ -31,10 +31,13 @@ def joint_kinds(spec: ModelSpec, method: str | None = None) -> tuple[JointKind, 
 
 
 def dependence(spec: ModelSpec, how: MethodSpec) -> tuple[str, str] | None:
-    """A body whose coordinates move it by functions or follow couplers, and how, if there is one.
+    """A body whose coordinates move it by functions, follow couplers or roll, and how, if there is one.
 
-    Methods that follow markers know neither; dynamics and moment arms do.
+    Methods that follow markers know none of these; dynamics and moment arms do.
     """
+    if spec.rolls:
+        roll = spec.rolls[0]
+        return roll.a.segment, f"it rolls ({roll.name}), a constraint of velocity"
     coupled = {coupler.coordinate for coupler in spec.couplers}
     for body in spec.bodies:
         kind = how.joints.get(body.name, body.joint)

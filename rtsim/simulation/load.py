@@ -92,6 +92,12 @@ def check_free(spec: ModelSpec, note: Note) -> None:
             where=f"model {spec.name}: {kind}.{how.hard[0]}",
             remedy=remedy.format("force law or a spring"),
         )
+    if spec.rolls:
+        raise ConfigError(
+            "it rolls without slipping, which holds exactly",
+            where=f"model {spec.name}: rolls.{spec.rolls[0].name}",
+            remedy=remedy.format("contact with friction"),
+        )
     if how.soft:
         note(f"soft elements carry no force in a simulation: {', '.join(how.soft)}")
     if spec.muscles:

@@ -169,3 +169,32 @@ def model_file(tmp_path):
         return path
 
     return write
+
+
+@pytest.fixture(scope="module")
+def wheel() -> MomentArms:
+    return MomentArms(load_mechanism("wheel"))
+
+
+def test_rolling_couples_a_wheel_to_its_hub(wheel):
+    """Protects eqs 11, 15 and 18 under a constraint of velocity: a cord at the hub turns the wheel.
+
+    Its arm is the radius, and at another heading the part of it along the cord's own line.
+    """
+    q = wheel.assembled()
+    column = wheel.angle_index("roll")
+    for method in METHODS:
+        assert wheel.at(q, method)[0, column] == pytest.approx(-0.3)
+    q[2] = np.radians(60.0)
+    for method in METHODS:
+        assert wheel.at(q, method)[0, column] == pytest.approx(-0.15)
+    C = wheel.coupling(q, "roll")
+    np.testing.assert_allclose(C, [0.3 * np.sin(np.radians(60.0)), -0.15, 0.0, 1.0], atol=1e-12)
+    assert wheel.effective_torque(q, "cord", "roll", 50.0) == pytest.approx(-7.5)
+    assert wheel.about(q, lambda there: there[3])[0] == pytest.approx(-0.15)
+
+
+def test_differences_refuse_what_no_position_has(wheel):
+    """Protects against a wrong answer: moving q along differences would not roll, and names what it is."""
+    with pytest.raises(ModelError, match=r"rolls\.ground_contact.*constraint of velocity"):
+        wheel.at(wheel.assembled(), DIFFERENCES)

@@ -1,0 +1,30 @@
+"""Discs and balls that roll without slipping, as kernels/dynamics/rolling reads them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.dynamics.rolling import Rolls
+from rtsim.config.model_schema import ModelSpec
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.natural import unit
+
+
+def pack_rolls(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> Rolls | None:
+    """The rolls of a model; None where it has none."""
+    if not spec.rolls:
+        return None
+    planes = []
+    for roll in spec.rolls:
+        normal = unit(np.array(roll.normal, float))
+        first = unit(np.cross(np.eye(3)[np.argmin(np.abs(normal))], normal))
+        planes.append([normal, first, np.cross(normal, first)])
+    return Rolls(
+        np.array([index[roll.a.segment] for roll in spec.rolls], np.int64),
+        np.array([index[roll.b.segment] for roll in spec.rolls], np.int64),
+        np.array([anatomy.place(roll.a, roll.a.segment, f"rolls.{roll.name}") for roll in spec.rolls]),
+        np.array([unit(np.array(roll.axis, float)) if roll.axis else np.zeros(3) for roll in spec.rolls]),
+        1e-3 * np.array([roll.radius_mm for roll in spec.rolls], float),
+        np.array([anatomy.place(roll.b, roll.b.segment, f"rolls.{roll.name}") for roll in spec.rolls]),
+        np.array(planes),
+    )
