@@ -13,7 +13,7 @@ import numpy as np
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_check import check_c3d
 from rtsim.files.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
-from rtsim.files.c3d_process import read_content
+from rtsim.files.c3d_process import Content, read_content
 from rtsim.files.ground import to_ground
 from rtsim.files.trial import MarkerTrial, RawTrial, name_some, unique_names
 
@@ -35,12 +35,12 @@ def read_c3d(
     Times are (first frame + i) / rate with frames counted from 0. ConfigError for what is no C3D file.
     """
     path = Path(path)
-    return to_ground(_read_raw(path, virtual), up=up, units=units)
-
-
-def _read_raw(path: Path, virtual: bool) -> RawTrial:
     announced, n_byte = check_c3d(path)
-    content = read_content(path, n_byte)
+    return to_ground(raw_markers(read_content(path, n_byte), path, announced, virtual), up=up, units=units)
+
+
+def raw_markers(content: Content, path: Path, announced: int, virtual: bool = False) -> RawTrial:
+    """The markers of a file's content; `announced` is the number of frames in its header."""
     n_frame, n_point, _ = content.points.shape
     if n_point == 0 or n_frame == 0:
         raise ConfigError(

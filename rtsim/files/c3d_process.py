@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -28,16 +29,23 @@ class Content(NamedTuple):
     rate : [Hz]
     first : index of the first frame, counted from 0
     points : (n, n_point, 3) float64 - in file units and axes; NaN = missing
-    parameters : group -> name -> texts or numbers, of the groups c3d_child.GROUPS
+    parameters : group -> name -> texts or numbers, of the groups c3d_child.GROUPS; arrays in the order of the
+        file: the first dimension runs fastest
+    sizes : name -> dimensions, of the group FORCE_PLATFORM
+    analog_rate : [Hz]
+    analogs : (n_sample, n_channel) float64 - offset taken off and scaled; without any unless asked for
     """
 
     rate: float
     first: int
     points: NDArray[np.float64]
     parameters: dict[str, dict[str, list[Any]]]
+    sizes: dict[str, list[int]]
+    analog_rate: float
+    analogs: NDArray[np.float64]
 
 
-def read_content(path: Path, n_byte: int) -> Content:
+def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
     """What the C3D file of `n_byte` bytes holds; ConfigError where the reader refuses it, dies or hangs."""
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
     seconds = LEAST_S + S_PER_BYTE * n_byte
@@ -45,6 +53,8 @@ def read_content(path: Path, n_byte: int) -> Content:
     # The limit of processor time is for a reader whose parent was killed and can stop it no more.
     limits = (str(memory), str(int(seconds) + 5))
     command = [sys.executable, "-P", c3d_child.__file__, str(path), *limits]
+    if with_analogs:
+        command.append("analogs")
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -55,8 +65,17 @@ def read_content(path: Path, n_byte: int) -> Content:
         raise _failure(path, done.returncode, done.stderr.decode("utf-8", "replace"), memory)
     head, _, data = done.stdout.partition(b"\n")
     said = json.loads(head)
-    points = np.frombuffer(data, np.float64).reshape(said["shape"])
-    return Content(said["rate"], said["first"], points, said["parameters"])
+    numbers = np.frombuffer(data, np.float64)
+    n_point = math.prod(said["shape"])
+    return Content(
+        rate=said["rate"],
+        first=said["first"],
+        points=numbers[:n_point].reshape(said["shape"]),
+        parameters=said["parameters"],
+        sizes=said["sizes"],
+        analog_rate=said["analog_rate"],
+        analogs=numbers[n_point:].reshape(said["analog_shape"]),
+    )
 
 
 def _failure(path: Path, code: int, words: str, memory: int) -> ConfigError:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.axes import guess_up, parse_up, rotate_to_ground, up_by_names
@@ -34,13 +37,27 @@ def check_extent(raw: RawTrial) -> None:
         )
 
 
-def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) -> MarkerTrial:
-    """Convert a raw trial to metres and Y up; `up` and `units` override the file and the guess.
+class Settled(NamedTuple):
+    """What was settled about a raw trial.
 
-    Everything that was converted or assumed is told in the notes. Raises ConfigError for an unknown axis or
-    unit, and for a unit that is neither possible nor replaceable without doubt.
+    positions : (n, n_marker, 3) float64 - axes of the file [m]; NaN = missing
+    scale : metres per unit of the file
+    up : axis of the file that points up, a key of rtsim.files.axes.ROTATIONS
+    notes : plain sentences on what was converted or assumed
     """
-    check_extent(raw)
+
+    positions: NDArray[np.float64]
+    scale: float
+    up: str
+    notes: list[str]
+
+
+def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Settled:
+    """Unit and up axis of a raw trial; `up` and `units` override the file and the guess.
+
+    Raises ConfigError for an unknown axis or unit, and for a unit that is neither possible nor replaceable
+    without doubt.
+    """
     positions, notes = blank_missing(raw.positions)
     if units is not None:
         scale = metres_per_unit(units, "--units")
@@ -67,6 +84,17 @@ def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) ->
     else:
         axis, said_up = guess_up(raw.names, positions)
         notes.append(said_up)
+    return Settled(positions, scale, axis, notes)
+
+
+def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) -> MarkerTrial:
+    """Convert a raw trial to metres and Y up; `up` and `units` override the file and the guess.
+
+    Everything that was converted or assumed is told in the notes. Raises ConfigError as `check_extent` and
+    `settle`.
+    """
+    check_extent(raw)
+    positions, _, axis, notes = settle(raw, up, units)
     if axis != "+Y":
         notes.append(f"positions were rotated from {axis} up to Y up")
     positions = rotate_to_ground(positions, axis)

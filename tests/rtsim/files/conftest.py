@@ -116,8 +116,12 @@ def c3d_bytes(
     first_frame: int,
     parameters: dict[str, dict[str, object]],
     order: str,
+    analogs: np.ndarray | None = None,
 ) -> bytes:
-    """A C3D file of floating-point data in byte order "<" or ">", written from the format's definition."""
+    """A C3D file of floating-point data in byte order "<" or ">", written from the format's definition.
+
+    analogs : (n, n_sub, n_channel) as stored, before offset and scale
+    """
     records = b""
     for number, (group, members) in enumerate(parameters.items(), start=1):
         records += c3d_record(group, -number, b"\0", order)
@@ -129,15 +133,18 @@ def c3d_bytes(
         512 * n_block, b"\0"
     )
     n_frame, n_point = points.shape[:2]
+    analogs = np.zeros((n_frame, 0, 0)) if analogs is None else analogs
+    n_sub, n_value = analogs.shape[1], analogs.shape[1] * analogs.shape[2]
     first, last = first_frame + 1, first_frame + n_frame
     header = struct.pack(
-        f"{order}BBHHHHHfHHf", 2, 0x50, n_point, 0, first, last, 10, -0.1, 2 + n_block, 0, rate
+        f"{order}BBHHHHHfHHf", 2, 0x50, n_point, n_value, first, last, 10, -0.1, 2 + n_block, n_sub, rate
     )
     data = np.zeros((n_frame, n_point, 4), dtype=f"{order}f4")
     data[..., :3] = points
     if missing is not None:
         data[missing, 3] = -1.0
-    return header.ljust(512, b"\0") + section + data.tobytes()
+    rows = np.concatenate([data.reshape(n_frame, -1), analogs.reshape(n_frame, -1)], axis=1)
+    return header.ljust(512, b"\0") + section + rows.astype(f"{order}f4").tobytes()
 
 
 def c3d_record(name: str, group: int, content: bytes, order: str) -> bytes:
@@ -151,7 +158,10 @@ def c3d_record(name: str, group: int, content: bytes, order: str) -> bytes:
 
 
 def c3d_value(value: object, order: str) -> bytes:
-    """Type, dimensions and data of a parameter: texts, whole numbers or a float."""
+    """Type, dimensions and data of a parameter: texts, whole numbers, a float, or an array of floats."""
+    if isinstance(value, np.ndarray):
+        head = struct.pack(f"bB{value.ndim}B", 4, value.ndim, *value.shape)
+        return head + np.ravel(value, order="F").astype(f"{order}f4").tobytes()
     if isinstance(value, list):
         width = max((len(text) for text in value), default=0)
         return struct.pack("bBBB", -1, 2, width, len(value)) + b"".join(

@@ -1,0 +1,239 @@
+"""Force plates of C3D files: their channels as wrenches in ground, turned with the axes of the markers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.axes import rotate_to_ground
+from rtsim.files.c3d import raw_markers
+from rtsim.files.c3d_check import check_c3d
+from rtsim.files.c3d_process import Content, read_content
+from rtsim.files.force_trial import THRESHOLD, ForceTrial, RawForces, are_corners, edges, force_trial
+from rtsim.files.force_units import newton_metres_per_unit, newtons_per_unit
+from rtsim.files.ground import settle
+from rtsim.files.plate_types import TYPES, PlateType
+from rtsim.files.units import METRES
+
+FloatArray = NDArray[np.float64]
+LEVEL = 0.9
+"""A plate's normal is along the vertical when its cosine with it is at least this."""
+MOST_PLATES = 64
+
+
+class _Plate(NamedTuple):
+    """A plate as the file describes it.
+
+    number : from 1
+    channels : (n_sample, n_channel) - its channels [N, N m, m]
+    origin : (3,) - FORCE_PLATFORM:ORIGIN [m]
+    corners : (4, 3) - in ground [m]
+    """
+
+    number: int
+    kind: PlateType
+    channels: FloatArray
+    origin: FloatArray
+    corners: FloatArray
+
+
+def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
+    """The force plates of a C3D file in ground; `up` and `units` as those of its markers.
+
+    Types 1 to 4. What was assumed, corrected or left out stands in the notes. ConfigError for a file without
+    plates that can be read.
+    """
+    path = Path(path)
+    announced, n_byte = check_c3d(path)
+    content = read_content(path, n_byte, with_analogs=True)
+    settled = settle(raw_markers(content, path, announced), up, units)
+    n_plate = _count(content, path)
+    plates: list[_Plate] = []
+    notes: list[str] = []
+    for index in range(n_plate):
+        plate, said = _plate(content, index, settled.scale, settled.up)
+        notes += said
+        if plate is not None:
+            plates.append(plate)
+    if not plates:
+        raise ConfigError(
+            f"none of the force plates can be read: {'; '.join(notes)}",
+            where=str(path),
+            remedy="export the forces as .mot, or the plates as types 1 to 4",
+        )
+    rate = content.analog_rate
+    if not 0.0 < rate < math.inf:
+        raise ConfigError(f"the rate of the analog samples is {rate:g} Hz", where=str(path))
+    wrenches = [_wrench(plate) for plate in plates]
+    notes += _tell_odd(plates)
+    if settled.up != "+Y":
+        notes.append(f"forces and plates were rotated from {settled.up} up, as the markers, to Y up")
+    n_sample = content.analogs.shape[0]
+    raw = RawForces(
+        names=tuple(f"plate_{plate.number}" for plate in plates),
+        times=content.first / content.rate + np.arange(n_sample) / rate,
+        rate=rate,
+        corners=np.stack([plate.corners for plate in plates]),
+        level=np.zeros(len(plates)),
+        force=np.stack([force for force, _ in wrenches], axis=1),
+        moment=np.stack([moment for _, moment in wrenches], axis=1),
+        source=str(path),
+        notes=tuple(notes),
+    )
+    return force_trial(raw, THRESHOLD)
+
+
+def _count(content: Content, path: Path) -> int:
+    """Number of plates that the file describes; ConfigError for none, and for what no laboratory has."""
+    used = content.parameters["FORCE_PLATFORM"].get("USED", [])
+    n_plate = int(used[0]) if used and isinstance(used[0], (int, float)) and math.isfinite(used[0]) else 0
+    if n_plate < 1 or content.analogs.size == 0:
+        raise ConfigError(
+            "the file holds no force plates",
+            where=str(path),
+            remedy="export the trial with its analog channels, or give the forces as .mot",
+        )
+    if n_plate > MOST_PLATES:
+        raise ConfigError(f"{n_plate} force plates", where=str(path), allowed=f"up to {MOST_PLATES}")
+    return n_plate
+
+
+def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -> FloatArray | None:
+    """`n` numbers of plate `index` of a parameter with `stride` (or n) for each; None where it is shorter."""
+    values = content.parameters["FORCE_PLATFORM"].get(name, [])
+    start = (stride or n) * index
+    numbers = values[start : start + n]
+    if len(numbers) < n or any(isinstance(value, str) for value in numbers):
+        return None
+    return np.array(numbers, dtype=np.float64)
+
+
+def _plate(content: Content, index: int, scale: float, up: str) -> tuple[_Plate | None, list[str]]:
+    """The plate, or None where it cannot be read, with sentences."""
+    name = f"force plate {index + 1}"
+    code = _numbers(content, "TYPE", 1, index)
+    kind = TYPES.get(int(code[0])) if code is not None and np.isfinite(code[0]) else None
+    if kind is None:
+        known = "no type" if code is None else f"type {code[0]:g}"
+        return None, [f"{name} has {known}, which is not read (1 to 4 are): left out"]
+    corners = _numbers(content, "CORNERS", 12, index)
+    places = None if corners is None else rotate_to_ground(scale * corners.reshape(4, 3), up)
+    if places is None or not are_corners(places):
+        return None, [f"the corners of {name} span no surface: left out"]
+    origin = _numbers(content, "ORIGIN", 3, index)
+    if origin is None or not np.isfinite(origin).all():
+        return None, [f"{name} has no ORIGIN: left out"]
+    sizes = content.sizes.get("CHANNEL", [])
+    stride = sizes[0] if len(sizes) > 1 else kind.n_channel
+    wired = _numbers(content, "CHANNEL", kind.n_channel, index, stride)
+    n_channel = content.analogs.shape[1]
+    if wired is None or stride < kind.n_channel or not ((wired >= 1) & (wired <= n_channel)).all():
+        return None, [f"{name} names channels that the file does not have: left out"]
+    columns = wired.astype(np.int64) - 1
+    samples = content.analogs[:, columns]
+    samples, notes = _without_zero(content, samples, kind, name)
+    if kind.kinds[0] == "raw":
+        matrix = _numbers(content, "CAL_MATRIX", 36, index)
+        if matrix is None or not np.isfinite(matrix).all() or not matrix.any():
+            return None, [f"{name} has type 4, and no CAL_MATRIX of 6 by 6 numbers: left out"]
+        samples = samples @ matrix.reshape(6, 6)  # columns of the file's matrix are rows here
+    factors, said = _factors(content, columns, kind, name)
+    return _Plate(index + 1, kind, samples * factors, scale * origin, places), [*notes, *said]
+
+
+def _without_zero(
+    content: Content, samples: FloatArray, kind: PlateType, name: str
+) -> tuple[FloatArray, list[str]]:
+    """Samples without the mean of the frames that FORCE_PLATFORM:ZERO names, and what became of it."""
+    zero = [
+        value
+        for value in content.parameters["FORCE_PLATFORM"].get("ZERO", [])[:2]
+        if not isinstance(value, str)
+    ]
+    if len(zero) < 2 or not any(zero):
+        return samples, []
+    first, last = max(1, int(zero[0])), int(zero[1])
+    if last < first:
+        return samples, []
+    per_frame = round(content.analog_rate / content.rate)
+    start, stop = (first - 1 - content.first) * per_frame, (last - content.first) * per_frame
+    where = f"frames {first} to {last}, which should be empty (FORCE_PLATFORM:ZERO)"
+    if start < 0 or stop > samples.shape[0] or stop <= start:
+        return samples, [f"{name}: {where}, are not in the file: no zero was taken off"]
+    empty = samples[start:stop]
+    forces = [column for column, what in enumerate(kind.kinds) if what == "force"]
+    if forces and np.ptp(empty[:, forces], axis=0).max() > THRESHOLD:
+        return samples, [f"{name} is loaded in {where}: no zero was taken off"]
+    return samples - empty.mean(axis=0), [f"{name}: the mean of {where}, was taken off"]
+
+
+def _factors(
+    content: Content, columns: NDArray[np.int64], kind: PlateType, name: str
+) -> tuple[FloatArray, list[str]]:
+    """What turns each channel into N, N m or m, and sentences on units that are none."""
+    length = _length_unit(content)
+    said = [str(text).strip() for text in content.parameters["ANALOG"].get("UNITS", [])]
+    factors, odd = [], []
+    for place, (column, what) in enumerate(zip(columns.tolist(), kind.kinds, strict=True)):
+        unit = said[column] if column < len(said) else ""
+        usual, factor = _unit_factor("moment" if what == "raw" and place > 2 else what, unit, length)
+        factors.append(usual if factor is None or what == "raw" else factor)
+        if factor is None and unit and what != "raw":
+            odd.append(unit)
+    notes = []
+    if odd:
+        notes.append(
+            f"{name}: channels in {', '.join(sorted(set(odd)))} were taken as N, and as N times "
+            "the unit of length"
+        )
+    return np.array(factors), notes
+
+
+def _unit_factor(what: str, unit: str, length: float) -> tuple[float, float | None]:
+    """The factor where nothing is said, and that of the unit (None: it is none of this kind)."""
+    if what == "moment":
+        return length, newton_metres_per_unit(unit)
+    if what == "length":
+        return length, METRES.get(unit.lower())
+    return 1.0, newtons_per_unit(unit)
+
+
+def _length_unit(content: Content) -> float:
+    """Metres per unit of length of the file as it says, which the moments of its plates go by."""
+    texts: Sequence[str] = [str(text) for text in content.parameters["POINT"].get("UNITS", [])]
+    return METRES.get(texts[0].strip().lower(), 1e-3) if texts else 1e-3
+
+
+def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:
+    """Force and moment about the ground origin, in ground (n, 3)."""
+    axes, _ = edges(plate.corners)
+    force, moment = plate.kind.wrench(plate.channels, -plate.origin if _is_above(plate) else plate.origin)
+    force, moment = force @ axes, moment @ axes
+    return force, moment + np.cross(plate.corners.mean(axis=0), force)
+
+
+def _is_above(plate: _Plate) -> bool:
+    """Whether ORIGIN, from where the plate measures to its surface, would put the surface below."""
+    axes, _ = edges(plate.corners)
+    return bool(plate.origin @ axes[:, 1] < 0.0)
+
+
+def _tell_odd(plates: Sequence[_Plate]) -> list[str]:
+    """Sentences on plates that are corrected, or that do not lie as plates do."""
+    turned = ", ".join(str(plate.number) for plate in plates if _is_above(plate))
+    sloped = ", ".join(str(p.number) for p in plates if abs(edges(p.corners)[0][2, 1]) < LEVEL)
+    notes = []
+    if turned:
+        notes.append(
+            f"ORIGIN would put the sensors above the surface of force plate {turned}: taken with the other "
+            "sign, as some programs write it"
+        )
+    if sloped:
+        notes.append(f"check force plate {sloped}: the corners do not lie level")
+    return notes

@@ -1,0 +1,174 @@
+"""The record every reader of force plates hands over: wrenches in ground, and their contacts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates import Plates, contacts
+from rtsim.errors import ConfigError
+from rtsim.files.ground import LONGEST_S, RATES
+from rtsim.files.trial import count_of
+
+FloatArray = NDArray[np.float64]
+
+THRESHOLD = 20.0
+"""Least normal force of a contact [N]."""
+SMALLEST_EDGE = 0.05
+"""No plate is smaller [m]: corners closer together are none."""
+
+
+class ForceTrial(NamedTuple):
+    """Force plates of one recording in ground (Y up, right-handed): the forces that act on the person.
+
+    names : n_plate unique names
+    times : (n,) float64 - time of each sample [s], strictly increasing, on the clock of the markers' times
+    rate : nominal rate [Hz]
+    plates : where the plates lie, for the kernels
+    corners : (n_plate, 4, 3) float64 - of the surfaces [m]; NaN where the file does not tell them
+    force : (n, n_plate, 3) float64 [N]; NaN = missing
+    moment : (n, n_plate, 3) float64 - about the ground origin [N m]; NaN = missing
+    centre : (n, n_plate, 3) float64 - centre of pressure on the surface [m]; NaN without contact
+    free_moment : (n, n_plate) float64 - about the surface's normal (up) through it [N m]; NaN without contact
+    loaded : (n, n_plate) int64 - as kernels.plates.contacts has it
+    source : the file the trial came from
+    notes : plain sentences: everything that was converted, assumed, dropped or repaired
+    """
+
+    names: tuple[str, ...]
+    times: FloatArray
+    rate: float
+    plates: Plates
+    corners: FloatArray
+    force: FloatArray
+    moment: FloatArray
+    centre: FloatArray
+    free_moment: FloatArray
+    loaded: NDArray[np.int64]
+    source: str
+    notes: tuple[str, ...] = ()
+
+
+class RawForces(NamedTuple):
+    """What a reader has found, in ground axes, metres and newtons, before contacts are sought.
+
+    names, times, rate, corners, force, moment, source, notes : as in ForceTrial
+    level : (n_plate,) float64 - height of the surface where corners do not tell it [m]
+    """
+
+    names: tuple[str, ...]
+    times: FloatArray
+    rate: float
+    corners: FloatArray
+    level: FloatArray
+    force: FloatArray
+    moment: FloatArray
+    source: str
+    notes: tuple[str, ...]
+
+
+def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
+    """The trial with its contacts; forces that push the person down are turned round, and that is told.
+
+    ConfigError for a trial without samples or plates, and for rates and times that no clock can play.
+    """
+    _check_extent(raw)
+    notes = list(raw.notes)
+    force, moment = np.ascontiguousarray(raw.force), np.ascontiguousarray(raw.moment)
+    gap = ~(np.isfinite(force).all(axis=2) & np.isfinite(moment).all(axis=2))
+    force[gap], moment[gap] = np.nan, np.nan
+    if gap.any():
+        notes.append(
+            f"{count_of(int(gap.sum()), 'force sample')} with missing or infinite values taken as missing"
+        )
+    if _pushes_down(force, threshold):
+        force, moment = -force, -moment
+        notes.append(
+            "the forces point down, as those of the person on the plates: all were turned round (force and "
+            "moment), so that they act on the person"
+        )
+    plates = lay_out(raw.corners, raw.level)
+    n, n_plate = force.shape[:2]
+    centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
+    loaded = np.empty((n, n_plate), np.int64)
+    contacts(plates, force, moment, threshold, centre, free_moment, loaded)
+    return ForceTrial(
+        raw.names,
+        raw.times,
+        raw.rate,
+        plates,
+        raw.corners,
+        force,
+        moment,
+        centre,
+        free_moment,
+        loaded,
+        raw.source,
+        tuple(notes),
+    )
+
+
+def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
+    """The rectangles that corners (n_plate, 4, 3) [m] span, in any sense of rotation, normals up.
+
+    Where corners are NaN, a level floor at the height `level` (n_plate,) [m] without end.
+    """
+    n_plate = corners.shape[0]
+    plates = Plates(np.zeros((n_plate, 3)), np.zeros((n_plate, 3, 3)), np.full((n_plate, 2), np.inf))
+    plates.centre[:, 1] = level
+    plates.axes[:] = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+    for p in np.flatnonzero(np.isfinite(corners).all(axis=(1, 2))):
+        axes, half = edges(corners[p])
+        if axes[2, 1] < 0.0:
+            axes[1:] *= -1.0
+        plates.centre[p], plates.axes[p], plates.half[p] = corners[p].mean(axis=0), axes, half
+    return plates
+
+
+def edges(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Axes x, y, z of a plate as rows (3, 3), and half its lengths (2,), from corners (4, 3) in the order
+    +x +y, -x +y, -x -y, +x -y.
+    """
+    along = 0.5 * (corners[0] + corners[3] - corners[1] - corners[2])
+    across = 0.5 * (corners[0] + corners[1] - corners[2] - corners[3])
+    normal = np.cross(along, across)
+    axes = np.stack([along, np.cross(normal, along), normal])
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    return axes, 0.5 * np.array([np.linalg.norm(along), np.linalg.norm(across)])
+
+
+def are_corners(corners: FloatArray) -> bool:
+    """Whether four corners (4, 3) [m] span a surface."""
+    if not np.isfinite(corners).all():
+        return False
+    along = 0.5 * (corners[0] + corners[3] - corners[1] - corners[2])
+    across = 0.5 * (corners[0] + corners[1] - corners[2] - corners[3])
+    return float(np.linalg.norm(np.cross(along, across))) >= SMALLEST_EDGE**2
+
+
+def _check_extent(raw: RawForces) -> None:
+    if raw.force.shape[0] == 0 or raw.force.shape[1] == 0:
+        raise ConfigError("it holds no samples of force plates", where=raw.source, remedy="export it again")
+    if not RATES[0] <= raw.rate <= RATES[1]:
+        raise ConfigError(
+            f"the rate of the forces is {raw.rate:g} Hz",
+            where=raw.source,
+            allowed=f"{RATES[0]:g} to {RATES[1]:g} Hz",
+            remedy="correct the rate or the times in the file",
+        )
+    if not np.abs(raw.times).max() <= LONGEST_S:
+        raise ConfigError(
+            f"times from {raw.times[0]:g} to {raw.times[-1]:g} s",
+            where=raw.source,
+            allowed=f"up to {LONGEST_S:g} s",
+            remedy="let the times begin at 0",
+        )
+
+
+def _pushes_down(force: FloatArray, threshold: float) -> bool:
+    """Whether the samples that matter point down: a floor pushes, it does not pull."""
+    vertical = force[..., 1]
+    heavy = vertical[np.abs(vertical) >= threshold]
+    return bool(heavy.size and heavy.sum() < 0.0)

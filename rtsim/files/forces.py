@@ -1,0 +1,42 @@
+"""Force plates of any supported file in one frame: newtons, metres, Y up, the force on the person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+from rtsim.files.c3d_plates import read_c3d_forces
+from rtsim.files.cortex_forces import read_cortex_forces
+from rtsim.files.force_storage import read_storage_forces
+from rtsim.files.force_trial import ForceTrial
+
+__all__ = ["FORCE_SUFFIXES", "ForceTrial", "read_forces"]
+
+READERS = {
+    ".c3d": read_c3d_forces,
+    ".mot": read_storage_forces,
+    ".sto": read_storage_forces,
+    ".forces": read_cortex_forces,
+}
+FORCE_SUFFIXES = tuple(READERS)
+
+
+def read_forces(path: str | Path, up: str | None = None, units: str | None = None) -> ForceTrial:
+    """The force plates of a .c3d, .mot, .sto or .forces file in ground.
+
+    up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
+    units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
+
+    Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
+    for files that cannot be read.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in READERS or Path(path).is_dir():
+        kind = "a folder" if Path(path).is_dir() else f"files of type {suffix or '(no suffix)'!r}"
+        raise ConfigError(
+            f"forces of {kind} cannot be read",
+            where=str(path),
+            allowed=", ".join(FORCE_SUFFIXES),
+            remedy="export the forces as .mot, or the trial as C3D",
+        )
+    return READERS[suffix](path, up=up, units=units)

@@ -1,0 +1,65 @@
+"""What the channels of each type of C3D force plate mean (C3D user guide, group FORCE_PLATFORM).
+
+Every type becomes the force and its moment about the middle of the plate's surface, in the plate's axes. With
+the vector `origin` from where the plate measures to the middle of its surface, moments move by
+M' = M + F x origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+Wrench = tuple[FloatArray, FloatArray]
+
+
+class PlateType(NamedTuple):
+    """How the channels of a type are read.
+
+    n_channel : how many there are
+    kinds : of each channel "force", "moment", "length", or "raw" before a calibration matrix
+    wrench : (channels (n, n_channel) [N, N m, m], origin (3,) [m]) -> force, moment (n, 3)
+    """
+
+    n_channel: int
+    kinds: tuple[str, ...]
+    wrench: Callable[[FloatArray, FloatArray], Wrench]
+
+
+def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
+    """Type 1: Fx Fy Fz, the centre of pressure x y on the surface from its middle, and the free moment."""
+    force = channels[:, :3]
+    point = np.column_stack([channels[:, 3:5], np.zeros(len(channels))])
+    moment = np.cross(point, force)
+    moment[:, 2] += channels[:, 5]
+    return force, moment
+
+
+def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
+    """Type 2, and type 4 behind its calibration matrix: Fx Fy Fz Mx My Mz where the plate measures."""
+    force = channels[:, :3]
+    return force, channels[:, 3:6] + np.cross(force, origin)
+
+
+def with_eight(channels: FloatArray, origin: FloatArray) -> Wrench:
+    """Type 3: Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4 of sensors at (+-a, +-b), ORIGIN (a, b, z)."""
+    x12, x34, y14, y23, z1, z2, z3, z4 = channels.T
+    a, b = abs(origin[0]), abs(origin[1])
+    force = np.column_stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4])
+    moment = np.column_stack(
+        [b * (z1 + z2 - z3 - z4), a * (z2 + z3 - z1 - z4), b * (x34 - x12) + a * (y14 - y23)]
+    )
+    return force, moment + np.cross(force, [0.0, 0.0, origin[2]])
+
+
+THREE = ("force",) * 3
+TYPES: dict[int, PlateType] = {
+    1: PlateType(6, (*THREE, "length", "length", "moment"), with_centre),
+    2: PlateType(6, (*THREE, "moment", "moment", "moment"), with_moments),
+    3: PlateType(8, ("force",) * 8, with_eight),
+    4: PlateType(6, ("raw",) * 6, with_moments),
+}

@@ -1,0 +1,203 @@
+"""Ground reactions of .mot, .sto and .forces files: names, units, axes, signs, gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.plates import EMPTY, LOADED, NOT_MEASURED
+from rtsim.errors import ConfigError
+from rtsim.files.forces import FORCE_SUFFIXES, read_forces
+
+FORCE = np.array([30.0, 700.0, -20.0])
+POINT = np.array([0.4, 0.0, -0.2])
+TORQUE = np.array([0.0, 5.0, 0.0])
+STEMS = {
+    "ground_force_1_vx": ("ground_force_1_v", "ground_force_1_p", "ground_torque_1_"),
+    "1_ground_force_vx": ("1_ground_force_v", "1_ground_force_p", "1_ground_torque_"),
+    "ground_force_vx": ("ground_force_v", "ground_force_p", "ground_torque_"),
+    "ground_force_r_vx": ("ground_force_r_v", "ground_force_r_p", "ground_moment_r_"),
+    "ground_force_2_vx": ("ground_force_2_v", "ground_force_2_p", "ground_force_2_m"),
+    "R_GROUND_FORCE_VX": ("R_GROUND_FORCE_V", "R_GROUND_FORCE_P", "R_GROUND_TORQUE_"),
+}
+
+
+def text_of(stems, rows, n_row=4, rate=100.0):
+    """A storage file of plates with these stems and the numbers (9,) of each."""
+    labels = [
+        "time",
+        *(s + axis for three in stems for s in three for axis in ("xyz" if s[0] != "R" else "XYZ")),
+    ]
+    lines = ["grf", "version=1", f"nRows={n_row}", f"nColumns={len(labels)}", "inDegrees=yes", "endheader"]
+    lines.append("\t".join(labels))
+    for index in range(n_row):
+        lines.append("\t".join(f"{value:.9g}" for value in (index / rate, *np.ravel(rows))))
+    return "\n".join([*lines, ""])
+
+
+def row(force=FORCE, point=POINT, torque=TORQUE):
+    return np.concatenate([force, point, torque])
+
+
+def check(trial, plate=0):
+    np.testing.assert_allclose(trial.force[:, plate], np.tile(FORCE, (len(trial.times), 1)), atol=1e-6)
+    np.testing.assert_allclose(trial.centre[:, plate], np.tile(POINT, (len(trial.times), 1)), atol=1e-9)
+    np.testing.assert_allclose(trial.free_moment[:, plate], 5.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(STEMS))
+def test_names_of_columns_that_are_in_use(name, write):
+    """Protects the ways in which OpenSim's users name the columns of a plate."""
+    trial = read_forces(write("grf.mot", text_of([STEMS[name]], [row()])))
+    check(trial)
+    assert trial.names == (name[:-3],)
+    assert trial.rate == pytest.approx(100.0)
+    assert np.isnan(trial.corners).all()
+
+
+def test_several_plates_in_any_order_of_columns(write):
+    """Protects from forces and moments of different plates in one: torques may stand last, as in OpenSim."""
+    first, second = STEMS["ground_force_vx"], STEMS["1_ground_force_vx"]
+    other = row(np.array([1.0, 350.0, 2.0]), np.array([1.0, 0.0, 0.3]), np.array([0.0, -1.0, 0.0]))
+    text = text_of([first, second], [row(), other])
+    lines = text.splitlines()
+    order = [0, *range(1, 7), *range(10, 16), *range(7, 10), *range(16, 19)]
+    for at in range(6, len(lines)):
+        cells = lines[at].split("\t")
+        lines[at] = "\t".join(cells[index] for index in order)
+    trial = read_forces(write("grf.sto", "\n".join([*lines, ""])))
+    check(trial)
+    assert trial.names == ("ground_force", "1_ground_force")
+    np.testing.assert_allclose(trial.centre[0, 1], [1.0, 0.0, 0.3], atol=1e-9)
+    assert trial.free_moment[0, 1] == pytest.approx(-1.0)
+
+
+def test_another_vertical_is_found_and_told(write):
+    """Protects the axes: forces along Z are turned to Y up, right-handed; what is asked for goes before."""
+    turn = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])  # from Y up to Z up
+    rows = [np.concatenate([turn @ FORCE, turn @ POINT, turn @ TORQUE])]
+    path = write("grf.mot", text_of([STEMS["ground_force_vx"]], rows))
+    trial = read_forces(path)
+    check(trial)
+    assert any("+Z was taken as up" in note for note in trial.notes)
+    check(read_forces(path, up="Z"))
+
+
+def test_forces_down_are_turned_round(write):
+    """Protects the sign of files that hold what the person does to the plates."""
+    trial = read_forces(write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(-FORCE, POINT, -TORQUE)])))
+    check(trial)
+    assert any("point down" in note for note in trial.notes)
+
+
+def test_points_in_millimetres_are_converted(write):
+    """Protects from feet that are 400 m away; moments go by the same unit."""
+    path = write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(FORCE, 1e3 * POINT, 1e3 * TORQUE)]))
+    trial = read_forces(path)
+    check(trial)
+    assert any("read as mm" in note for note in trial.notes)
+    check(read_forces(path, units="mm"))
+
+
+def test_a_surface_at_another_height_is_that_of_the_points(write):
+    """Protects the centre of pressure where a file has it below or above 0."""
+    trial = read_forces(
+        write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(point=POINT + np.array([0, 0.006, 0]))]))
+    )
+    np.testing.assert_allclose(trial.centre[:, 0, 1], 0.006, atol=1e-9)
+    np.testing.assert_allclose(trial.centre[:, 0, 0], 0.4, atol=1e-9)
+
+
+def test_gaps_and_empty_samples(write):
+    """Protects from zeros for gaps: a missing force is not measured; a force of 0 needs no point."""
+    text = text_of([STEMS["ground_force_vx"]], [row()])
+    lines = text.splitlines()
+    cells = lines[8].split("\t")
+    lines[8] = "\t".join([cells[0], "NaN", *cells[2:]])
+    lines[9] = "\t".join([lines[9].split("\t")[0], "0", "0", "0", "NaN", "NaN", "NaN", "0", "0", "0"])
+    trial = read_forces(write("grf.mot", "\n".join([*lines, ""])))
+    assert trial.loaded[:, 0].tolist() == [LOADED, NOT_MEASURED, EMPTY, LOADED]
+    assert np.isnan(trial.force[1, 0]).all()
+    assert any("1 force sample with missing" in note for note in trial.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (text_of([("a_b", "c_d", "e_f")], [row()]), "no columns of forces"),
+        (
+            text_of([STEMS["ground_force_vx"]], [row()]).replace("ground_force_py", "ground_force_q"),
+            "lack a component",
+        ),
+    ],
+)
+def test_files_without_forces_are_told(text, said, write):
+    """Protects from a trial without plates."""
+    with pytest.raises(ConfigError, match=said):
+        read_forces(write("grf.mot", text))
+
+
+def test_a_missing_moment_is_told(write):
+    """Protects from a free moment of zero in silence."""
+    trial = read_forces(write("grf.mot", text_of([("ground_force_v", "ground_force_p", "other_")], [row()])))
+    assert trial.free_moment[0, 0] == pytest.approx(0.0, abs=1e-9)
+    assert any("has no moment" in note for note in trial.notes)
+
+
+def test_another_kind_of_file_is_told(tmp_path):
+    """Protects the list of what can be read."""
+    with pytest.raises(ConfigError, match=r"'\.csv' cannot be read; allowed: " + ", ".join(FORCE_SUFFIXES)):
+        read_forces(tmp_path / "grf.csv")
+
+
+CORTEX = """[Force Data]
+NumberOfForcePlates=1
+SampleRate=450.000000
+NumberOfSamples=2
+#Sample\tFX1\tFY1\tFZ1\tX1\tY1\tZ1\tMZ1
+1\t30\t700\t-20\t400\t0\t-200\t5000
+2\t30\t700\t-20\t400\t0\t-200\t5000
+"""
+
+
+def test_forces_of_cortex(write):
+    """Protects N, mm, N mm and the moment about the vertical of .forces files, and what is none."""
+    trial = read_forces(write("walk.forces", CORTEX))
+    check(trial)
+    assert trial.rate == 450.0
+    assert trial.times[1] == pytest.approx(1 / 450.0)
+    for damaged in (
+        CORTEX.replace("SampleRate", "Rate"),
+        CORTEX.replace("Plates=1", "Plates=2"),
+        "nothing\n",
+    ):
+        with pytest.raises(ConfigError):
+            read_forces(write("walk.forces", damaged))
+
+
+# file: rate [Hz], samples, plates with contact, greatest normal force [N]
+TRIALS = {
+    "gait_bmc/walk1.forces": (450.0, 1092, (2, 3, 4, 5), 850.6),
+    "gait_bmc/walk2.forces": (450.0, 753, (2, 3, 4, 5), 776.6),
+    "gait_lenhart/overground_17_grf.mot": (2000.0, 5150, (0, 1, 2), 846.6),
+    "gait_opensim/gait2354/subject01_walk1_grf.mot": (600.0, 1501, (0, 1), 811.4),
+    "gait_opensim/gait2392/subject01_walk1_grf.mot": (600.0, 1501, (0, 1), 811.4),
+    "squat_opencap/static1_grf.mot": (100.0, 517, (0, 1), 315.1),
+    "squat_opencap/squats1_grf.mot": (100.0, 1346, (0, 1), 417.8),
+    "squat_opencap/STS1_grf.mot": (100.0, 1399, (0, 1), 444.9),
+    "squat_opencap/walking1_grf.mot": (100.0, 131, (0, 1), 736.2),
+}
+
+
+@pytest.mark.parametrize("name", sorted(TRIALS))
+def test_real_files(name, shared):
+    """Every force file next to the project: rates, counts, loaded plates, forces up."""
+    rate, n, loaded, most = TRIALS[name]
+    if not (shared / name).is_file():
+        pytest.skip(f"{name} is not there")
+    trial = read_forces(shared / name)
+    assert trial.rate == pytest.approx(rate)
+    assert len(trial.times) == n
+    assert tuple(np.flatnonzero((trial.loaded == LOADED).any(axis=0))) == loaded
+    assert np.nanmax(trial.force[..., 1]) == pytest.approx(most, abs=1.0)
+    assert not any("down" in note or "taken as up" in note for note in trial.notes)
