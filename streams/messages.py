@@ -139,7 +139,7 @@ class Markers(_Frame, frozen=True, kw_only=True):
 
 
 class Forces(_Frame, frozen=True, kw_only=True):
-    """One frame of measured forces; built as a marker frame."""
+    """All samples of force plates since the message before; built as a marker frame."""
 
     type: Literal["forces"] = "forces"
 
@@ -210,4 +210,38 @@ def marker_session(
         rate=rate,
         fields=(positions,),
         meta={**(meta or {}), "up": up},
+    )
+
+
+def force_session(
+    names: Sequence[str],
+    n_sample: int,
+    *,
+    rate: float,
+    sample_rate: float,
+    t_start: int,
+    corners: Sequence[Sequence[Sequence[float]]] = (),
+    up: Literal["Y", "Z"] = "Y",
+    meta: dict[str, Any] | None = None,
+) -> Session:
+    """The descriptor of a forces stream of plates with these names, under a new session id.
+
+    n_sample : room for samples in a message
+    rate : messages per second [Hz]; sample_rate : samples of a plate per second [Hz]
+    corners : of each plate the four corners of its surface [m], none where they are not known
+    """
+    n_plate = len(names)
+    fields = (
+        FieldSpec(name="sample_times", shape=(n_sample,), unit="s"),
+        FieldSpec(name="force", shape=(n_plate, n_sample, 3), unit="N", labels=tuple(names)),
+        FieldSpec(name="moment", shape=(n_plate, n_sample, 3), unit="N m", labels=tuple(names)),
+    )
+    places = [[[float(x) for x in corner] for corner in plate] for plate in corners]
+    return Session(
+        session=new_session_id(),
+        stream="forces",
+        t_start=t_start,
+        rate=rate,
+        fields=fields,
+        meta={**(meta or {}), "up": up, "sample_rate": float(sample_rate), "corners": places},
     )

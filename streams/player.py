@@ -1,9 +1,9 @@
-"""Playing recorded markers as a live stream, at the recorded times."""
+"""Playing recorded markers, and forces beside them, as live streams at the recorded times."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from streams.clock import Pacer, now_ns, sleep_until_ns
 from streams.codec import FieldLayout
 from streams.errors import StreamError
-from streams.messages import Markers, Session
+from streams.messages import Forces, Markers, Session, StreamName
 from streams.publisher import Publisher
 
 SLICE_NS = 50_000_000
 """Longest wait without a look at new subscribers and at `stop` [ns]."""
+OTHERS_NS = 500_000_000
+"""How long who subscribes to one of several streams has for the others [ns]."""
+KINDS: Mapping[str, type[Markers] | type[Forces]] = {"markers": Markers, "forces": Forces}
 
 
 class MarkerFrames(NamedTuple):
@@ -36,6 +39,53 @@ class HasMarkerFrames(Protocol):
     def positions(self) -> NDArray[Any]: ...
 
 
+class Channel(NamedTuple):
+    """Frames of one stream.
+
+    session : the descriptor that the frames fit, of markers or forces
+    times : (n,) [s], not decreasing
+    data : field name -> (n, ...), of the shape in the descriptor
+    """
+
+    session: Session
+    times: NDArray[Any]
+    data: Mapping[str, NDArray[Any]]
+
+
+class _Track:
+    """A channel on its way: what goes next, and when."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._layout = FieldLayout(channel.session)
+        self.step_s = _check(channel, self._layout)
+        self.n_frame = len(channel.times)
+        self.n_sent = 0
+
+    @property
+    def stream(self) -> StreamName:
+        return self._channel.session.stream
+
+    def time(self, lap_s: float) -> float:
+        """Time of the next frame, each lap on top of the last [s]."""
+        n_lap, index = divmod(self.n_sent, self.n_frame)
+        return float(self._channel.times[index]) + n_lap * lap_s
+
+    def send(self, publisher: Publisher, time: float, t_capture: int) -> None:
+        index = self.n_sent % self.n_frame
+        data = self._layout.pack({name: values[index] for name, values in self._channel.data.items()})
+        publisher.send(
+            KINDS[self.stream](
+                session=self._channel.session.session,
+                seq=self.n_sent,
+                t_capture=t_capture,
+                time=time,
+                data=data,
+            )
+        )
+        self.n_sent += 1
+
+
 def play(
     publisher: Publisher,
     session: Session,
@@ -45,6 +95,7 @@ def play(
     stop: threading.Event | None = None,
     on_frame: Callable[[int], None] | None = None,
     *,
+    beside: Sequence[Channel] = (),
     wait_s: float = 5.0,
     say: Callable[[str], None] | None = None,
 ) -> int:
@@ -58,62 +109,81 @@ def play(
     speed : how many times faster than recorded
     loop : start over at the end until `stop` is set; seq and time go on
     stop : set it to end early
-    on_frame : called after each frame with its seq
+    on_frame : called after each frame of markers with its seq
+    beside : other channels, on the same clock, each at its own pace; of frames that are due at the same time
+        theirs go first, so that forces are there when the markers come
     wait_s : how long to wait for a first subscriber, so that it misses nothing; then it starts anyway [s]
     say : called with a plain sentence where it has to wait
 
     Raises StreamError when the frames, the speed or the session do not fit together.
     """
-    layout = FieldLayout(session)
-    lap_s = _check(session, layout, frames, speed)
+    if session.stream != "markers":
+        raise StreamError("the player needs the descriptor of a markers stream")
+    if not 0.0 < speed < float("inf"):
+        raise StreamError(f"the speed is {speed}; give a positive number, 1 for the recorded speed")
+    channels = [*beside, Channel(session, frames.times, {"positions": frames.positions})]
+    if len({channel.session.stream for channel in channels}) < len(channels):
+        raise StreamError("two channels are of one stream; play one of each")
+    tracks = [_Track(channel) for channel in channels]
+    markers = tracks[-1]
+    start = min(float(channel.times[0]) for channel in channels)
+    lap_s = max(float(c.times[-1]) - start + track.step_s for c, track in zip(channels, tracks, strict=True))
     stop = stop or threading.Event()
-    publisher.announce(session)
+    for channel in channels:
+        publisher.announce(channel.session)
     reason = "playing was interrupted"
-    n_sent = 0
     try:
         _await_subscriber(publisher, stop, wait_s, say or (lambda sentence: None))
+        _await_others(publisher, stop, [track.stream for track in tracks])
         pacer = Pacer()
-        while loop or n_sent < len(frames.times):
-            n_lap, index = divmod(n_sent, len(frames.times))
-            time = float(frames.times[index]) + n_lap * lap_s
-            offset_ns = round((time - float(frames.times[0])) / speed * 1e9)
-            if not _wait(publisher, pacer.deadline_ns(offset_ns), stop):
+        while ahead := [track for track in tracks if loop or track.n_sent < track.n_frame]:
+            track = min(ahead, key=lambda track: track.time(lap_s))
+            time = track.time(lap_s)
+            due_ns = pacer.deadline_ns(round((time - start) / speed * 1e9))
+            if not _wait(publisher, due_ns, stop):
                 break
-            data = layout.pack({"positions": frames.positions[index]})
-            publisher.send(
-                Markers(session=session.session, seq=n_sent, t_capture=now_ns(), time=time, data=data)
-            )
+            track.send(publisher, time, due_ns)
             publisher.service()
-            if on_frame is not None:
-                on_frame(n_sent)
-            n_sent += 1
+            if on_frame is not None and track is markers:
+                on_frame(markers.n_sent - 1)
         reason = "playing was stopped" if stop.is_set() else "the recording is over"
     finally:
         publisher.end(reason)
-    return n_sent
+    return markers.n_sent
 
 
-def _check(session: Session, layout: FieldLayout, frames: HasMarkerFrames, speed: float) -> float:
-    """Refuse what does not fit; returns the duration of one lap, up to the first frame of the next [s]."""
-    n_frame = len(frames.times)
-    if not 0.0 < speed < float("inf"):
-        raise StreamError(f"the speed is {speed}; give a positive number, 1 for the recorded speed")
-    if list(layout.specs) != ["positions"] or session.stream != "markers":
+def _check(channel: Channel, layout: FieldLayout) -> float:
+    """Refuse what does not fit; returns the step from the last frame to the first of the next lap [s]."""
+    session, n_frame = channel.session, len(channel.times)
+    if session.stream not in KINDS:
+        raise StreamError(f"the player has no frames of {session.stream}; give {' or '.join(KINDS)}")
+    if channel.data.keys() != layout.specs.keys():
         raise StreamError(
-            "the player needs the descriptor of a markers stream with the one field 'positions'"
+            f"the frames have the fields {sorted(channel.data)}, the descriptor {sorted(layout.specs)}"
         )
-    shape = (n_frame, *layout.specs["positions"].shape)
-    if n_frame == 0 or frames.positions.shape != shape:
-        raise StreamError(
-            f"the positions have shape {frames.positions.shape}, expected {shape} with frames in it"
-        )
-    steps = np.diff(frames.times)
-    if not np.all(np.isfinite(frames.times)) or np.any(steps < 0.0):
+    for name, spec in layout.specs.items():
+        shape = (n_frame, *spec.shape)
+        if n_frame == 0 or channel.data[name].shape != shape:
+            raise StreamError(
+                f"{name} has shape {channel.data[name].shape}, expected {shape} with frames in it"
+            )
+    steps = np.diff(channel.times)
+    if not np.all(np.isfinite(channel.times)) or np.any(steps < 0.0):
         raise StreamError("the times of the recording must be finite and must not decrease")
     step_s = float(np.median(steps)) if n_frame > 1 else 0.0
     if step_s <= 0.0:
         step_s = 1.0 / session.rate if session.rate > 0.0 else 0.01
-    return float(frames.times[-1] - frames.times[0]) + step_s
+    return step_s
+
+
+def _await_others(publisher: Publisher, stop: threading.Event, streams: Sequence[StreamName]) -> None:
+    """Give who subscribes to one stream a moment to subscribe to the others, too."""
+    due_ns = now_ns() + OTHERS_NS
+    while publisher.n_subscriber and not all(publisher.is_heard(stream) for stream in streams):
+        if stop.is_set() or now_ns() >= due_ns:
+            return
+        stop.wait(0.005)
+        publisher.service()
 
 
 def _await_subscriber(

@@ -10,7 +10,7 @@ import zmq
 from streams.clock import now_ns
 from streams.codec import TOPICS, encode
 from streams.guard import Allowance
-from streams.messages import AnyMessage, End, Forces, Markers, Result, Session
+from streams.messages import AnyMessage, End, Forces, Markers, Result, Session, StreamName
 from streams.security import Security
 from streams.sockets import BoundSocket
 
@@ -25,8 +25,20 @@ MOST_AT_ONCE = 256
 """Subscriptions and cancellations that one call of `service` looks at."""
 
 
+class _Open:
+    """A session that goes on: its descriptor, that encoded, and how many frames of it were sent."""
+
+    __slots__ = ("n_sent", "parts", "session")
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.parts = encode(session)
+        self.n_sent = 0
+
+
 class Publisher:
-    """Frames of one stream to any number of subscribers; for use by one thread.
+    """Frames to any number of subscribers; for use by one thread. Streams may go side by side, each with a
+    session of its own.
 
     Sending never waits. For each subscriber up to 1000 messages are queued; if one is slower than that, it
     alone misses frames (which it sees as gaps in seq).
@@ -45,10 +57,8 @@ class Publisher:
         # Every subscription and cancellation is reported, also when another subscriber has the same one.
         self._socket.setsockopt(zmq.XPUB_VERBOSER, 1)
         self._subscriptions: Counter[bytes] = Counter()
-        self._session: Session | None = None
-        self._session_parts: list[bytes] = []
+        self._open: dict[StreamName, _Open] = {}
         self._announce_due_ns = 0
-        self._n_sent = 0
         self._drained_ns = 0
         self._closed = False
 
@@ -59,9 +69,13 @@ class Publisher:
 
     @property
     def n_subscriber(self) -> int:
-        """How many subscribers get the descriptor and the frames, as of the last `service`."""
-        stream = self._session.stream.encode() if self._session is not None else b"session"
-        return min(self._n_listening(b"session"), self._n_listening(stream))
+        """How many subscribers get the descriptors and frames of some stream, as of the last `service`."""
+        n_listening = [self._n_listening(stream.encode()) for stream in self._open]
+        return min(self._n_listening(b"session"), max(n_listening, default=self._n_listening(b"session")))
+
+    def is_heard(self, stream: StreamName) -> bool:
+        """Whether somebody gets the frames of a stream, as of the last `service`."""
+        return self._n_listening(stream.encode()) > 0
 
     @property
     def events(self) -> deque[str]:
@@ -69,17 +83,17 @@ class Publisher:
         return self._bound.events
 
     def announce(self, session: Session) -> None:
-        """Begin a session: send its descriptor now, every second, and to whoever joins."""
-        self._session_parts = encode(session)
-        self._session = session
-        self._n_sent = 0
-        self._send_session()
+        """Begin a session of its stream: send its descriptor now, every second, and to whoever joins."""
+        self._open[session.stream] = _Open(session)
+        self._send_sessions()
 
     def send(self, message: AnyMessage) -> None:
         """Send a message now. Raises StreamError when it cannot be encoded."""
         self._socket.send_multipart(encode(message))
         if isinstance(message, (Markers, Forces, Result)):
-            self._n_sent += 1
+            current = self._open.get(message.type)
+            if current is not None:
+                current.n_sent += 1
 
     def service(self) -> None:
         """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits."""
@@ -91,8 +105,8 @@ class Publisher:
             message = self._socket.recv(copy=False)
             self._judge(message)
             joined |= self._note_subscription(message.bytes)
-        if self._session is not None and (joined or now_ns() >= self._announce_due_ns):
-            self._send_session()
+        if self._open and (joined or now_ns() >= self._announce_due_ns):
+            self._send_sessions()
 
     def wait_for_subscriber(self, timeout_s: float) -> bool:
         """Wait until somebody gets the descriptor and the frames; whether that happened in time."""
@@ -107,10 +121,10 @@ class Publisher:
         return True
 
     def end(self, reason: str) -> None:
-        """End the session: say how many frames were sent and why it is over. Does nothing without one."""
-        if self._session is not None:
-            self.send(End(session=self._session.session, seq=self._n_sent, reason=reason))
-            self._session = None
+        """End every session: say how many frames were sent and why it is over. Does nothing without one."""
+        for current in self._open.values():
+            self.send(End(session=current.session.session, seq=current.n_sent, reason=reason))
+        self._open.clear()
 
     def close(self) -> None:
         """Close the socket, giving what was sent up to a second to leave."""
@@ -126,8 +140,9 @@ class Publisher:
     ) -> None:
         self.close()
 
-    def _send_session(self) -> None:
-        self._socket.send_multipart(self._session_parts)
+    def _send_sessions(self) -> None:
+        for current in self._open.values():
+            self._socket.send_multipart(current.parts)
         self._announce_due_ns = now_ns() + ANNOUNCE_NS
 
     def _judge(self, message: zmq.Frame) -> None:

@@ -1,6 +1,7 @@
 """A client written only from docs/protocol.md: it imports nothing of this project.
 
 stranger_client.py source ADDRESS N_FRAME     bind, send N_FRAME frames of two markers, end
+stranger_client.py forces ADDRESS N_FRAME     bind, send N_FRAME messages of two force plates, end
 stranger_client.py sink ADDRESS               connect, receive results until the end, print them as JSON
 """
 
@@ -73,6 +74,53 @@ def source(address, n_frame):
     context.term()
 
 
+def forces_session(socket, session):
+    plates = ["left", "right"]
+    fields = [
+        {"name": "sample_times", "shape": [3], "unit": "s"},
+        {"name": "force", "shape": [2, 3, 3], "unit": "N", "labels": plates},
+        {"name": "moment", "shape": [2, 3, 3], "unit": "N m", "labels": plates},
+    ]
+    left = [[0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [0.6, 0.4, 0.0], [0.0, 0.4, 0.0]]
+    send(
+        socket,
+        "session",
+        session,
+        stream="forces",
+        t_start=time.perf_counter_ns(),
+        rate=100.0,
+        fields=fields,
+        meta={"up": "Z", "sample_rate": 200.0, "corners": [left, []]},
+    )
+
+
+def forces(address, n_frame):
+    """Two samples of 700 N at (0.2, 0.1, 0) on the left plate in each message; the right one fails."""
+    context = zmq.Context()
+    socket = context.socket(zmq.XPUB)
+    socket.setsockopt(zmq.XPUB_VERBOSE, 1)
+    socket.setsockopt(zmq.LINGER, 1000)
+    socket.bind(address)
+    print(socket.getsockopt_string(zmq.LAST_ENDPOINT), flush=True)
+    session = secrets.token_hex(8)
+    awaited = {b"\x01session", b"\x01forces"}
+    while awaited:
+        awaited.discard(socket.recv())
+    forces_session(socket, session)
+    nan = float("nan")
+    for seq in range(n_frame):
+        now = seq / 100.0
+        data = {
+            "sample_times": pack_array([now - 0.005, now, nan]),
+            "force": pack_array([0, 0, 700.0, 0, 0, 700.0, nan, nan, nan] + 9 * [nan]),
+            "moment": pack_array([70.0, -140.0, 0, 70.0, -140.0, 0, nan, nan, nan] + 9 * [nan]),
+        }
+        send(socket, "forces", session, seq=seq, t_capture=time.perf_counter_ns(), time=now, data=data)
+    send(socket, "end", session, seq=n_frame, reason="that was all")
+    socket.close()
+    context.term()
+
+
 def sink(address):
     context = zmq.Context()
     socket = context.socket(zmq.SUB)
@@ -122,5 +170,7 @@ def read_result(fields, message):
 if __name__ == "__main__":
     if sys.argv[1] == "source":
         source(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == "forces":
+        forces(sys.argv[2], int(sys.argv[3]))
     else:
         sink(sys.argv[2])

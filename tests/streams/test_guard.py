@@ -76,9 +76,7 @@ def frames(publisher: Publisher, n: int) -> None:
 
 
 def publisher_session(publisher: Publisher):
-    session = publisher._session
-    assert session is not None
-    return session
+    return publisher._open["markers"].session
 
 
 FLOODS = {

@@ -8,8 +8,8 @@ import pytest
 
 from streams import clock, player
 from streams.errors import StreamError
-from streams.messages import FieldSpec, Session, marker_session, new_session_id
-from streams.player import MarkerFrames, play
+from streams.messages import FieldSpec, Session, force_session, marker_session, new_session_id
+from streams.player import Channel, MarkerFrames, play
 
 GUARD_S = 20.0
 SESSION = marker_session(["LASI", "RASI"], rate=500.0, t_start=0)
@@ -200,3 +200,91 @@ def test_what_does_not_fit_is_refused(publisher):
     ):
         with pytest.raises(StreamError):
             play(publisher, session, bad, speed=speed, wait_s=0.0)
+
+
+def force_channel(n_message: int, rate: float, begin: float = 2.0) -> Channel:
+    """Two samples of one plate in each message."""
+    times = begin + np.arange(n_message) / rate
+    sample_times = np.stack([times - 0.5 / rate, times], axis=1)
+    force = np.arange(n_message * 6, dtype=np.float64).reshape(n_message, 1, 2, 3)
+    session = force_session(["plate"], 2, rate=rate, sample_rate=2.0 * rate, t_start=0)
+    return Channel(session, times, {"sample_times": sample_times, "force": force, "moment": -force})
+
+
+def test_forces_are_played_beside_markers_at_their_own_pace(publisher, subscribe):
+    """Protects pairing: both streams whole and in order, each in a session of its own, on one clock."""
+    frames, forces = recording(20), force_channel(11, 250.0)
+    markers = subscribe(publisher.address, backlog=200)
+    plates = subscribe(publisher.address, ("forces",), backlog=200)
+    playing = Playing(publisher, SESSION, frames, beside=[forces])
+    stamps = {}
+    for seq in range(20):
+        frame = markers.wait(GUARD_S)
+        assert (frame.seq, frame.time) == (seq, frames.times[seq])
+        stamps[round(500 * (frame.time - 2.0))] = frame.t_capture
+    for seq in range(11):
+        frame = plates.wait(GUARD_S)
+        assert (frame.seq, frame.time) == (seq, forces.times[seq])
+        assert frame.session.session == forces.session.session
+        for name, values in forces.data.items():
+            np.testing.assert_array_equal(frame.data[name], values[seq])
+        if 2 * seq in stamps:  # captured at the same time as this frame of markers
+            assert abs(frame.t_capture - stamps[2 * seq]) <= 1
+    assert playing.join() == 20
+    for subscriber, n in ((markers, 20), (plates, 11)):
+        assert subscriber.wait(GUARD_S) is None
+        assert subscriber.ended
+        assert {name: count for name, count in subscriber.counters.items() if count} == {"received": n}
+
+
+def test_laps_of_channels_begin_together(publisher, subscribe):
+    """Protects looped trials: a lap is as long as the longest channel, so that all stay paired."""
+    frames, forces = recording(5), force_channel(4, 250.0)
+    stop = threading.Event()
+    markers = subscribe(publisher.address, backlog=400)
+    plates = subscribe(publisher.address, ("forces",), backlog=400)
+    playing = Playing(publisher, SESSION, frames, loop=True, stop=stop, beside=[forces])
+    lap = 3 / 250.0 + 1 / 250.0
+    for seq in range(12):
+        frame = markers.wait(GUARD_S)
+        assert frame.time == pytest.approx(2.0 + lap * (seq // 5) + (seq % 5) / 500.0)
+    for seq in range(8):
+        frame = plates.wait(GUARD_S)
+        assert frame.time == pytest.approx(2.0 + lap * (seq // 4) + (seq % 4) / 250.0)
+    stop.set()
+    assert playing.join() > 0
+
+
+def test_forces_that_are_due_with_markers_go_first(publisher, monkeypatch):
+    """Protects the delay: markers need not wait for forces of the same time."""
+    sent: list[str] = []
+    monkeypatch.setattr(player, "_wait", lambda publisher, due_ns, stop: True)
+    monkeypatch.setattr(publisher, "send", lambda message: sent.append(message.type))
+    play(publisher, SESSION, recording(3, 250.0), beside=[force_channel(3, 250.0)], wait_s=0.0)
+    assert sent == [*["forces", "markers"] * 3, "end", "end"]
+
+
+def test_nobody_is_waited_for_who_does_not_want_forces(publisher, subscribe, monkeypatch):
+    """Protects estimators without forces: they wait half a second at the most, and miss nothing."""
+    monkeypatch.setattr(player, "OTHERS_NS", 20_000_000)
+    subscriber = subscribe(publisher.address, backlog=200)
+    playing = Playing(publisher, SESSION, recording(10), beside=[force_channel(5, 250.0)])
+    assert [subscriber.wait(GUARD_S).seq for _ in range(10)] == list(range(10))
+    assert playing.join() == 10
+    assert subscriber.counters["unknown_session"] == 0
+
+
+def test_channels_that_do_not_fit_are_refused(publisher):
+    """Protects against playing nonsense beside markers, before anything is sent."""
+    good = force_channel(3, 250.0)
+    result = Session(session=new_session_id(), stream="result", t_start=0, rate=1.0, fields=[])
+    for channels in (
+        [good._replace(data={**good.data, "force": good.data["force"][:2]})],
+        [good._replace(data={"force": good.data["force"]})],
+        [good._replace(times=good.times[::-1])],
+        [good._replace(session=result, data={})],
+        [good, good],
+        [Channel(SESSION, good.times, {"positions": np.zeros((3, 2, 3))})],
+    ):
+        with pytest.raises(StreamError):
+            play(publisher, SESSION, recording(3), beside=channels, wait_s=0.0)

@@ -85,6 +85,18 @@ def test_every_key_is_documented(title, kind, shared):
         assert table_keys(title, 1) == set(messages.FieldSpec.__struct_fields__)
 
 
+def test_the_fields_of_forces_are_documented():
+    """Protects the table of the forces stream: names, shapes and units, and the entries of meta."""
+    session = messages.force_session(["a"], 5, rate=1.0, sample_rate=1.0, t_start=0)
+    text = section("session: the descriptor").split("**For `stream` = `forces`**")[1]
+    rows = re.findall(r"^\| `(\w+)` \| \[([^\]]+)\] \| ([^|]+) \|", text, flags=re.MULTILINE)[:3]
+    sizes = {"n_plate": 1, "n_sample": 5, "3": 3}
+    found = {name: (tuple(sizes[n] for n in shape.split(", ")), unit) for name, shape, unit in rows}
+    assert found == {spec.name: (tuple(spec.shape), spec.unit) for spec in session.fields}
+    for entry in (*session.meta, "time_base"):
+        assert f"| `{entry}` |" in text
+
+
 def test_names_are_documented():
     """Protects completeness: topics, counters, commands and status bits."""
     assert {topic.decode() for topic in codec.TOPICS} <= set(re.findall(r"\w+", section("Messages")))

@@ -11,7 +11,7 @@ import pytest
 
 from streams.clock import now_ns
 from streams.codec import FieldLayout
-from streams.messages import FieldSpec, Result, Session, Status, Telemetry, new_session_id
+from streams.messages import FieldSpec, Result, Session, Status, Telemetry, force_session, new_session_id
 from streams.subscriber import Subscriber
 
 CLIENT = Path(__file__).with_name("stranger_client.py")
@@ -57,6 +57,34 @@ def test_a_stranger_sends_markers():
         )
         assert session.meta == {"up": "Z", "subject": "a stranger"}
         assert session.rate == 200.0
+        assert {name: n for name, n in subscriber.counters.items() if n} == {"received": n_frame}
+    assert process.wait(GUARD_S) == 0
+
+
+@pytest.mark.process
+def test_a_stranger_sends_forces():
+    """Protects the protocol document, as a source of forces reads it."""
+    n_frame = 50
+    process = start("forces", "tcp://127.0.0.1:*", str(n_frame))
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+    with Subscriber(address, ["forces"], backlog=n_frame) as subscriber:
+        for seq in range(n_frame):
+            frame = subscriber.wait(GUARD_S)
+            assert frame is not None
+            assert (frame.seq, frame.time) == (seq, seq / 100.0)
+            np.testing.assert_array_equal(
+                frame.data["sample_times"], [seq / 100.0 - 0.005, seq / 100.0, np.nan]
+            )
+            np.testing.assert_array_equal(frame.data["force"][0], [[0, 0, 700.0]] * 2 + [[np.nan] * 3])
+            assert np.isnan(frame.data["moment"][1]).all()
+        assert subscriber.wait(GUARD_S) is None
+        assert subscriber.ended
+        session = subscriber.session
+        assert session is not None
+        ours = force_session(["left", "right"], 3, rate=100.0, sample_rate=200.0, t_start=0, up="Z")
+        assert session.fields == ours.fields
+        assert session.meta.keys() == ours.meta.keys()
         assert {name: n for name, n in subscriber.counters.items() if n} == {"received": n_frame}
     assert process.wait(GUARD_S) == 0
 
