@@ -2,8 +2,8 @@
 
     y(start, stop) = 1 / (stop - start) * integral of x from start to stop, x(start) where both are the same
 x is taken as linear between samples: how samples and spans are in phase does not matter. The span (t - T, t]
-has the delay T / 2 and needs no sample after t; the span t +- T / 2 has none and waits for T / 2;
-start = stop = t has none, waits for one sample, and averages nothing out.
+has the delay T / 2; the span t +- T / 2 has none and waits for T / 2; start = stop = t has none and averages
+nothing out. All wait for a sample at or after their end.
 """
 
 from __future__ import annotations

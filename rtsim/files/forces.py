@@ -9,6 +9,7 @@ from rtsim.files.c3d_plates import read_c3d_forces
 from rtsim.files.cortex_forces import read_cortex_forces
 from rtsim.files.force_storage import read_storage_forces
 from rtsim.files.force_trial import ForceTrial
+from rtsim.files.recorded_forces import read_recorded_forces
 
 __all__ = ["FORCE_SUFFIXES", "ForceTrial", "read_forces"]
 
@@ -17,12 +18,13 @@ READERS = {
     ".mot": read_storage_forces,
     ".sto": read_storage_forces,
     ".forces": read_cortex_forces,
+    ".mcap": read_recorded_forces,
 }
 FORCE_SUFFIXES = tuple(READERS)
 
 
 def read_forces(path: str | Path, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """The force plates of a .c3d, .mot, .sto or .forces file in ground.
+    """The force plates of a .c3d, .mot, .sto, .forces or .mcap (own recording) file in ground.
 
     up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
     units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong

@@ -14,13 +14,27 @@ from rtsim.files.ground import RATES, to_ground
 from rtsim.files.trial import MarkerTrial, RawTrial
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
-from streams.messages import FieldSpec, Markers, Result, Session
+from streams.messages import FieldSpec, Forces, Markers, Result, Session
 from streams.recorded import read_messages
 
-Frame = Markers | Result
+Frame = Markers | Forces | Result
 FloatArray = NDArray[np.float64]
 
 LONGEST_STEP_S = 1e6
+
+
+class RecordedForces(NamedTuple):
+    """The messages of a forces stream during a recording.
+
+    session : the descriptor
+    fields : sample_times (n, n_sample), force and moment (n, n_plate, n_sample, 3), as they were sent
+    source, notes : as in MarkerTrial
+    """
+
+    session: Session
+    fields: dict[str, FloatArray]
+    source: str
+    notes: tuple[str, ...]
 
 
 class Results(NamedTuple):
@@ -124,6 +138,19 @@ def read_model_markers(path: str | Path, *, up: str | None = None, units: str | 
     return to_ground(raw, up=up, units=units)
 
 
+def read_force_messages(path: str | Path) -> RecordedForces:
+    """The forces stream in a recording, as far as it goes; ConfigError when it holds none."""
+    path = Path(path)
+    content = _load(path)
+    course, notes = _longest(content, "forces")
+    if course is None:
+        raise ConfigError(
+            "the recording holds no forces", where=str(path), remedy="record the forces stream too"
+        )
+    _, fields, said = _stack(course.session, course.frames, path)
+    return RecordedForces(course.session, fields, str(path), (*content.notes, *notes, *said))
+
+
 def read_results(path: str | Path) -> Results:
     """The results in a recording: those of its longest session when there are several.
 
@@ -153,7 +180,7 @@ def _load(path: Path) -> _Content:
             except DecodeError:
                 n_bad += 1
                 continue
-            if isinstance(message, (Session, Markers, Result)):
+            if isinstance(message, (Session, Markers, Forces, Result)):
                 sorting.take(message, payload)
     except FileNotFoundError:
         raise ConfigError("no such file", where=str(path), remedy="check the path") from None
