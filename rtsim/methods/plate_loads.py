@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.bearing import BearingRules, assign_feet, foot_wrenches, new_bearing, new_rules
-from kernels.plates import contacts
+from kernels.plates import Plates, contacts
 from kernels.resampling import hold_samples, mean_between, new_held
 from rtsim.files.force_trial import THRESHOLD, ForceTrial
 
@@ -59,6 +59,28 @@ def at_times(trial: ForceTrial, times: FloatArray, before: float = 0.0, after: f
     return result.reshape(len(times), n_plate, 6)
 
 
+def assign(
+    plates: Plates,
+    centre: FloatArray,
+    loaded: NDArray[np.int64],
+    feet: FloatArray,
+    times: FloatArray,
+    rules: BearingRules,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Share (n, n_plate, n_foot) and status (n, n_plate) of kernels.bearing.assign_feet, frame after frame.
+
+    centre (n, n_plate, 3), loaded (n, n_plate) : of kernels.plates.contacts
+    feet : (n, n_foot, 2, 3) [m]; times : (n,) [s]
+    """
+    (n, n_plate), n_foot = loaded.shape, feet.shape[1]
+    share, status = np.empty((n, n_plate, n_foot), np.int64), np.empty((n, n_plate), np.int64)
+    state, lines, former = new_bearing(n_plate, n_foot), np.ascontiguousarray(feet), np.inf
+    for i, time in enumerate(times.tolist()):
+        assign_feet(plates, centre[i], loaded[i], lines[i], time - former, rules, state, share[i], status[i])
+        former = time
+    return share, status
+
+
 def plate_loads(
     trial: ForceTrial,
     times: FloatArray,
@@ -78,21 +100,13 @@ def plate_loads(
     force, moment = np.ascontiguousarray(wrench[..., :3]), np.ascontiguousarray(wrench[..., 3:])
     n, n_plate = force.shape[:2]
     n_foot = feet.shape[1]
-    rules = rules or new_rules()
     centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
     loaded = np.empty((n, n_plate), np.int64)
     contacts(trial.plates, force, moment, threshold, centre, free_moment, loaded)
-    share, status = np.empty((n, n_plate, n_foot), np.int64), np.empty((n, n_plate), np.int64)
+    share, status = assign(trial.plates, centre, loaded, feet, times, rules or new_rules())
     foot_force, foot_moment = np.empty((n, n_foot, 3)), np.empty((n, n_foot, 3))
-    state = new_bearing(n_plate, n_foot)
-    lines = np.ascontiguousarray(feet)
-    former = np.inf
-    for i, time in enumerate(times.tolist()):
-        assign_feet(
-            trial.plates, centre[i], loaded[i], lines[i], time - former, rules, state, share[i], status[i]
-        )
+    for i in range(n):
         foot_wrenches(share[i], force[i], moment[i], foot_force[i], foot_moment[i])
-        former = time
     return PlateLoads(
         times,
         0.5 * (before - after),

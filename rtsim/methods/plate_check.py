@@ -1,0 +1,219 @@
+"""Whether force plates say what a person on them can, and if not, what is probably wrong, in sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.bearing import BEARS, NONE, TWO_FEET, new_rules
+from kernels.plates import LOADED, Plates
+from rtsim.files.axes import AXIS_NAMES
+from rtsim.files.force_trial import THRESHOLD
+from rtsim.methods.plate_corrections import EXPLAINS, PlateContacts, corrections
+from rtsim.methods.plate_loads import assign
+
+FloatArray = NDArray[np.float64]
+
+GRAVITY = 9.81
+"""[m/s2]"""
+WEIGHT_OFF = 0.05
+"""A weight that differs from that of the body mass by more than this share is told."""
+STANDS = 0.05
+"""Feet slower than this stand [m/s]."""
+AXIS_CLEAR = 2.0
+"""Forces act along another axis than the vertical when they are so many times greater along it."""
+UNDER = 0.98
+"""Share of the loaded frames in which the centre of pressure is under a foot, where all is well."""
+TIE = 0.02
+"""Corrections whose shares differ by no more than this explain alike."""
+UNITS = {
+    1e-3: "kilonewtons sent as newtons",
+    1e3: "millinewtons sent as newtons",
+    1.0 / GRAVITY: "kilograms sent as newtons",
+    1.0 / 4.448: "pounds sent as newtons",
+}
+UNIT_OFF = 0.2
+SIDES = {"right": re.compile(r"(^|_)(r|right)(_|$)"), "left": re.compile(r"(^|_)(l|left)(_|$)")}
+
+
+class Finding(NamedTuple):
+    """Something that is wrong, or worth knowing.
+
+    name : weight, force_unit, moment_unit, down, vertical, turned, mirrored, swapped, off_plate, far, side,
+        two_feet, or idle
+    plate : index of the plate, -1 = of all
+    figure : the number behind it
+    sentence : what it is and what to do
+    """
+
+    name: str
+    plate: int
+    figure: float
+    sentence: str
+
+
+def check_plates(
+    names: Sequence[str],
+    plates: Plates,
+    force: FloatArray,
+    moment: FloatArray,
+    times: FloatArray,
+    feet: FloatArray,
+    mass: float | None = None,
+) -> list[Finding]:
+    """What is wrong with the wrenches of plates on which a person stands or walks; nothing = all is well.
+
+    names, plates : of the n_plate plates
+    force, moment : (n, n_plate, 3) - meant to act on the person, about the ground origin; NaN = missing
+    times : (n,) [s]
+    feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
+    mass : of the person [kg], where it is known
+    """
+    force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
+    heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]
+    if heavy.size == 0:
+        return [_idle(force, mass)]
+    mean = heavy.mean(axis=0)
+    findings = []
+    axis = int(np.argmax(np.abs(mean)))
+    if axis != 1 and abs(mean[axis]) >= AXIS_CLEAR * abs(mean[1]):
+        return [_vertical(mean, axis)]
+    if mean[1] < 0.0:
+        findings.append(
+            Finding(
+                "down", -1, float(mean[1]),
+                f"The plates push the person down ({mean[1]:.0f} N on the average): these are the forces of "
+                "the person on the plates. Negate forces and moments.",
+            )
+        )  # fmt: skip
+        force, moment = -force, -moment
+    contact = PlateContacts(plates, force, moment, feet)
+    findings += _weight(contact, times, mass)
+    for p in range(len(names)):
+        findings += _position(contact, names, p)
+    shares, status = assign(plates, contact.centre, contact.loaded, feet, times, new_rules())
+    return [*findings, *_feet(names, shares, status, contact.loaded)]
+
+
+def _idle(force: FloatArray, mass: float | None) -> Finding:
+    most = float(np.nanmax(np.linalg.norm(force, axis=2), initial=0.0)) if np.isfinite(force).any() else 0.0
+    said = f"No plate was loaded with {THRESHOLD:g} N; the greatest force was {most:.3g} N"
+    if most > 0.0 and mass is not None:
+        unit = _unit_of(most / (mass * GRAVITY))
+        said += f", which looks like {unit}" if unit else ": volts or kilonewtons sent as newtons?"
+    return Finding("idle", -1, most, f"{said}.")
+
+
+def _vertical(mean: FloatArray, axis: int) -> Finding:
+    sign = "" if mean[axis] > 0.0 else "-"
+    return Finding(
+        "vertical", -1, float(mean[axis]),
+        f"The forces act along {sign}{AXIS_NAMES[axis]} ({abs(mean[axis]):.0f} N on the average, "
+        f"{mean[1]:.0f} N along Y): {AXIS_NAMES[axis]} looks like the vertical. Turn forces and moments with "
+        f'the markers, or declare up = "{AXIS_NAMES[axis]}".',
+    )  # fmt: skip
+
+
+def _unit_of(ratio: float) -> str:
+    """The unit whose confusion with newtons makes a weight `ratio` times too large, "" = none."""
+    near = [name for factor, name in UNITS.items() if abs(ratio / factor - 1.0) < UNIT_OFF]
+    return near[0] if near else ""
+
+
+def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> list[Finding]:
+    """The weight of a person who stands with both feet on plates, against the mass."""
+    if mass is None or len(times) < 2:
+        return []
+    speed = np.linalg.norm(np.gradient(contact.feet, times, axis=0), axis=-1)
+    stands = (speed < STANDS).all(axis=(1, 2))
+    shares, _ = assign(contact.plates, contact.centre, contact.loaded, contact.feet, times, new_rules())
+    stands &= (shares != NONE).any(axis=1).all(axis=1)
+    if not stands.any():
+        return []
+    weight = float(np.nansum(contact.force[stands, :, 1], axis=1).mean())
+    off = weight / (mass * GRAVITY) - 1.0
+    if abs(off) <= WEIGHT_OFF:
+        return []
+    unit = _unit_of(1.0 + off)
+    said = f"The person stands with {weight:.4g} N, and {mass:.4g} kg weigh {mass * GRAVITY:.4g} N"
+    if unit:
+        return [Finding("force_unit", -1, 1.0 + off, f"{said}: this looks like {unit}.")]
+    return [
+        Finding(
+            "weight", -1, off,
+            f"{said}: {100.0 * off:+.1f} %. Tare the plates while nobody is on them, and check the mass and "
+            "whether something else is touched.",
+        )
+    ]  # fmt: skip
+
+
+def _position(contact: PlateContacts, names: Sequence[str], p: int) -> list[Finding]:
+    """Whether plate p is pressed where feet are, and else which correction would have it so."""
+    rows = contact.loaded[:, p] == LOADED
+    seen = np.isfinite(contact.feet[rows]).all(axis=(2, 3)).all(axis=1)
+    if not rows.any() or not seen.any():
+        return []
+    now = contact.under(p, contact.force[:, p], contact.moment[:, p])
+    beyond = contact.beyond(p)
+    together = contact.between(p)
+    if now + together >= UNDER and beyond <= 1.0 - UNDER:
+        return []
+    found = list(corrections(contact, names, p))
+    best = max((share for share, _, _ in found), default=0.0)
+    if best >= max(EXPLAINS, now + 0.1):
+        # Where a person stands still, more than one mistake may put a point under a foot: all are told.
+        likely = [(name, said) for share, name, said in found if share >= best - TIE]
+        said = " Or: ".join(said for _, said in likely)
+        return [
+            Finding(likely[0][0], p, best, f"{said} That puts {100 * best:.0f} % of its frames under a foot.")
+        ]
+    if beyond > 1.0 - UNDER:
+        return [
+            Finding(
+                "off_plate", p, beyond,
+                f"{names[p]} is pressed beside its surface in {100 * beyond:.0f} % of its frames: check its "
+                "corners, its origin and the unit of its moments.",
+            )
+        ]  # fmt: skip
+    off = 1.0 - now - together
+    return [
+        Finding(
+            "far", p, off,
+            f"In {100 * off:.0f} % of its frames {names[p]} is pressed where no foot is: check where the "
+            "plate lies, and that markers and forces have one clock and one laboratory.",
+        )
+    ]  # fmt: skip
+
+
+def _feet(
+    names: Sequence[str], shares: NDArray[np.int64], status: NDArray[np.int64], loaded: NDArray[np.int64]
+) -> list[Finding]:
+    """Plates that are named by a side and borne by the other, and plates with two feet."""
+    findings = []
+    for p, name in enumerate(names):
+        n_loaded = int((loaded[:, p] == LOADED).sum())
+        two = int(((status[:, p] & TWO_FEET) != 0).sum())
+        if two:
+            findings.append(
+                Finding(
+                    "two_feet", p, two / n_loaded,
+                    f"Two feet are on {name} in {two} of {n_loaded} frames: what each of them bears cannot "
+                    "be told, and moments of both legs are left out there.",
+                )
+            )  # fmt: skip
+        borne = (shares[:, p] == BEARS).sum(axis=0)
+        for f, (side, pattern) in enumerate(SIDES.items()):
+            other = 1 - f
+            if pattern.search(name.lower()) and borne[other] > borne[f]:
+                findings.append(
+                    Finding(
+                        "side", p, float(borne[other] / max(1, borne.sum())),
+                        f"{name} is named by the {side} side, and the other foot bears it in {borne[other]} "
+                        "frames: check the names of plates and the sides of markers.",
+                    )
+                )  # fmt: skip
+    return findings

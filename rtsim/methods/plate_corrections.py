@@ -1,0 +1,133 @@
+"""Where plates are pressed and where feet are, and which mistake would explain that they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.bearing import new_rules
+from kernels.plates import LOADED, Plates, contacts
+from rtsim.files.force_trial import THRESHOLD
+
+FloatArray = NDArray[np.float64]
+Wrench = tuple[FloatArray, FloatArray]
+
+EXPLAINS = 0.9
+"""A correction that puts this share of the loaded frames under a foot explains what is wrong."""
+FARTHEST, NEAREST = 10.0, 1e-3
+"""Pressure farther from the middle of a plate, or nearer to it, comes from another unit of moments [m]."""
+
+
+class PlateContacts:
+    """Contacts of all plates, and how far they are from the feet."""
+
+    def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
+        self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
+        self.centre, self.loaded = _contacts(plates, force, moment)
+        rules = new_rules()
+        self.reach, self.edge = rules.keep, rules.edge
+
+    def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
+        """Share of the loaded frames in which this wrench (n, 3) presses plate p, and under a foot."""
+        wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
+        wrench[0][:, p], wrench[1][:, p] = force, moment
+        centre, loaded = _contacts(self.plates, *wrench)
+        rows = np.flatnonzero(loaded[:, p] == LOADED)
+        if rows.size == 0:
+            return 0.0
+        near = distances(centre[rows, p], self.feet[rows], self.plates.axes[p]) <= self.reach
+        return float((near.any(axis=1) & ~self._is_beside(p, centre[rows, p])).mean())
+
+    def beyond(self, p: int) -> float:
+        """Share of the loaded frames in which plate p is pressed beside its surface."""
+        rows = self.loaded[:, p] == LOADED
+        return float(self._is_beside(p, self.centre[rows, p]).mean()) if rows.any() else 0.0
+
+    def _is_beside(self, p: int, centre: FloatArray) -> NDArray[np.bool_]:
+        """Whether points (n, 3) lie beside the surface of plate p."""
+        along = np.abs((centre - self.plates.centre[p]) @ self.plates.axes[p, :2].T)
+        return np.asarray((along - self.plates.half[p]).max(axis=1) > self.edge)
+
+    def local(self, p: int) -> Wrench:
+        """Force and moment of plate p about the middle of its surface, in its axes, (n, 3)."""
+        centre, axes = self.plates.centre[p], self.plates.axes[p]
+        force = self.force[:, p]
+        return force @ axes.T, (self.moment[:, p] - np.cross(centre, force)) @ axes.T
+
+    def placed(self, p: int, wrench: Wrench) -> Wrench:
+        """The same the other way round, for plate p."""
+        centre, axes = self.plates.centre[p], self.plates.axes[p]
+        force = wrench[0] @ axes
+        return force, wrench[1] @ axes + np.cross(centre, force)
+
+    def between(self, p: int) -> float:
+        """Share of the loaded frames in which plate p is pressed between two feet, and under neither."""
+        rows = np.flatnonzero(self.loaded[:, p] == LOADED)
+        centre, feet = self.centre[rows, p], self.feet[rows]
+        near = (distances(centre, feet, self.plates.axes[p]) <= self.reach).any(axis=1)
+        to_feet = feet.mean(axis=2) - centre[:, None]
+        cosine = (to_feet[:, 0] * to_feet[:, 1]).sum(axis=1) / np.linalg.norm(to_feet, axis=2).prod(axis=1)
+        return float(((cosine < -np.sqrt(0.5)) & ~near).mean())
+
+
+def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatArray:
+    """Of points (n, 3) from the lines of feet (n, n_foot, 2, 3), along it [m]; not seen = infinite."""
+    flat = feet @ axes[:2].T
+    point = (centre @ axes[:2].T)[:, None]
+    line, to_point = flat[..., 1, :] - flat[..., 0, :], point - flat[..., 0, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.clip((to_point * line).sum(axis=-1) / (line * line).sum(axis=-1), 0.0, 1.0)
+    distance = np.linalg.norm(to_point - share[..., None] * line, axis=-1)
+    return np.where(np.isnan(distance), np.inf, distance)
+
+
+def _contacts(plates: Plates, force: FloatArray, moment: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    n, n_plate = force.shape[:2]
+    centre, loaded = np.empty((n, n_plate, 3)), np.empty((n, n_plate), np.int64)
+    contacts(plates, force, moment, THRESHOLD, centre, np.empty((n, n_plate)), loaded)
+    return centre, loaded
+
+
+def corrections(contact: PlateContacts, names: Sequence[str], p: int) -> Iterator[tuple[float, str, str]]:
+    """Share under a foot, name and sentence of each thing that may be wrong with plate p."""
+    force, moment = contact.local(p)
+    name = names[p]
+
+    def share(wrench: Wrench) -> float:
+        return contact.under(p, *contact.placed(p, wrench))
+
+    # Only where the pressure is farther away than any floor, or in one point: a foot may be in the middle.
+    away = contact.centre[contact.loaded[:, p] == LOADED, p] - contact.plates.centre[p]
+    away_m = float(np.median(np.linalg.norm(away, axis=1)))
+    if away_m > FARTHEST:
+        said = f"The moments of {name} look like newton millimetres sent as newton metres."
+        yield share((force, 1e-3 * moment)), "moment_unit", said
+    elif away_m < NEAREST:
+        said = f"The moments of {name} look like kilonewton metres sent as newton metres."
+        yield share((force, 1e3 * moment)), "moment_unit", said
+    for other in range(len(names)):
+        there = 0.0 if other == p else contact.under(other, *contact.placed(other, (force, moment)))
+        if there >= EXPLAINS > contact.under(other, contact.force[:, other], contact.moment[:, other]):
+            yield (
+                contact.under(p, *contact.placed(p, contact.local(other))), "swapped",
+                f"{name} looks swapped with {names[other]}: check which channels belong to which plate.",
+            )  # fmt: skip
+    for quarter in (1, 2, 3):
+        c, s = round(np.cos(0.5 * np.pi * quarter)), round(np.sin(0.5 * np.pi * quarter))
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        yield (
+            share((force @ turn.T, moment @ turn.T)), "turned",
+            f"{name} looks turned by {90 * quarter} degrees: check the order of its corners, and the sign of "
+            "its moments.",
+        )  # fmt: skip
+    for k, edge in enumerate(("first", "second")):
+        flip = np.ones(3)
+        flip[k] = -1.0
+        # A mirrored wrench: forces turn with the mirror, moments against it.
+        yield (
+            share((force * flip, -moment * flip)), "mirrored",
+            f"{name} looks mirrored along its {edge} edge: check the order of its corners and the signs of "
+            "its channels.",
+        )  # fmt: skip

@@ -1,0 +1,240 @@
+"""What the check of force plates says of each mistake that laboratories make, and of sound recordings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from kernels.plates import Plates
+from rtsim.files.force_trial import lay_out
+from rtsim.files.forces import read_forces
+from rtsim.files.markers import read_markers
+from rtsim.methods.plate_check import GRAVITY, Finding, check_plates
+from rtsim.methods.plate_loads import plate_loads
+from rtsim.models.foot_lines import foot_lines
+from rtsim.models.labs import find_lab
+
+MASS = 70.0
+NAMES = ("first", "second")
+
+
+class Stand(NamedTuple):
+    """A person who stands and sways, the right foot on the first plate, the left one on the second."""
+
+    plates: Plates
+    force: np.ndarray
+    moment: np.ndarray
+    times: np.ndarray
+    feet: np.ndarray
+
+    def check(self, names=NAMES, mass: float | None = MASS, **changed) -> list[Finding]:
+        given = {
+            "force": self.force,
+            "moment": self.moment,
+            "feet": self.feet,
+            "plates": self.plates,
+            **changed,
+        }
+        return check_plates(
+            names, given["plates"], given["force"], given["moment"], self.times, given["feet"], mass
+        )
+
+    def local(self, p: int) -> tuple[np.ndarray, np.ndarray]:
+        centre, axes = self.plates.centre[p], self.plates.axes[p]
+        return self.force[:, p] @ axes.T, (self.moment[:, p] - np.cross(centre, self.force[:, p])) @ axes.T
+
+    def placed(self, p: int, force: np.ndarray, moment: np.ndarray) -> dict[str, np.ndarray]:
+        """Force and moment of all plates, of plate p from these in its axes."""
+        centre, axes = self.plates.centre[p], self.plates.axes[p]
+        both = self.force.copy(), self.moment.copy()
+        both[0][:, p] = force @ axes
+        both[1][:, p] = moment @ axes + np.cross(centre, both[0][:, p])
+        return {"force": both[0], "moment": both[1]}
+
+
+def corners(x: float, z: float) -> np.ndarray:
+    return np.array([[x + i * 0.3, 0.0, z + j * 0.25] for i, j in ((1, 1), (-1, 1), (-1, -1), (1, -1))])
+
+
+@pytest.fixture
+def stand() -> Stand:
+    rng = np.random.default_rng(1)
+    n = 200
+    places = np.stack([corners(0.0, 0.0), corners(0.7, -0.1)])
+    # Off the middle along both edges, so that turned and mirrored plates show.
+    heels = np.array([[-0.02, 0.03, 0.08], [0.4, 0.03, -0.18]])
+    feet = np.stack([heels, heels + np.array([0.25, 0.0, 0.0])], axis=1)
+    share = 0.5 + 0.1 * np.sin(np.arange(n) / 20.0)
+    up = MASS * GRAVITY * np.stack([share, 1.0 - share], axis=1)
+    force = np.stack([rng.normal(0.0, 3.0, (n, 2)), up, rng.normal(0.0, 3.0, (n, 2))], axis=2)
+    point = heels[None] + [0.18, -0.03, 0.0] + rng.normal(0.0, 0.01, (n, 2, 3)) * [1.0, 0.0, 1.0]
+    return Stand(
+        lay_out(places, np.zeros(2)),
+        force,
+        np.cross(point, force),
+        np.arange(n) / 100.0,
+        np.tile(feet, (n, 1, 1, 1)),
+    )
+
+
+def names_of(findings: list[Finding]) -> list[tuple[str, int]]:
+    return [(finding.name, finding.plate) for finding in findings]
+
+
+def test_a_sound_stand_has_nothing_to_say(stand):
+    """Protects from alarms where all is well; without a mass, too."""
+    assert stand.check() == []
+    assert stand.check(mass=None) == []
+
+
+@pytest.mark.parametrize("change", [0.9, 1.12])
+def test_a_weight_that_is_off_is_told_with_its_share(stand, change):
+    """Protects moments of every joint, which go with the force: more than 5 % is named."""
+    (found,) = stand.check(force=change * stand.force, moment=change * stand.moment)
+    assert (found.name, found.figure) == ("weight", pytest.approx(change - 1.0, abs=1e-3))
+    assert f"{100 * (change - 1):+.1f} %" in found.sentence
+    assert stand.check(force=1.04 * stand.force, moment=1.04 * stand.moment) == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "unit"), [(1000.0, "millinewtons"), (1.0 / 4.448, "pounds"), (1.0 / GRAVITY, "kilograms")]
+)
+def test_another_unit_of_force_is_named(stand, factor, unit):
+    """Protects from N that are mN, kg or lbf: the weight of the person tells which."""
+    (found,) = stand.check(force=factor * stand.force, moment=factor * stand.moment)
+    assert found.name == "force_unit"
+    assert unit in found.sentence
+
+
+def test_kilonewtons_and_volts_load_no_plate(stand):
+    """Protects from plates that seem empty: the greatest force, and what it looks like."""
+    (found,) = stand.check(force=1e-3 * stand.force, moment=1e-3 * stand.moment)
+    assert found.name == "idle"
+    assert "volts or kilonewtons" in found.sentence
+    (found,) = stand.check(force=np.full_like(stand.force, np.nan))
+    assert found.name == "idle"
+
+
+def test_forces_of_the_person_on_the_plates_are_named(stand):
+    """Protects the sign; what follows is checked with it put right."""
+    assert names_of(stand.check(force=-stand.force, moment=-stand.moment)) == [("down", -1)]
+
+
+def test_another_vertical_is_named(stand):
+    """Protects from Z up forces with Y up markers: nothing else can be said then."""
+    turn = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
+    (found,) = stand.check(force=stand.force @ turn.T, moment=stand.moment @ turn.T)
+    assert found.name == "vertical"
+    assert "along Z" in found.sentence
+
+
+@pytest.mark.parametrize("p", [0, 1])
+def test_moments_in_another_unit_are_named(stand, p):
+    """Protects the centre of pressure from N mm sent as N m."""
+    force, moment = stand.local(p)
+    assert names_of(stand.check(**stand.placed(p, force, 1e3 * moment))) == [("moment_unit", p)]
+
+
+@pytest.mark.parametrize("quarter", [1, 2, 3])
+def test_a_turned_plate_is_named(stand, quarter):
+    """Protects from corners in another order: the first corner decides where x and y point."""
+    turn = np.linalg.matrix_power(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), quarter)
+    force, moment = stand.local(0)
+    (found,) = stand.check(**stand.placed(0, force @ turn.T, moment @ turn.T))
+    assert (found.name, found.plate) == ("turned", 0)
+    assert f"by {360 - 90 * quarter} degrees" in found.sentence
+
+
+@pytest.mark.parametrize(("edge", "word"), [(0, "first"), (1, "second")])
+def test_a_mirrored_plate_is_named(stand, edge, word):
+    """Protects from channels with a wrong sign."""
+    flip = np.ones(3)
+    flip[edge] = -1.0
+    force, moment = stand.local(0)
+    (found,) = stand.check(**stand.placed(0, force * flip, -moment * flip))
+    assert (found.name, found.plate) == ("mirrored", 0)
+    assert f"its {word} edge" in found.sentence
+
+
+def test_swapped_plates_are_named(stand):
+    """Protects from cables in each other's place: both plates are pressed where no foot is."""
+    first, second = stand.placed(0, *stand.local(1)), stand.placed(1, *stand.local(0))
+    both = {name: np.stack([first[name][:, 0], second[name][:, 1]], axis=1) for name in ("force", "moment")}
+    found = stand.check(**both)
+    assert names_of(found) == [("swapped", 0), ("swapped", 1)]
+    assert "first looks swapped with second" in found[0].sentence
+
+
+def test_a_plate_in_the_wrong_place_is_told(stand):
+    """Protects from corners of another laboratory: nothing explains where it is pressed."""
+    moved = stand.force, stand.moment + np.cross([1.4, 0.0, 0.9], stand.force)
+    plates = stand.plates._replace(centre=stand.plates.centre + np.array([1.4, 0.0, 0.9]))
+    assert names_of(stand.check(plates=plates, force=moved[0], moment=moved[1])) == [("far", 0), ("far", 1)]
+    beside = stand.placed(0, *stand.local(0))
+    beside["moment"][:, 0] += np.cross([0.0, 0.0, 0.6], beside["force"][:, 0])
+    assert names_of(stand.check(**beside)) == [("off_plate", 0)]
+
+
+def test_two_feet_on_a_plate_and_a_wrong_side_are_told(stand):
+    """Protects from moments that are made up, and from plates that bear the name of the other foot."""
+    feet = stand.feet.copy()
+    feet[:, 1] = feet[:, 0] - [0.0, 0.0, 0.25]
+    found = stand.check(
+        feet=feet, force=stand.force * [[[1.0], [0.0]]], moment=stand.moment * [[[1.0], [0.0]]]
+    )
+    assert [(f.name, f.plate) for f in found if f.name == "two_feet"] == [("two_feet", 0)]
+    assert names_of(stand.check(names=("calcn_l", "calcn_r"))) == [("side", 0), ("side", 1)]
+    assert stand.check(names=("calcn_r", "ground_force_left")) == []
+
+
+# markers, forces, what there is to say
+RECORDINGS = {
+    "bmc 1": ("gait_bmc/walk1.trc", "gait_bmc/walk1.forces", []),
+    "bmc 2": ("gait_bmc/walk2.trc", "gait_bmc/walk2.forces", [("two_feet", 3)]),
+    "lenhart": ("gait_lenhart/overground_17.trc", "gait_lenhart/overground_17_grf.mot", []),
+    "opensim": (
+        "gait_opensim/gait2354/subject01_walk1.trc", "gait_opensim/gait2354/subject01_walk1_grf.mot", [],
+    ),
+    **{
+        f"opencap {name}": (f"squat_opencap/{name}.trc", f"squat_opencap/{name}_grf.mot", [])
+        for name in ("static1", "squats1", "walking1")
+    },
+    **{
+        f"mcgill {name}": (f"gait_mcgill/{name}.c3d", f"gait_mcgill/{name}.c3d", said)
+        for name, said in (
+            ("HC002D_static", [("two_feet", 0)]), ("HC002D_straight", []),
+            ("HC030A_static", [("two_feet", 0)]), ("HC030A_straight", []), ("HC030A_turn", []),
+        )
+    },
+}  # fmt: skip
+
+
+def recorded(shared, markers: str, forces: str):
+    folder = shared / "data"
+    if not ((folder / markers).is_file() and (folder / forces).is_file()):
+        pytest.skip(f"{markers} is not there")
+    trial, plates = read_markers(folder / markers), read_forces(folder / forces)
+    feet = foot_lines(trial, find_lab(trial.names))
+    loads = plate_loads(plates, trial.times, feet)
+    return Stand(plates.plates, loads.force, loads.moment, trial.times, feet), plates.names, trial.subject
+
+
+@pytest.mark.parametrize("name", sorted(RECORDINGS))
+def test_recordings(name, shared):
+    """Real recordings: nothing to say but what is so; the weight of who stands is right within 5 %."""
+    markers, forces, said = RECORDINGS[name]
+    stand, names, subject = recorded(shared, markers, forces)
+    assert names_of(stand.check(names, subject.get("Bodymass"))) == said
+
+
+def test_real_plates_that_are_swapped_or_turned(shared):
+    """A real walk with its plates exchanged, or one turned by 180 degrees: both are named."""
+    stand, names, _ = recorded(shared, *["gait_mcgill/HC030A_straight.c3d"] * 2)
+    first, second = stand.placed(0, *stand.local(1)), stand.placed(1, *stand.local(0))
+    both = {name: np.stack([first[name][:, 0], second[name][:, 1]], axis=1) for name in ("force", "moment")}
+    assert names_of(stand.check(names, None, **both)) == [("swapped", 0), ("swapped", 1)]
+    half = np.array([-1.0, -1.0, 1.0])
+    force, moment = stand.local(1)
+    assert ("turned", 1) in names_of(stand.check(names, None, **stand.placed(1, force * half, moment * half)))
