@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry
+from kernels._jit import entry, njit
 
 NOT_MEASURED = -1
 EMPTY = 0
@@ -110,16 +110,17 @@ def gather_tare(plates, force, moment, tare):
 
 
 @entry
-def settle_tare(tare, spread):
+def settle_tare(tare, spread, most):
     """Let the mean of what was gathered be each plate's baseline, and gather anew.
 
     tare : written in place
     spread : range of the normal force beyond which a plate was not empty [N]; its baseline stays
+    most : the same for the middle of that range, to either side [N]: somebody may stand still
     Returns the number of plates whose baseline stays: not empty, or without a sample.
     """
     n_kept = 0
     for p in range(tare.n_sample.shape[0]):
-        if tare.n_sample[p] > 0 and tare.extent[p, 1] - tare.extent[p, 0] <= spread:
+        if is_empty(tare, p, spread, most):
             for i in range(6):
                 tare.baseline[p, i] = tare.total[p, i] / tare.n_sample[p]
         else:
@@ -129,6 +130,13 @@ def settle_tare(tare, spread):
         tare.extent[p, 0], tare.extent[p, 1] = math.inf, -math.inf
         tare.n_sample[p] = 0
     return n_kept
+
+
+@njit
+def is_empty(tare, p, spread, most):
+    """Whether what was gathered of plate p is the force of an empty one; arguments as of settle_tare."""
+    low, high = tare.extent[p, 0], tare.extent[p, 1]
+    return tare.n_sample[p] > 0 and high - low <= spread and abs(0.5 * (low + high)) <= most
 
 
 @entry

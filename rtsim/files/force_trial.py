@@ -90,10 +90,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
             "moment), so that they act on the person"
         )
     plates = lay_out(raw.corners, raw.level)
-    n, n_plate = force.shape[:2]
-    centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
-    loaded = np.empty((n, n_plate), np.int64)
-    contacts(plates, force, moment, threshold, centre, free_moment, loaded)
+    centre, free_moment, loaded = find_contacts(plates, force, moment, threshold)
     return ForceTrial(
         raw.names,
         raw.times,
@@ -108,6 +105,17 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
         raw.source,
         tuple(notes),
     )
+
+
+def find_contacts(
+    plates: Plates, force: FloatArray, moment: FloatArray, threshold: float = THRESHOLD
+) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    """Centre of pressure, free moment and loads of kernels.plates.contacts, in arrays of their own."""
+    n, n_plate = force.shape[:2]
+    centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
+    loaded = np.empty((n, n_plate), np.int64)
+    contacts(plates, force, moment, threshold, centre, free_moment, loaded)
+    return centre, free_moment, loaded
 
 
 def lay_out(corners: FloatArray, level: FloatArray) -> Plates:

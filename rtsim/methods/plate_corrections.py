@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.bearing import new_rules
-from kernels.plates import LOADED, Plates, contacts
-from rtsim.files.force_trial import THRESHOLD
+from kernels.plates import LOADED, Plates
+from rtsim.files.force_trial import find_contacts
 
 FloatArray = NDArray[np.float64]
 Wrench = tuple[FloatArray, FloatArray]
@@ -25,7 +25,7 @@ class PlateContacts:
 
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
         self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
-        self.centre, self.loaded = _contacts(plates, force, moment)
+        self.centre, _, self.loaded = find_contacts(plates, force, moment)
         rules = new_rules()
         self.reach, self.edge = rules.keep, rules.edge
 
@@ -33,7 +33,7 @@ class PlateContacts:
         """Share of the loaded frames in which this wrench (n, 3) presses plate p, and under a foot."""
         wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
         wrench[0][:, p], wrench[1][:, p] = force, moment
-        centre, loaded = _contacts(self.plates, *wrench)
+        centre, _, loaded = find_contacts(self.plates, *wrench)
         rows = np.flatnonzero(loaded[:, p] == LOADED)
         if rows.size == 0:
             return 0.0
@@ -81,13 +81,6 @@ def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatAr
         share = np.clip((to_point * line).sum(axis=-1) / (line * line).sum(axis=-1), 0.0, 1.0)
     distance = np.linalg.norm(to_point - share[..., None] * line, axis=-1)
     return np.where(np.isnan(distance), np.inf, distance)
-
-
-def _contacts(plates: Plates, force: FloatArray, moment: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    n, n_plate = force.shape[:2]
-    centre, loaded = np.empty((n, n_plate, 3)), np.empty((n, n_plate), np.int64)
-    contacts(plates, force, moment, THRESHOLD, centre, np.empty((n, n_plate)), loaded)
-    return centre, loaded
 
 
 def corrections(contact: PlateContacts, names: Sequence[str], p: int) -> Iterator[tuple[float, str, str]]:

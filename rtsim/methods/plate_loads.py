@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.bearing import BearingRules, assign_feet, foot_wrenches, new_bearing, new_rules
-from kernels.plates import Plates, contacts
+from kernels.plates import Plates
 from kernels.resampling import hold_samples, mean_between, new_held
-from rtsim.files.force_trial import THRESHOLD, ForceTrial
+from rtsim.files.force_trial import THRESHOLD, ForceTrial, find_contacts
 
 FloatArray = NDArray[np.float64]
 LONGEST_STEPS = 2.5
@@ -98,11 +98,8 @@ def plate_loads(
     """
     wrench = at_times(trial, times, before, after)
     force, moment = np.ascontiguousarray(wrench[..., :3]), np.ascontiguousarray(wrench[..., 3:])
-    n, n_plate = force.shape[:2]
-    n_foot = feet.shape[1]
-    centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
-    loaded = np.empty((n, n_plate), np.int64)
-    contacts(trial.plates, force, moment, threshold, centre, free_moment, loaded)
+    n, n_foot = len(times), feet.shape[1]
+    centre, free_moment, loaded = find_contacts(trial.plates, force, moment, threshold)
     share, status = assign(trial.plates, centre, loaded, feet, times, rules or new_rules())
     foot_force, foot_moment = np.empty((n, n_foot, 3)), np.empty((n, n_foot, 3))
     for i in range(n):

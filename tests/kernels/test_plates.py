@@ -109,12 +109,22 @@ def test_taring_takes_off_the_mean_of_empty_seconds_only():
     force[:, 2] = np.nan
     before = force.copy()
     gather_tare(plates, force[:300], moment[:300], tare)
-    assert settle_tare(tare, 20.0) == 2
+    assert settle_tare(tare, 20.0, 50.0) == 2
     np.testing.assert_allclose(tare.baseline[0, :3], before[:300, 0].mean(axis=0), atol=1e-12)
     assert not tare.baseline[1:].any()
     take_off(tare, force, moment)
     assert np.abs(force[:300, 0].mean(axis=0)).max() < 1e-12
     assert np.abs(moment[:300, 0].mean(axis=0)).max() < 1e-12
     np.testing.assert_array_equal(force[:, 1], before[:, 1])
-    assert settle_tare(tare, 20.0) == 3  # nothing was gathered since: the baseline stays
+    assert settle_tare(tare, 20.0, 50.0) == 3  # nothing was gathered since: the baseline stays
     np.testing.assert_allclose(tare.baseline[0, :3], before[:300, 0].mean(axis=0), atol=1e-12)
+
+
+def test_a_person_who_stands_still_is_not_tared_away():
+    """Protects the weight: a steady load is told from a drift by its size."""
+    plates, tare = plates_of(2), new_tare(2)
+    force, moment = np.zeros((50, 2, 3)), np.zeros((50, 2, 3))
+    force[:, 0, 1], force[:, 1, 1] = 350.0, -45.0
+    gather_tare(plates, force, moment, tare)
+    assert settle_tare(tare, 20.0, 50.0) == 1
+    np.testing.assert_allclose(tare.baseline[:, 1], [0.0, -45.0])

@@ -7,6 +7,7 @@ import pytest
 
 from kernels.plates import EMPTY, LOADED, NOT_MEASURED
 from rtsim.errors import ConfigError
+from rtsim.files.force_tare import tare
 from rtsim.files.forces import FORCE_SUFFIXES, read_forces
 
 FORCE = np.array([30.0, 700.0, -20.0])
@@ -201,3 +202,23 @@ def test_real_files(name, shared):
     assert tuple(np.flatnonzero((trial.loaded == LOADED).any(axis=0))) == loaded
     assert np.nanmax(trial.force[..., 1]) == pytest.approx(most, abs=1.0)
     assert not any("down" in note or "taken as up" in note for note in trial.notes)
+
+
+def test_taring_takes_the_zero_off_empty_plates_only(write):
+    """Protects the weight: a drifted plate is put right from its empty seconds, a loaded one is left."""
+    stems = [STEMS["ground_force_1_vx"], STEMS["ground_force_2_vx"]]
+    drift, empty = np.array([2.0, 8.0, -1.0]), np.zeros(3)
+    lines = text_of(stems, [row(drift, empty, empty), row()], n_row=8).splitlines()
+    stepped = text_of(stems, [row(FORCE + drift), row(2 * FORCE)], n_row=8).splitlines()
+    trial = read_forces(write("grf.mot", "\n".join([*lines[:11], *stepped[11:], ""])))
+    tared = tare(trial, 0.0, 0.03)
+    np.testing.assert_allclose(tared.force[:4, 0], 0.0, atol=1e-9)
+    np.testing.assert_allclose(tared.force[4:, 0], np.tile(FORCE, (4, 1)), atol=1e-6)
+    assert tared.loaded[:, 0].tolist() == [EMPTY] * 4 + [LOADED] * 4
+    np.testing.assert_array_equal(tared.force[:, 1], trial.force[:, 1])
+    assert tared.notes[-2] == "zero taken off from 0 to 0.03 s: ground_force_1 8 N"
+    assert tared.notes[-1].endswith("not tared: ground_force_2")
+    with pytest.raises(ConfigError, match=r"no force plate is empty from 0 to 0\.075 s"):
+        tare(trial, 0.0, 0.075)
+    with pytest.raises(ConfigError, match=r"no force samples from 5 to 6 s; allowed: 0 to 0\.07 s"):
+        tare(trial, 5.0, 6.0)
