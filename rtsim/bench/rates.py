@@ -27,11 +27,11 @@ from rtsim.files.trial import MarkerTrial
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.methods.rates import RateEstimator, Track, response, track
 from rtsim.methods.smoothing import smooth
-from rtsim.models.calibration import subject_for
 from rtsim.models.load import load_model
-from rtsim.models.markers_of import markers_of
-from rtsim.models.subject import Subject, load_subject
-from rtsim.models.walker import walk
+from rtsim.subjects.calibration import subject_for
+from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.subject import Subject, load_subject
+from rtsim.subjects.walker import walk
 
 Array = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ def solved(trial: MarkerTrial, subject: Subject, method: str) -> Solved:
     for frame, dt in zip(markers_of(trial, subject), steps, strict=True):
         solution = estimator.estimate(np.ascontiguousarray(frame), float(dt))
         rows.append(np.where(solution.converged, estimator.q, np.nan))
-    tree = estimator.packed.tree
+    tree = estimator.model.tree
     return Solved(trial.times, np.array(rows), trial.rate, manifold_of(tree), tree.dof_rotates == ROTATES)
 
 

@@ -29,11 +29,10 @@ from kernels.kinetics import (
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.rates import n_coordinates
-from rtsim.models.anatomy import Anatomy
-from rtsim.models.masses import Person, with_masses
-from rtsim.models.packing.mechanism import pack_mechanism
-from rtsim.models.packing.model import body_index, pack_joints
-from rtsim.models.subject import Subject
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
+from rtsim.subjects.masses import Person, with_masses
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 
@@ -148,8 +147,8 @@ def inverse_dynamics_of(
     spec: ModelSpec, subject: Subject, person: Person, method: str | None = None
 ) -> InverseDynamics:
     """Inverse dynamics of a model with anatomy, as heavy as a person."""
-    mechanism = pack_mechanism(with_masses(spec, subject, person), subject, method)
-    joints = pack_joints(spec, Anatomy(spec, subject), body_index(spec))
-    sign = np.array([body.angles.signs for body in spec.bodies if body.angles], float)
-    weight = person.mass * float(np.linalg.norm(mechanism.system.gravity))
-    return InverseDynamics(mechanism.system, mechanism.constraints, joints, sign, weight)
+    heavy = with_masses(spec, subject, person)
+    model = build(heavy, subject, method)
+    weight = person.mass * float(np.linalg.norm(model.system.gravity))
+    constraints = model.constraints(roles_of(heavy, method, subject))
+    return InverseDynamics(model.system, constraints, model.joints, model.joint_signs, weight)

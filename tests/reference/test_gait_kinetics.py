@@ -21,9 +21,9 @@ from rtsim.files.storage import Table, read_storage
 from rtsim.methods.inverse_dynamics import inverse_dynamics_of
 from rtsim.methods.rates import Track, track
 from rtsim.methods.smoothing import smooth
-from rtsim.models.calibration import subject_for
 from rtsim.models.load import load_model
-from rtsim.models.masses import load_inertia_table, person_of
+from rtsim.subjects.calibration import subject_for
+from rtsim.subjects.masses import load_inertia_table, person_of
 
 Array = NDArray[np.floating]
 

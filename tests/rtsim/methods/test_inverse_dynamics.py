@@ -11,11 +11,11 @@ from kernels.kinetics import ALONG_AXES
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import FRAMES, InverseDynamics, inverse_dynamics_of
-from rtsim.models.load import load_mechanism, load_model
-from rtsim.models.masses import load_inertia_table, person_of, with_masses
-from rtsim.models.packing.mechanism import pack_mechanism
-from rtsim.models.packing.model import pack
-from rtsim.models.subject import load_subject
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
+from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.subject import load_subject
 from tests.naive.tree import integrate, state
 
 SUBJECT = msgspec.structs.replace(
@@ -23,9 +23,9 @@ SUBJECT = msgspec.structs.replace(
 )
 SPEC = load_model("lower_limb")
 PERSON = person_of(SUBJECT, load_inertia_table())
-MECHANISM = pack_mechanism(with_masses(SPEC, SUBJECT, PERSON), SUBJECT)
-SYSTEM = MECHANISM.system
-N_V = MECHANISM.n_v
+MODEL = build(with_masses(SPEC, SUBJECT, PERSON), SUBJECT)
+SYSTEM = MODEL.system
+N_V = MODEL.n_v
 WEIGHT = 73.0 * 9.81
 
 
@@ -38,13 +38,13 @@ def leg():
 @pytest.fixture
 def upright():
     """Neutral coordinates, the pelvis turned so that Y of ground is up for all segments, as it is."""
-    return MECHANISM.q_neutral.copy()
+    return MODEL.q_neutral.copy()
 
 
 def below_ankle(q):
     """The ankle's centre and the foot's mass centre, (3,) each, in ground."""
-    at, foot = state(SYSTEM.tree, q), MECHANISM.body_names.index("foot")
-    ankle = pack(SPEC, SUBJECT, next(iter(SPEC.methods))).joints.point_distal[-1]
+    at, foot = state(SYSTEM.tree, q), MODEL.names.bodies.index("foot")
+    ankle = MODEL.joints.point_distal[-1]
     return at.point(foot, ankle), at.point(foot, SYSTEM.bodies.centre[foot])
 
 
@@ -97,7 +97,7 @@ def test_a_pushed_body_feels_the_moment_of_its_place_and_its_own(leg):
 def random_motion(seed):
     """Coordinates near neutral with random speeds and accelerations."""
     rng = np.random.default_rng(seed)
-    q = integrate(SYSTEM.tree, MECHANISM.q_neutral, rng.normal(0.0, 0.3, N_V))
+    q = integrate(SYSTEM.tree, MODEL.q_neutral, rng.normal(0.0, 0.3, N_V))
     return q, *rng.normal(size=(2, N_V))
 
 
@@ -140,14 +140,14 @@ def test_a_frame_compiles_nothing_and_moves_no_buffer(leg):
 
 def test_a_model_without_anatomy_has_forces_and_reactions():
     """Protects other models: no anatomical joints, tau and reactions all the same."""
-    pin = load_mechanism("pin")
-    none = pack(SPEC, SUBJECT, "zero").joints._replace(
-        **{key: getattr(pack(SPEC, SUBJECT, "zero").joints, key)[:0] for key in ("proximal", "distal")}
+    pin = build(load_model("pin"))
+    none = MODEL.joints._replace(**{key: getattr(MODEL.joints, key)[:0] for key in ("proximal", "distal")})
+    found = InverseDynamics(
+        pin.system, pin.constraints(roles_of(load_model("pin"))), none, np.zeros((0, 3)), 1.0
     )
-    found = InverseDynamics(pin.system, pin.constraints, none, np.zeros((0, 3)), 1.0)
     found.compute(pin.q_neutral, np.zeros(pin.n_v), np.zeros(pin.n_v))
     found.compute_reactions(pin.q_neutral, np.zeros(pin.n_v), np.zeros(pin.n_v))
     assert np.isfinite(found.tau).all()
     assert np.isfinite(found.reaction).all()
     with pytest.raises(ConfigError, match="weight"):
-        InverseDynamics(pin.system, pin.constraints, none, np.zeros((0, 3)), 0.0)
+        InverseDynamics(pin.system, pin.constraints(roles_of(load_model("pin"))), none, np.zeros((0, 3)), 0.0)

@@ -173,7 +173,8 @@ def model_file(tmp_path):
 
 @pytest.fixture(scope="module")
 def wheel() -> MomentArms:
-    return MomentArms(load_mechanism("wheel"))
+    spec = load_model("wheel")
+    return MomentArms(build(spec), roles_of(spec))
 
 
 def test_rolling_couples_a_wheel_to_its_hub(wheel):

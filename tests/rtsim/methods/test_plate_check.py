@@ -13,8 +13,8 @@ from rtsim.files.forces import read_forces
 from rtsim.files.markers import read_markers
 from rtsim.methods.plate_check import GRAVITY, Finding, check_plates
 from rtsim.methods.plate_loads import plate_loads
-from rtsim.models.foot_lines import foot_lines
-from rtsim.models.labs import find_lab
+from rtsim.subjects.foot_lines import foot_lines
+from rtsim.subjects.labs import find_lab
 
 MASS = 70.0
 NAMES = ("first", "second")

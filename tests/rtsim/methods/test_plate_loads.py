@@ -13,8 +13,8 @@ from rtsim.files.force_trial import RawForces, force_trial
 from rtsim.files.forces import read_forces
 from rtsim.files.markers import read_markers
 from rtsim.methods.plate_loads import PlateLoads, at_times, plate_loads
-from rtsim.models.foot_lines import foot_lines
-from rtsim.models.labs import find_lab
+from rtsim.subjects.foot_lines import foot_lines
+from rtsim.subjects.labs import find_lab
 
 RIGHT, LEFT = 0, 1
 

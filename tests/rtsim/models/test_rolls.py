@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.models.load import load_mechanism, load_model
-from rtsim.models.packing.model import pack
-from rtsim.models.subject import load_subject
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import check_fits_markers, roles_of
 from rtsim.simulation.load import load_simulator
-from tests.rtsim.models.mechanisms import packed, read
+from tests.rtsim.models.small_models import built, read
 
 BODIES = """
 [[bodies]]
@@ -34,7 +33,7 @@ radius_mm = 50.0
 
 def test_a_ball_on_a_plank_is_packed():
     """Protects units, bodies and directions: metres, a unit normal, and two directions square to it."""
-    rolls = packed(BODIES + ROLL).rolls
+    rolls = built(BODIES + ROLL).rolls
     assert (rolls.body_a.tolist(), rolls.body_b.tolist()) == ([1], [0])
     np.testing.assert_allclose(rolls.centre, [[1e-3, 2e-3, 3e-3]])
     np.testing.assert_allclose(rolls.point, [[0.0, 0.01, 0.0]])
@@ -46,8 +45,9 @@ def test_a_ball_on_a_plank_is_packed():
 
 def test_a_model_without_rolls_costs_nothing():
     """Protects the compile time and the crossing into kernels of all other models: None, no empty arrays."""
-    assert load_mechanism("pin").rolls is None
-    assert load_mechanism("pin").constraints.rolls is None
+    pin = load_model("pin")
+    assert build(pin).rolls is None
+    assert build(pin).constraints(roles_of(pin)).rolls is None
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_who_cannot_hold_it_says_so():
         load_simulator("wheel")
     spec = load_model("wheel")
     with pytest.raises(ConfigError, match="ground_contact"):
-        pack(spec, load_subject(find_config("walker", "subjects")), "default")
+        check_fits_markers(spec, "default")

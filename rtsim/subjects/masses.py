@@ -2,7 +2,7 @@
 
 A table (configs/inertia) knows each segment in parts of its length. Thigh and shank have the lengths of the
 subject; what no markers show, the lower trunk and the whole foot, is as long as on the mean person of that
-stature. In the frames of the segments (rtsim/models/natural):
+stature. In the frames of the segments (rtsim/subjects/natural):
   pelvis : the lower part of the trunk, from the navel to the middle of the hips, with the buttocks and
   without the
       thighs; its long axis is the pelvis' Y, upwards from the middle of the hips
@@ -24,8 +24,8 @@ from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.models.natural import Segment
-from rtsim.models.subject import Subject
+from rtsim.subjects.natural import Segment
+from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 

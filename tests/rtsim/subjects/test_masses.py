@@ -10,7 +10,8 @@ from rtsim.cli.check import check_model
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
-from rtsim.models.masses import (
+from rtsim.models.model import build
+from rtsim.subjects.masses import (
     SHARES,
     load_inertia_table,
     mean_population,
@@ -18,8 +19,7 @@ from rtsim.models.masses import (
     segment_mass,
     with_masses,
 )
-from rtsim.models.packing.mechanism import pack_mechanism
-from rtsim.models.subject import check_person, load_subject, subject_text
+from rtsim.subjects.subject import check_person, load_subject, subject_text
 
 TABLE = load_inertia_table()
 WALKER = msgspec.structs.replace(
@@ -131,7 +131,7 @@ def test_a_model_with_masses_is_a_right_one():
     """Protects the way into dynamics: bodies get what the table says, and masses of their own stay."""
     spec = with_masses(load_model("lower_limb"), WALKER, MAN)
     check_model(spec)
-    bodies = pack_mechanism(spec, WALKER).system.bodies
+    bodies = build(spec, WALKER).system.bodies
     for b, kind in enumerate(SHARES):
         found = of(kind)
         assert bodies.mass[b] == pytest.approx(found.mass)

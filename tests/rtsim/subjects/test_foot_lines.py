@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.foot_lines import TOES, foot_lines
-from rtsim.models.labs import load_lab
+from rtsim.subjects.foot_lines import TOES, foot_lines
+from rtsim.subjects.labs import load_lab
 
 FOOT = {
     "R.Heel": (0.0, 0.03, 0.0),

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rtsim.config.lab_schema import Lab
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.labs import SIDES, side_of
-from rtsim.models.marker_names import find_markers
+from rtsim.subjects.labs import SIDES, side_of
+from rtsim.subjects.marker_names import find_markers
 
 FloatArray = NDArray[np.float64]
 
