@@ -15,7 +15,15 @@ from rtsim.files.axes import rotate_to_ground
 from rtsim.files.c3d import raw_markers
 from rtsim.files.c3d_check import check_c3d
 from rtsim.files.c3d_process import Content, read_content
-from rtsim.files.force_trial import THRESHOLD, ForceTrial, RawForces, are_corners, edges, force_trial
+from rtsim.files.force_trial import (
+    MOST_DRIFT,
+    THRESHOLD,
+    ForceTrial,
+    RawForces,
+    are_corners,
+    edges,
+    force_trial,
+)
 from rtsim.files.force_units import newton_metres_per_unit, newtons_per_unit
 from rtsim.files.ground import settle
 from rtsim.files.plate_types import TYPES, PlateType
@@ -25,6 +33,8 @@ FloatArray = NDArray[np.float64]
 LEVEL = 0.9
 """A plate's normal is along the vertical when its cosine with it is at least this."""
 MOST_PLATES = 64
+GREATEST = 1e12
+"""Greatest channel or parameter of a plate, in whatever unit: products of what is smaller are finite."""
 
 
 class _Plate(NamedTuple):
@@ -70,7 +80,7 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     rate = content.analog_rate
     if not 0.0 < rate < math.inf:
         raise ConfigError(f"the rate of the analog samples is {rate:g} Hz", where=str(path))
-    wrenches = [_wrench(plate) for plate in plates]
+    wrenches = [_without_zero(content, plate, *_wrench(plate), notes) for plate in plates]
     notes += _tell_odd(plates)
     if settled.up != "+Y":
         notes.append(f"forces and plates were rotated from {settled.up} up, as the markers, to Y up")
@@ -111,14 +121,15 @@ def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -
     numbers = values[start : start + n]
     if len(numbers) < n or any(isinstance(value, str) for value in numbers):
         return None
-    return np.array(numbers, dtype=np.float64)
+    array = np.array(numbers, dtype=np.float64)
+    return array if bool((np.abs(array) <= GREATEST).all()) else None
 
 
 def _plate(content: Content, index: int, scale: float, up: str) -> tuple[_Plate | None, list[str]]:
     """The plate, or None where it cannot be read, with sentences."""
     name = f"force plate {index + 1}"
     code = _numbers(content, "TYPE", 1, index)
-    kind = TYPES.get(int(code[0])) if code is not None and np.isfinite(code[0]) else None
+    kind = TYPES.get(int(code[0])) if code is not None else None
     if kind is None:
         known = "no type" if code is None else f"type {code[0]:g}"
         return None, [f"{name} has {known}, which is not read (1 to 4 are): left out"]
@@ -127,7 +138,7 @@ def _plate(content: Content, index: int, scale: float, up: str) -> tuple[_Plate 
     if places is None or not are_corners(places):
         return None, [f"the corners of {name} span no surface: left out"]
     origin = _numbers(content, "ORIGIN", 3, index)
-    if origin is None or not np.isfinite(origin).all():
+    if origin is None:
         return None, [f"{name} has no ORIGIN: left out"]
     sizes = content.sizes.get("CHANNEL", [])
     stride = sizes[0] if len(sizes) > 1 else kind.n_channel
@@ -137,40 +148,14 @@ def _plate(content: Content, index: int, scale: float, up: str) -> tuple[_Plate 
         return None, [f"{name} names channels that the file does not have: left out"]
     columns = wired.astype(np.int64) - 1
     samples = content.analogs[:, columns]
-    samples, notes = _without_zero(content, samples, kind, name)
+    samples = np.where(np.abs(samples) <= GREATEST, samples, np.nan)
     if kind.kinds[0] == "raw":
         matrix = _numbers(content, "CAL_MATRIX", 36, index)
-        if matrix is None or not np.isfinite(matrix).all() or not matrix.any():
+        if matrix is None or not matrix.any():
             return None, [f"{name} has type 4, and no CAL_MATRIX of 6 by 6 numbers: left out"]
         samples = samples @ matrix.reshape(6, 6)  # columns of the file's matrix are rows here
     factors, said = _factors(content, columns, kind, name)
-    return _Plate(index + 1, kind, samples * factors, scale * origin, places), [*notes, *said]
-
-
-def _without_zero(
-    content: Content, samples: FloatArray, kind: PlateType, name: str
-) -> tuple[FloatArray, list[str]]:
-    """Samples without the mean of the frames that FORCE_PLATFORM:ZERO names, and what became of it."""
-    zero = [
-        value
-        for value in content.parameters["FORCE_PLATFORM"].get("ZERO", [])[:2]
-        if not isinstance(value, str)
-    ]
-    if len(zero) < 2 or not any(zero):
-        return samples, []
-    first, last = max(1, int(zero[0])), int(zero[1])
-    if last < first:
-        return samples, []
-    per_frame = round(content.analog_rate / content.rate)
-    start, stop = (first - 1 - content.first) * per_frame, (last - content.first) * per_frame
-    where = f"frames {first} to {last}, which should be empty (FORCE_PLATFORM:ZERO)"
-    if start < 0 or stop > samples.shape[0] or stop <= start:
-        return samples, [f"{name}: {where}, are not in the file: no zero was taken off"]
-    empty = samples[start:stop]
-    forces = [column for column, what in enumerate(kind.kinds) if what == "force"]
-    if forces and np.ptp(empty[:, forces], axis=0).max() > THRESHOLD:
-        return samples, [f"{name} is loaded in {where}: no zero was taken off"]
-    return samples - empty.mean(axis=0), [f"{name}: the mean of {where}, was taken off"]
+    return _Plate(index + 1, kind, samples * factors, scale * origin, places), said
 
 
 def _factors(
@@ -216,6 +201,30 @@ def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:
     force, moment = plate.kind.wrench(plate.channels, -plate.origin if _is_above(plate) else plate.origin)
     force, moment = force @ axes, moment @ axes
     return force, moment + np.cross(plate.corners.mean(axis=0), force)
+
+
+def _without_zero(
+    content: Content, plate: _Plate, force: FloatArray, moment: FloatArray, notes: list[str]
+) -> tuple[FloatArray, FloatArray]:
+    """The wrench without its mean over the frames that FORCE_PLATFORM:ZERO names, as the notes tell."""
+    zero = content.parameters["FORCE_PLATFORM"].get("ZERO", [])[:2]
+    if len(zero) < 2 or any(isinstance(value, str) for value in zero) or not any(zero):
+        return force, moment
+    first, last = max(1, int(zero[0])), int(zero[1])
+    if last < first:
+        return force, moment
+    name, where = f"force plate {plate.number}", f"frames {first} to {last} (FORCE_PLATFORM:ZERO)"
+    per_frame = round(content.analog_rate / content.rate)
+    start, stop = (first - 1 - content.first) * per_frame, (last - content.first) * per_frame
+    if start < 0 or stop > force.shape[0] or stop <= start:
+        notes.append(f"{name}: {where} are not in the file: no zero was taken off")
+        return force, moment
+    empty = force[start:stop, 1]
+    if not (np.ptp(empty) <= THRESHOLD and abs(float(empty.mean())) <= MOST_DRIFT):
+        notes.append(f"{name} is loaded in {where}: no zero was taken off")
+        return force, moment
+    notes.append(f"{name}: zero taken off from {where}: {empty.mean():.3g} N")
+    return force - force[start:stop].mean(axis=0), moment - moment[start:stop].mean(axis=0)
 
 
 def _is_above(plate: _Plate) -> bool:

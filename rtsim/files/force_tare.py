@@ -6,11 +6,8 @@ import numpy as np
 
 from kernels.plates import gather_tare, new_tare, settle_tare, take_off
 from rtsim.errors import ConfigError
-from rtsim.files.force_trial import THRESHOLD, ForceTrial, find_contacts
+from rtsim.files.force_trial import MOST_DRIFT, THRESHOLD, ForceTrial, find_contacts
 from rtsim.files.trial import name_some
-
-MOST_DRIFT = 50.0
-"""What an empty plate may say [N]; beyond, somebody stands on it."""
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:

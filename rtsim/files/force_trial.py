@@ -16,6 +16,8 @@ FloatArray = NDArray[np.float64]
 
 THRESHOLD = 20.0
 """Least normal force of a contact [N]."""
+MOST_DRIFT = 50.0
+"""What an empty plate may say [N]; beyond, somebody stands on it."""
 SMALLEST_EDGE = 0.05
 """No plate is smaller [m]: corners closer together are none."""
 

@@ -6,7 +6,7 @@ import ezc3d
 import numpy as np
 import pytest
 
-from kernels.plates import LOADED
+from kernels.plates import LOADED, NOT_MEASURED
 from rtsim.errors import ConfigError
 from rtsim.files.forces import read_forces
 from tests.rtsim.files.plate_files import LOAD, N_SUB, ORIGIN, channels_of, corners_of, plate_file
@@ -114,9 +114,13 @@ def test_the_zero_frames_are_taken_off_where_they_are_empty(tmp_path):
     trial = read_forces(path)
     check(plain)
     check(trial)
-    assert any("frames 1 to 2" in note and "taken off" in note for note in trial.notes)
+    assert any("zero taken off from frames 1 to 2" in note for note in trial.notes)
     path = plate_file(tmp_path / "l.c3d", (2,), [CORNERS], [loaded], profile=step, zero=(2, 3))
     assert any("is loaded in frames 2 to 3" in note for note in read_forces(path).notes)
+    path = plate_file(tmp_path / "s.c3d", (2,), [CORNERS], [loaded], zero=(0, 2))
+    still = read_forces(path)
+    check(still)
+    assert any("is loaded in frames 1 to 2" in note for note in still.notes)
     path = plate_file(tmp_path / "o.c3d", (2,), [CORNERS], [loaded], zero=(1, 10), first_frame=100)
     assert any("are not in the file" in note for note in read_forces(path).notes)
 
@@ -147,6 +151,24 @@ def test_what_cannot_be_read_is_left_out_by_name(tmp_path):
         assert words in told
     with pytest.raises(ConfigError, match="none of the force plates can be read: force plate 1 has type 6"):
         read_forces(plate_file(tmp_path / "n.c3d", (6,), [CORNERS], [good]))
+
+
+def test_channels_that_are_no_numbers_are_not_measured(tmp_path):
+    """Protects kernels and sums from damaged samples: NaN, infinities, and what no plate can say."""
+    profile = np.ones(4 * N_SUB)
+    profile[3], profile[5], profile[7] = np.nan, np.inf, 1e30
+    path = plate_file(
+        tmp_path / "t.c3d",
+        (4,),
+        [CORNERS],
+        [channels_of(4, CORNERS, LOAD, MATRIX)],
+        matrix=MATRIX[:, :, None],
+        profile=profile,
+    )
+    trial = read_forces(path)
+    check(trial)
+    assert np.flatnonzero(trial.loaded[:, 0] == NOT_MEASURED).tolist() == [3, 5, 7]
+    assert any("3 force samples with missing" in note for note in trial.notes)
 
 
 @pytest.mark.parametrize(("used", "said"), [(0, "holds no force plates"), (30000, "30000 force plates")])
