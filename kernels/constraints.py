@@ -6,7 +6,7 @@ DISTANCE: Phi = |a - b|^2 - target^2 [m^2] (eq. 4).
 
 Only the dofs on the path between the two bodies change Phi: dofs nearer to ground move both rigidly.
 Side +1 of a path dof moves body A, side -1 moves body B. A new kind is one branch in `element_values`,
-`element_rows` and `add_curvature`, with its line here and a row in tests/kernels/test_constraints.py.
+`element_wrench` and `add_curvature`, with its line here and a row in tests/kernels/test_constraints.py.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from kernels._jit import njit
 from kernels.copying import copy
+from kernels.joint_order import order_joint
 from kernels.rotation import rotate
 from kernels.tree import along, point_in_ground
 
@@ -56,8 +57,9 @@ class ElementWork(NamedTuple):
     normal: np.ndarray  # (n_element, 3)
     motion: np.ndarray  # (n_path_max, 3) - motion of A's (or B's) end by each path dof
     turn: np.ndarray  # (n_path_max, 3) - motion of the normal
-    lever: np.ndarray  # (n_path_max, 3) - gap or normal X axis of the dof
-    lever_turn: np.ndarray  # (n_path_max, 3) - gap X axis of the dof
+    lever: np.ndarray  # (n_path_max, 3) - gap or normal X rotation of the dof
+    lever_turn: np.ndarray  # (n_path_max, 3) - gap X rotation of the dof
+    wrench: np.ndarray  # (6,) - of the element at hand
 
 
 def new_element_work(n_element: int, n_path: int) -> ElementWork:
@@ -72,6 +74,7 @@ def new_element_work(n_element: int, n_path: int) -> ElementWork:
         np.zeros((n_path, 3)),
         np.zeros((n_path, 3)),
         np.zeros((n_path, 3)),
+        np.zeros(6),
     )
 
 
@@ -123,25 +126,36 @@ def element_wrench(elements, pose, e, work):
 
 
 @njit
-def path_motions(tree, elements, pose, e, work):
-    """work.motion, work.turn : motion of the end a dof carries, and of the normal if it moves B."""
-    end_a, end_b, normal, motion, turn = work.end_a, work.end_b, work.normal, work.motion, work.turn
-    axis, centre = pose.axis, pose.centre
+def path_motions(elements, pose, e, work):
+    """work.motion, turn, lever, lever_turn of the dofs of element e's path.
+
+    motion of the end that a dof carries, turn of the normal; lever = x X w with x the gap (distance) or the
+    normal (plane) and w the dof's rotation, lever_turn = gap X w.
+    """
+    end_a, end_b, normal, twist, origin = work.end_a, work.end_b, work.normal, pose.twist, pose.position[0]
+    nx, ny, nz = normal[e, 0], normal[e, 1], normal[e, 2]
+    gx, gy, gz = end_a[e, 0] - end_b[e, 0], end_a[e, 1] - end_b[e, 1], end_a[e, 2] - end_b[e, 2]
+    plane = elements.kind[e] == SPHERE_ON_PLANE
     for k in range(elements.n_path[e]):
         d = elements.path[e, k]
-        wx, wy, wz = axis[d, 0], axis[d, 1], axis[d, 2]
-        if tree.dof_rotates[d] == 0:
-            motion[k, 0], motion[k, 1], motion[k, 2] = wx, wy, wz
-            turn[k, 0], turn[k, 1], turn[k, 2] = 0.0, 0.0, 0.0
-            continue
-        if elements.side[e, k] > 0.0:
-            x, y, z = end_a[e, 0], end_a[e, 1], end_a[e, 2]
+        wx, wy, wz = twist[d, 0], twist[d, 1], twist[d, 2]
+        end = end_a if elements.side[e, k] > 0.0 else end_b
+        x, y, z = end[e, 0] - origin[0], end[e, 1] - origin[1], end[e, 2] - origin[2]
+        cross_into(wx, wy, wz, x, y, z, work.motion[k])
+        for i in range(3):
+            work.motion[k, i] += twist[d, 3 + i]
+        if plane:
+            cross_into(wx, wy, wz, nx, ny, nz, work.turn[k])
+            cross_into(nx, ny, nz, wx, wy, wz, work.lever[k])
+            cross_into(gx, gy, gz, wx, wy, wz, work.lever_turn[k])
         else:
-            x, y, z = end_b[e, 0], end_b[e, 1], end_b[e, 2]
-        x, y, z = x - centre[d, 0], y - centre[d, 1], z - centre[d, 2]
-        motion[k, 0], motion[k, 1], motion[k, 2] = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
-        x, y, z = normal[e, 0], normal[e, 1], normal[e, 2]
-        turn[k, 0], turn[k, 1], turn[k, 2] = wy * z - wz * y, wz * x - wx * z, wx * y - wy * x
+            cross_into(gx, gy, gz, wx, wy, wz, work.lever[k])
+
+
+@njit
+def cross_into(ax, ay, az, bx, by, bz, c_out):
+    """c_out : (3,) = a X b."""
+    c_out[0], c_out[1], c_out[2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
 @njit
@@ -149,10 +163,10 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
     """H += factor * d2Phi/dq2 of element e, lower triangle, after element_values.
 
     With x the gap (DISTANCE) or the normal (plane), and m the first derivatives of an end, its second
-    derivative along x is x . (w_i x m_k) = (x X w_i) . m_k: the levers x X w_i are taken once per dof.
+    derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, i nearer to ground than k: the levers x X w_i
+    are taken once per dof. Then kernels/joint_order puts the dofs of one joint right.
     """
-    path_motions(tree, elements, pose, e, work)
-    levers(tree, elements, pose, e, work)
+    path_motions(elements, pose, e, work)
     motion, turn, lever, lever_turn = work.motion, work.turn, work.lever, work.lever_turn
     plane = elements.kind[e] == SPHERE_ON_PLANE
     scale = factor if plane else 2.0 * factor
@@ -160,45 +174,30 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
         q, side_k = elements.path[e, k], elements.side[e, k]
         for i in range(k + 1):
             p, side_i = elements.path[e, i], elements.side[e, i]
-            h = 0.0
-            if side_i == side_k:
-                half = 0.5 if p != q and tree.dof_group[p] == tree.dof_group[q] else 1.0
-                h = half * side_i * dot(lever, i, motion, k)
-                if half < 1.0 and tree.dof_rotates[p] == tree.dof_rotates[q]:
-                    # inside a ball the rotations act at once: the symmetric part
-                    h += half * side_i * dot(lever, k, motion, i)
-                if plane and side_i < 0.0:
-                    h += half * dot(lever_turn, i, turn, k)
-                    if half < 1.0 and tree.dof_rotates[p] == tree.dof_rotates[q]:
-                        h += half * dot(lever_turn, k, turn, i)
+            h = side_i * dot(lever, i, motion, k) if side_i == side_k else 0.0
             if not plane:
                 h += side_i * side_k * dot(motion, i, motion, k)
             else:
                 if side_i < 0.0:
                     h += side_k * dot(turn, i, motion, k)
+                    if side_k < 0.0:
+                        h += dot(lever_turn, i, turn, k)
                 if side_k < 0.0:
                     h += side_i * dot(turn, k, motion, i)
             H[max(p, q), min(p, q)] += scale * h
+    order_path(tree, elements, pose, e, factor, work, H)
 
 
 @njit
-def levers(tree, elements, pose, e, work):
-    """work.lever, work.lever_turn : x X axis of each rotation, x the gap or the normal; the gap again."""
-    end_a, end_b, normal = work.end_a, work.end_b, work.normal
-    dx, dy, dz = end_a[e, 0] - end_b[e, 0], end_a[e, 1] - end_b[e, 1], end_a[e, 2] - end_b[e, 2]
-    x, y, z = dx, dy, dz
-    if elements.kind[e] == SPHERE_ON_PLANE:
-        x, y, z = normal[e, 0], normal[e, 1], normal[e, 2]
+def order_path(tree, elements, pose, e, factor, work, H):
+    """The part of add_curvature that kernels/joint_order tells: inside each joint of the path."""
+    w = work.wrench
+    w[0], w[1], w[2], w[3], w[4], w[5] = element_wrench(elements, pose, e, work)
     for k in range(elements.n_path[e]):
         d = elements.path[e, k]
-        turns = float(tree.dof_rotates[d])
-        wx, wy, wz = turns * pose.axis[d, 0], turns * pose.axis[d, 1], turns * pose.axis[d, 2]
-        work.lever[k, 0] = y * wz - z * wy
-        work.lever[k, 1] = z * wx - x * wz
-        work.lever[k, 2] = x * wy - y * wx
-        work.lever_turn[k, 0] = dy * wz - dz * wy
-        work.lever_turn[k, 1] = dz * wx - dx * wz
-        work.lever_turn[k, 2] = dx * wy - dy * wx
+        b = tree.dof_body[d]
+        if d == tree.v_start[b]:
+            order_joint(tree, pose, b, factor * elements.side[e, k], w, H)
 
 
 @njit

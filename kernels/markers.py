@@ -15,9 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
-from kernels.tree import point_in_ground
+from kernels.dynamics.twist_rates import power
+from kernels.joint_order import order_joint
+from kernels.tree import along, point_in_ground
 
-# Columns of the moments table, about the origin of the root body, in ground axes.
+# Columns of the moments table, about the reference point of kernels/tree.Pose.twist, in ground axes.
 WEIGHT = 0  # sum w
 FIRST = 1  # sum w x            (3)
 SECOND = 4  # sum w x x'         (9)
@@ -38,10 +40,9 @@ class MarkerWork(NamedTuple):
 
     model: np.ndarray  # (n_marker, 3) - model markers in ground [m]
     moments: np.ndarray  # (n_body, N_MOMENT)
+    wrench: np.ndarray  # (n_body, 6) - moment about the reference point, and force, of the residuals f
     push: np.ndarray  # (3,)
     moment: np.ndarray  # (3,)
-    inside: np.ndarray  # (3,)
-    outside: np.ndarray  # (3,)
 
 
 def new_marker_work(n_marker: int, n_body: int) -> MarkerWork:
@@ -49,8 +50,7 @@ def new_marker_work(n_marker: int, n_body: int) -> MarkerWork:
     return MarkerWork(
         np.zeros((n_marker, 3)),
         np.zeros((n_body, N_MOMENT)),
-        np.zeros(3),
-        np.zeros(3),
+        np.zeros((n_body, 6)),
         np.zeros(3),
         np.zeros(3),
     )
@@ -67,7 +67,7 @@ def model_markers(markers, pose, x_out):
 def marker_moments(tree, markers, pose, measured, weight, work):
     """Moments of every subtree at a pose; returns the cost 1/2 sum w |x - m|^2 [m^2].
 
-    Writes work.model and work.moments; a marker of weight 0 (occluded) takes no part.
+    Writes work.model, work.moments and work.wrench; a marker of weight 0 (occluded) takes no part.
     """
     model_markers(markers, pose, work.model)
     moments, origin = work.moments, pose.position[0]
@@ -93,121 +93,72 @@ def marker_moments(tree, markers, pose, measured, weight, work):
         if p >= 0:
             for k in range(N_MOMENT):
                 moments[p, k] += moments[b, k]
+    for b in range(tree.parent.shape[0]):
+        row, wrench = moments[b], work.wrench[b]
+        # sum x X f from the antisymmetric part of sum x f'
+        wrench[0] = row[STRESS + 5] - row[STRESS + 7]
+        wrench[1] = row[STRESS + 6] - row[STRESS + 2]
+        wrench[2] = row[STRESS + 1] - row[STRESS + 3]
+        wrench[3], wrench[4], wrench[5] = row[FORCE], row[FORCE + 1], row[FORCE + 2]
     return 0.5 * cost
 
 
 @njit
 def marker_gradient(tree, pose, work, gradient_out):
-    """gradient_out : (n_v,) = J'W (x - m), from the moments."""
-    axis, centre, moments = pose.axis, pose.centre, work.moments
+    """gradient_out : (n_v,) = J'W (x - m): the power of each subtree's wrench on its dof."""
+    twist, wrench = pose.twist, work.wrench
     for d in range(tree.dof_body.shape[0]):
-        b = tree.dof_body[d]
-        a0, a1, a2 = axis[d, 0], axis[d, 1], axis[d, 2]
-        fx, fy, fz = moments[b, FORCE], moments[b, FORCE + 1], moments[b, FORCE + 2]
-        if tree.dof_rotates[d] == 0:
-            gradient_out[d] = a0 * fx + a1 * fy + a2 * fz
-            continue
-        cx = centre[d, 0] - pose.position[0, 0]
-        cy = centre[d, 1] - pose.position[0, 1]
-        cz = centre[d, 2] - pose.position[0, 2]
-        # sum (x - c) x f from the antisymmetric part of sum x f'
-        tx = moments[b, STRESS + 5] - moments[b, STRESS + 7] - cy * fz + cz * fy
-        ty = moments[b, STRESS + 6] - moments[b, STRESS + 2] - cz * fx + cx * fz
-        tz = moments[b, STRESS + 1] - moments[b, STRESS + 3] - cx * fy + cy * fx
-        gradient_out[d] = a0 * tx + a1 * ty + a2 * tz
+        gradient_out[d] = power(twist[d], wrench[tree.dof_body[d]])
 
 
 @njit
 def marker_hessian(tree, pose, work, second_order, H_out):
     """H_out : (n_v, n_v) = J'WJ + second_order * sum f . d2x, lower triangle.
 
-    Entry (i, j), i nearer to ground: axis_i . (sum w x' x J_j + K_j) for a rotation i, where J_j is
-    the motion of a marker by dof j and K_j = sum J_j x f; axis_i . sum w J_j for a translation i.
+    Entry (i, j), i nearer to ground: with the motion w X x + v of dof i, w . moment + v . push of column j
+    (`column_vectors`); kernels/joint_order puts the dofs of one joint right.
     """
-    axis, centre = pose.axis, pose.centre
-    push, moment, inside, outside = work.push, work.moment, work.inside, work.outside
-    dof_group, dof_parent, dof_rotates = tree.dof_group, tree.dof_parent, tree.dof_rotates
-    ox, oy, oz = pose.position[0, 0], pose.position[0, 1], pose.position[0, 2]
+    twist, push, moment, dof_parent = pose.twist, work.push, work.moment, tree.dof_parent
     H_out[:, :] = 0.0
-    for j in range(dof_group.shape[0]):
-        column_vectors(tree, pose, work, j, second_order)
-        px, py, pz = push[0], push[1], push[2]
+    for j in range(dof_parent.shape[0]):
+        column_vectors(work.moments[tree.dof_body[j]], twist[j], second_order, work)
+        mx, my, mz, px, py, pz = moment[0], moment[1], moment[2], push[0], push[1], push[2]
         i = j
         while i >= 0:
-            wx, wy, wz = axis[i, 0], axis[i, 1], axis[i, 2]
-            if dof_rotates[i] == 0:
-                h = wx * px + wy * py + wz * pz
-            else:
-                cx, cy, cz = centre[i, 0] - ox, centre[i, 1] - oy, centre[i, 2] - oz
-                mx = moment[0] - cy * pz + cz * py
-                my = moment[1] - cz * px + cx * pz
-                mz = moment[2] - cx * py + cy * px
-                # inside a ball the rotations act at once: the symmetric part of the stress
-                if dof_group[i] == dof_group[j]:
-                    mx, my, mz = mx + inside[0], my + inside[1], mz + inside[2]
-                else:
-                    mx, my, mz = mx + outside[0], my + outside[1], mz + outside[2]
-                h = wx * mx + wy * my + wz * mz
-            H_out[j, i] = h
+            H_out[j, i] = along(twist, i, mx, my, mz, px, py, pz)
             i = dof_parent[i]
+    if second_order != 0.0:
+        for b in range(tree.parent.shape[0]):
+            order_joint(tree, pose, b, second_order, work.wrench[b], H_out)
 
 
 @njit
-def column_vectors(tree, pose, work, j, second_order):
-    """Vectors of column j: push = sum w J, moment = sum w x X J, and second_order * K, as seen from a
-    dof inside the same joint and from one outside it."""
-    moments, b = work.moments, tree.dof_body[j]
-    push, moment, inside, outside = work.push, work.moment, work.inside, work.outside
-    a0, a1, a2 = pose.axis[j, 0], pose.axis[j, 1], pose.axis[j, 2]
-    w = moments[b, WEIGHT]
-    fx, fy, fz = moments[b, FORCE], moments[b, FORCE + 1], moments[b, FORCE + 2]
-    sx, sy, sz = moments[b, FIRST], moments[b, FIRST + 1], moments[b, FIRST + 2]
-    if tree.dof_rotates[j] == 0:
-        push[0], push[1], push[2] = w * a0, w * a1, w * a2
-        moment[0], moment[1], moment[2] = sy * a2 - sz * a1, sz * a0 - sx * a2, sx * a1 - sy * a0
-        outside[0] = second_order * (a1 * fz - a2 * fy)
-        outside[1] = second_order * (a2 * fx - a0 * fz)
-        outside[2] = second_order * (a0 * fy - a1 * fx)
-        inside[0], inside[1], inside[2] = outside[0], outside[1], outside[2]
-        return
-    cx = pose.centre[j, 0] - pose.position[0, 0]
-    cy = pose.centre[j, 1] - pose.position[0, 1]
-    cz = pose.centre[j, 2] - pose.position[0, 2]
-    rx, ry, rz = sx - w * cx, sy - w * cy, sz - w * cz
-    push[0], push[1], push[2] = a1 * rz - a2 * ry, a2 * rx - a0 * rz, a0 * ry - a1 * rx
-    # A = sum w x (x - c)'; sum w x X (axis X (x - c)) = tr(A) axis - A' axis
-    trace = moments[b, SECOND] + moments[b, SECOND + 4] + moments[b, SECOND + 8]
-    trace -= sx * cx + sy * cy + sz * cz
-    along = sx * a0 + sy * a1 + sz * a2
-    moment[0], moment[1], moment[2] = (
-        trace * a0 + cx * along,
-        trace * a1 + cy * along,
-        trace * a2 + cz * along,
+def column_vectors(moments, twist, second_order, work):
+    """work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f, where
+    J = a X x + v is the motion of a marker by a dof with the twist (a, v).
+
+    moments : (N_MOMENT,) - of the dof's subtree; twist : (6,)
+    """
+    push, moment = work.push, work.moment
+    a0, a1, a2, v0, v1, v2 = twist[0], twist[1], twist[2], twist[3], twist[4], twist[5]
+    w, sx, sy, sz = moments[WEIGHT], moments[FIRST], moments[FIRST + 1], moments[FIRST + 2]
+    fx, fy, fz = moments[FORCE], moments[FORCE + 1], moments[FORCE + 2]
+    push[0], push[1], push[2] = (
+        a1 * sz - a2 * sy + w * v0,
+        a2 * sx - a0 * sz + w * v1,
+        a0 * sy - a1 * sx + w * v2,
     )
+    # with A = sum w x x' and B = sum x f': tr(A) a - A a and B a - tr(B) a
+    so = second_order
+    trace = moments[SECOND] + moments[SECOND + 4] + moments[SECOND + 8]
+    trace -= so * (moments[STRESS] + moments[STRESS + 4] + moments[STRESS + 8])
+    moment[0] = trace * a0 + sy * v2 - sz * v1 + so * (v1 * fz - v2 * fy)
+    moment[1] = trace * a1 + sz * v0 - sx * v2 + so * (v2 * fx - v0 * fz)
+    moment[2] = trace * a2 + sx * v1 - sy * v0 + so * (v0 * fy - v1 * fx)
     for i in range(3):
-        moment[i] -= (
-            moments[b, SECOND + i] * a0 + moments[b, SECOND + 3 + i] * a1 + moments[b, SECOND + 6 + i] * a2
+        k, m = SECOND + 3 * i, STRESS + 3 * i
+        moment[i] += (
+            (so * moments[m] - moments[k]) * a0
+            + (so * moments[m + 1] - moments[k + 1]) * a1
+            + (so * moments[m + 2] - moments[k + 2]) * a2
         )
-    # M = sum (x - c) f': K = M axis - tr(M) axis
-    m00, m01, m02 = (
-        moments[b, STRESS] - cx * fx,
-        moments[b, STRESS + 1] - cx * fy,
-        moments[b, STRESS + 2] - cx * fz,
-    )
-    m10, m11, m12 = (
-        moments[b, STRESS + 3] - cy * fx,
-        moments[b, STRESS + 4] - cy * fy,
-        moments[b, STRESS + 5] - cy * fz,
-    )
-    m20, m21, m22 = (
-        moments[b, STRESS + 6] - cz * fx,
-        moments[b, STRESS + 7] - cz * fy,
-        moments[b, STRESS + 8] - cz * fz,
-    )
-    outside[0] = second_order * (m01 * a1 + m02 * a2 - (m11 + m22) * a0)
-    outside[1] = second_order * (m10 * a0 + m12 * a2 - (m00 + m22) * a1)
-    outside[2] = second_order * (m20 * a0 + m21 * a1 - (m00 + m11) * a2)
-    xy, xz, yz = 0.5 * (m01 + m10), 0.5 * (m02 + m20), 0.5 * (m12 + m21)
-    inside[0] = second_order * (xy * a1 + xz * a2 - (m11 + m22) * a0)
-    inside[1] = second_order * (xy * a0 + yz * a2 - (m00 + m22) * a1)
-    inside[2] = second_order * (xz * a0 + yz * a1 - (m00 + m11) * a2)

@@ -42,7 +42,7 @@ from kernels.path.muscle_path import (
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
 from kernels.rotation import rotate
-from kernels.tree import ROTATES, Tree
+from kernels.tree import Tree
 
 YIELD = 1e-6
 """Weight of the angle's own motion against that of soft elements [1/rad^2, 1/m^2]: small: they win."""
@@ -196,10 +196,9 @@ def place_joint_angles(tree, joints, j, pose, work):
             dual[i] = e[i] if a == 1 else (e[i] - cosine * other[i]) / square
         joint_angle_row(tree, pose, p, d, dual, work.moment, work.angle.gradient[3 * j + a])
         for i in range(tree.dof_body.shape[0]):
-            turns = tree.dof_body[i] == d and tree.dof_rotates[i] == ROTATES
-            axis = pose.axis[i]
-            along = axis[0] * e[0] + axis[1] * e[1] + axis[2] * e[2]
-            work.angle.alone[3 * j + a, i] = along if turns else 0.0
+            turn = pose.twist[i]
+            along = turn[0] * e[0] + turn[1] * e[1] + turn[2] * e[2]
+            work.angle.alone[3 * j + a, i] = along if tree.dof_body[i] == d else 0.0
 
 
 @njit

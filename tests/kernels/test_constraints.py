@@ -43,19 +43,30 @@ class Terms(NamedTuple):
     curvature: Array
 
 
-def some_case(kind: str, seed: int) -> Case:
+# Chains that follow functions: along a branch, across branches, against ground, between roots, into a chain.
+CHAINED_PAIRS = (
+    (1, 0), (2, 0), (0, 3), (3, 7), (7, 3), (6, 4), (4, 6), (9, -1), (-1, 9), (9, 7), (8, 2), (7, 5)
+)  # fmt: skip
+TREES = {
+    "branched": (random_models.branched_tree, PAIRS),
+    "chained": (random_models.chained_tree, CHAINED_PAIRS),
+}
+
+
+def some_case(kind: str, seed: int, name: str = "branched") -> Case:
     """Return a random case with targets of 0.3 m."""
     rng = np.random.default_rng([seed, KINDS[kind]])
-    tree = random_models.branched_tree(rng)
-    elements = random_models.elements_between(rng, tree, (KINDS[kind],) * len(PAIRS), PAIRS)
-    return Case(tree, elements, np.full(len(PAIRS), 0.3), random_models.random_coordinates(rng, tree))
+    make_tree, pairs = TREES[name]
+    tree = make_tree(rng)
+    elements = random_models.elements_between(rng, tree, (KINDS[kind],) * len(pairs), pairs)
+    return Case(tree, elements, np.full(len(pairs), 0.3), random_models.random_coordinates(rng, tree))
 
 
 def terms(case: Case) -> Terms:
     """Return values, rows (n_element, n_v) and curvature (n_element, n_v, n_v) by the kernels."""
     tree, elements = case.tree, case.elements
     n, n_v = len(elements.kind), len(tree.dof_body)
-    placed = new_pose(len(tree.parent), n_v)
+    placed = new_pose(len(tree.parent), n_v, len(tree.chains.dof))
     work = new_element_work(n, elements.path.shape[1])
     pose(tree, case.q, placed)
     kernel.element_values(elements, placed, case.target, work)
@@ -72,11 +83,12 @@ def terms(case: Case) -> Terms:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_terms_are_those_of_the_points_derivatives(kind: str, seed: int) -> None:
+@pytest.mark.parametrize("name", TREES)
+def test_terms_are_those_of_the_points_derivatives(name: str, kind: str, seed: int) -> None:
     """Protects value, row and curvature, for all places of both bodies in the tree."""
-    case = some_case(kind, seed)
+    case = some_case(kind, seed, name)
     found, at = terms(case), naive_tree.state(case.tree, case.q)
-    for e in range(len(PAIRS)):
+    for e in range(len(case.target)):
         gradient, hessian = naive.derivatives(at, case.elements, e)
         value = naive.value(at, case.elements, e, 0.3)
         assert found.value[e] == pytest.approx(value, abs=1e-13)
@@ -86,14 +98,15 @@ def test_terms_are_those_of_the_points_derivatives(kind: str, seed: int) -> None
 
 @pytest.mark.parametrize("seed", SEEDS[:2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_and_curvature_are_the_differences_of_the_value(kind: str, seed: int) -> None:
+@pytest.mark.parametrize("name", TREES)
+def test_rows_and_curvature_are_the_differences_of_the_value(name: str, kind: str, seed: int) -> None:
     """Protects the derivatives without any rule of the tree: differences of Phi alone, through integrate."""
-    case = some_case(kind, seed)
+    case = some_case(kind, seed, name)
     found = terms(case)
 
     def values(q: Array) -> Array:
         at = naive_tree.state(case.tree, q)
-        return np.array([naive.value(at, case.elements, e, 0.3) for e in range(len(PAIRS))])
+        return np.array([naive.value(at, case.elements, e, 0.3) for e in range(len(case.target))])
 
     # Phi of the farthest pairs is a few square metres: rounding is 1e-15 / step^2
     np.testing.assert_allclose(found.rows, differences.first_derivative(values, case.tree, case.q), atol=1e-8)
@@ -155,7 +168,7 @@ def test_curvature_is_added_with_its_factor() -> None:
     """Protects the accumulation into a Hessian: H += factor * d2Phi."""
     case = some_case("distance", 2)
     tree, n_v = case.tree, len(case.tree.dof_body)
-    placed = new_pose(len(tree.parent), n_v)
+    placed = new_pose(len(tree.parent), n_v, len(tree.chains.dof))
     work = new_element_work(len(PAIRS), case.elements.path.shape[1])
     pose(tree, case.q, placed)
     kernel.element_values(case.elements, placed, case.target, work)
