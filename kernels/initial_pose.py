@@ -13,6 +13,7 @@ import numpy as np
 
 from kernels._jit import njit
 from kernels.copying import copy, copy_matrix
+from kernels.couplers import place_followers
 from kernels.rotation import multiply, quaternion_to_matrix, rotate
 from kernels.tree import FREE, joint_coordinates, pose
 
@@ -77,6 +78,7 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
         if tree.kind[b] == FREE and p >= 0:
             copy(q_neutral[tree.q_start[b] : tree.q_start[b] + 3], fit.vectors[3])
         joint_coordinates(tree, b, joint, fit.vectors[3], q_out)
+        place_followers(tree.couplers, tree.functions, q_out)
     return n_fitted
 
 

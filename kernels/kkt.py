@@ -30,6 +30,15 @@ from kernels.constraints import (
     new_element_work,
 )
 from kernels.copying import copy
+from kernels.couplers import (
+    CouplerWork,
+    coupler_slopes,
+    fold_lagrangian,
+    fold_matrix,
+    fold_vector,
+    new_coupler_work,
+    place_followers,
+)
 from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.markers import MarkerWork, marker_gradient, marker_hessian, marker_moments, new_marker_work
 from kernels.tree import Pose, difference, integrate, new_pose, pose
@@ -57,12 +66,14 @@ class Work(NamedTuple):
     pose: Pose
     marker: MarkerWork
     element: ElementWork
+    coupler: CouplerWork
     H: np.ndarray  # (n, n)
     A: np.ndarray  # (m, n) - rows of the hard elements, first n_hard used
     Y: np.ndarray  # (m, n) - L^-1 A'
     S: np.ndarray  # (m, m) - Y Y'
     phi: np.ndarray  # (m,)
     g: np.ndarray  # (n,) - gradient of the objective
+    lagrangian: np.ndarray  # (n,) - gradient of the Lagrangian
     delta: np.ndarray  # (n,)
     mu: np.ndarray  # (m,) - multipliers after the step
     multiplier_trial: np.ndarray  # (m,)
@@ -81,11 +92,13 @@ def new_work(
         new_pose(n_body, n_v, n_motion),
         new_marker_work(n_marker, n_body),
         new_element_work(n_element, n_path),
+        new_coupler_work(n),
         np.zeros((n, n)),
         np.zeros((m, n)),
         np.zeros((m, n)),
         np.zeros((m, m)),
         np.zeros(m),
+        np.zeros(n),
         np.zeros(n),
         np.zeros(n),
         np.zeros(m),
@@ -106,6 +119,7 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
     multiplier is packed: entry k belongs to the k-th hard element.
     Returns (status, iterations, residual, objective).
     """
+    place_followers(tree.couplers, tree.functions, q)
     warm = False
     for k in range(multiplier.shape[0]):
         warm = warm or multiplier[k] != 0.0
@@ -130,6 +144,7 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
         accepted = False
         for _ in range(N_HALVING):
             integrate(tree, q, work.delta, scale, work.q_trial)
+            place_followers(tree.couplers, tree.functions, work.q_trial)
             for k in range(n_hard):
                 work.multiplier_trial[k] = multiplier[k] + scale * (work.mu[k] - multiplier[k])
             cost_trial = objective(
@@ -158,6 +173,7 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
 def objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q, work):
     """Objective at q; leaves pose, moments, element values and hold gaps in work."""
     pose(tree, q, work.pose)
+    coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
     cost = marker_moments(tree, markers, work.pose, measured, weight, work.marker)
     element_values(elements, work.pose, roles.target, work.element)
     for e in range(roles.mode.shape[0]):
@@ -189,15 +205,27 @@ def optimality(tree, elements, roles, hold, multiplier, work):
                 work.A[n_hard, elements.path[e, k]] = row[k]
             work.phi[n_hard] = value
             n_hard += 1
+    lagrangian_gradient(tree.couplers, n_hard, multiplier, work)
     total = 0.0
     for d in range(n_v):
-        f = work.g[d]
-        for k in range(n_hard):
-            f += work.A[k, d] * multiplier[k]
-        total += f * f
+        total += work.lagrangian[d] * work.lagrangian[d]
     for k in range(n_hard):
         total += work.phi[k] * work.phi[k]
     return n_hard, math.sqrt(total)
+
+
+@njit
+def lagrangian_gradient(couplers, n_hard, multiplier, work):
+    """work.lagrangian : (n_v,) = g + A' multiplier; then it, work.g and work.A lose the followers."""
+    for d in range(work.g.shape[0]):
+        f = work.g[d]
+        for k in range(n_hard):
+            f += work.A[k, d] * multiplier[k]
+        work.lagrangian[d] = f
+    fold_lagrangian(couplers, work.coupler, work.lagrangian)
+    fold_vector(couplers, work.coupler, work.g)
+    for k in range(n_hard):
+        fold_vector(couplers, work.coupler, work.A[k])
 
 
 @njit
@@ -220,9 +248,11 @@ def build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order,
             if second_order > 0.0:
                 add_curvature(tree, elements, work.pose, e, multiplier[n_row], work.element, H)
             n_row += 1
-    trace = 0.0
     for d in range(n_v):
         H[d, d] += hold[d]
+    fold_matrix(tree.couplers, work.coupler, second_order, H)
+    trace = 0.0
+    for d in range(n_v):
         trace += abs(H[d, d])
     augment(n_hard, AUGMENTATION * trace / n_v, work)
     return cholesky(H, n_v, 1e-14 * trace / n_v)

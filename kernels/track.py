@@ -10,6 +10,7 @@ import numpy as np
 from kernels._jit import njit
 from kernels.constraints import HARD, element_rows, element_values
 from kernels.copying import copy
+from kernels.couplers import coupler_slopes, fold_matrix, fold_vector, place_followers
 from kernels.initial_pose import initial_pose
 from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, solve
 from kernels.markers import marker_hessian, marker_moments, model_markers
@@ -73,6 +74,7 @@ def predict(tree, dt, options, track, q_out):
     """q_out : (n_q,) - where the skeleton should be dt after the last frame."""
     step = dt if 0.0 < dt <= options.max_prediction else 0.0
     integrate(tree, track.q, track.speed, step, q_out)
+    place_followers(tree.couplers, tree.functions, q_out)
 
 
 @njit
@@ -82,16 +84,19 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
     The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
     """
     pose(tree, q, work.pose)
+    coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
     marker_moments(tree, markers, work.pose, measured, weight, work.marker)
     element_values(elements, work.pose, roles.target, work.element)
     element_rows(tree, elements, work.pose, work.element)
     marker_hessian(tree, work.pose, work.marker, 0.0, work.H)
+    fold_matrix(tree.couplers, work.coupler, 0.0, work.H)
     n_hard = 0
     for e in range(roles.mode.shape[0]):
         if roles.mode[e] == HARD:
             work.A[n_hard, :] = 0.0
             for k in range(elements.n_path[e]):
                 work.A[n_hard, elements.path[e, k]] = work.element.row[e, k]
+            fold_vector(tree.couplers, work.coupler, work.A[n_hard])
             n_hard += 1
     augment(n_hard, HARD_CURVATURE, work)
     H, n_open = work.H, 0

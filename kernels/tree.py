@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import inlined, inlined_entry, njit
+from kernels.couplers import Couplers
 from kernels.functions import Functions, evaluate
 from kernels.rotation import (
     matrix_to_quaternion,
@@ -69,11 +70,12 @@ class Tree(NamedTuple):
     last_dof: np.ndarray  # (n_body,) int64 - last dof that moves the body, -1 = none
     chains: Chains  # None in a tree without_tables
     functions: Functions  # None in a tree without_tables
+    couplers: Couplers | None = None  # of followers that are eliminated (kernels/kkt); None = no coordinate
 
 
 def without_tables(tree: Tree) -> Tree:
     """The tree without the tables of chains and functions, where it has none: a quarter less to compile."""
-    if len(tree.chains.dof) or len(tree.functions.kind):
+    if len(tree.chains.dof) or len(tree.functions.kind) or tree.couplers is not None:
         return tree
     return tree._replace(chains=None, functions=None)  # type: ignore[arg-type]
 

@@ -20,6 +20,7 @@ from kernels.constraints import (
     element_wrench,
     new_element_work,
 )
+from kernels.couplers import Couplers
 from kernels.functions import evaluate
 from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.tree import along
@@ -28,16 +29,6 @@ DEPENDENT = 1e-11
 """Part of a row, squared, below which it counts as a combination of earlier rows [1]."""
 NO_ROW = 1e-13
 """Largest entry below which an element's row is no more than rounding, and no dof changes the element."""
-
-
-class Couplers(NamedTuple):
-    """Coordinates given by others: Phi = q[coordinate] - f(q[driver]); prescribed: f is CONSTANT."""
-
-    coordinate: np.ndarray  # (n_coupler,) int64 - index in q
-    dof: np.ndarray  # (n_coupler,) int64 - index in v
-    driver: np.ndarray  # (n_coupler,) int64 - index in q
-    driver_dof: np.ndarray  # (n_coupler,) int64 - index in v
-    function: np.ndarray  # (n_coupler,) int64 - of the driver
 
 
 class Constraints(NamedTuple):

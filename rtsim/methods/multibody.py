@@ -23,6 +23,7 @@ from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
 from rtsim.models.model import Model, build_each
+from rtsim.models.packing.couplers import with_couplers
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
 from rtsim.subjects.subject import Subject
 
@@ -203,13 +204,14 @@ def health_options(check: MarkerCheck) -> HealthOptions:
 
 def set_up(spec: ModelSpec, subject: Subject, method: str, model: Model) -> _Setup:
     """Choose the roles of one method and allocate everything it writes to."""
-    check_fits_markers(spec, method)
+    check_fits_markers(spec)
     how, roles = find_method(spec, method), roles_of(spec, method, subject)
     first = roles_of(spec, how.follows, subject) if how.follows else roles
     first_angles = model.names.joint_angles[::3]
     flexion = first_angles.index(spec.flexion) if spec.flexion in first_angles else 0
+    tree = without_tables(with_couplers(model.tree, model.couplers))
     skeleton = Skeleton(
-        without_tables(model.tree), model.markers, model.elements, model.joints, model.q_neutral,
+        tree, model.markers, model.elements, model.joints, model.q_neutral,
         model.lengths.neutral, model.lengths.polynomial, model.reported.ligaments, model.reported.contacts,
         model.outline.points, model.outline.body,
     )  # fmt: skip

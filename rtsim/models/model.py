@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.constraints import Elements, Roles
-from kernels.dynamics.constraints import Constraints, Couplers
+from kernels.couplers import Couplers
+from kernels.dynamics.constraints import Constraints
 from kernels.dynamics.rolling import Rolls
 from kernels.dynamics.system import System
 from kernels.forces.assembly import Forces

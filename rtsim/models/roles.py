@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, Roles
-from rtsim.config.joint_schema import JointKind, coordinates_of
+from rtsim.config.joint_schema import JointKind
 from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.packing.elements import ScalarElement, scalar_elements
@@ -30,36 +30,14 @@ def joint_kinds(spec: ModelSpec, method: str | None = None) -> tuple[JointKind, 
     return tuple(how.joints.get(body.name, body.joint) for body in spec.bodies)
 
 
-def dependence(spec: ModelSpec, how: MethodSpec) -> tuple[str, str] | None:
-    """A body whose coordinates move it by functions, follow couplers or roll, and how, if there is one.
-
-    Methods that follow markers know none of these; dynamics and moment arms do.
-    """
+def check_fits_markers(spec: ModelSpec) -> None:
+    """ConfigError where something rolls: a constraint of velocity, which no pose has."""
     if spec.rolls:
         roll = spec.rolls[0]
-        return roll.a.segment, f"it rolls ({roll.name}), a constraint of velocity"
-    coupled = {coupler.coordinate for coupler in spec.couplers}
-    for body in spec.bodies:
-        kind = how.joints.get(body.name, body.joint)
-        names = [coordinate.name for coordinate in coordinates_of(body, kind)]
-        if kind == "custom" and (
-            len(body.motion) > len(names) or not all(m.is_identity for m in body.motion)
-        ):
-            return body.name, "its joint moves by functions of a coordinate"
-        follower = next((name for name in names if name in coupled), None)
-        if follower is not None:
-            return body.name, f"its coordinate {follower} follows a coupler"
-    return None
-
-
-def check_fits_markers(spec: ModelSpec, method: str) -> None:
-    """ConfigError where functions or couplers move bodies, which methods that follow markers do not know."""
-    found = dependence(spec, find_method(spec, method))
-    if found is not None:
         raise ConfigError(
-            f"{found[1]}, which no method that follows markers knows",
-            where=f"bodies.{found[0]}",
-            remedy="use it for dynamics and moment arms, or give it a joint without functions and couplers",
+            "it rolls, a constraint of velocity, which no method that follows markers knows",
+            where=f"rolls.{roll.name}",
+            remedy="use the model for dynamics and moment arms, or leave the rolling out",
         )
 
 

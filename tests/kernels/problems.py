@@ -65,6 +65,7 @@ def work_for(problem: Problem) -> Work:
         len(problem.weight),
         len(problem.elements.kind),
         problem.elements.path.shape[1],
+        len(tree.chains.dof),
     )
 
 

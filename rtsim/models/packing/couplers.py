@@ -1,13 +1,14 @@
-"""Coordinates that follow others, and angles made of coordinates."""
+"""Coordinates that others give, or that are prescribed, and angles made of coordinates."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.dynamics.constraints import Couplers
+from kernels.couplers import Couplers
 from kernels.functions import IDENTITY
 from kernels.path.angles import Angles
+from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates
@@ -33,14 +34,31 @@ def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: Function
     )
 
 
-def follow_couplers(couplers: Couplers, functions: FunctionTable, q: Array) -> None:
-    """Move coupled coordinates of q : (n_q,) to where their couplers put them, drivers first."""
-    drivers = dict(zip(couplers.coordinate, couplers.driver, strict=True))
-    numbers = dict(zip(couplers.coordinate, couplers.function, strict=True))
-    while drivers:
+def drivers_first(couplers: Couplers) -> Couplers:
+    """The couplers in an order in which no follower is needed before it is placed (kernels/couplers)."""
+    order: list[int] = []
+    waiting = dict(enumerate(couplers.coordinate))
+    while waiting:
         # a prescribed coordinate waits for itself, and no circle of couplers passes the checks of the schema
-        for k in [k for k, driver in drivers.items() if driver == k or driver not in drivers]:
-            q[k] = value(functions.rows[numbers[k]], float(q[drivers.pop(k)]))
+        ready = [
+            k for k, own in waiting.items()
+            if couplers.driver[k] == own or couplers.driver[k] not in waiting.values()
+        ]  # fmt: skip
+        order += ready
+        waiting = {k: own for k, own in waiting.items() if k not in ready}
+    return Couplers(*(column[np.array(order, np.int64)] for column in couplers))
+
+
+def follow_couplers(couplers: Couplers, functions: FunctionTable, q: NDArray[np.float64]) -> None:
+    """Move coupled coordinates of q : (n_q,) to where their couplers put them, drivers first."""
+    ordered = drivers_first(couplers)
+    for own, driver, f in zip(ordered.coordinate, ordered.driver, ordered.function, strict=True):
+        q[own] = q[driver] if f < 0 else value(functions.rows[f], float(q[driver]))
+
+
+def with_couplers(tree: Tree, couplers: Couplers) -> Tree:
+    """The tree for methods that eliminate followers; as it is where nothing follows."""
+    return tree._replace(couplers=drivers_first(couplers)) if len(couplers.dof) else tree
 
 
 def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Angles:

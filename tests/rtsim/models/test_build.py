@@ -285,7 +285,7 @@ def test_shapes_fit_each_other(spec, subject, method):
     assert model.joint_signs.shape == (len(model.names.joint_angles) // 3, 3)
     assert len(model.names.markers) == len(model.markers.body) == 17
     assert model.names.markers == subject.marker_names
-    tables = (*tree[:-2], *tree.chains, *tree.functions)
+    tables = (*tree[:-3], *tree.chains, *tree.functions)
     for array in (*tables, *model.markers, *elements, *roles, *model.joints, model.outline.points):
         assert array.flags.c_contiguous
         assert np.isfinite(array).all()

@@ -73,4 +73,4 @@ def test_who_cannot_hold_it_says_so():
         load_simulator("wheel")
     spec = load_model("wheel")
     with pytest.raises(ConfigError, match="ground_contact"):
-        check_fits_markers(spec, "default")
+        check_fits_markers(spec)
