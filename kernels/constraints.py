@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.coordinates import Limits, Tasks
 from kernels.copying import copy
 from kernels.joint_order import order_joint
 from kernels.rotation import rotate
@@ -40,11 +41,13 @@ class Elements(NamedTuple):
 
 
 class Roles(NamedTuple):
-    """What one method asks of each element."""
+    """What one method asks of each element, and of coordinates."""
 
     mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
     weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]
     target: np.ndarray  # (n_element,) - radius, or length [m]
+    tasks: Tasks | None = None
+    limits: Limits | None = None
 
 
 class ElementWork(NamedTuple):

@@ -12,10 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.chain_fit import fit_chain
 from kernels.copying import copy, copy_matrix
 from kernels.couplers import place_followers
 from kernels.rotation import multiply, quaternion_to_matrix, rotate
-from kernels.tree import FREE, joint_coordinates, pose
+from kernels.tree import CHAIN, FREE, joint_coordinates, pose
+
+N_CHAIN = 6  # coordinates of a chain joint that is fitted; one of more is left where it is
 
 
 class FitWork(NamedTuple):
@@ -26,11 +29,29 @@ class FitWork(NamedTuple):
     matrices: np.ndarray  # (5, 3, 3)
     vectors: np.ndarray  # (4, 3)
     quaternion: np.ndarray  # (4,)
+    chain_matrix: np.ndarray  # (N_CHAIN, N_CHAIN) - these six of kernels/chain_fit
+    chain_step: np.ndarray  # (N_CHAIN,)
+    chain_slope: np.ndarray  # (N_CHAIN, 3)
+    chain_q: np.ndarray  # (3, N_CHAIN)
+    chain_point: np.ndarray  # (3,)
+    chain_gap: np.ndarray  # (3,)
 
 
 def new_fit_work() -> FitWork:
     """Allocate a FitWork."""
-    return FitWork(np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((5, 3, 3)), np.zeros((4, 3)), np.zeros(4))
+    return FitWork(
+        np.zeros((4, 4)),
+        np.zeros((4, 4)),
+        np.zeros((5, 3, 3)),
+        np.zeros((4, 3)),
+        np.zeros(4),
+        np.zeros((N_CHAIN, N_CHAIN)),
+        np.zeros(N_CHAIN),
+        np.zeros((N_CHAIN, 3)),
+        np.zeros((3, N_CHAIN)),
+        np.zeros(3),
+        np.zeros(3),
+    )
 
 
 @njit
@@ -38,8 +59,8 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
     """q_out : (n_q,) - from the markers of each body on its own; bodies with fewer than three visible
     markers, or with markers on a line, keep q_neutral. Returns how many bodies were fitted.
 
-    A free joint inside the tree takes its rotation only: its translation is small against the soft
-    tissue, and the neutral one is nearly feasible.
+    A chain is fitted by least squares (kernels/chain_fit). A free joint inside the tree takes its rotation
+    only: its translation is small against the soft tissue, and the neutral one is nearly feasible.
     """
     copy(q_neutral, q_out)
     n_fitted = 0
@@ -49,6 +70,9 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
             continue
         n_fitted += 1
         R, x = fit.matrices[0], fit.vectors[0]
+        if tree.kind[b] == CHAIN:
+            place_chain(tree.chains, tree, b, R, x, pose_work, fit, q_out)
+            continue
         parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
         p = tree.parent[b]
         origin = fit.vectors[1]
@@ -80,6 +104,15 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
         joint_coordinates(tree, b, joint, fit.vectors[3], q_out)
         place_followers(tree.couplers, tree.functions, q_out)
     return n_fitted
+
+
+@njit
+def place_chain(chains, tree, b, R, x, pose_work, fit, q_out):
+    """Fit of a chain joint, if there are any in the tree; chains apart so that None prunes the rest."""
+    if chains is None:
+        return
+    fit_chain(tree, b, R, x, pose_work, fit, q_out)
+    place_followers(tree.couplers, tree.functions, q_out)
 
 
 @njit

@@ -29,6 +29,7 @@ from kernels.constraints import (
     element_values,
     new_element_work,
 )
+from kernels.coordinates import bind_bounds, block, clamp, find_bounds
 from kernels.copying import copy
 from kernels.couplers import (
     CouplerWork,
@@ -36,6 +37,7 @@ from kernels.couplers import (
     fold_lagrangian,
     fold_matrix,
     fold_vector,
+    isolate,
     new_coupler_work,
     place_followers,
 )
@@ -74,13 +76,20 @@ class Work(NamedTuple):
     phi: np.ndarray  # (m,)
     g: np.ndarray  # (n,) - gradient of the objective
     lagrangian: np.ndarray  # (n,) - gradient of the Lagrangian
+    unbound: np.ndarray  # (n,) - the same without what bounds take up
     delta: np.ndarray  # (n,)
     mu: np.ndarray  # (m,) - multipliers after the step
     multiplier_trial: np.ndarray  # (m,)
     hold_gap: np.ndarray  # (n,)
     q_trial: np.ndarray  # (n_q,)
     scale: np.ndarray  # (m,) - rho of each hard row
-    cost_start: np.ndarray  # (1,) - objective where the last solve began
+    cost_start: np.ndarray  # (1,) - objective where the last solve began, without what holds dofs
+    bound: np.ndarray  # (n,) int64 - which bound a coordinate is at (kernels/coordinates)
+    fixed: np.ndarray  # (n,) int64 - 1 = goes to its bound and no further
+    gap: np.ndarray  # (n,) - the way there
+    slope: np.ndarray  # (n,) - g that the step starts from: coordinates that are fixed have gone
+    aim: np.ndarray  # (m,) - Phi, in the same way
+    open: np.ndarray  # (n,) int64 - 1 = left open by the markers (kernels/track)
 
 
 def new_work(
@@ -101,12 +110,19 @@ def new_work(
         np.zeros(n),
         np.zeros(n),
         np.zeros(n),
+        np.zeros(n),
         np.zeros(m),
         np.zeros(m),
         np.zeros(n),
         np.zeros(n_q),
         np.zeros(m),
         np.zeros(1),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(m),
+        np.zeros(n, np.int64),
     )
 
 
@@ -119,12 +135,13 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
     multiplier is packed: entry k belongs to the k-th hard element.
     Returns (status, iterations, residual, objective).
     """
+    clamp(roles.limits, q)
     place_followers(tree.couplers, tree.functions, q)
     warm = False
     for k in range(multiplier.shape[0]):
         warm = warm or multiplier[k] != 0.0
     cost = objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q, work)
-    work.cost_start[0] = cost
+    work.cost_start[0] = cost - hold_cost(tree, hold, q_hold, q, work.hold_gap)
     n_hard, residual = optimality(tree, elements, roles, hold, multiplier, work)
     for iteration in range(options.max_iterations):
         if residual <= options.tolerance:
@@ -132,18 +149,18 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
         if not math.isfinite(residual):
             return NON_FINITE, iteration, residual, cost
         # without multipliers the Lagrangian's curvature is not known yet
-        newton = (warm or iteration > 0) and build_hessian(
-            tree, elements, roles, hold, multiplier, n_hard, 1.0, work
+        newton = (warm or iteration > 0) and find_step(
+            tree, elements, roles, hold, multiplier, n_hard, 1.0, work, q
         )
-        if not newton and not build_hessian(tree, elements, roles, hold, multiplier, n_hard, 0.0, work):
+        if not newton and not find_step(tree, elements, roles, hold, multiplier, n_hard, 0.0, work, q):
             return NOT_CONVERGED, iteration, residual, cost
-        newton_step(n_hard, work)
         scale = step_scale(work.delta, options.max_step)
         penalty = merit_penalty(work.mu, n_hard)
         merit = cost + penalty * infeasibility(work.phi, n_hard)
         accepted = False
         for _ in range(N_HALVING):
             integrate(tree, q, work.delta, scale, work.q_trial)
+            clamp(roles.limits, work.q_trial)
             place_followers(tree.couplers, tree.functions, work.q_trial)
             for k in range(n_hard):
                 work.multiplier_trial[k] = multiplier[k] + scale * (work.mu[k] - multiplier[k])
@@ -174,20 +191,31 @@ def objective(tree, markers, elements, roles, measured, weight, hold, q_hold, q,
     """Objective at q; leaves pose, moments, element values and hold gaps in work."""
     pose(tree, q, work.pose)
     coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
+    find_bounds(roles.limits, q, work.bound)
     cost = marker_moments(tree, markers, work.pose, measured, weight, work.marker)
     element_values(elements, work.pose, roles.target, work.element)
     for e in range(roles.mode.shape[0]):
         if roles.mode[e] == SOFT:
             cost += 0.5 * roles.weight[e] * work.element.value[e] ** 2
-    difference(tree, q_hold, q, work.hold_gap)
+    return cost + hold_cost(tree, hold, q_hold, q, work.hold_gap)
+
+
+@njit
+def hold_cost(tree, hold, q_hold, q, gap_out):
+    """Sum of 1/2 hold gap^2, gap_out : (n_v,) = q - q_hold along the tangent."""
+    difference(tree, q_hold, q, gap_out)
+    cost = 0.0
     for d in range(hold.shape[0]):
-        cost += 0.5 * hold[d] * work.hold_gap[d] ** 2
+        cost += 0.5 * hold[d] * gap_out[d] ** 2
     return cost
 
 
 @njit
 def optimality(tree, elements, roles, hold, multiplier, work):
-    """Gradient, hard rows and (n_hard, |(g + A' multiplier, Phi)|), after objective."""
+    """Gradient, hard rows and (n_hard, |(g + A' multiplier, Phi)|), after objective.
+
+    What presses a coordinate against its bound is no part of the residual: work.lagrangian has it.
+    """
     marker_gradient(tree, work.pose, work.marker, work.g)
     element_rows(tree, elements, work.pose, work.element)
     n_v = work.g.shape[0]
@@ -206,10 +234,14 @@ def optimality(tree, elements, roles, hold, multiplier, work):
             work.phi[n_hard] = value
             n_hard += 1
     lagrangian_gradient(tree.couplers, n_hard, multiplier, work)
+    for d in range(n_v):
+        work.unbound[d] = work.lagrangian[d]
+    bind_bounds(roles.limits, work.bound, work.unbound, work.fixed, work.gap)
     total = 0.0
     for d in range(n_v):
-        total += work.lagrangian[d] * work.lagrangian[d]
+        total += work.unbound[d] * work.unbound[d]
     for k in range(n_hard):
+        work.aim[k] = work.phi[k]
         total += work.phi[k] * work.phi[k]
     return n_hard, math.sqrt(total)
 
@@ -226,6 +258,20 @@ def lagrangian_gradient(couplers, n_hard, multiplier, work):
     fold_vector(couplers, work.coupler, work.g)
     for k in range(n_hard):
         fold_vector(couplers, work.coupler, work.A[k])
+
+
+@njit
+def find_step(tree, elements, roles, hold, multiplier, n_hard, second_order, work, q):
+    """work.delta, work.mu by build_hessian and newton_step, within the limits; q : (n_q,) at the outset.
+
+    False where the matrix is not positive definite.
+    """
+    while True:
+        if not build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order, work):
+            return False
+        newton_step(n_hard, work)
+        if not block(roles.limits, q, work.delta, work.fixed, work.gap):  # every round fixes one more
+            return True
 
 
 @njit
@@ -250,12 +296,37 @@ def build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order,
             n_row += 1
     for d in range(n_v):
         H[d, d] += hold[d]
+        work.slope[d] = work.g[d]
     fold_matrix(tree.couplers, work.coupler, second_order, H)
+    fix_bounds(roles.limits, n_hard, work)
     trace = 0.0
     for d in range(n_v):
         trace += abs(H[d, d])
     augment(n_hard, AUGMENTATION * trace / n_v, work)
     return cholesky(H, n_v, 1e-14 * trace / n_v)
+
+
+@njit
+def fix_bounds(limits, n_hard, work):
+    """Coordinates that are fixed take the way work.gap; the others feel it in work.slope and work.aim.
+
+    Their rows and columns leave work.H and work.A.
+    """
+    if limits is None:
+        return
+    n_v, H = work.g.shape[0], work.H
+    for k in range(limits.dof.shape[0]):
+        d = limits.dof[k]
+        if work.fixed[d] == 0:
+            continue
+        gap = work.gap[d]
+        for i in range(n_v):
+            work.slope[i] += gap * H[max(i, d), min(i, d)]
+        isolate(d, H)
+        work.slope[d] = -gap
+        for r in range(n_hard):
+            work.aim[r] += gap * work.A[r, d]  # once: the next round finds a zero
+            work.A[r, d] = 0.0
 
 
 @njit
@@ -280,9 +351,9 @@ def newton_step(n_hard, work):
     """work.delta : (n_v,), work.mu : (n_hard,) - step and new multipliers, from the factor in work.H."""
     n_v, L, S = work.g.shape[0], work.H, work.S
     for d in range(n_v):
-        work.delta[d] = -work.g[d]
+        work.delta[d] = -work.slope[d]
     for k in range(n_hard):
-        push = work.scale[k] * work.phi[k]
+        push = work.scale[k] * work.aim[k]
         for d in range(n_v):
             work.delta[d] -= push * work.A[k, d]
             work.Y[k, d] = work.A[k, d]
@@ -294,7 +365,7 @@ def newton_step(n_hard, work):
             for d in range(n_v):
                 s += work.Y[k, d] * work.Y[i, d]
             S[k, i] = s
-        s = work.phi[k]
+        s = work.aim[k]
         for d in range(n_v):
             s += work.Y[k, d] * work.delta[d]
         work.mu[k] = s

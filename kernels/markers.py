@@ -33,6 +33,7 @@ class Markers(NamedTuple):
 
     body: np.ndarray  # (n_marker,) int64
     position: np.ndarray  # (n_marker, 3) - in the body frame [m]
+    weight: np.ndarray | None = None  # (n_marker,) - of each marker against the others; None = 1
 
 
 class MarkerWork(NamedTuple):
@@ -64,17 +65,26 @@ def model_markers(markers, pose, x_out):
 
 
 @njit
+def weight_of(own, m, weight):
+    """Weight of marker m in the cost: its own times that of the frame; own None = 1."""
+    if own is None:
+        return weight
+    return own[m] * weight
+
+
+@njit
 def marker_moments(tree, markers, pose, measured, weight, work):
     """Moments of every subtree at a pose; returns the cost 1/2 sum w |x - m|^2 [m^2].
 
-    Writes work.model, work.moments and work.wrench; a marker of weight 0 (occluded) takes no part.
+    weight : (n_marker,) - of this frame, times markers.weight; a marker of weight 0 (occluded) takes no part
+    Writes work.model, work.moments and work.wrench.
     """
     model_markers(markers, pose, work.model)
     moments, origin = work.moments, pose.position[0]
     moments[:, :] = 0.0
     cost = 0.0
     for m in range(markers.body.shape[0]):
-        w = weight[m]
+        w = weight_of(markers.weight, m, weight[m])
         if w <= 0.0:
             continue
         row = moments[markers.body[m]]

@@ -9,12 +9,13 @@ import numpy as np
 
 from kernels._jit import njit
 from kernels.constraints import HARD, element_rows, element_values
+from kernels.coordinates import FREE_TO_MOVE, clamp, find_bounds, set_tasks
 from kernels.copying import copy
 from kernels.couplers import coupler_slopes, fold_matrix, fold_vector, place_followers
 from kernels.initial_pose import initial_pose
-from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, solve
-from kernels.markers import marker_hessian, marker_moments, model_markers
-from kernels.tree import FREE, difference, integrate, pose
+from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, hold_cost, solve
+from kernels.markers import marker_hessian, marker_moments, model_markers, weight_of
+from kernels.tree import CHAIN, FREE, TRANSLATES, difference, integrate, pose
 
 # Curvature of the marker cost per unit weight below which a dof counts as open: one marker on a lever of
 # 1 cm for a rotation [m^2], a hundredth of a marker for a translation [1].
@@ -30,14 +31,19 @@ class Track(NamedTuple):
     q: np.ndarray  # (n_q,)
     speed: np.ndarray  # (n_v,) - tangent speed, to predict the next frame
     multiplier: np.ndarray  # (n_element,)
-    hold: np.ndarray  # (n_v,) - weights that hold open dofs
+    hold: np.ndarray  # (n_v,) - weights of coordinate tasks, and those that hold open dofs
     started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
     doubt: np.ndarray  # (1,) int64 - frames until the solution is compared with new starts
     trusted: np.ndarray  # (1,) int64 - 1 when the last frame was solved and left nothing open
+    loose: np.ndarray  # (n_v,) int64 - 1 = open though every marker is seen: held, and not counted as open
+    surveyed: (
+        np.ndarray
+    )  # (1,) int64 - 0 until a frame with all markers has told, then 1, or 2 where some are
     q_begin: np.ndarray  # (n_q,) - before the frame at hand
     multiplier_begin: np.ndarray  # (n_element,)
     doubt_begin: np.ndarray  # (1,) int64
     q_before: np.ndarray  # (n_q,) - scratch
+    q_hold: np.ndarray  # (n_q,) - where hold draws to
     q_try: np.ndarray  # (n_q,) - scratch
     multiplier_try: np.ndarray  # (n_element,) - scratch
 
@@ -60,9 +66,12 @@ def new_track(n_q: int, n_v: int, n_element: int) -> Track:
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
+        np.zeros(n_v, np.int64),
+        np.zeros(1, np.int64),
         np.zeros(n_q),
         np.zeros(n_element),
         np.zeros(1, np.int64),
+        np.zeros(n_q),
         np.zeros(n_q),
         np.zeros(n_q),
         np.zeros(n_element),
@@ -78,10 +87,12 @@ def predict(tree, dt, options, track, q_out):
 
 
 @njit
-def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, hold_out):
-    """hold_out : (n_v,) - a weight for every dof that markers and hard elements leave open; returns how many.
+def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, hold, loose):
+    """hold : (n_v,) - gets a weight for every dof that markers, hard elements and hold so far leave open.
 
     The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
+    Returns how many are open, work.open which. Not counted: the loose ones : (n_v,) int64, which no frame
+    determines, and a coordinate at its bound, which its bound determines.
     """
     pose(tree, q, work.pose)
     coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
@@ -89,6 +100,9 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
     element_values(elements, work.pose, roles.target, work.element)
     element_rows(tree, elements, work.pose, work.element)
     marker_hessian(tree, work.pose, work.marker, 0.0, work.H)
+    find_bounds(roles.limits, q, work.bound)
+    for d in range(hold.shape[0]):
+        work.H[d, d] += hold[d]
     fold_matrix(tree.couplers, work.coupler, 0.0, work.H)
     n_hard = 0
     for e in range(roles.mode.shape[0]):
@@ -100,18 +114,19 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
             n_hard += 1
     augment(n_hard, HARD_CURVATURE, work)
     H, n_open = work.H, 0
-    for j in range(hold_out.shape[0]):
-        rotates = tree.dof_rotates[j] == 1
-        hold_out[j] = 0.0
+    for j in range(hold.shape[0]):
+        translates = tree.dof_rotates[j] == TRANSLATES
+        work.open[j] = 0
         for k in range(j):
             H[j, j] -= H[j, k] * H[j, k]
-        if H[j, j] < (OPEN_ROTATION if rotates else OPEN_TRANSLATION):
-            hold_out[j] = HOLD_ROTATION if rotates else HOLD_TRANSLATION
-            H[j, j] = max(H[j, j], 0.0) + hold_out[j]
-            n_open += 1
+        if H[j, j] < (OPEN_TRANSLATION if translates else OPEN_ROTATION) and hold[j] == 0.0:
+            hold[j] = HOLD_TRANSLATION if translates else HOLD_ROTATION
+            H[j, j] = max(H[j, j], 0.0) + hold[j]
+            work.open[j] = 1
+            n_open += int(work.bound[j] == FREE_TO_MOVE and loose[j] == 0)
         d = math.sqrt(H[j, j])
         H[j, j] = d
-        for i in range(j + 1, hold_out.shape[0]):
+        for i in range(j + 1, hold.shape[0]):
             for k in range(j):
                 H[i, j] -= H[i, k] * H[j, k]
             H[i, j] /= d
@@ -156,10 +171,10 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
     the last pose because nothing determines them. track.q and work hold the solution.
     """
     tree, markers, elements = model.tree, model.markers, model.elements
-    complete, n_visible = True, 0
+    complete, visible = True, 0.0
     for m in range(weight.shape[0]):
         complete = complete and weight[m] > 0.0
-        n_visible += int(weight[m] > 0.0)
+        visible += weight_of(markers.weight, m, 1.0 if weight[m] > 0.0 else 0.0)
     started = track.started[0] == 1
     if not started:
         copy(model.q_neutral, track.q)
@@ -167,27 +182,33 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
         track.multiplier[:] = 0.0
     copy(track.q, track.q_before)
     predict(tree, dt, track_options, track, track.q)
+    clamp(roles.limits, track.q)
     track.hold[:] = 0.0
+    copy(track.q_before, track.q_hold)
+    set_tasks(roles.tasks, track.hold, track.q_hold)
     n_open = 0
-    if not complete:
-        n_open = find_open_dofs(tree, markers, elements, roles, measured, weight, track.q, work, track.hold)
+    if not complete or track.surveyed[0] != 1:
+        n_open = find_open_dofs(
+            tree, markers, elements, roles, measured, weight, track.q, work, track.hold, track.loose
+        )
+        n_open = survey(n_open, complete, work, track)
     status, iterations, residual, cost = NOT_CONVERGED, 0, math.inf, math.inf
     if started:
         status, iterations, residual, cost = solve(
-            tree, markers, elements, roles, measured, weight, track.hold, track.q_before, options, work,
+            tree, markers, elements, roles, measured, weight, track.hold, track.q_hold, options, work,
             track.q, track.multiplier,
         )  # fmt: skip
-    limit = 0.5 * n_visible * track_options.restart_rms**2
+    limit = 0.5 * visible * track_options.restart_rms**2
     # A mechanism can be assembled in more than one way, and following keeps a wrong choice: look again now
     # and then, after a jump, and as soon as everything is determined anew.
     jumped = started and work.cost_start[0] > limit
     track.doubt[0] = 0 if n_open > 0 else track.doubt[0] - 1
     look_again = n_open == 0 and (track.doubt[0] <= 0 or jumped)
-    if not started or look_again or status != CONVERGED or cost > limit:
+    if not started or look_again or status != CONVERGED or fit_cost(tree, track, cost, work) > limit:
         status, iterations, residual, cost = restart(
             model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost
         )
-        ruined = status != CONVERGED or cost > limit
+        ruined = status != CONVERGED or fit_cost(tree, track, cost, work) > limit
         track.doubt[0] = 0 if n_open > 0 or ruined else track_options.second_opinion
         pose(tree, track.q, work.pose)
         model_markers(markers, work.pose, work.marker.model)
@@ -200,10 +221,29 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
 
 
 @njit
+def survey(n_open, complete, work, track):
+    """Keep what the first complete frame leaves open as loose; returns n_open without it."""
+    if track.surveyed[0] != 0 or not complete:
+        return n_open
+    track.surveyed[0] = 1
+    for d in range(track.loose.shape[0]):
+        track.loose[d] = int(work.open[d] == 1 and work.bound[d] == FREE_TO_MOVE)
+        if track.loose[d] == 1:
+            track.surveyed[0] = 2
+    return 0
+
+
+@njit
+def fit_cost(tree, track, cost, work):
+    """Objective at track.q without what holds dofs."""
+    return cost - hold_cost(tree, track.hold, track.q_hold, track.q, work.hold_gap)
+
+
+@njit
 def restart(model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost):
     """Solve from scratch, from two starts, and keep the best converged result (also against the one given).
 
-    Start 0 fits every body to its markers; start 1 does too, but opens inner free joints only by their
+    Start 0 fits every body to its markers; start 1 does too, but has inner free joints and chains in their
     neutral pose: a knee mechanism has two assemblies, and the fitted knee may fall into the wrong one.
     """
     tree, markers, elements = model.tree, model.markers, model.elements
@@ -214,12 +254,13 @@ def restart(model, roles, measured, weight, options, track, work, fit, status, i
             if n_fitted == 0:
                 break  # no body could be fitted: the first start was the neutral one already
             for b in range(tree.parent.shape[0]):
-                if tree.kind[b] == FREE and tree.parent[b] >= 0:
-                    k = tree.q_start[b]
-                    copy(model.q_neutral[k : k + 7], track.q_try[k : k + 7])
+                if (tree.kind[b] == FREE or tree.kind[b] == CHAIN) and tree.parent[b] >= 0:
+                    n_v = tree.v_start[b + 1] - tree.v_start[b]
+                    k, n = tree.q_start[b], 7 if tree.kind[b] == FREE else n_v
+                    copy(model.q_neutral[k : k + n], track.q_try[k : k + n])
         track.multiplier_try[:] = 0.0
         status_try, iterations_try, residual_try, cost_try = solve(
-            tree, markers, elements, roles, measured, weight, track.hold, track.q_before, options, work,
+            tree, markers, elements, roles, measured, weight, track.hold, track.q_hold, options, work,
             track.q_try, track.multiplier_try,
         )  # fmt: skip
         total += iterations_try

@@ -166,7 +166,7 @@ def test_a_follower_is_never_open() -> None:
     roles = problem.roles._replace(mode=np.zeros(3, np.int64))
     n_open = find_open_dofs(
         tree, problem.markers, problem.elements, roles, problem.measured, np.zeros(len(problem.weight)), q,
-        work_for(problem), hold,
+        work_for(problem), hold, np.zeros(len(hold), np.int64),
     )  # fmt: skip
     assert n_open == len(hold) - len(FOLLOWS)
     np.testing.assert_array_equal(hold[tree.couplers.dof], 0.0)
@@ -182,11 +182,12 @@ def test_a_driver_that_only_its_follower_shows_is_not_open() -> None:
     hold = np.zeros(n_v)
     roles = problem.roles._replace(mode=np.zeros(3, np.int64))
     find_open_dofs(
-        tree, problem.markers, problem.elements, roles, problem.measured, weight, q, work_for(problem), hold
-    )
+        tree, problem.markers, problem.elements, roles, problem.measured, weight, q, work_for(problem), hold,
+        np.zeros(n_v, np.int64),
+    )  # fmt: skip
     assert hold[driver] == 0.0
     find_open_dofs(
         tree._replace(couplers=None), problem.markers, problem.elements, roles, problem.measured, weight, q,
-        work_for(problem), hold,
+        work_for(problem), hold, np.zeros(n_v, np.int64),
     )  # fmt: skip
     assert hold[driver] > 0.0

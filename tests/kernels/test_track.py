@@ -108,11 +108,11 @@ def open_dofs(running: Follower, measured: Array) -> tuple[int, Array]:
 
     Near 20 degrees of flexion the isometric knee itself is almost open.
     """
-    model, hold = running.model, np.full(18, np.nan)
+    model, hold = running.model, np.zeros(18)
     weight = np.isfinite(measured).all(axis=1).astype(float)
     n_open = kernel.find_open_dofs(
         model.tree, model.markers, model.elements, running.setup.method.roles, measured, weight,
-        leg.exact_trial().q[20], running.work, hold,
+        leg.exact_trial().q[20], running.work, hold, np.zeros(18, np.int64),
     )  # fmt: skip
     return n_open, hold
 
