@@ -72,8 +72,12 @@ def new_kinetics(n_joint: int) -> Kinetics:
 def joint_kinetics(system, cuts, q, v, v_dot, wrench, work, kinetics_out, tau_out):
     """kinetics_out, tau_out : (n_v,) of a motion under external wrenches.
 
-    system : kernels/dynamics/system.System; cuts : Cuts; work : DynamicsWork
-    q, v, v_dot : (n_q,), (n_v,), (n_v,)
+    system : System
+    cuts : Cuts
+    q : (n_q,) - coordinates [rad, m]
+    v, v_dot : (n_v,) - speeds and accelerations [rad/s, m/s; rad/s^2, m/s^2]
+    work : DynamicsWork - written
+    kinetics_out : Kinetics
     wrench : (n_body, 6) - external moment about ground's origin [N m] and force [N] on each body, ground axes
     """
     inverse_dynamics(system, q, v, v_dot, wrench, work, tau_out)

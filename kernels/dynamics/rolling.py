@@ -42,7 +42,14 @@ class Rolls(NamedTuple):
 
 @njit
 def gap_rows(tree, rolls, pose, n, work):
-    """Gaps and their rows, from row n of work.value and work.row on; returns the number of rows."""
+    """Gaps and their rows, from row n of work.value and work.row on; returns the number of rows.
+
+    tree : Tree
+    rolls : Rolls - None where there are none
+    pose : Pose
+    n : int - first row
+    work : ConstraintWork - written
+    """
     if rolls is None:
         return n
     for r in range(rolls.radius.shape[0]):
@@ -54,7 +61,14 @@ def gap_rows(tree, rolls, pose, n, work):
 
 @njit
 def slip_rows(tree, rolls, pose, n, work):
-    """Rows of both slips of each, from row n on; they have no value: 0. Returns the number of rows."""
+    """Rows of both slips of each, from row n on; they have no value: 0. Returns the number of rows.
+
+    tree : Tree
+    rolls : Rolls - None where there are none
+    pose : Pose
+    n : int - first row
+    work : ConstraintWork - written
+    """
     if rolls is None:
         return n
     for r in range(rolls.radius.shape[0]):
@@ -101,7 +115,13 @@ def turned(pose, body, x, y_out):
 
 @njit
 def rolling_row(tree, rolls, pose, r, x, t, row_out):
-    """row_out : (n_v,) - velocity of A against B along t : (3,) at x : (3,), per speed."""
+    """row_out : (n_v,) - velocity of A against B along t : (3,) at x : (3,), per speed.
+
+    tree : Tree
+    rolls : Rolls
+    pose : Pose
+    r : int - which roll
+    """
     origin = pose.position[0]
     rx, ry, rz = x[0] - origin[0], x[1] - origin[1], x[2] - origin[2]
     mx, my, mz = ry * t[2] - rz * t[1], rz * t[0] - rx * t[2], rx * t[1] - ry * t[0]
@@ -116,7 +136,15 @@ def rolling_row(tree, rolls, pose, r, x, t, row_out):
 
 @njit
 def rolling_bias(rolls, pose, velocities, drift, n, work):
-    """work.bias from row n on, of all gaps and slips; drift as in constraints.constraint_bias."""
+    """work.bias from row n on, of all gaps and slips.
+
+    rolls : Rolls - None where there are none
+    pose : Pose
+    velocities : (n_body, 6) - of the bodies
+    drift : (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity
+    n : int - first row
+    work : ConstraintWork - written
+    """
     if rolls is None:
         return
     n_roll = rolls.radius.shape[0]
@@ -134,7 +162,15 @@ def rolling_bias(rolls, pose, velocities, drift, n, work):
 
 @njit
 def contact_rate(rolls, pose, velocities, drift, r, work):
-    """work.roll[9] : (3,) - velocity of the contact point x itself, x' = c' + R e'; uses rows 5 to 8."""
+    """work.roll[9] : (3,) - velocity of the contact point x itself, x' = c' + R e'; uses rows 5 to 8.
+
+    rolls : Rolls
+    pose : Pose
+    velocities : (n_body, 6) - of the bodies
+    drift : (n_body, 6) - their accelerations at zero v_dot
+    r : int - which roll
+    work : ConstraintWork - after touch
+    """
     a, b, roll = rolls.body_a[r], rolls.body_b[r], work.roll
     m, e, n, rate = roll[NORMAL], roll[OUTWARDS], roll[5], roll[9]
     m_rate, n_rate, centre = roll[6], roll[7], roll[8]
@@ -167,7 +203,12 @@ def spun(velocities, body, x, x_rate_out):
 
 @njit
 def bias_along(velocities, a, b, t, work):
-    """Rate of t . (v_a - v_b) at zero v_dot, after contact_rate; t : (3,) fixed in B. Uses rows 5 to 7."""
+    """Rate of t . (v_a - v_b) at zero v_dot, after contact_rate; t : (3,) fixed in B. Uses rows 5 to 7.
+
+    velocities : (n_body, 6) - of the bodies
+    a, b : int - bodies A and B
+    work : ConstraintWork - written
+    """
     roll = work.roll
     slide, carried, t_rate, rate = roll[5], roll[6], roll[7], roll[9]
     va, aa, vb, ab = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
@@ -188,7 +229,11 @@ def bias_along(velocities, a, b, t, work):
 def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
     """reaction : (n_body, 6) of both bodies of every roll, relieved of what the plane pushes and holds with.
 
-    multiplier : (n_row,), those of the rolls from n on
+    rolls : Rolls - None where there are none
+    pose : Pose
+    multiplier : (n_row,) - those of the rolls from n on
+    n : int - first row of the rolls
+    work : ConstraintWork - written
     """
     if rolls is None:
         return

@@ -67,9 +67,13 @@ def new_butterworth_state(n_section: int, n_q: int, n_v: int) -> ButterworthStat
 
 @entry
 def butterworth(manifold, options, t, q, state, rates_out):
-    """rates_out of the last section after the frame q : (n_q,) at time t [s]; state is taken along.
+    """rates_out of the last section after the frame q : (n_q,) at time t.
 
-    manifold : kernels/rates/manifold.Manifold; options : Butterworth; state : ButterworthState
+    manifold : Manifold
+    options : Butterworth
+    t : float - time of the frame [s]
+    state : ButterworthState - taken along
+    rates_out : Rates
     Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
     """
     h = t - state.time[0]
@@ -94,9 +98,16 @@ def butterworth(manifold, options, t, q, state, rates_out):
 
 @njit
 def follow(manifold, u, half, w, zeta, s, state):
-    """State of section s after its input moved to u : (n_q,), in two halves of a step [s] each.
+    """State of section s after its input moved to u : (n_q,).
 
     Relative to the output so far: in one tangent space nothing but scalar channels is left.
+
+    manifold : Manifold
+    half : float - half a step [s]
+    w : float - prewarped [rad/s]
+    zeta : float - damping ratio
+    s : int - section
+    state : ButterworthState - written
     """
     y, v, a, step = state.q[s], state.v[s], state.v_dot[s], state.step
     difference(manifold, y, u, step)

@@ -76,7 +76,11 @@ def at_rest(q, q_out, v_out, v_dot_out):
 
 @entry
 def reflect(manifold, centre, q, step, q_out):
-    """q_out : (n_q,) - the pose opposite to q as seen from centre; step : (n_v,) is working space."""
+    """q_out : (n_q,) - the pose opposite to q as seen from centre; step : (n_v,) is working space.
+
+    manifold : Manifold
+    centre, q : (n_q,) - two poses
+    """
     difference(manifold, centre, q, step)
     integrate(manifold, centre, step, -1.0, q_out)
 

@@ -68,9 +68,13 @@ def new_savitzky_golay_state(n_ring: int, n_q: int, n_v: int) -> SavitzkyGolaySt
 
 @entry
 def savitzky_golay(manifold, options, t, q, state, rates_out):
-    """rates_out at t - delay after the frame q : (n_q,) at time t [s]; state is taken along.
+    """rates_out at t - delay after the frame q : (n_q,) at time t.
 
-    manifold : kernels/rates/manifold.Manifold; options : SavitzkyGolay; state : SavitzkyGolayState
+    manifold : Manifold
+    options : SavitzkyGolay
+    t : float - time of the frame [s]
+    state : SavitzkyGolayState - taken along
+    rates_out : Rates
     While the window fills, the order is as low as the frames so far allow (two frames for each coefficient).
     Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
     """
@@ -137,7 +141,12 @@ def weigh(time, newest, n, order, read, P, weight_out):
     sum over k of P_k(t_i) P_k^(d)(read) / |P_k|^2 with P_k+1 = (x - a) P_k - b P_k-1 (Forsythe 1957), x the
     time from read in parts of the window.
 
-    time : (n_ring,) [s]; n : frames used; P : (2, n_ring) - working space, P_k and P_k-1 at the frames
+    time : (n_ring,) - of the frames in the ring [s]
+    newest : int - row of the newest frame
+    n : int - frames used
+    order : int - of the polynomial
+    read : float - time at which it is read [s]
+    P : (2, n_ring) - working space: P_k and P_k-1 at the frames
     """
     n_ring = time.shape[0]
     scale = 1.0 / max(time[newest] - time[(newest - n + 1) % n_ring], 1e-12)
@@ -169,7 +178,14 @@ def weigh(time, newest, n, order, read, P, weight_out):
 
 @njit
 def combine(manifold, state, base, n, rates_out):
-    """rates_out : the weighted sums of the n newest poses, as tangent steps from the pose of row base."""
+    """The weighted sums of the n newest poses, as tangent steps from one of them.
+
+    manifold : Manifold
+    state : SavitzkyGolayState - with the weights
+    base : int - row of the pose that steps are counted from
+    n : int - frames used
+    rates_out : Rates
+    """
     q, v, v_dot = rates_out.q, rates_out.v, rates_out.v_dot
     n_v, n_ring = v.shape[0], state.time.shape[0]
     weight, step, total = state.weight, state.step, state.total
