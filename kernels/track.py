@@ -124,12 +124,12 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
             H[j, j] = max(H[j, j], 0.0) + hold[j]
             work.open[j] = 1
             n_open += int(work.bound[j] == FREE_TO_MOVE and loose[j] == 0)
-        d = math.sqrt(H[j, j])
-        H[j, j] = d
+        pivot = math.sqrt(H[j, j])
+        H[j, j] = pivot
         for i in range(j + 1, hold.shape[0]):
             for k in range(j):
                 H[i, j] -= H[i, k] * H[j, k]
-            H[i, j] /= d
+            H[i, j] /= pivot
     return n_open
 
 

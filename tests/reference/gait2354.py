@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
-from rtsim.models.packing.mechanism import Mechanism, pack_mechanism
 
 from kernels.constraints import Roles
 from kernels.coordinates import Limits, Tasks
@@ -19,7 +18,9 @@ from kernels.track import Track, TrackOptions, follow, new_track
 from kernels.tree import Tree
 from rtsim.files.osim.model import read_osim
 from rtsim.files.trc import read_trc
-from rtsim.models.packing.couplers import drivers_first
+from rtsim.models.model import Model, build
+from rtsim.models.packing.couplers import with_couplers
+from rtsim.models.roles import roles_of
 
 Array = NDArray[np.float64]
 
@@ -36,8 +37,8 @@ class Geometry(NamedTuple):
 class Fit(NamedTuple):
     """A model, what is asked of it, and everything that one run writes to."""
 
-    mechanism: Mechanism
-    model: Geometry
+    model: Model
+    geometry: Geometry
     roles: Roles
     marker_names: tuple[str, ...]
     track: Track
@@ -87,31 +88,30 @@ def make_fit(
     osim: Path, weights: dict[str, float], tasks: dict[str, float], limits: dict[str, tuple[float, float]]
 ) -> Fit:
     """Return a fit of a model to markers with these weights, coordinate tasks and ranges [rad, m]."""
-    mechanism = pack_mechanism(read_osim(osim)[0])
+    spec = read_osim(osim)[0]
+    model = build(spec)
     places = marker_places(osim)
     names = tuple(name for name in weights if name in places)
-    body = [mechanism.body_names.index(places[name][0]) for name in names]
+    body = [model.names.bodies.index(places[name][0]) for name in names]
     markers = Markers(
         np.array(body, np.int64),
         np.array([places[n][1] for n in names]),
         np.array([weights[n] for n in names]),
     )
-    tree = mechanism.system.tree
-    if len(mechanism.couplers.dof):
-        tree = tree._replace(couplers=drivers_first(mechanism.couplers))
-    drawn = np.array([mechanism.coordinate_names.index(name) for name in tasks], np.int64)
-    kept = np.array([mechanism.coordinate_names.index(name) for name in limits], np.int64)
-    q, dof = mechanism.coordinate_q, mechanism.coordinate_dof
+    tree = with_couplers(model.tree, model.couplers)
+    drawn = np.array([model.coordinates.names.index(name) for name in tasks], np.int64)
+    kept = np.array([model.coordinates.names.index(name) for name in limits], np.int64)
+    q, dof = model.coordinates.q, model.coordinates.dof
     low, high = np.array([*limits.values()], float).reshape(-1, 2).T.copy()
-    roles = mechanism.roles._replace(
-        tasks=Tasks(q[drawn], dof[drawn], np.array([*tasks.values()]), mechanism.q_neutral[q[drawn]]),
+    roles = roles_of(spec)._replace(
+        tasks=Tasks(q[drawn], dof[drawn], np.array([*tasks.values()]), model.q_neutral[q[drawn]]),
         limits=Limits(q[kept], dof[kept], low, high),
     )
-    n_element, n_path = mechanism.elements.path.shape
-    n_q, n_v = len(mechanism.q_neutral), mechanism.n_v
+    n_element, n_path = model.elements.path.shape
+    n_q, n_v = len(model.q_neutral), model.n_v
     return Fit(
-        mechanism,
-        Geometry(tree, markers, mechanism.elements, mechanism.q_neutral),
+        model,
+        Geometry(tree, markers, model.elements, model.q_neutral),
         roles,
         names,
         new_track(n_q, n_v, n_element),
@@ -125,7 +125,7 @@ def run(fit: Fit, measured: Array, dt: float) -> list[Frame]:
     frames, fit_work, weight = [], new_fit_work(), np.ones(len(fit.marker_names))
     for k, frame in enumerate(measured):
         status, iterations, residual, cost, _ = follow(
-            fit.model, fit.roles, np.ascontiguousarray(frame), weight, dt if k else 0.0, options,
+            fit.geometry, fit.roles, np.ascontiguousarray(frame), weight, dt if k else 0.0, options,
             track_options, fit.track, fit.work, fit_work,
         )  # fmt: skip
         gaps = fit.work.marker.model - frame
@@ -143,6 +143,6 @@ def measured_markers(trc: Path, names: tuple[str, ...], start: float, stop: floa
 
 def weighted_rms(fit: Fit, frame: Frame) -> float:
     """Return sqrt(sum w |gap|^2 / sum w) [m]."""
-    weight = fit.model.markers.weight
+    weight = fit.geometry.markers.weight
     assert weight is not None
     return float(np.sqrt(weight @ np.sum(frame.gaps**2, axis=1) / weight.sum()))

@@ -59,7 +59,7 @@ def test_a_range_of_the_knee_is_kept_in_every_frame(folder: Path) -> None:
     """Protects clamped coordinates of chains: a knee that would bend further stops at 30 degrees."""
     limit = np.radians(-30.0)
     fit, frames = followed(folder, False, limits={"knee_angle_r": (limit, 0.0)})
-    knee = fit.mechanism.coordinate_q[fit.mechanism.coordinate_names.index("knee_angle_r")]
+    knee = fit.model.coordinates.q[fit.model.coordinates.names.index("knee_angle_r")]
     assert all(frame.status == CONVERGED for frame in frames)
     angles = np.array([frame.q[knee] for frame in frames])
     assert (angles >= limit).all()
@@ -73,10 +73,10 @@ def test_coordinates_are_those_of_opensim(folder: Path, tasks: bool) -> None:
     fit, frames = followed(folder, tasks)
     times, q, rms = opensim_coordinates(opensim, folder, fit, tasks)
     assert len(times) == len(frames)
-    own = np.array([frame.q for frame in frames])[:, fit.mechanism.coordinate_q]
+    own = np.array([frame.q for frame in frames])[:, fit.model.coordinates.q]
     gap = np.abs(own - q)
-    shown = np.array([name[:3] != "mtp" or tasks for name in fit.mechanism.coordinate_names])
-    turns = fit.mechanism.coordinate_is_angle
+    shown = np.array([name[:3] != "mtp" or tasks for name in fit.model.coordinates.names])
+    turns = fit.model.coordinates.is_angle
     assert np.degrees(gap[:, shown & turns].max()) < 0.01
     assert gap[:, ~turns].max() < 1e-6
     mean = np.mean([gait2354.weighted_rms(fit, frame) for frame in frames])
@@ -113,7 +113,7 @@ def opensim_coordinates(
     for time in times:
         state.setTime(time)
         solver.track(state)
-        q.append([coordinates.get(name).getValue(state) for name in fit.mechanism.coordinate_names])
+        q.append([coordinates.get(name).getValue(state) for name in fit.model.coordinates.names])
         names = [solver.getMarkerNameForIndex(i) for i in range(solver.getNumMarkersInUse())]
         square = sum(weights[n] * solver.computeCurrentMarkerError(n) ** 2 for n in names)
         rms.append(np.sqrt(square / sum(weights[n] for n in names)))
