@@ -6,10 +6,10 @@ al. 2017, eqs 5-9, in joint coordinates instead of natural ones. Each iteration 
     [H A'] [delta ]   [ -g ]        A = dPhi, g = gradient of the objective,
     [A 0 ] [lambda] = [-Phi]        H = Hessian of the Lagrangian,
 
-with H + rho A'A (same step, Bertsekas 1982, section 2.2), whose Cholesky factor exists exactly when the
-step heads for a minimum; where it does not, H is taken without its second-order terms (Gauss-Newton).
-Steps are accepted when the optimality residual |(g + A' lambda, Phi)| or an l1 merit function falls,
-and halved otherwise.
+with H + rho A'A (same step, Bertsekas 1982, section 2.2), whose Cholesky factor (leaves of the tree before
+their root, so that branches stay apart) exists exactly when the step heads for a minimum; where it does
+not, H is taken without its second-order terms (Gauss-Newton). Steps are accepted when the optimality
+residual |(g + A' lambda, Phi)| or an l1 merit function falls, and halved otherwise.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from kernels._jit import njit
 from kernels.constraints import (
     HARD,
+    OFF,
     SOFT,
     ElementWork,
     add_curvature,
@@ -41,7 +42,14 @@ from kernels.couplers import (
     new_coupler_work,
     place_followers,
 )
-from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.linear import (
+    cholesky_drop,
+    cholesky_upper,
+    solve_lower,
+    solve_lower_transposed,
+    solve_upper,
+    solve_upper_transposed,
+)
 from kernels.markers import MarkerWork, marker_gradient, marker_hessian, marker_moments, new_marker_work
 from kernels.tree import Pose, difference, integrate, new_pose, pose
 
@@ -71,7 +79,9 @@ class Work(NamedTuple):
     coupler: CouplerWork
     H: np.ndarray  # (n, n)
     A: np.ndarray  # (m, n) - rows of the hard elements, first n_hard used
-    Y: np.ndarray  # (m, n) - L^-1 A'
+    span: np.ndarray  # (m, 2) int64 - first and last dof of each row
+    stop: np.ndarray  # (n,) int64 - see coupled_dofs
+    Y: np.ndarray  # (m, n) - U^-1 A'
     S: np.ndarray  # (m, m) - Y Y'
     phi: np.ndarray  # (m,)
     g: np.ndarray  # (n,) - gradient of the objective
@@ -104,6 +114,8 @@ def new_work(
         new_coupler_work(n),
         np.zeros((n, n)),
         np.zeros((m, n)),
+        np.zeros((m, 2), np.int64),
+        np.zeros(n, np.int64),
         np.zeros((m, n)),
         np.zeros((m, m)),
         np.zeros(m),
@@ -135,6 +147,7 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
     multiplier is packed: entry k belongs to the k-th hard element.
     Returns (status, iterations, residual, objective).
     """
+    coupled_dofs(tree, elements, roles, work.stop)
     clamp(roles.limits, q)
     place_followers(tree.couplers, tree.functions, q)
     warm = False
@@ -228,9 +241,7 @@ def optimality(tree, elements, roles, hold, multiplier, work):
             for k in range(elements.n_path[e]):
                 work.g[elements.path[e, k]] += roles.weight[e] * value * row[k]
         elif roles.mode[e] == HARD:
-            work.A[n_hard, :] = 0.0
-            for k in range(elements.n_path[e]):
-                work.A[n_hard, elements.path[e, k]] = row[k]
+            hard_row(tree.couplers, elements, e, n_hard, work)
             work.phi[n_hard] = value
             n_hard += 1
     lagrangian_gradient(tree.couplers, n_hard, multiplier, work)
@@ -247,13 +258,62 @@ def optimality(tree, elements, roles, hold, multiplier, work):
 
 
 @njit
+def hard_row(couplers, elements, e, n, work):
+    """work.A[n] : (n_v,) - row of element e, and the range of its entries, after element_rows."""
+    A, row, n_v = work.A[n], work.element.row[e], work.g.shape[0]
+    for d in range(n_v):
+        A[d] = 0.0
+    first, last = n_v - 1, 0
+    for k in range(elements.n_path[e]):
+        d = elements.path[e, k]
+        A[d] = row[k]
+        first, last = min(first, d), max(last, d)
+    if couplers is not None:  # a driver may be anywhere
+        first, last = 0, n_v - 1
+    work.span[n, 0], work.span[n, 1] = first, last
+
+
+@njit
+def coupled_dofs(tree, elements, roles, stop_out):
+    """stop_out : (n_v,) int64 - no dof from stop[i] on is coupled with dof i: by a body that both move, or an
+    element. A dof between i and stop[i] has no greater stop, so that no fill-in leaves the pattern."""
+    n_v, parent = stop_out.shape[0], tree.dof_parent
+    for d in range(n_v):
+        stop_out[d] = d + 1
+    for e in range(roles.mode.shape[0]):
+        last = 0
+        for k in range(elements.n_path[e]):
+            last = max(last, elements.path[e, k] + 1)
+        for k in range(elements.n_path[e]):
+            if roles.mode[e] != OFF:
+                stop_out[elements.path[e, k]] = max(stop_out[elements.path[e, k]], last)
+    for i in range(n_v - 1, -1, -1):
+        k = i + 1
+        while k < stop_out[i]:
+            stop_out[i] = max(stop_out[i], stop_out[k])
+            k = stop_out[k]
+        if parent[i] >= 0:
+            stop_out[parent[i]] = max(stop_out[parent[i]], stop_out[i])
+    couple_all(tree.couplers, stop_out)
+
+
+@njit
+def couple_all(couplers, stop_out):
+    """stop_out of a tree with couplers: a driver may be coupled with any other dof."""
+    if couplers is None:
+        return
+    for d in range(stop_out.shape[0]):
+        stop_out[d] = stop_out.shape[0]
+
+
+@njit
 def lagrangian_gradient(couplers, n_hard, multiplier, work):
     """work.lagrangian : (n_v,) = g + A' multiplier; then it, work.g and work.A lose the followers."""
     for d in range(work.g.shape[0]):
-        f = work.g[d]
-        for k in range(n_hard):
-            f += work.A[k, d] * multiplier[k]
-        work.lagrangian[d] = f
+        work.lagrangian[d] = work.g[d]
+    for k in range(n_hard):
+        for d in range(work.span[k, 0], work.span[k, 1] + 1):
+            work.lagrangian[d] += work.A[k, d] * multiplier[k]
     fold_lagrangian(couplers, work.coupler, work.lagrangian)
     fold_vector(couplers, work.coupler, work.g)
     for k in range(n_hard):
@@ -286,7 +346,7 @@ def build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order,
             for k in range(n_path):
                 for i in range(k + 1):
                     p, r = elements.path[e, k], elements.path[e, i]
-                    H[max(p, r), min(p, r)] += roles.weight[e] * row[k] * row[i]
+                    H[min(p, r), max(p, r)] += roles.weight[e] * row[k] * row[i]
             if second_order > 0.0:
                 factor = roles.weight[e] * work.element.value[e]
                 add_curvature(tree, elements, work.pose, e, factor, work.element, H)
@@ -303,7 +363,7 @@ def build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order,
     for d in range(n_v):
         trace += abs(H[d, d])
     augment(n_hard, AUGMENTATION * trace / n_v, work)
-    return cholesky(H, n_v, 1e-14 * trace / n_v)
+    return cholesky_upper(H, n_v, work.stop, 1e-14 * trace / n_v)
 
 
 @njit
@@ -321,7 +381,7 @@ def fix_bounds(limits, n_hard, work):
             continue
         gap = work.gap[d]
         for i in range(n_v):
-            work.slope[i] += gap * H[max(i, d), min(i, d)]
+            work.slope[i] += gap * H[min(i, d), max(i, d)]
         isolate(d, H)
         work.slope[d] = -gap
         for r in range(n_hard):
@@ -332,50 +392,52 @@ def fix_bounds(limits, n_hard, work):
 @njit
 def augment(n_hard, curvature, work):
     """work.H += rho A'A with rho |A_k|^2 = curvature for every hard row; rho in work.scale."""
-    n_v = work.g.shape[0]
+    H = work.H
     for k in range(n_hard):
-        row = work.A[k]
+        row, first, stop = work.A[k], work.span[k, 0], work.span[k, 1] + 1
         size = 0.0
-        for d in range(n_v):
+        for d in range(first, stop):
             size += row[d] * row[d]
         rho = curvature / size if size > 0.0 else 0.0
         work.scale[k] = rho
-        for i in range(n_v):
+        for i in range(first, stop):
             if row[i] != 0.0:
-                for j in range(i + 1):
-                    work.H[i, j] += rho * row[i] * row[j]
+                push = rho * row[i]
+                for j in range(i, stop):
+                    H[i, j] += push * row[j]
 
 
 @njit
 def newton_step(n_hard, work):
     """work.delta : (n_v,), work.mu : (n_hard,) - step and new multipliers, from the factor in work.H."""
-    n_v, L, S = work.g.shape[0], work.H, work.S
+    n_v, U, S, stop, span = work.g.shape[0], work.H, work.S, work.stop, work.span
     for d in range(n_v):
         work.delta[d] = -work.slope[d]
     for k in range(n_hard):
-        push = work.scale[k] * work.aim[k]
+        push, Y = work.scale[k] * work.aim[k], work.Y[k]
         for d in range(n_v):
-            work.delta[d] -= push * work.A[k, d]
-            work.Y[k, d] = work.A[k, d]
-        solve_lower(L, n_v, work.Y[k])
-    solve_lower(L, n_v, work.delta)
+            Y[d] = work.A[k, d]
+            work.delta[d] -= push * Y[d]
+        solve_upper(U, stop, span[k, 0], span[k, 1], Y)
+    solve_upper(U, stop, 0, n_v - 1, work.delta)
     for k in range(n_hard):
+        Y = work.Y[k]
         for i in range(k + 1):
-            s = 0.0
-            for d in range(n_v):
-                s += work.Y[k, d] * work.Y[i, d]
+            other, s = work.Y[i], 0.0
+            for d in range(min(span[k, 1], span[i, 1]) + 1):
+                s += Y[d] * other[d]
             S[k, i] = s
         s = work.aim[k]
-        for d in range(n_v):
-            s += work.Y[k, d] * work.delta[d]
+        for d in range(span[k, 1] + 1):
+            s += Y[d] * work.delta[d]
         work.mu[k] = s
     cholesky_drop(S, n_hard, DEPENDENT)
     solve_lower(S, n_hard, work.mu)
     solve_lower_transposed(S, n_hard, work.mu)
     for k in range(n_hard):
-        for d in range(n_v):
+        for d in range(span[k, 1] + 1):
             work.delta[d] -= work.Y[k, d] * work.mu[k]
-    solve_lower_transposed(L, n_v, work.delta)
+    solve_upper_transposed(U, n_v, stop, work.delta)
 
 
 @njit

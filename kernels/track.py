@@ -13,7 +13,7 @@ from kernels.coordinates import FREE_TO_MOVE, clamp, find_bounds, set_tasks
 from kernels.copying import copy
 from kernels.couplers import coupler_slopes, fold_matrix, fold_vector, place_followers
 from kernels.initial_pose import initial_pose
-from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, hold_cost, solve
+from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, hard_row, hold_cost, solve
 from kernels.markers import marker_hessian, marker_moments, model_markers, weight_of
 from kernels.tree import CHAIN, FREE, TRANSLATES, difference, integrate, pose
 
@@ -107,13 +107,14 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
     n_hard = 0
     for e in range(roles.mode.shape[0]):
         if roles.mode[e] == HARD:
-            work.A[n_hard, :] = 0.0
-            for k in range(elements.n_path[e]):
-                work.A[n_hard, elements.path[e, k]] = work.element.row[e, k]
+            hard_row(tree.couplers, elements, e, n_hard, work)
             fold_vector(tree.couplers, work.coupler, work.A[n_hard])
             n_hard += 1
     augment(n_hard, HARD_CURVATURE, work)
     H, n_open = work.H, 0
+    for i in range(hold.shape[0]):  # in tree order the lower triangle is eliminated
+        for j in range(i + 1, hold.shape[0]):
+            H[j, i] = H[i, j]
     for j in range(hold.shape[0]):
         translates = tree.dof_rotates[j] == TRANSLATES
         work.open[j] = 0
@@ -174,7 +175,8 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
     complete, visible = True, 0.0
     for m in range(weight.shape[0]):
         complete = complete and weight[m] > 0.0
-        visible += weight_of(markers.weight, m, 1.0 if weight[m] > 0.0 else 0.0)
+        if weight[m] > 0.0:
+            visible += weight_of(markers.weight, m, 1.0)
     started = track.started[0] == 1
     if not started:
         copy(model.q_neutral, track.q)
