@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ def command(paths: tuple[Path, ...]) -> None:
     faults = 0
     for path in chosen:
         try:
-            tell(f"{path}: {check_config(path)}", err=False)
+            for text in check_config(path):
+                tell(f"{path}: {text}", err=False)
         except ConfigError as error:
             faults += 1
             text = str(error)  # what a config names may be at fault in another file
@@ -49,33 +51,73 @@ def command(paths: tuple[Path, ...]) -> None:
         raise ConfigError(f"{faults} of {len(chosen)} configs are not right", where="check")
 
 
-def check_config(path: Path) -> str:
-    """What the config is; ConfigError says what is wrong with it."""
+def check_config(path: Path) -> list[str]:
+    """What the config is, then what is noteworthy of it; ConfigError says what is wrong with it."""
     from rtsim.config.inertia_schema import InertiaTable
     from rtsim.config.load import load_toml
-    from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
+    from rtsim.models.load import OPENSIM, load_model
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
-    kind = kind_of(path)
+    foreign = path.suffix.lower() == OPENSIM
+    kind = "model" if foreign else kind_of(path)
     if kind == "model":
-        spec = load_toml(path, ModelSpec)
-        check_model(spec)
-        return f"model {spec.name}: {size_of(spec)}, methods {', '.join(spec.methods)}"
+        notes: list[str] = []
+        spec = load_model(str(path), notes.append)
+        check_model(spec, notes.append)
+        return [
+            f"model {spec.name}: {size_of(spec)}, methods {', '.join(spec.methods)}",
+            *(understood(spec) if foreign else ()),  # not written in the words that follow
+            *(f"note: {note}" for note in notes),
+        ]
     if kind == "subject":
         subject = load_subject(path)
         check_subject(subject)
-        return (
+        return [
             f"subject {subject.name}: {len(subject.segments)} segments, {len(subject.marker_names)} markers"
-        )
+        ]
     if kind == "lab":
-        return f"lab {load_lab(str(path)).name}"
+        return [f"lab {load_lab(str(path)).name}"]
     if kind == "inertia":
-        return f"inertia {load_toml(path, InertiaTable).name}"
+        return [f"inertia {load_toml(path, InertiaTable).name}"]
     run = load_toml(path, Run)
     check_run(run, path)
-    return f"run {run.name}"
+    return [f"run {run.name}"]
+
+
+def understood(spec: ModelSpec) -> list[str]:
+    """How the model moves, and what its parts can and cannot be used for."""
+    from rtsim.config.joint_schema import coordinates_of
+    from rtsim.files.trial import count_of, name_some
+
+    coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
+    follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.of]
+    held = [c.coordinate for c in spec.couplers if not c.of]
+    clamped = [c.name for c in coordinates if c.clamped]
+    unnamed = [body.name for body in spec.bodies if body.joint in ("free", "ball")]
+    idle = massless(spec)
+    unforced = [muscle.name for muscle in spec.muscles if muscle.hill is None]
+    told = (
+        (f"{count_of(len(coordinates), 'coordinate')}: ", [c.name for c in coordinates]),
+        ("held where they are: ", held),
+        ("follow another: ", follows),
+        ("clamped to their range where markers are fitted: ", clamped),
+        ("turn without named coordinates: ", unnamed),
+        ("move no mass, so that they have no inverse dynamics and cannot be simulated: ", idle),
+        ("muscles of length and moment arms without force: ", unforced),
+        ("no markers in the model: a pose needs those of a subject", [] if spec.markers else [""]),
+    )
+    return [words + name_some(names) for words, names in told if names]
+
+
+def massless(spec: ModelSpec) -> list[str]:
+    """Bodies that a joint moves, and neither they nor what they carry has mass."""
+    carried = {body.name: body.mass_kg for body in spec.bodies}
+    for body in reversed(spec.bodies):  # parents come first
+        if body.parent:
+            carried[body.parent] += carried[body.name]
+    return [body.name for body in spec.bodies if body.joint != "weld" and not carried[body.name]]
 
 
 def check_subject(subject: Subject) -> None:
@@ -125,7 +167,7 @@ def check_run(run: Run, path: Path) -> None:
         load_lab(run.lab)
 
 
-def check_model(spec: ModelSpec) -> None:
+def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:
     """Build every method: finds landmarks and targets that are missing, and joints that a method lacks.
 
     A model that needs a person's anatomy is built with the shipped subject.
@@ -136,7 +178,7 @@ def check_model(spec: ModelSpec) -> None:
     from rtsim.models.roles import roles_of
     from rtsim.subjects.subject import load_subject
 
-    check_inertias(spec)
+    check_inertias(spec, note)
     subject = load_subject(find_config("walker", "subjects")) if spec.of_subject else None
     build_each(spec, subject, spec.methods)
     for method in spec.methods:
@@ -153,6 +195,7 @@ def size_of(spec: ModelSpec) -> str:
         "coupler": spec.couplers,
         "surface": spec.surfaces,
         "muscle": spec.muscles,
+        "marker": spec.markers,
         "angle": spec.angles,
         "ligament": spec.ligaments,
         "spring": spec.springs,

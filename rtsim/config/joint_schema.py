@@ -47,6 +47,8 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     neutral_mm: float | None = None
     range_deg: Range | None = None
     range_mm: Range | None = None
+    # a fit of markers does not leave the range
+    clamped: bool = False
 
     def __post_init__(self) -> None:
         if self.unit == "both":
@@ -57,6 +59,8 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(
                 f"{self.name}: neutral_{self.unit} starts outside its range_{self.unit}; move one of them"
             )
+        if self.clamped and self.range_deg is None and self.range_mm is None:
+            raise ValueError(f"{self.name} is clamped to no range; add range_deg or range_mm")
 
     @property
     def unit(self) -> str:

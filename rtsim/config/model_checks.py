@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rtsim.config.joint_schema import ANGULAR, coordinates_of, is_angular, motions_of
@@ -12,10 +13,12 @@ if TYPE_CHECKING:
     from rtsim.config.joint_schema import Axis, Body
     from rtsim.config.model_schema import ModelSpec
 
+    Note = Callable[[str], None]
+
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
 ROUNDING = 1e-9
-"""How far an inertia may violate its inequalities, of its trace: printed numbers are rounded."""
+"""How far an inertia may violate its inequalities, of its size: printed numbers are rounded."""
 
 
 def check_mechanics(spec: ModelSpec) -> None:
@@ -77,30 +80,40 @@ def check_coordinates(body: Body) -> None:
         raise ValueError(f"bodies.{body.name}.motion: of is missing; name one of the coordinates")
 
 
-def check_inertias(spec: ModelSpec) -> None:
-    """ConfigError where an inertia is that of no distribution of mass; for what moves masses.
+def check_inertias(spec: ModelSpec, note: Note) -> None:
+    """ConfigError for an inertia with which nothing can turn, a note on one that no body has.
 
-    The second moments of mass, trace/2 - I, must not be negative in any direction, which is the triangle
-    inequality of the principal inertias: every principal minor is 0 or more.
+    The kinetic energy is negative in some direction where a principal inertia is. The second moments of mass,
+    trace/2 - I, are where one is above the sum of the two others: no distribution of mass does that, but the
+    equations of motion can be solved, and published models have such feet. For what moves masses.
     """
     for body in spec.bodies:
         where = f"model {spec.name}: bodies.{body.name}.inertia_kg_m2"
         xx, yy, zz, xy, xz, yz = (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
         if any(body.inertia_kg_m2) and not body.mass_kg:
             raise ConfigError("a body without mass has no inertia", where=where, remedy="add mass_kg")
-        half = 0.5 * (xx + yy + zz)
-        a, b, c = half - xx, half - yy, half - zz
-        minors = (
-            (a, 1), (b, 1), (c, 1),
-            (a * b - xy * xy, 2), (a * c - xz * xz, 2), (b * c - yz * yz, 2),
-            (a * b * c - 2.0 * xy * xz * yz - a * yz * yz - b * xz * xz - c * xy * xy, 3),
-        )  # fmt: skip
-        if half < 0.0 or any(minor < -ROUNDING * half**power for minor, power in minors):
+        size, half = abs(xx) + abs(yy) + abs(zz), 0.5 * (xx + yy + zz)
+        if not is_semidefinite(xx, yy, zz, xy, xz, yz, size):
             raise ConfigError(
-                "no body has this inertia; each principal one is 0 to the sum of the two others",
+                "a principal inertia is negative, with which nothing can turn",
                 where=where,
                 remedy="correct the value",
             )
+        if not is_semidefinite(half - xx, half - yy, half - zz, -xy, -xz, -yz, size):
+            note(f"{where}: no body has it, a principal one is above the sum of the others; used as given")
+
+
+def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, size: float) -> bool:
+    """Whether a symmetric matrix is negative in no direction: every principal minor is 0 or more.
+
+    size : of numbers that were rounded to it
+    """
+    minors = (
+        (xx, 1), (yy, 1), (zz, 1),
+        (xx * yy - xy * xy, 2), (xx * zz - xz * xz, 2), (yy * zz - yz * yz, 2),
+        (xx * yy * zz + 2.0 * xy * xz * yz - xx * yz * yz - yy * xz * xz - zz * xy * xy, 3),
+    )  # fmt: skip
+    return all(minor >= -ROUNDING * size**power for minor, power in minors)
 
 
 def check_couplers(spec: ModelSpec) -> None:

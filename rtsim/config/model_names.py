@@ -44,6 +44,10 @@ def check_names(spec: ModelSpec) -> None:
     check_known([spec.flexion] if spec.flexion else [], angles, "flexion")
     check_coordinates(spec)
     check_muscles(spec, bodies)
+    check_once([marker.name for marker in spec.markers], "markers")
+    for marker in spec.markers:
+        check_known([marker.segment], bodies, f"markers.{marker.name}.segment")
+        check_place(marker, bodies, f"markers.{marker.name}")
 
 
 def check_body(body: Body, bodies: Sequence[str], before: Sequence[str]) -> None:
@@ -68,6 +72,8 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
         raise ValueError(f"{key}: both ends are on {element.a.segment}; an element joins two segments")
     if element.kind == "plane" and not any(element.normal or ()):
         raise ValueError(f"{key}.normal: a plane needs its normal; add normal = [x, y, z], not all of them 0")
+    if element.kind == "point_on_line" and not any(element.direction or ()):
+        raise ValueError(f"{key}.direction: a line needs it; add direction = [x, y, z], not all of them 0")
 
 
 def check_method(

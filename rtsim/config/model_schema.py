@@ -11,6 +11,7 @@ from rtsim.config.force_checks import check_forces, places_of
 from rtsim.config.force_schema import Contact, Ligament, Load, LoadedFriction, SimulationSpec, Spring
 from rtsim.config.function_schema import FunctionSpec, require_function
 from rtsim.config.joint_schema import Body, PlainJoint
+from rtsim.config.marker_schema import Marker
 from rtsim.config.model_checks import check_mechanics
 from rtsim.config.model_names import check_names
 from rtsim.config.muscle_schema import Muscle, Surface
@@ -21,16 +22,20 @@ DEFAULT_METHOD = "default"
 
 
 class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A constraint between two segments: scalar, or three of them where two points coincide.
+    """A constraint between two segments: scalar, three of them where two points coincide, two where a point
+    stays on a line.
 
-    distance: a rod between two points; plane: point a at a distance before the plane through b.
+    distance: a rod between two points; plane: point a at a distance before the plane through b;
+    point_on_line: point a on the line through b.
     """
 
     name: Name
-    kind: Literal["distance", "plane", "point"]
+    kind: Literal["distance", "plane", "point", "point_on_line"]
     a: Place
     b: Place
     normal: Vector | None = None
+    # of the line through b, in the axes of its segment
+    direction: Vector | None = None
     target_mm: NonNegative | None = None
 
 
@@ -107,6 +112,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     couplers: tuple[Coupler, ...] = ()
     surfaces: tuple[Surface, ...] = ()
     muscles: tuple[Muscle, ...] = ()
+    markers: tuple[Marker, ...] = ()
     angles: tuple[Angle, ...] = ()
     ligaments: tuple[Ligament, ...] = ()
     springs: tuple[Spring, ...] = ()
@@ -148,7 +154,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         places: list[Place] = [p for body in self.bodies for p in (body.in_parent, body.in_child)]
         places += [p for element in self.elements for p in (element.a, element.b)]
         places += [p for roll in self.rolls for p in (roll.a, roll.b)]
-        places += self.surfaces
+        places += [*self.surfaces, *self.markers]
         places += [station for muscle in self.muscles for station in muscle.path]
         places += places_of(self)
         return any(place.of_subject for place in places) or any(body.angles for body in self.bodies)

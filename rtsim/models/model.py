@@ -125,7 +125,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
     tree = build_tree(joints, functions.build())
     q_neutral = neutral_coordinates(tree, coordinates)
     follow_couplers(couplers, functions, q_neutral)
-    markers, marker_names = pack_markers(spec, subject)
+    markers, marker_names = pack_markers(spec, subject, anatomy)
     return Model(
         name=spec.name,
         system=System(tree, pack_bodies(spec), np.array(spec.gravity_m_s2, float)),

@@ -51,7 +51,7 @@ def check_spec(
     spec: ModelSpec, subject: str | None, gains: dict[str, float], note: Note = lambda text: None
 ) -> None:
     """ConfigError for what can be told of a model without a kernel; notes on what does nothing in it."""
-    check_inertias(spec)
+    check_inertias(spec, note)
     check_free(spec, note)
     if spec.of_subject and subject is None:
         raise ConfigError(

@@ -53,11 +53,11 @@ def body_tables(
 def joint_table(joint: Joint, followers: Collection[str], named: Collection[str]) -> Table:
     """Keys of a body that say how it moves."""
     kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
-    if joint.node.tag == "FreeJoint" and not any(c.name in named or c.locked for c in coordinates):
+    if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
         kind = "free"
         joint.node.document.note(
-            f"{joint.node.label}: a free joint here turns without angles, so its coordinates have no names; "
-            "it starts at their default values"
+            f"{joint.node.label}: a free joint here turns without angles, so its coordinates have no names "
+            "and no ranges; it starts at their default values"
         )
     elif joint.node.tag in ("FreeJoint", "BallJoint"):
         joint.node.document.note(
@@ -104,10 +104,14 @@ def coordinate_table(coordinate: Coordinate, followers: Collection[str]) -> Tabl
         low, high = min(low, coordinate.default), max(high, coordinate.default)
     if math.isfinite(low) and math.isfinite(high):
         table[f"range_{unit}"] = [scale * low, scale * high]
-    if name not in followers and not coordinate.locked:
+        if node.flag("clamped"):
+            table["clamped"] = True
+    elif node.flag("clamped"):
+        node.document.note(f"coordinate {name}: it is clamped to no finite range, and was left free")
+    if name not in followers and coordinate.held is None:
         table[f"neutral_{unit}"] = scale * coordinate.default
-    if node.flag("prescribed"):
-        node.document.note(f"coordinate {name}: its prescribed motion in time was left out; it is free")
+        if node.flag("prescribed"):
+            node.document.note(f"coordinate {name}: its prescribed motion in time was left out; it is free")
     return table
 
 
@@ -121,5 +125,7 @@ def mass(body: Node) -> Table:
     if kilograms == 0.0 and any(inertia):
         body.document.note(f"body {body.name}: an inertia without mass was left out")
         inertia = [0.0, 0.0, 0.0]
+    if kilograms < 0.0:
+        body.fail(f"a mass of {kilograms:g} kg", allowed="0 or more", remedy="correct the file")
     centre = 1e3 * body.vector("mass_center")
     return {"mass_kg": kilograms, "mass_centre_mm": centre.tolist(), "inertia_kg_m2": inertia}

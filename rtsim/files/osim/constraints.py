@@ -12,11 +12,14 @@ from rtsim.files.osim.functions import function_below, read_function
 from rtsim.files.osim.joints import Joint
 
 Table = dict[str, Any]
-SUPPORTED = "CoordinateCouplerConstraint, PointConstraint, WeldConstraint, ConstantDistanceConstraint"
+SUPPORTED = (
+    "CoordinateCouplerConstraint, PointConstraint, PointOnLineConstraint, WeldConstraint, "
+    "ConstantDistanceConstraint"
+)
 
 
 def read_constraints(model: Node, frames: Frames, joints: list[Joint]) -> tuple[list[Table], list[Table]]:
-    """Couplers, with those of locked coordinates, and elements; switched-off constraints are left out."""
+    """Couplers, with those of held coordinates, and elements; switched-off constraints are left out."""
     couplers: list[Table] = []
     elements: list[Table] = []
     for node in model.members("ConstraintSet"):
@@ -27,12 +30,12 @@ def read_constraints(model: Node, frames: Frames, joints: list[Joint]) -> tuple[
         else:
             elements += read_elements(node, frames)
     follows = {coupler["coordinate"] for coupler in couplers}
-    locked = [c for joint in joints for c in joint.coordinates if c.locked]
-    for coordinate in locked:
+    held = [(c, c.held) for joint in joints for c in joint.coordinates if c.held is not None]
+    for coordinate, value in held:
         if coordinate.name in follows:
             coordinate.node.document.note(f"coordinate {coordinate.name}: its coupler goes before its lock")
         else:
-            couplers.append({"coordinate": coordinate.name, "constant": coordinate.default})
+            couplers.append({"coordinate": coordinate.name, "constant": value})
     return couplers, elements
 
 
@@ -51,7 +54,9 @@ def read_coupler(node: Node) -> Table:
 
 
 def read_elements(node: Node, frames: Frames) -> list[Table]:
-    """Points that coincide, frames that coincide, or two points at a distance."""
+    """Points or frames that coincide, two points at a distance, or a point on a line."""
+    if node.tag == "PointOnLineConstraint":
+        return [point_on_line(node, frames)]
     if node.tag not in ("PointConstraint", "WeldConstraint", "ConstantDistanceConstraint"):
         node.fail(f"a {node.tag} has no counterpart here", allowed=SUPPORTED, remedy="leave it out")
     path = f"/constraintset/{node.name}"
@@ -69,6 +74,26 @@ def read_elements(node: Node, frames: Frames) -> list[Table]:
         return [{**table, "kind": "point"}]
     length = 1e3 * node.number("constant_distance")
     return [{**table, "kind": "distance", "target_mm": length}]
+
+
+def point_on_line(node: Node, frames: Frames) -> Table:
+    """A point of one body that stays on a line of another."""
+    path = f"/constraintset/{node.name}"
+    line = frames.named(node, path, "socket_line_body", "line_body")
+    follower = frames.named(node, path, "socket_follower_body", "follower_body")
+    if any(not np.array_equal(f.transform.matrix(), np.eye(4)) for f in (line, follower)):
+        node.document.note(
+            f"{node.label}: its point and line are taken in the frames that it names, as it is specified; "
+            "OpenSim 4.6 itself takes them in the bodies of these frames"
+        )
+    direction = line.transform.rotation @ node.vector("line_direction_vec", default=None)
+    return {
+        "name": node.name,
+        "kind": "point_on_line",
+        "a": place(follower, follower.transform.apply(node.vector("point_on_follower"))),
+        "b": place(line, line.transform.apply(node.vector("point_on_line"))),
+        "direction": direction.tolist(),
+    }
 
 
 def weld(name: str, a: Frame, b: Frame) -> list[Table]:

@@ -21,6 +21,8 @@ MAX_DEPTH = 100
 MAX_ELEMENTS = 1_000_000
 OLDEST, NEWEST_KNOWN, NEXT_MAJOR = 30000, 40600, 50000
 """Versions of documents: OpenSim 3.0 to 4.6; a later 4.x is tried."""
+NEWEST_LAYOUT = 40000
+"""Version from which joints stand beside bodies, and parts name frames by paths."""
 UPDATE = "open the model in OpenSim 4 and save it again"
 
 
@@ -69,7 +71,7 @@ class Node:
         return Node(element, self.document, self.trail if label == "objects" else f"{self.trail} / {label}")
 
     def children(self) -> Iterator[Node]:
-        return (self.node(child) for child in self.element)
+        return (self.node(child) for child in self.element if isinstance(child.tag, str))  # no comment
 
     def child(self, *tags: str) -> Node | None:
         """The property with one of these names; an empty one counts, a missing one may have a default."""
@@ -127,26 +129,20 @@ class Node:
         return float(self.vector(tag, 1, default)[0])
 
 
-def read_document(path: Path) -> Node:
-    """The Model of an .osim file; ConfigError where it is none that can be read."""
-    root = parse(read_bounded(path, MAX_BYTES, "no model needs so much"), str(path))
-    version = root.get("Version", "")
-    if root.tag != "OpenSimDocument" or not version.isdecimal() or len(version) > 9:
-        raise ConfigError(
-            f"the root element is {root.tag}, not an OpenSimDocument with a Version",
-            where=str(path),
-            remedy="give an OpenSim model (.osim)",
-        )
-    document = Document(str(path), int(version))
+def read_document(path: Path, comments: bool = False) -> Node:
+    """The Model of an .osim file, with comments if wanted; ConfigError where it is none that can be read."""
+    root, document = read_root(path, "give an OpenSim model (.osim)", comments)
     if not OLDEST <= document.version < NEXT_MAJOR:
         raise ConfigError(
-            f"document version {version}",
+            f"document version {document.version}",
             where=str(path),
             allowed=f"{OLDEST} to {NEWEST_KNOWN} (OpenSim 3.0 to 4.6)",
             remedy=UPDATE,
         )
     if document.version > NEWEST_KNOWN:
-        document.note(f"document version {version} is newer than the newest one known here, {NEWEST_KNOWN}")
+        document.note(
+            f"document version {document.version} is newer than the newest one known here, {NEWEST_KNOWN}"
+        )
     model = root.find("Model")
     if model is None:
         raise ConfigError("there is no Model in it", where=str(path), remedy="give an OpenSim model (.osim)")
@@ -157,9 +153,36 @@ def read_document(path: Path) -> Node:
     return Node(model, document, f"Model {model.get('name', '')}".strip())
 
 
-def parse(data: bytes, where: str) -> ET.Element:
+def read_part(path: Path, tag: str, remedy: str) -> Node:
+    """The only element of a class in a document of any version: a tool's setup, a marker set.
+
+    What stands in it has kept its names since OpenSim 2.
+    """
+    root, document = read_root(path, remedy)
+    found = root.findall(tag)
+    if len(found) != 1:
+        inside = ", ".join(child.tag for child in root) or "nothing"
+        raise ConfigError(f"there is no {tag} in it, but {inside}", where=str(path), remedy=remedy)
+    return Node(found[0], document, f"{tag} {found[0].get('name', '')}".strip())
+
+
+def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ET.Element, Document]:
+    """The root element of an OpenSim document."""
+    root = parse(read_bounded(path, MAX_BYTES, "no model needs so much"), str(path), comments)
+    version = root.get("Version", "")
+    if root.tag != "OpenSimDocument" or not version.isdecimal() or len(version) > 9:
+        raise ConfigError(
+            f"the root element is {root.tag}, not an OpenSimDocument with a Version",
+            where=str(path),
+            remedy=remedy,
+        )
+    return root, Document(str(path), int(version))
+
+
+def parse(data: bytes, where: str, comments: bool = False) -> ET.Element:
     """The root element. A document type, which could bring entities, is refused before it is read."""
-    parser, builder, depth, n_element = expat.ParserCreate(), ET.TreeBuilder(), 0, 0
+    parser, depth, n_element = expat.ParserCreate(), 0, 0
+    builder = ET.TreeBuilder(insert_comments=comments)
 
     def refuse(*_: object) -> NoReturn:
         raise ConfigError(
@@ -186,6 +209,8 @@ def parse(data: bytes, where: str) -> ET.Element:
     parser.StartElementHandler = start
     parser.EndElementHandler = end
     parser.CharacterDataHandler = builder.data
+    if comments:
+        parser.CommentHandler = builder.comment
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:  # LookupError: an unknown encoding

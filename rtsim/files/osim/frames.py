@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,10 @@ class Transform:
 
     def inverse(self) -> Transform:
         return Transform(self.rotation.T, -self.rotation.T @ self.position)
+
+    def matrix(self) -> Array:
+        """(4, 4) - as a homogeneous matrix."""
+        return np.block([[self.rotation, self.position[:, None]], [np.zeros(3), 1.0]])
 
     def place(self) -> dict[str, Any]:
         """As a frame of a model file."""
@@ -74,10 +79,24 @@ def angles_of(R: Array) -> Array:
 class Frames:
     """All frames of a model by their paths, as 4.x names them; 3.x knows bodies alone."""
 
-    def __init__(self, model: Node) -> None:
-        self.bodies = {body.name: body for body in model.members("BodySet") if body.name != GROUND}
+    def __init__(self, names: Iterable[str]) -> None:
+        """Bodies alone, by their names."""
+        self.names = list(names)
+        self.bodies: dict[str, Node] = {}
         self.offsets: dict[str, Node] = {}
         self.wraps: list[tuple[Node, str, str]] = []  # wrap object, path and name of its frame
+
+    @classmethod
+    def of_model(cls, model: Node) -> Frames:
+        """Bodies, and all frames fixed to them."""
+        bodies: dict[str, Node] = {}
+        for body in model.members("BodySet"):
+            if body.name in bodies:
+                body.fail("a second body of this name", remedy="rename one of them")
+            bodies[body.name] = body
+        bodies.pop(GROUND, None)
+        self = cls(bodies)
+        self.bodies = bodies
         ground = model.child("Ground") or next(
             (body for body in model.members("BodySet") if body.name == GROUND), None
         )
@@ -93,6 +112,7 @@ class Frames:
             for frame in model.members(tag) or model.children_of(tag):
                 if frame.tag == OFFSET_FRAME:
                     self.add_offset(frame, f"{'/componentset' if tag == 'ComponentSet' else ''}/{frame.name}")
+        return self
 
     def collect(self, node: Node, path: str) -> None:
         """Frames and wrap objects below a frame."""
@@ -107,8 +127,8 @@ class Frames:
 
     def of_body(self, name: str, owner: Node) -> Frame:
         """The frame of a body itself."""
-        if name != GROUND and name not in self.bodies:
-            owner.fail(f"unknown body {name!r}", allowed=", ".join([GROUND, *self.bodies]))
+        if name != GROUND and name not in self.names:
+            owner.fail(f"unknown body {name!r}", allowed=", ".join([GROUND, *self.names]))
         return Frame(name)
 
     def named(self, owner: Node, path: str, *tags: str) -> Frame:
@@ -125,13 +145,11 @@ class Frames:
         full = posixpath.normpath(posixpath.join(path, name))
         last = posixpath.basename(full)
         if full not in self.offsets:
-            if last == GROUND or last in self.bodies:
+            if last == GROUND or last in self.names:
                 return Frame(last)
             same = [at for at in self.offsets if posixpath.basename(at) == last]
             if len(same) != 1:
-                owner.fail(
-                    f"unknown frame {name!r}", allowed=", ".join([GROUND, *self.bodies, *self.offsets])
-                )
+                owner.fail(f"unknown frame {name!r}", allowed=", ".join([GROUND, *self.names, *self.offsets]))
             full = same[0]
         if depth > len(self.offsets):
             owner.fail(f"frame {name!r} is fixed to itself", remedy="correct the file")

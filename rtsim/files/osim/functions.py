@@ -21,7 +21,7 @@ def function_below(node: Node) -> Node | None:
     for child in node.children():
         if child.tag in KNOWN:
             return child
-        if child.tag.endswith(("Function", "Spline", "Set")) or child.name == "function":
+        if child.tag[:1].isupper():  # an object, not a property
             refuse(child)
     return None
 

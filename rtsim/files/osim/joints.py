@@ -15,7 +15,7 @@ import numpy as np
 
 from rtsim.files.osim.document import Node
 from rtsim.files.osim.frames import Frame, Frames, Transform, about, offset_of
-from rtsim.files.osim.functions import function_below, read_function, rough_value
+from rtsim.files.osim.functions import KNOWN, function_below, read_function, rough_value
 
 Motion = dict[str, Any]
 
@@ -49,8 +49,19 @@ class Coordinate:
         return self.node.name
 
     @property
-    def locked(self) -> bool:
-        return self.node.flag("locked")
+    def held(self) -> float | None:
+        """Where it stays [rad, m]: locked at its default or prescribed by a constant; None where it moves."""
+        if self.node.flag("locked"):
+            return self.default
+        function = self.prescribed
+        return function["constant"] if function and "constant" in function else None
+
+    @property
+    def prescribed(self) -> dict[str, Any] | None:
+        """Its prescribed motion, a function of time, as constant, linear, polynomial or spline."""
+        holder = self.node.child("prescribed_function") if self.node.flag("prescribed") else None
+        found = next(holder.children(), None) if holder is not None else None
+        return read_function(found) if found is not None and found.tag in KNOWN else None
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Read OpenSim models (.osim, documents of OpenSim 3.0 to 4.6) as models of rtsim.
 
 What the file says becomes the tables of a model file (rtsim/config/model_schema.py), which are checked like
-any other. What has no counterpart is either left out with a note, if it is no part of the mechanics asked
-for (markers, contact, controllers), or refused.
+any other. What has no counterpart is either left out with a note that names it, if it is no part of the
+mechanics asked for (contact, controllers), or refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,25 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.files.osim.bodies import body_tables
 from rtsim.files.osim.constraints import read_constraints
 from rtsim.files.osim.document import Node, read_document
-from rtsim.files.osim.frames import Frames
+from rtsim.files.osim.frames import OFFSET_FRAME, Frames
 from rtsim.files.osim.joints import read_joints, units_of
+from rtsim.files.osim.markers import read_markers
 from rtsim.files.osim.muscles import Paths, read_muscles
+from rtsim.files.trial import name_some
 
-IGNORED = ("ContactGeometrySet", "ControllerSet", "MarkerSet", "ProbeSet")
+# sets that are left out, and what a user misses
+LEFT_OUT = {
+    "ContactGeometrySet": "in a simulation nothing touches them",
+    "ControllerSet": "nothing here is driven by controllers",
+    "ProbeSet": "no probe is computed",
+}
+READ = {"BodySet", "JointSet", "ConstraintSet", "ForceSet", "MarkerSet", "Ground"}
+SILENT = {
+    "credits", "publications", "length_units", "force_units", "gravity", "defaults", "assembly_accuracy",
+    "ModelVisualPreferences", "FrameGeometry", "attached_geometry", "frames",
+}  # fmt: skip
+"""Properties of a model that are read elsewhere or say only how it looks."""
+METRES = ("", "m", "meter", "meters")
 NAMES_A_COORDINATE = (
     "independent_coordinate_names", "dependent_coordinate_name", "coordinate", "socket_coordinate",
     *(f"{axis}_coordinate" for axis in "xyz"), *(f"socket_{axis}_coordinate" for axis in "xyz"),
@@ -34,16 +49,15 @@ def read_osim(path: str | Path) -> tuple[ModelSpec, tuple[str, ...]]:
     path = Path(path)
     model = read_document(path)
     tables = model_tables(model, path)
-    for tag in IGNORED:
-        n = len(model.members(tag))
-        if n:
-            model.document.note(f"{tag}: {n} left out")
+    tell_left_out(model)
     return check_record(tables, ModelSpec, str(path)), tuple(model.document.notes)
 
 
 def model_tables(model: Node, path: Path) -> dict[str, Any]:
     """The tables of the model file."""
-    frames = Frames(model)
+    if (units := model.text("length_units").lower()) not in METRES:
+        model.fail(f"lengths in {units}", allowed="meters", remedy="give the model in metres")
+    frames = Frames.of_model(model)
     joints = list(read_joints(model, frames))
     couplers, elements = read_constraints(model, frames, joints)
     named = coordinates_named(model)
@@ -59,8 +73,36 @@ def model_tables(model: Node, path: Path) -> dict[str, Any]:
         "couplers": couplers,
         "surfaces": list(paths.wraps.surfaces.values()),
         "muscles": muscles,
+        "markers": read_markers(model.members("MarkerSet"), frames),
         "gravity_m_s2": gravity(model),
     }
+
+
+def tell_left_out(model: Node) -> None:
+    """Notes that name what is in the file and not in the model."""
+    for tag, misses in LEFT_OUT.items():
+        nodes = model.members(tag)
+        if nodes:
+            model.document.note(f"left out of {tag}: {listed(nodes)}; {misses}")
+    for tag in ("ComponentSet", "components"):
+        others = [
+            node for node in model.members(tag) or model.children_of(tag)
+            if node.tag not in (OFFSET_FRAME, "objects", "groups")
+        ]  # fmt: skip
+        if others:
+            model.document.note(f"left out of {tag}: {listed(others)}; nothing here knows them")
+    known = {*LEFT_OUT, *READ, *SILENT, "ComponentSet", "components"}
+    unknown = [node for node in model.children() if node.tag not in known and len(node.element)]
+    if unknown:
+        model.document.note(f"left out: {listed(unknown)}; nothing here knows them")
+
+
+def listed(nodes: Iterable[Node]) -> str:
+    """Classes and names, a class once."""
+    names: dict[str, list[str]] = {}
+    for node in nodes:
+        names.setdefault(node.tag, []).append(node.name or "without name")
+    return "; ".join(f"{tag} {name_some(of)}" for tag, of in names.items())
 
 
 def coordinates_named(model: Node) -> set[str]:

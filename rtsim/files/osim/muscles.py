@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from rtsim.files.osim.document import Node
 from rtsim.files.osim.frames import Frames, Transform
 from rtsim.files.osim.functions import function_below, read_function, rough_value
 from rtsim.files.osim.wraps import PathPoint, WrapObjects
+from rtsim.files.trial import name_some
 
 Table = dict[str, Any]
 # property of the tendon's strain at maximum isometric force, and its default
@@ -139,16 +139,18 @@ def shifted(function: Table, by: float) -> Table:
 
 def read_muscles(model: Node, paths: Paths) -> list[Table]:
     """All muscles of the ForceSet; other forces are left out with a note."""
-    tables, others = [], Counter[str]()
+    tables, others = [], dict[str, list[str]]()
     for node in model.members("ForceSet"):
         if "Muscle" in node.tag:
             hill = read_hill(node)
             tables.append({"name": node.name, "path": paths.read(node), **({"hill": hill} if hill else {})})
         else:
-            others[node.tag] += 1
+            others.setdefault(node.tag, []).append(node.name or "without name")
     if others:
         model.document.note(
-            "forces left out: " + ", ".join(f"{n} {tag}" for tag, n in sorted(others.items()))
+            "forces left out: "
+            + "; ".join(f"{tag} {name_some(names)}" for tag, names in sorted(others.items()))
+            + "; they act on nothing here, and their paths are not measured"
         )
     return tables
 

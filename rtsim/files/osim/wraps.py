@@ -132,6 +132,11 @@ def side_of(node: Node) -> Table:
     if node.tag == "WrapCylinder" and axis == 2:
         node.document.note(f"{node.label}: its quadrant is along its axis and chooses no side")
         return {}
+    if node.tag != "WrapCylinder":
+        node.document.note(
+            f"{node.label}: paths stay on the side that its quadrant names; OpenSim lets one go straight "
+            "past the other side where the straight line misses it"
+        )
     return {"side": [sign * float(k == axis) for k in range(3)]}
 
 

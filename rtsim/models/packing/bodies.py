@@ -38,18 +38,23 @@ def pack_bodies(spec: ModelSpec) -> Bodies:
     )
 
 
-def pack_markers(spec: ModelSpec, subject: Subject | None) -> tuple[Markers, tuple[str, ...]]:
-    """The subject's markers segment by segment, and their names; none without a subject."""
+def pack_markers(
+    spec: ModelSpec, subject: Subject | None, anatomy: Anatomy
+) -> tuple[Markers, tuple[str, ...]]:
+    """The subject's markers segment by segment, or the model's own without a subject, and their names."""
     if subject is None:
-        return Markers(np.zeros(0, np.int64), np.zeros((0, 3))), ()
-    rows = [
+        index = body_index(spec)
+        at = [anatomy.place(marker, marker.segment, f"markers.{marker.name}") for marker in spec.markers]
+        body_of = np.array([index[marker.segment] for marker in spec.markers], np.int64)
+        return Markers(body_of, rows(at, 3)), tuple(marker.name for marker in spec.markers)
+    found = [
         (name, b, np.array(position))
         for b, body in enumerate(spec.bodies)
         for name, position in subject.segments[body.name].markers_mm.items()
     ]
-    if not rows:
+    if not found:
         raise ConfigError("no markers", where=f"subject {subject.name}", remedy="calibrate again")
-    names = [name for name, *_ in rows]
+    names = [name for name, *_ in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ConfigError(
@@ -57,8 +62,8 @@ def pack_markers(spec: ModelSpec, subject: Subject | None) -> tuple[Markers, tup
             where=f"subject {subject.name}",
             remedy="calibrate again",
         )
-    body_of = np.array([b for _, b, _ in rows], np.int64)
-    return Markers(body_of, 1e-3 * np.array([x for *_, x in rows])), tuple(name for name, *_ in rows)
+    body_of = np.array([b for _, b, _ in found], np.int64)
+    return Markers(body_of, 1e-3 * np.array([x for *_, x in found])), tuple(name for name, *_ in found)
 
 
 def pack_joint_axes(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> JointAxes:

@@ -23,7 +23,8 @@ N_POLYNOMIAL = 7
 
 @dataclass(frozen=True)
 class ScalarElement:
-    """One scalar constraint of a contact, a ligament or an element; an element of kind point has three."""
+    """One scalar constraint of a contact, a ligament or an element; an element of kind point has three,
+    of kind point_on_line two."""
 
     name: str
     record: str  # name in the model, which methods hold
@@ -64,7 +65,7 @@ def row_of_ligament(ligament: Ligament) -> ScalarElement:
 
 
 def rows_of_element(element: Element) -> list[ScalarElement]:
-    """One, or three where two points coincide, which lie in three planes of body B."""
+    """One, three where two points coincide, which lie in three planes of body B, or two through a line."""
     name, where, length = element.name, f"elements.{element.name}", Length(element.target_mm)
     a, b = element.a, element.b
     if element.kind == "point":
@@ -72,10 +73,22 @@ def rows_of_element(element: Element) -> list[ScalarElement]:
             ScalarElement(f"{name}.{axis}", name, where, SPHERE_ON_PLANE, a, b, normal, needs_length=False)
             for axis, normal in zip("xyz", np.eye(3), strict=True)
         ]
+    if element.kind == "point_on_line":
+        return [
+            ScalarElement(f"{name}.{k}", name, where, SPHERE_ON_PLANE, a, b, normal, needs_length=False)
+            for k, normal in zip("12", across(element), strict=True)
+        ]
     if element.kind == "plane":
         normal = unit(np.array(element.normal))
         return [ScalarElement(name, name, where, SPHERE_ON_PLANE, a, b, normal, length, False)]
     return [ScalarElement(name, name, where, DISTANCE, a, b, np.zeros(3), length)]
+
+
+def across(element: Element) -> tuple[Array, Array]:
+    """Two unit normals of planes through a line, in body B: at right angles to it and to each other."""
+    along = unit(np.array(element.direction))
+    first = unit(np.cross(along, np.eye(3)[np.abs(along).argmin()]))
+    return first, np.cross(along, first)
 
 
 def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, int], tree: Tree) -> Elements:

@@ -57,6 +57,19 @@ kind = "point"
 a = { segment = "gimbal" }
 b = { segment = "ground", offset_mm = [0.0, 300.0, 0.0] }
 
+[[elements]]
+name = "rail"
+kind = "point_on_line"
+a = { segment = "knee" }
+b = { segment = "ground" }
+direction = [1.0, 2.0, 0.0]
+
+[[markers]]
+name = "wrist"
+segment = "arm"
+offset_mm = [10.0, -200.0, 0.0]
+fixed = true
+
 [[couplers]]
 coordinate = "bend"
 of = "elbow"
@@ -161,6 +174,21 @@ MISTAKES = {
         "range_mm = [-50.0, 50.0]",
         "range_deg = [-50.0, 50.0]",
         ("bodies.rod.coordinates", "reach", "mm"),
+    ),
+    "line without direction": (
+        "direction = [1.0, 2.0, 0.0]",
+        "direction = [0.0, 0.0, 0.0]",
+        ("elements.rail.direction", "not all of them 0"),
+    ),
+    "marker on ground": (
+        'segment = "arm"\noffset_mm = [10',
+        'segment = "ground"\noffset_mm = [10',
+        ("markers.wrist.segment", "ground"),
+    ),
+    "clamped to nothing": (
+        '{ name = "bend" }',
+        '{ name = "bend", clamped = true }',
+        ("bend is clamped to no range",),
     ),
     "two units": (
         "neutral_deg = 30.0",
@@ -319,7 +347,7 @@ def test_a_right_model_is_read():
 def test_a_model_without_methods_has_one_in_which_all_holds():
     """Protects models for dynamics: they need not list methods."""
     method = read(MODEL).methods[DEFAULT_METHOD]
-    assert method.hard == ("loop",)
+    assert method.hard == ("loop", "rail")
     assert not method.soft
 
 

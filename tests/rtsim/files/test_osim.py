@@ -18,7 +18,8 @@ WHOLE = Model(
     CHAIN,
     CHAIN_MUSCLES,
     wraps={"e": wrap_object("WrapSphere", "ball", "<radius>0.01</radius>")},
-    more="<MarkerSet><objects><Marker name='m'/></objects></MarkerSet>",
+    more="<ControllerSet><objects><PrescribedController name='push'/></objects></ControllerSet>"
+    "<ComponentSet><objects><Station name='spot'/></objects></ComponentSet>",
     forces="<CoordinateLimitForce name='limit'/>",
 )
 
@@ -44,10 +45,14 @@ def test_layouts_of_3_and_4_agree(read):
 
 
 def test_what_is_left_out_is_said(read):
-    """Protects the user from silent losses: markers and other forces are named and counted."""
+    """Protects the user from silent losses: controllers, components and other forces are named."""
     spec, notes = read(WHOLE.text(40000))
-    assert "MarkerSet: 1 left out" in notes
-    assert "forces left out: 1 CoordinateLimitForce" in notes
+    for words in (
+        "left out of ControllerSet: PrescribedController push; ",
+        "left out of ComponentSet: Station spot; ",
+        "forces left out: CoordinateLimitForce limit; ",
+    ):
+        assert any(note.startswith(words) for note in notes), words
     assert len(notes) == len(set(notes))
     assert "by hand" in spec.source
     assert spec.gravity_m_s2 == (0.0, -9.8, 0.0)
@@ -144,7 +149,8 @@ def test_real_model(shared):
     assert sum(station.moving is not None for muscle in spec.muscles for station in muscle.path) == 4
     assert sum(body.mass_kg for body in spec.bodies) == pytest.approx(72.6, abs=1e-9)
     assert "CC" in spec.source
-    assert any("MarkerSet: 39" in note for note in notes)
+    assert len(spec.markers) == 39
+    assert not any("left out" in note for note in notes)
 
 
 def test_bodies_stand_in_any_order(read):
