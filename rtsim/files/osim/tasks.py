@@ -1,0 +1,85 @@
+"""What OpenSim's tools share: tasks of inverse kinematics, times, and files named beside the setup."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rtsim.files.osim.document import Node
+
+ValueKind = Literal["default_value", "manual_value", "from_file"]
+VALUE_KINDS: tuple[ValueKind, ...] = ("default_value", "manual_value", "from_file")
+NO_FILE = ("", "Unassigned")
+
+
+class CoordinateTask(NamedTuple):
+    """A coordinate that inverse kinematics pulls to a value."""
+
+    name: str
+    weight: float
+    value_kind: ValueKind  # the model's default, `value`, or a column of the setup's coordinate file
+    value: float  # [rad, m]; read for manual_value only
+
+
+class Tasks(NamedTuple):
+    """Tasks that are switched on; markers without one are not fitted."""
+
+    markers: dict[str, float]  # name -> weight
+    coordinates: tuple[CoordinateTask, ...] = ()
+
+
+def read_tasks(node: Node) -> Tasks:
+    """The IKTaskSet of a setup; ConfigError for unknown kinds, weights below 0, and names that come twice."""
+    markers: dict[str, float] = {}
+    coordinates: dict[str, CoordinateTask] = {}
+    for task in node.members("IKTaskSet"):
+        if task.tag not in ("IKMarkerTask", "IKCoordinateTask"):
+            task.fail(f"a {task.tag} has no counterpart here", allowed="IKMarkerTask, IKCoordinateTask")
+        if not task.flag("apply", True):
+            continue
+        weight = task.number("weight", 1.0)
+        if weight < 0.0:
+            task.fail(f"a weight of {weight:g}", allowed="0 or more", remedy="correct the value")
+        if not task.name:
+            task.fail("a task without name", remedy="name the marker or the coordinate")
+        if task.name in (markers if task.tag == "IKMarkerTask" else coordinates):
+            task.fail("a second task of this name", remedy="leave one of them out")
+        if task.tag == "IKMarkerTask":
+            markers[task.name] = weight
+        else:
+            coordinates[task.name] = CoordinateTask(
+                task.name, weight, value_kind(task), task.number("value", 0.0)
+            )
+    return Tasks(markers, tuple(coordinates.values()))
+
+
+def value_kind(task: Node) -> ValueKind:
+    said = task.text("value_type", default="default_value")
+    found = next((kind for kind in VALUE_KINDS if kind == said), None)
+    if found is None:
+        task.fail(f"unknown value_type {said!r}", allowed=", ".join(VALUE_KINDS), remedy="correct the value")
+    return found
+
+
+def file_of(node: Node, tag: str) -> Path | None:
+    """The file that a property names, from the setup's folder on; None where there is none."""
+    said = node.text(tag)
+    if said in NO_FILE:
+        return None
+    # a setup may come from another system
+    return Path(node.document.where).parent / said.replace("\\", "/")
+
+
+def time_range(node: Node) -> tuple[float, float]:
+    """From when to when [s]; all of it where none is given."""
+    values = node.numbers("time_range", finite=False)
+    if not values:
+        return -math.inf, math.inf
+    if len(values) != 2 or not values[0] <= values[1]:
+        node.fail(
+            f"time_range {' '.join(f'{x:g}' for x in values)}",
+            allowed="two times, the earlier one first",
+            remedy="correct the value",
+        )
+    return values[0], values[1]
