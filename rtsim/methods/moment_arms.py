@@ -28,8 +28,10 @@ from kernels.path.moment_arms import (
 from kernels.path.stations import WRAP
 from kernels.path.surfaces import clearance
 from kernels.tree import integrate
+from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ModelError
-from rtsim.models.model import Model
+from rtsim.models.model import Model, build
+from rtsim.models.roles import roles_of
 
 Array = NDArray[np.float64]
 
@@ -91,6 +93,22 @@ class MomentArms:
             )
         return q
 
+    def body_places(self, q: Array) -> dict[str, tuple[Array, Array]]:
+        """Rotation and position of every body in ground."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        at = self._work.pose
+        return {
+            name: (at.rotation[b].copy(), at.position[b].copy())
+            for b, name in enumerate(self.model.names.bodies)
+        }
+
+    def constraint_rows(self, q: Array) -> Array:
+        """(n, n_v) - slopes of all constraints over the speeds."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        n = int(np.sum(self.constraints.roles.mode == HARD)) + len(self.constraints.couplers.dof)
+        n += 3 * len(self.model.names.rolls)
+        return self._work.constraint.row[:n].copy()
+
     def at(self, q: Array, method: str = "force") -> Array:
         """(n_muscle, n_angle) [m] - moment arms at coordinates that satisfy the constraints.
 
@@ -141,9 +159,8 @@ class MomentArms:
         g = self._gradient(q, theta)
         work = self._work
         self._evaluate(q, PARTIAL_VELOCITY)
-        n = int(np.sum(self.constraints.roles.mode == HARD)) + len(self.constraints.couplers.dof)
-        n += 3 * len(self.model.names.rolls)
-        G = work.constraint.row[:n]
+        G = self.constraint_rows(q)
+        n = len(G)
         square = g @ g
         P_g = g - G.T @ np.linalg.lstsq(G @ G.T, G @ g, rcond=1e-11)[0] if n else g
         if not g @ P_g > angle_kernels.STUCK * square:
@@ -288,6 +305,11 @@ class MomentArms:
             g[d] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / 12e-3
         g[np.abs(g) < 1e-12] = 0.0
         return g
+
+
+def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
+    """Of a model without anatomy, with the elements that one of its methods holds."""
+    return MomentArms(build(spec, method=method), roles_of(spec, method))
 
 
 def index_of(names: tuple[str, ...], name: str, what: str, model: str) -> int:

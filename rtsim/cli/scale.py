@@ -1,0 +1,130 @@
+"""`rtsim scale`: an unscaled model and a static trial to the model of a person."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtsim.cli.lines import tell
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_free
+
+if TYPE_CHECKING:
+    from rtsim.methods.scaling import Scaled
+
+SUFFIXES = (".osim", ".toml")
+
+
+@click.command("scale")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--setup",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Setup file of OpenSim's scale tool (.xml).",
+)
+@click.option(
+    "--static",
+    type=click.Path(path_type=Path),
+    help="Static trial (.trc, .c3d), instead of those that the setup names.",
+)
+@click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Scaled model: .osim or .toml.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print factors, masses and marker errors as JSON.")
+@click.option("--force", is_flag=True, help="Replace a file that exists already.")
+def command(
+    model: Path,
+    setup: Path,
+    static: Path | None,
+    mass_kg: float | None,
+    out: Path,
+    as_json: bool,
+    force: bool,
+) -> None:
+    """Scale MODEL (.osim or .toml) to a person by marker distances, and put its markers where they were."""
+    from rtsim.config.bounds import UNITS
+    from rtsim.files.model_toml import model_text
+    from rtsim.files.osim.scaled import scaled_text
+    from rtsim.files.osim.setup_scale import read_scale_setup
+    from rtsim.files.output import write_text
+    from rtsim.methods.scaling import scale
+    from rtsim.models.load import OPENSIM, load_model
+
+    suffix = out.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(f"{out} cannot be a model", where="--out", allowed="a name in .osim or .toml")
+    if suffix == OPENSIM and model.suffix.lower() != OPENSIM:
+        raise ConfigError(
+            f"{model} is no OpenSim model, of which an .osim file could be written",
+            where="--out",
+            allowed="a name in .toml",
+        )
+    most = UNITS["kg"][1]
+    if mass_kg is not None and not 0.0 < mass_kg <= most:
+        raise ConfigError(
+            f"{mass_kg:g} kg cannot be meant", where="--mass", allowed=f"above 0 to {most:g} kg"
+        )
+    check_free(out, overwrite=force)
+    read = read_scale_setup(setup)
+    if mass_kg is not None:
+        read = read._replace(mass_kg=mass_kg)
+    for note in read.notes:
+        tell(f"{setup}: {note}")
+    spec = load_model(str(model), tell)
+    scaled = scale(spec, read, static, tell)
+    text = (
+        scaled_text(model, scaled.factors, scaled.spec)
+        if suffix == OPENSIM
+        else model_text(scaled.spec, f"{model.name} scaled by {setup.name}")
+    )
+    write_text(out, text)
+    click.echo(json.dumps(as_table(scaled)) if as_json else as_lines(scaled))
+    click.echo(f"wrote {out}", err=True)
+
+
+def as_table(scaled: Scaled) -> dict:
+    """Everything a scaling says of itself."""
+    return {
+        "factors": {body: S.tolist() for body, S in scaled.factors.items()},
+        "measurements": {
+            m.name: {
+                "factor": m.factor,
+                "pairs": [
+                    {"markers": [a, b], "model_mm": 1e3 * before, "person_mm": 1e3 * after}
+                    for a, b, before, after in m.pairs
+                ],
+            }
+            for m in scaled.measured
+        },
+        "mass_kg": {body.name: body.mass_kg for body in scaled.spec.bodies},
+        "marker_error_mm": {name: 1e3 * error for name, error in scaled.errors.items()},
+    }
+
+
+def as_lines(scaled: Scaled) -> str:
+    """The same for people."""
+    lines = []
+    for m in scaled.measured:
+        for a, b, before, after in m.pairs:
+            lines.append(f"{m.name:16s} {a} to {b}: model {1e3 * before:.1f} mm, person {1e3 * after:.1f} mm")
+        lines.append(f"{m.name:16s} factor {m.factor:.6f}")
+    masses = {body.name: body.mass_kg for body in scaled.spec.bodies}
+    for body, S in scaled.factors.items():
+        lines.append(f"{body:16s} {S[0]:.4f} {S[1]:.4f} {S[2]:.4f}  {masses[body]:8.3f} kg")
+    if scaled.errors:
+        errors = list(scaled.errors.values())
+        rms = 1e3 * (sum(x * x for x in errors) / len(errors)) ** 0.5
+        worst = max(scaled.errors, key=lambda name: scaled.errors[name])
+        lines.append(
+            f"markers in the static pose before they were placed: RMS {rms:.1f} mm, "
+            f"most {1e3 * scaled.errors[worst]:.1f} mm ({worst})"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,267 @@
+"""A scaled model as an .osim file: the file that was read, with the numbers changed that scaling changes.
+
+Sizes are scaled where they stand, in the frames of the file; masses, fibre and tendon lengths and markers are
+those of the scaled model. What rtsim does not read (controllers, contact, how it looks) stays as it is, the
+sizes of bones' pictures excepted.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.marker_schema import Marker
+from rtsim.config.model_schema import ModelSpec
+from rtsim.files.osim.document import NEWEST_LAYOUT, Node, read_document
+from rtsim.files.osim.frames import GROUND, Frame, Frames
+from rtsim.files.osim.functions import function_below, read_function
+from rtsim.files.osim.joints import Joint, read_joints
+from rtsim.files.osim.wraps import pose_of
+
+Array = NDArray[np.float64]
+ONE = np.ones(3)
+POINTS = {
+    "PointConstraint": "location_body_{}",
+    "WeldConstraint": "location_body_{}",
+    "ConstantDistanceConstraint": "location_body_{}",
+}
+
+
+def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> str:
+    """The text of the file at `path` scaled by the factors (3,) of its bodies to the model `scaled`."""
+    model = read_document(path, comments=True)
+    frames = Frames.of_model(model)
+    joints = list(read_joints(model, frames))
+    # all are looked up before any is changed, as frames stand on each other
+    changes = [
+        *offset_frames(frames, factors),
+        *old_joint_frames(joints, factors),
+        *path_points(model, frames, factors),
+        *wrap_places(frames, factors),
+        *constraint_points(model, frames, factors),
+    ]
+    scale_moving_points(model, frames, factors)
+    scale_wrap_sizes(frames, factors)
+    scale_joints(joints, factors)
+    scale_couplers(model, joints, factors)
+    for node, tag, numbers in changes:
+        put(node, tag, numbers)
+    put_bodies(frames, scaled, factors)
+    put_muscles(model, scaled)
+    put_markers(model, scaled.markers)
+    root = ET.Element("OpenSimDocument", {"Version": str(model.document.version)})
+    root.append(model.element)
+    ET.indent(root, "\t")
+    return '<?xml version="1.0" encoding="UTF-8" ?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
+    """Write a property of an element itself, also where its class has it as a default."""
+    values = [numbers] if isinstance(numbers, float) else list(numbers)
+    own = node.element.find(tag)
+    if own is None:
+        own = ET.SubElement(node.element, tag)
+    own.text = " ".join(repr(float(x)) for x in values)
+
+
+def growth(frame: Frame, factors: Mapping[str, Array]) -> Array:
+    """(3, 3) - A = R'SR: what a vector of a frame turned by R in its body becomes."""
+    R = frame.transform.rotation
+    return R.T @ (factors.get(frame.body, ONE)[:, None] * R)
+
+
+Change = tuple[Node, str, Array]
+
+
+def offset_frames(frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+    changes = []
+    for path, node in frames.offsets.items():
+        parent = frames.resolve(node.text("socket_parent"), path, node)
+        changes.append((node, "translation", growth(parent, factors) @ node.vector("translation")))
+    return changes
+
+
+def old_joint_frames(joints: list[Joint], factors: Mapping[str, Array]) -> list[Change]:
+    """Frames that 3.x writes into the joint."""
+    changes = []
+    for joint in joints:
+        if joint.node.element.find("parent_body") is not None:
+            for tag, body in (("location_in_parent", joint.parent.body), ("location", joint.child.body)):
+                changes.append((joint.node, tag, factors.get(body, ONE) * joint.node.vector(tag)))
+    return changes
+
+
+def points_of(model: Node, frames: Frames) -> list[tuple[Node, Frame]]:
+    """Points of all paths, and their frames."""
+    found = []
+    for force in model.members("ForceSet"):
+        geometry = force.child("GeometryPath")
+        for node in geometry.members("PathPointSet") if geometry else ():
+            path = f"/forceset/{force.name}/path/{node.name}"
+            found.append((node, frames.named(node, path, "socket_parent_frame", "socket_parent", "body")))
+    return found
+
+
+def path_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+    return [
+        (node, "location", growth(frame, factors) @ node.vector("location", default=None))
+        for node, frame in points_of(model, frames)
+        if node.tag != "MovingPathPoint"
+    ]
+
+
+def scale_moving_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> None:
+    for node, frame in points_of(model, frames):
+        if node.tag == "MovingPathPoint":
+            for k, axis in enumerate("xyz"):
+                holder = node.child(f"{axis}_location")
+                if holder is not None:
+                    multiply(holder, float(growth(frame, factors)[k, k]))
+
+
+def wrap_places(frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+    return [
+        (node, "translation", growth(frame, factors) @ node.vector("translation"))
+        for node, frame in wraps_of(frames)
+    ]
+
+
+def wraps_of(frames: Frames) -> list[tuple[Node, Frame]]:
+    return [
+        (node, frames.resolve(name, path, node) if name else Frame(GROUND))
+        for node, path, name in frames.wraps
+    ]
+
+
+def scale_wrap_sizes(frames: Frames, factors: Mapping[str, Array]) -> None:
+    """As the surfaces of a model: by what becomes of the object's axes."""
+    for node, frame in wraps_of(frames):
+        R = frame.transform.rotation @ pose_of(node).rotation
+        grows = np.linalg.norm(factors.get(frame.body, ONE)[:, None] * R, axis=0)
+        if node.tag == "WrapEllipsoid":
+            put(node, "dimensions", grows * node.vector("dimensions", default=None))
+        elif node.tag == "WrapSphere":
+            put(node, "radius", float(factors.get(frame.body, ONE).mean()) * node.number("radius"))
+        elif node.tag == "WrapCylinder":
+            put(node, "radius", float(grows[:2].mean()) * node.number("radius"))
+            if node.child("length") is not None:
+                put(node, "length", float(grows[2]) * node.number("length"))
+        elif node.tag == "WrapTorus":
+            for tag in ("inner_radius", "outer_radius"):
+                put(node, tag, float(grows[:2].mean()) * node.number(tag))
+
+
+def scale_joints(joints: list[Joint], factors: Mapping[str, Array]) -> None:
+    """Translations of custom joints by functions."""
+    for joint in joints:
+        transform = joint.node.child("SpatialTransform")
+        if joint.node.tag != "CustomJoint" or transform is None:
+            continue
+        A = growth(joint.parent, factors)
+        for axis in transform.children():
+            if axis.name.startswith("translation"):
+                u = axis.vector("axis", default=None)
+                u = u / np.linalg.norm(u)
+                multiply(axis, float(u @ A @ u), identity=False)
+
+
+def scale_couplers(model: Node, joints: list[Joint], factors: Mapping[str, Array]) -> None:
+    """A coordinate that is a length and follows another."""
+    along = {
+        motion["of"]: (joint, np.array(motion["translates"]))
+        for joint in joints
+        for motion in joint.motions
+        if "translates" in motion and set(motion) == {"translates", "of"}
+    }
+    for node in model.members("ConstraintSet"):
+        name = node.text("dependent_coordinate_name")
+        if node.tag == "CoordinateCouplerConstraint" and name in along:
+            joint, u = along[name]
+            u = u / np.linalg.norm(u)
+            factor = float(u @ growth(joint.parent, factors) @ u)
+            put(node, "scale_factor", factor * node.number("scale_factor", 1.0))
+
+
+def multiply(holder: Node, factor: float, identity: bool = True) -> None:
+    """Times a factor, the function that a property holds; `identity`: that of the coordinate itself, too."""
+    found = function_below(holder)
+    if found is None or factor == 1.0:
+        return
+    if not identity and read_function(found).get("linear") == [1.0, 0.0]:
+        return
+    if found.tag == "MultiplierFunction":
+        put(found, "scale", factor * found.number("scale", 1.0))
+        return
+    above = next(element for element in holder.element.iter() if found.element in list(element))
+    multiplier = ET.Element("MultiplierFunction")
+    above[list(above).index(found.element)] = multiplier
+    ET.SubElement(multiplier, "function").append(found.element)
+    ET.SubElement(multiplier, "scale").text = repr(factor)
+
+
+def constraint_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
+    changes = []
+    for node in model.members("ConstraintSet"):
+        path = f"/constraintset/{node.name}"
+        if node.tag in POINTS:
+            for k in (1, 2):
+                tag = POINTS[node.tag].format(k)
+                if node.child(tag) is not None:
+                    sockets = (f"socket_body_{k}", f"socket_frame{k}", f"body_{k}")
+                    frame = frames.named(node, path, *sockets)
+                    changes.append((node, tag, growth(frame, factors) @ node.vector(tag)))
+        elif node.tag == "PointOnLineConstraint":
+            for tag, body in (("point_on_line", "line_body"), ("point_on_follower", "follower_body")):
+                frame = frames.named(node, path, f"socket_{body}", body)
+                changes.append((node, tag, growth(frame, factors) @ node.vector(tag)))
+    return changes
+
+
+def put_bodies(frames: Frames, scaled: ModelSpec, factors: Mapping[str, Array]) -> None:
+    """Mass, its centre, inertia, and the sizes of pictures."""
+    for body in scaled.bodies:
+        node, inertia = frames.bodies[body.name], (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
+        put(node, "mass", body.mass_kg)
+        put(node, "mass_center", [1e-3 * x for x in body.mass_centre_mm])
+        if node.child("inertia_xx") is not None:  # 3.x
+            for axes, number in zip(("xx", "yy", "zz", "xy", "xz", "yz"), inertia, strict=True):
+                put(node, f"inertia_{axes}", number)
+        else:
+            put(node, "inertia", inertia)
+        for holder in ("attached_geometry", "VisibleObject"):
+            found = node.element.find(holder)
+            for sizes in found.iter("scale_factors") if found is not None else ():
+                old = np.array([float(x) for x in (sizes.text or "1 1 1").split()])
+                new = factors.get(body.name, ONE) * old if len(old) == 3 else old
+                sizes.text = " ".join(repr(float(x)) for x in new)
+
+
+def put_muscles(model: Node, scaled: ModelSpec) -> None:
+    hills = {muscle.name: muscle.hill for muscle in scaled.muscles}
+    for node in model.members("ForceSet"):
+        hill = hills.get(node.name)
+        if "Muscle" in node.tag and hill is not None:
+            put(node, "optimal_fiber_length", 1e-3 * hill.optimal_fibre_length_mm)
+            put(node, "tendon_slack_length", 1e-3 * hill.tendon_slack_length_mm)
+
+
+def put_markers(model: Node, markers: tuple[Marker, ...]) -> None:
+    """The marker set anew, each marker in its body itself."""
+    old = model.element.find("MarkerSet")
+    new = ET.Element("MarkerSet", {"name": "markerset"})
+    objects = ET.SubElement(new, "objects")
+    modern = model.document.version >= NEWEST_LAYOUT
+    for marker in markers:
+        element = ET.SubElement(objects, "Marker", {"name": marker.name})
+        tag = "socket_parent_frame" if modern else "body"
+        ET.SubElement(element, tag).text = f"/bodyset/{marker.segment}" if modern else marker.segment
+        ET.SubElement(element, "location").text = " ".join(repr(1e-3 * x) for x in marker.offset_mm)
+        ET.SubElement(element, "fixed").text = str(marker.fixed).lower()
+    if old is None:
+        model.element.append(new)
+    else:
+        model.element[list(model.element).index(old)] = new

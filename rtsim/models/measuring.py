@@ -1,0 +1,115 @@
+"""Scale factors from pairs of markers: their distances in a person over those in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.osim.setup_scale import MEASURED, Measurement, Scaler
+from rtsim.files.trial import MarkerTrial
+
+Array = NDArray[np.float64]
+Note = Callable[[str], None]
+
+
+class Measured(NamedTuple):
+    """A measurement that was taken."""
+
+    name: str
+    pairs: tuple[tuple[str, str, float, float], ...]  # markers, distance in the model, in the person [m]
+    factor: float  # the mean of the pairs' ratios
+
+
+ROUNDED = 0.05
+"""Part of the time between two frames by which a time that a person wrote may be off."""
+
+
+def frames_between(times: Array, start: float, end: float) -> slice:
+    """Frames from the last one at or before the start to the first one at or after the end."""
+    off = ROUNDED * float(np.diff(times).min()) if len(times) > 1 else 0.0
+    before, after = np.flatnonzero(times <= start + off), np.flatnonzero(times >= end - off)
+    first = int(before[-1]) if len(before) else 0
+    last = int(after[0]) if len(after) else len(times) - 1
+    return slice(first, max(first, last) + 1)
+
+
+def body_factors(
+    scaler: Scaler,
+    bodies: tuple[str, ...],
+    places: Mapping[str, Array],
+    trial: MarkerTrial | None,
+    note: Note,
+) -> tuple[dict[str, Array], tuple[Measured, ...]]:
+    """Factors (3,) of every body, in the order of the setup, and the measurements they come from.
+
+    places : of the model's markers in ground, where its coordinates start [m]
+    """
+    factors = {name: np.ones(3) for name in bodies}
+    taken: list[Measured] = []
+    for step in scaler.order:
+        if step == MEASURED:
+            if trial is None and scaler.measurements:
+                raise ConfigError("measurements need a static trial", where="scaling", remedy="add --static")
+            for measurement in scaler.measurements:
+                assert trial is not None
+                measured = measure(measurement, places, trial, scaler.times, note)
+                if measured is not None:
+                    taken.append(measured)
+                    apply(measurement, measured.factor, factors, note)
+        else:
+            for body, given in scaler.by_hand:
+                if body in factors:
+                    factors[body] = np.array(given)
+                else:
+                    note(f"factors by hand of {body}: the model has no such body")
+    return factors, tuple(taken)
+
+
+def measure(
+    measurement: Measurement,
+    places: Mapping[str, Array],
+    trial: MarkerTrial,
+    times: tuple[float, float],
+    note: Note,
+) -> Measured | None:
+    """The mean ratio of the pairs; None, with a note, where a marker is missing."""
+    inside, pairs = frames_between(trial.times, *times), []
+    for pair in measurement.pairs:
+        missing = [name for name in pair if name not in places]
+        absent = [name for name in pair if name not in trial.names]
+        if missing or absent:
+            of = f"the model has no {missing[0]}" if missing else f"the trial has no {absent[0]}"
+            note(f"measurement {measurement.name} is not used: {of}")
+            return None
+        a, b = (trial.positions[inside, trial.names.index(name)] for name in pair)
+        distances = np.linalg.norm(a - b, axis=1)
+        seen = distances[np.isfinite(distances)]
+        model = float(np.linalg.norm(places[pair[0]] - places[pair[1]]))
+        if not len(seen) or not model > 0.0:
+            why = "are never seen together in its times" if model > 0.0 else "are in one place in the model"
+            note(f"measurement {measurement.name} is not used: {pair[0]} and {pair[1]} {why}")
+            return None
+        if len(seen) < len(distances):
+            note(
+                f"measurement {measurement.name}: {pair[0]} or {pair[1]} is missing in "
+                f"{len(distances) - len(seen)} of {len(distances)} frames, which are left out of the mean"
+            )
+        pairs.append((*pair, model, float(seen.mean())))
+    if not pairs:
+        note(f"measurement {measurement.name} is not used: it has no pair of markers")
+        return None
+    return Measured(measurement.name, tuple(pairs), float(np.mean([b / a for *_, a, b in pairs])))
+
+
+def apply(measurement: Measurement, factor: float, factors: dict[str, Array], note: Note) -> None:
+    """Write a factor into the axes of the bodies that a measurement names."""
+    for body, axes in measurement.bodies:
+        if body not in factors:
+            note(f"measurement {measurement.name}: the model has no body {body}")
+            continue
+        for axis in axes:
+            factors[body]["XYZ".index(axis)] = factor

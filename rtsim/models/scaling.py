@@ -1,0 +1,239 @@
+"""A model in the size of a person: factors along the axes of every body, applied to all that is on it.
+
+What OpenSim's scale tool does (Delp et al. 2007, IEEE Trans Biomed Eng 54, 1940-1950), on a model as it was
+read. Factors S = diag(x, y, z) are in a body's axes. Everything fixed to a body goes from x to S x, in frames
+that are turned in it, too. A translation by a function along the unit axis u, seen from the body, grows by
+u'Su; OpenSim takes the sum of the factors times the components of u in the joint's frame, which is the same
+along the axes of a body. A coordinate that is a length itself, its range and its start stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.function_schema import FunctionSpec, Spline
+from rtsim.config.joint_schema import Axis, Body, Motion, coordinates_of
+from rtsim.config.model_schema import Coupler, Element, ModelSpec
+from rtsim.config.muscle_schema import Moving, Muscle, Station, Surface
+from rtsim.config.place_schema import Frame, Place
+from rtsim.errors import ConfigError
+from rtsim.models.packing.joints import turned
+
+Array = NDArray[np.float64]
+Factors = Mapping[str, Array]
+"""Of bodies by name, (3,) each; a body that is not there, and ground, keep their size."""
+Note = Callable[[str], None]
+ONE = np.ones(3)
+P = TypeVar("P", bound=Place)
+replace = msgspec.structs.replace
+
+
+def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
+    """The model with everything on its bodies moved, and sizes of surfaces; masses and muscles as they were.
+
+    ConfigError for a model whose places come from a person's anatomy already.
+    """
+    if spec.of_subject:
+        raise ConfigError(
+            "its places come from a person's anatomy, which is their size already",
+            where=f"model {spec.name}",
+            remedy="use it with --subject",
+        )
+    kept = [element.name for element in spec.elements if element.target_mm]
+    if kept:
+        note(f"lengths that are kept as they are: {', '.join(kept)}")
+    groups = (spec.ligaments, spec.springs, spec.contacts, spec.frictions, spec.loads, spec.rolls)
+    forces = [element.name for group in groups for element in group]
+    if forces:
+        note(f"force elements that are kept as they are: {', '.join(forces)}")
+    return replace(
+        spec,
+        bodies=tuple(scale_body(body, factors) for body in spec.bodies),
+        elements=tuple(scale_element(element, factors) for element in spec.elements),
+        couplers=tuple(scale_coupler(coupler, spec, factors) for coupler in spec.couplers),
+        surfaces=tuple(scale_surface(surface, factors) for surface in spec.surfaces),
+        muscles=tuple(scale_path(muscle, factors) for muscle in spec.muscles),
+        markers=tuple(scale_place(marker, factors) for marker in spec.markers),
+    )
+
+
+def scale_body(body: Body, factors: Factors) -> Body:
+    """Its joint's frames, the centre of its mass, and the translations of its joint by functions."""
+    of_parent, own = factors.get(body.parent, ONE), factors.get(body.name, ONE)
+    return replace(
+        body,
+        in_parent=scale_offset(body.in_parent, of_parent),
+        in_child=scale_offset(body.in_child, own),
+        mass_centre_mm=times(body.mass_centre_mm, own),
+        motion=tuple(scale_motion(motion, body.in_parent, of_parent) for motion in body.motion),
+    )
+
+
+def scale_motion(motion: Motion, frame: Frame, S: Array) -> Motion:
+    if motion.translates is None or motion.is_identity:
+        return motion
+    return replace(motion, **scaled_function(motion, stretch(motion.translates, frame, S)))
+
+
+def stretch(axis: Axis, frame: Frame, S: Array) -> float:
+    """How much a translation grows: u'Su with u the axis in the body."""
+    u = np.array([float(axis == name) for name in "uvw"] if isinstance(axis, str) else axis)
+    u = turned(frame) @ (u / np.linalg.norm(u))
+    return float(u @ (S * u))
+
+
+def scale_element(element: Element, factors: Factors) -> Element:
+    return replace(element, a=scale_place(element.a, factors), b=scale_place(element.b, factors))
+
+
+def scale_coupler(coupler: Coupler, spec: ModelSpec, factors: Factors) -> Coupler:
+    """A coordinate that is a length and follows another grows with the body that it moves along."""
+    for body in spec.bodies:
+        for k, coordinate in enumerate(coordinates_of(body)):
+            if coordinate.name == coupler.coordinate and coupler.of:
+                axis = translation_of(body, k)
+                if axis is None:
+                    return coupler
+                S = factors.get(body.parent, ONE)
+                return replace(coupler, **scaled_function(coupler, stretch(axis, body.in_parent, S)))
+    return coupler
+
+
+def translation_of(body: Body, k: int) -> Axis | None:
+    """The axis along which coordinate k of a body's joint itself moves it; None where it turns it."""
+    if body.joint == "slider":
+        return body.axis
+    if body.joint == "planar" and k < 2 and body.axes is not None:
+        return body.axes[k]
+    name = coordinates_of(body)[k].name
+    found = [m.translates for m in body.motion if m.is_identity and m.of in ("", name) and m.translates]
+    return found[0] if found else None
+
+
+def scale_surface(surface: Surface, factors: Factors) -> Surface:
+    """Its place, and its sizes by what becomes of its axes, |S r|; a sphere grows by the mean."""
+    S = factors.get(surface.segment, ONE)
+    sizes: dict[str, Any] = {}
+    grows = surface_growth(turned(surface), S)
+    if surface.radii_mm is not None:
+        sizes["radii_mm"] = times(surface.radii_mm, grows)
+    if surface.radius_mm is not None:
+        mean = S.mean() if surface.kind == "sphere" else grows[:2].mean()
+        sizes["radius_mm"] = surface.radius_mm * float(mean)
+    if surface.length_mm is not None:
+        sizes["length_mm"] = surface.length_mm * float(grows[2])
+    return replace(scale_place(surface, factors), **sizes)
+
+
+def surface_growth(R: Array, S: Array) -> Array:
+    """(3,) - by how much each axis of a frame turned by R in its body grows."""
+    return np.linalg.norm(S[:, None] * R, axis=0)
+
+
+def scale_path(muscle: Muscle, factors: Factors) -> Muscle:
+    return replace(muscle, path=tuple(scale_station(station, factors) for station in muscle.path))
+
+
+def scale_station(station: Station, factors: Factors) -> Station:
+    if station.moving is not None:
+        S = factors.get(station.segment, ONE)
+        of = {axis: getattr(station.moving, axis) for axis in "xyz"}
+        functions = {
+            axis: replace(f, **scaled_function(f, float(S[k]))) for k, (axis, f) in enumerate(of.items())
+        }
+        return replace(station, moving=Moving(of=station.moving.of, **functions))
+    return station if station.over else scale_place(station, factors)
+
+
+def scale_place(place: P, factors: Factors) -> P:
+    return scale_offset(place, factors.get(place.segment, ONE))
+
+
+def scale_offset(place: P, S: Array) -> P:
+    return replace(place, offset_mm=times(place.offset_mm, S))
+
+
+def scaled_function(function: FunctionSpec, factor: float) -> dict[str, Any]:
+    """The keys of a function times a factor."""
+    if function.constant is not None:
+        return {"constant": factor * function.constant}
+    if function.linear is not None:
+        return {"linear": tuple(factor * c for c in function.linear)}
+    if function.polynomial is not None:
+        return {"polynomial": tuple(factor * c for c in function.polynomial)}
+    if function.spline is not None:
+        spline = function.spline
+        return {"spline": Spline(spline.at, tuple(factor * y for y in spline.value), spline.ends)}
+    return {"linear": (factor, 0.0)}
+
+
+def scale_masses(spec: ModelSpec, factors: Factors, mass_kg: float | None, keep_shares: bool) -> ModelSpec:
+    """The model with masses and inertias scaled, then all of them to the person's mass, where it is given.
+
+    keep_shares : masses go along with sizes only as a whole, so that each body keeps its share
+    """
+    bodies = []
+    for body in spec.bodies:
+        S = factors.get(body.name, ONE)
+        mass = body.mass_kg * (1.0 if keep_shares else float(abs(np.prod(S))))
+        bodies.append(replace(body, mass_kg=mass, inertia_kg_m2=scaled_inertia(body, S, mass)))
+    total = sum(body.mass_kg for body in bodies)
+    if mass_kg is not None and total > 0.0:
+        part = mass_kg / total
+        bodies = [
+            replace(
+                body, mass_kg=part * body.mass_kg, inertia_kg_m2=tuple(part * x for x in body.inertia_kg_m2)
+            )
+            for body in bodies
+        ]
+    return replace(spec, bodies=tuple(bodies))
+
+
+def scaled_inertia(body: Body, S: Array, mass: float) -> tuple[float, ...]:
+    """Inertia about the mass centre of a body of a new mass, its axes scaled by S.
+
+    With equal factors it grows with their square. Otherwise the body is taken for a cylinder along the axis
+    of its smallest inertia, as in OpenSim: I_a = m r^2 / 2 and I_b = m (l^2 / 12 + r^2 / 4) give radius and
+    length, which are scaled; products grow with their two factors.
+    """
+    if not body.mass_kg > 0.0 or not any(body.inertia_kg_m2):
+        return tuple(0.0 for _ in body.inertia_kg_m2)
+    share = mass / body.mass_kg
+    if np.ptp(S) <= 1e-14 * abs(S[0]):
+        return tuple(share * float(S[0] ** 2) * x for x in body.inertia_kg_m2)
+    xx, yy, zz, xy, xz, yz = (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
+    own = np.array([xx, yy, zz])
+    a = int(own.argmin())
+    b, c = (k for k in range(3) if k != a)
+    r2 = max(2.0 * own[a] / body.mass_kg, 0.0)
+    l2 = max(12.0 * (own[b] / body.mass_kg - 0.25 * r2), 0.0) * S[a] ** 2
+    r2 *= S[b] * S[c]
+    diagonal = np.full(3, mass * (l2 / 12.0 + 0.25 * r2))
+    diagonal[a] = 0.5 * mass * r2
+    products = share * np.array([xy * S[0] * S[1], xz * S[0] * S[2], yz * S[1] * S[2]])
+    return tuple(float(x) for x in (*diagonal, *products))
+
+
+def scale_muscles(spec: ModelSpec, ratios: Mapping[str, float]) -> ModelSpec:
+    """Muscles whose fibres and tendons keep their parts of the path: both times new length over old."""
+    muscles = []
+    for muscle in spec.muscles:
+        ratio = ratios.get(muscle.name, 1.0)
+        if muscle.hill is not None:
+            hill = replace(
+                muscle.hill,
+                optimal_fibre_length_mm=ratio * muscle.hill.optimal_fibre_length_mm,
+                tendon_slack_length_mm=ratio * muscle.hill.tendon_slack_length_mm,
+            )
+            muscle = replace(muscle, hill=hill)
+        muscles.append(muscle)
+    return replace(spec, muscles=tuple(muscles))
+
+
+def times(x: tuple[float, ...], S: Array) -> tuple[float, ...]:
+    return tuple(float(a * b) for a, b in zip(x, S, strict=True))

@@ -1,0 +1,125 @@
+"""`rtsim scale`: from an unscaled model and a static trial to the model of a person."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rtsim.files.osim.model import read_osim
+from rtsim.files.trc import write_trc
+from rtsim.files.trial import MarkerTrial
+from rtsim.models.load import load_model
+from tests.rtsim.files.osim_texts import GROUND, ZERO, Coordinate, Joint, Model
+
+ROD = (
+    Joint("PinJoint", GROUND, "thigh", (Coordinate("hip", 0.1),), "", ("0 1 0", ZERO), (ZERO, ZERO)),
+    Joint("PinJoint", "thigh", "shank", (Coordinate("knee", -0.2),), "", ("0 -0.4 0", ZERO), (ZERO, ZERO)),
+)
+PLACES = {
+    "top": ("thigh", (0.0, 0.0, 0.05)),
+    "mid": ("thigh", (0.05, -0.2, 0.0)),
+    "low": ("thigh", (0.0, -0.4, 0.02)),
+    "shin": ("shank", (0.04, -0.2, 0.0)),
+    "toe": ("shank", (0.1, -0.45, 0.01)),
+}
+MARKERS = "".join(
+    f"<Marker name='{name}'><socket_parent_frame>/bodyset/{body}</socket_parent_frame>"
+    f"<location>{x} {y} {z}</location><fixed>false</fixed></Marker>"
+    for name, (body, (x, y, z)) in PLACES.items()
+)
+SETUP = """<OpenSimDocument Version='40000'><ScaleTool name='p'><mass>{mass}</mass><ModelScaler>
+<scaling_order>measurements</scaling_order><MeasurementSet><objects><Measurement name='thigh'><MarkerPairSet>
+<objects><MarkerPair><markers>top low</markers></MarkerPair></objects></MarkerPairSet><BodyScaleSet><objects>
+<BodyScale name='thigh'><axes>X Y Z</axes></BodyScale></objects></BodyScaleSet></Measurement></objects>
+</MeasurementSet><preserve_mass_distribution>true</preserve_mass_distribution></ModelScaler><MarkerPlacer>
+<IKTaskSet><objects>{tasks}</objects></IKTaskSet><time_range>0 0.5</time_range></MarkerPlacer></ScaleTool>
+</OpenSimDocument>"""
+TASKS = "".join(f"<IKMarkerTask name='{name}'><weight>1</weight></IKMarkerTask>" for name in PLACES)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Model, setup and a static trial of somebody with a thigh of 1.1 times the size."""
+    (tmp_path / "rod.osim").write_text(
+        Model(ROD, more=f"<MarkerSet><objects>{MARKERS}</objects></MarkerSet>").text(40600)
+    )
+    (tmp_path / "setup.xml").write_text(SETUP.format(mass=10, tasks=TASKS))
+
+    def turn(angle):
+        c, s = np.cos(angle), np.sin(angle)
+        return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+
+    hip, knee = np.array([0.0, 1.0, 0.0]), turn(0.3) @ [0.0, -0.44, 0.0]
+    frame = []
+    for body, x in PLACES.values():
+        if body == "thigh":
+            frame.append(hip + turn(0.3) @ (1.1 * np.array(x)))
+        else:
+            frame.append(hip + knee + turn(-0.2) @ np.array(x))
+    positions = np.repeat(np.array(frame)[None], 60, axis=0)
+    write_trc(
+        tmp_path / "static.trc", MarkerTrial(tuple(PLACES), np.arange(60) / 100.0, positions, 100.0, "made")
+    )
+    return tmp_path
+
+
+def scale(here, files, out, *more):
+    names = ("rod.osim", "--setup", "setup.xml", "--static", "static.trc")
+    return here(
+        "scale", *(str(files / x) if "." in x else x for x in names), "--out", str(files / out), *more
+    )
+
+
+@pytest.mark.parametrize("suffix", [".osim", ".toml"])
+def test_a_model_is_scaled(here, files, suffix):
+    """Protects the whole way: sizes, mass and marker places of somebody whose sizes are known."""
+    done = scale(here, files, f"person{suffix}", "--json")
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    assert said["factors"]["thigh"] == pytest.approx([1.1] * 3, rel=1e-6)
+    assert said["factors"]["shank"] == [1.0] * 3
+    assert sum(said["mass_kg"].values()) == pytest.approx(10.0)
+    assert max(said["marker_error_mm"].values()) < 1e-3  # the trial has six digits
+    spec = load_model(str(files / f"person{suffix}"))
+    places = {marker.name: marker.offset_mm for marker in spec.markers}
+    np.testing.assert_allclose(places["mid"], [55.0, -220.0, 0.0], atol=1e-3)
+    np.testing.assert_allclose(places["toe"], [100.0, -450.0, 10.0], atol=1e-3)
+    assert spec.bodies[1].in_parent.offset_mm == pytest.approx((0.0, -440.0, 0.0), rel=1e-6)
+
+
+def test_mass_on_the_command_line(here, files):
+    """Protects the option: it goes before the setup, and people are told the figures."""
+    done = scale(here, files, "p.osim", "--mass", "20")
+    assert done.code == 0, done.err
+    assert "factor 1.1000" in done.out
+    assert sum(body.mass_kg for body in read_osim(files / "p.osim")[0].bodies) == pytest.approx(20.0)
+
+
+def test_what_cannot_be(here, files):
+    """Protects files and people: a wrong name, an impossible mass, a file that is there, a missing trial."""
+    for arguments, words in (
+        (("p.txt",), "cannot be a model"),
+        (("p.osim", "--mass", "-1"), "--mass"),
+        (("p.osim", "--mass", "nan"), "--mass"),
+        (("rod.osim",), "exists already"),
+    ):
+        done = scale(here, files, *arguments)
+        assert done.code == 1
+        assert words in done.err
+    done = here(
+        "scale", str(files / "rod.osim"), "--setup", str(files / "setup.xml"), "--out", str(files / "q.osim")
+    )
+    assert done.code == 1
+    assert "add --static" in done.err
+    assert not (files / "q.osim").exists()
+
+
+def test_measurements_that_cannot_be_taken_are_told(here, files):
+    """Protects from a model that is silently not scaled: the measurement and its reason are said."""
+    setup = files / "setup.xml"
+    setup.write_text(setup.read_text().replace("top low", "top nose"))
+    done = scale(here, files, "p.toml")
+    assert done.code == 0, done.err
+    assert "measurement thigh is not used: the model has no nose" in done.err
