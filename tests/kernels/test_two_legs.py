@@ -19,21 +19,21 @@ OPTIONS = Options(1e-11, 60, 0.5)
 @pytest.mark.parametrize("method", ["zero", "minimised", "free"])
 def test_both_legs_alike_are_one_leg_whose_pelvis_weighs_half(method: str) -> None:
     """Protects two branches: the same markers on both sides give the angles of one leg on both sides."""
-    packed = leg.packed(method)
-    legs = two_legs.two_legs(packed)
+    one, roles = leg.built(method), leg.roles(method)
+    legs = two_legs.two_legs(one, roles)
     measured, start = leg.soft_tissue_trial()[4], leg.exact_trial().q[4]
-    hold = np.zeros(packed.n_v)
+    hold = np.zeros(one.n_v)
     # one pelvis stands for two: its markers weigh half in the single leg
-    weight = np.where(packed.markers.body > 0, 1.0, 0.5)
-    q, multiplier = start.copy(), np.zeros(len(packed.element_names))
+    weight = np.where(one.markers.body > 0, 1.0, 0.5)
+    q, multiplier = start.copy(), np.zeros(len(one.names.elements))
     status, *_ = kernel.solve(
-        packed.tree, packed.markers, packed.elements, packed.roles, measured, weight, hold, q.copy(), OPTIONS,
-        leg.work_of(packed), q, multiplier,
+        one.tree, one.markers, one.elements, roles, measured, weight, hold, q.copy(), OPTIONS,
+        leg.work_of(one), q, multiplier,
     )  # fmt: skip
     assert status == CONVERGED
     there, multipliers = two_legs.both(start), np.zeros(len(legs.elements.kind))
     status, _, residual, _ = kernel.solve(
-        legs.tree, legs.markers, legs.elements, legs.roles, two_legs.both_markers(packed, measured),
+        legs.tree, legs.markers, legs.elements, legs.roles, two_legs.both_markers(one, measured),
         np.ones(len(legs.markers.body)), np.zeros(len(legs.tree.dof_body)), there.copy(), OPTIONS, legs.work,
         there, multipliers,
     )  # fmt: skip
@@ -44,7 +44,7 @@ def test_both_legs_alike_are_one_leg_whose_pelvis_weighs_half(method: str) -> No
 
 def test_rows_of_one_leg_stop_before_the_other() -> None:
     """Protects the pattern: pelvis with all, each leg with itself, also after the factorisation."""
-    legs = two_legs.two_legs(leg.packed("zero"))
+    legs = two_legs.two_legs(leg.built("zero"), leg.roles("zero"))
     kernel.coupled_dofs(legs.tree, legs.elements, legs.roles, legs.work.stop)
     np.testing.assert_array_equal(legs.work.stop, [30] * 6 + [18] * 12 + [30] * 12)
 

@@ -11,7 +11,8 @@ from kernels.constraints import Elements, Roles
 from kernels.kkt import Work, new_work
 from kernels.markers import Markers
 from kernels.tree import Tree
-from rtsim.models.packing.model import Packed, path_between
+from rtsim.models.model import Model
+from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.tree import Joint, build_tree
 
 Array = NDArray[np.floating]
@@ -43,9 +44,9 @@ def joint_of(tree: Tree, b: int, parent: int) -> Joint:
     )  # fmt: skip
 
 
-def two_legs(leg: Packed) -> TwoLegs:
+def two_legs(leg: Model, roles: Roles) -> TwoLegs:
     """Return both legs; the pelvis keeps its markers once."""
-    tree, elements, roles = leg.tree, leg.elements, leg.roles
+    tree, elements = leg.tree, leg.elements
     parents = [*map(int, tree.parent), *map(int, second(tree.parent[1:]))]
     bodies = [*range(N_BODY), *range(1, N_BODY)]
     both = build_tree([joint_of(tree, b, p) for b, p in zip(bodies, parents, strict=True)])
@@ -83,6 +84,6 @@ def both(q: Array) -> Array:
     return np.concatenate([q, q[PELVIS_Q:]])
 
 
-def both_markers(leg: Packed, measured: Array) -> Array:
+def both_markers(leg: Model, measured: Array) -> Array:
     """Return markers of both legs alike."""
     return np.concatenate([measured, measured[leg.markers.body > 0]])
