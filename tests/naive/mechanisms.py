@@ -190,7 +190,11 @@ def random_mechanism(seed: int) -> Mechanism:
 
 def twice(constraints: Constraints) -> Constraints:
     """Return the constraints with every element and every coupler written down two times."""
-    return Constraints(*(type(group)(*(np.concatenate([x, x]) for x in group)) for group in constraints[:3]))
+
+    def doubled(column: Array | None) -> Array | None:
+        return None if column is None else np.concatenate([column, column])
+
+    return Constraints(*(type(group)(*map(doubled, group)) for group in constraints[:3]))
 
 
 def without_constraints(tree: Tree) -> Constraints:
