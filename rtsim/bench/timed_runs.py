@@ -27,9 +27,8 @@ def time_runs(simulator: Simulator, n_step: int, n_run: int) -> Timing:
     """n_run runs of n_step steps from the simulator's state, which stays; the call, some 3 us, included."""
     s, trace = simulator, simulator.trace(1)
     q, v = s.q.copy(), s.v.copy()
-    arguments = (
-        s.simulation, s.method.tableau, s.options, s.start_time, n_step, 0, 0, s.gain, q, v, s.work, trace,
-    )  # fmt: skip
+    plan = float(s.start_time), n_step, 0, 0
+    arguments = (s.simulation, s.method.tableau, s.options, plan, s.gain, q, v, s.work, trace)
     kernel = bind(advance, arguments)
     taken = np.empty(n_run)
     gc.disable()
