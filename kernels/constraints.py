@@ -163,7 +163,7 @@ def cross_into(ax, ay, az, bx, by, bz, c_out):
 
 @njit
 def add_curvature(tree, elements, pose, e, factor, work, H):
-    """H += factor * d2Phi/dq2 of element e, upper triangle, after element_values.
+    """H += factor * d2Phi/dq2 of element e, lower triangle, after element_values.
 
     With x the gap (DISTANCE) or the normal (plane), and m the first derivatives of an end, its second
     derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, i nearer to ground than k: the levers x X w_i
@@ -187,7 +187,7 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
                         h += dot(lever_turn, i, turn, k)
                 if side_k < 0.0:
                     h += side_i * dot(turn, k, motion, i)
-            H[min(p, q), max(p, q)] += scale * h
+            H[max(p, q), min(p, q)] += scale * h
     order_path(tree, elements, pose, e, factor, work, H)
 
 

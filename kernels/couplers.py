@@ -88,26 +88,26 @@ def fold_lagrangian(couplers, work, x):
 
 @njit
 def fold_matrix(couplers, work, second_order, H):
-    """H : (n_v, n_v), upper triangle <- E'HE + second_order * f'' l_f, after fold_lagrangian."""
+    """H : (n_v, n_v), lower triangle <- E'HE + second_order * f'' l_f, after fold_lagrangian."""
     if couplers is None:
         return
     n = H.shape[0]
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
         f, d, s = couplers.dof[k], couplers.driver_dof[k], work.slope[k]
         if d != f:
-            H[d, d] += s * (2.0 * H[min(d, f), max(d, f)] + s * H[f, f])
+            H[d, d] += s * (2.0 * H[max(d, f), min(d, f)] + s * H[f, f])
             H[d, d] += second_order * work.curvature[k] * work.pull[k]
             for i in range(n):
                 if i != d and i != f:
-                    H[min(i, d), max(i, d)] += s * H[min(i, f), max(i, f)]
+                    H[max(i, d), min(i, d)] += s * H[max(i, f), min(i, f)]
         isolate(f, H)
 
 
 @njit
 def isolate(d, H):
-    """Row and column d of H : (n_v, n_v), upper triangle, become those of the unit matrix."""
+    """Row and column d of H : (n_v, n_v), lower triangle, become those of the unit matrix."""
     for i in range(d):
-        H[i, d] = 0.0
-    for i in range(d + 1, H.shape[0]):
         H[d, i] = 0.0
+    for i in range(d + 1, H.shape[0]):
+        H[i, d] = 0.0
     H[d, d] = 1.0

@@ -20,7 +20,7 @@ from kernels.tree import BALL, CHAIN, FREE
 
 @njit
 def order_joint(tree, pose, b, factor, wrench, H):
-    """H : (n_v, n_v), upper triangle, of the dofs of joint b: from i before j to the joint's own order.
+    """H : (n_v, n_v), lower triangle, of the dofs of joint b: from i before j to the joint's own order.
 
     wrench : (6,) - moment about the reference point of kernels/tree.Pose.twist and force; factor scales it
     """
@@ -29,7 +29,7 @@ def order_joint(tree, pose, b, factor, wrench, H):
         stop, twist = tree.v_start[b + 1], pose.twist
         for i in range(stop - 3, stop):
             for j in range(i + 1, stop):
-                H[i, j] -= 0.5 * factor * crossed(twist[i], twist[j], wrench)
+                H[j, i] -= 0.5 * factor * crossed(twist[i], twist[j], wrench)
     elif kind == CHAIN:
         order_chain(tree.chains, tree, pose, b, factor, wrench, H)
 
@@ -48,4 +48,4 @@ def order_chain(chains, tree, pose, b, factor, wrench, H):
             if j < i:
                 continue  # in the order of the dofs already
             slopes = factor * rate[n, 0] * rate[m, 0]
-            H[i, j] -= slopes * crossed(screw[n], screw[m], wrench)
+            H[j, i] -= slopes * crossed(screw[n], screw[m], wrench)

@@ -22,7 +22,6 @@ import numpy as np
 from kernels._jit import njit
 from kernels.constraints import (
     HARD,
-    OFF,
     SOFT,
     ElementWork,
     add_curvature,
@@ -44,11 +43,11 @@ from kernels.couplers import (
 )
 from kernels.linear import (
     cholesky_drop,
-    cholesky_upper,
+    cholesky_leaves_first,
     solve_lower,
     solve_lower_transposed,
-    solve_upper,
-    solve_upper_transposed,
+    solve_towards_leaves,
+    solve_towards_root,
 )
 from kernels.markers import MarkerWork, marker_gradient, marker_hessian, marker_moments, new_marker_work
 from kernels.tree import Pose, difference, integrate, new_pose, pose
@@ -80,8 +79,7 @@ class Work(NamedTuple):
     H: np.ndarray  # (n, n)
     A: np.ndarray  # (m, n) - rows of the hard elements, first n_hard used
     span: np.ndarray  # (m, 2) int64 - first and last dof of each row
-    stop: np.ndarray  # (n,) int64 - see coupled_dofs
-    Y: np.ndarray  # (m, n) - U^-1 A'
+    Y: np.ndarray  # (m, n) - L'^-1 A'
     S: np.ndarray  # (m, m) - Y Y'
     phi: np.ndarray  # (m,)
     g: np.ndarray  # (n,) - gradient of the objective
@@ -115,7 +113,6 @@ def new_work(
         np.zeros((n, n)),
         np.zeros((m, n)),
         np.zeros((m, 2), np.int64),
-        np.zeros(n, np.int64),
         np.zeros((m, n)),
         np.zeros((m, m)),
         np.zeros(m),
@@ -147,7 +144,6 @@ def solve(tree, markers, elements, roles, measured, weight, hold, q_hold, option
     multiplier is packed: entry k belongs to the k-th hard element.
     Returns (status, iterations, residual, objective).
     """
-    coupled_dofs(tree, elements, roles, work.stop)
     clamp(roles.limits, q)
     place_followers(tree.couplers, tree.functions, q)
     warm = False
@@ -274,39 +270,6 @@ def hard_row(couplers, elements, e, n, work):
 
 
 @njit
-def coupled_dofs(tree, elements, roles, stop_out):
-    """stop_out : (n_v,) int64 - no dof from stop[i] on is coupled with dof i: by a body that both move, or an
-    element. A dof between i and stop[i] has no greater stop, so that no fill-in leaves the pattern."""
-    n_v, parent = stop_out.shape[0], tree.dof_parent
-    for d in range(n_v):
-        stop_out[d] = d + 1
-    for e in range(roles.mode.shape[0]):
-        last = 0
-        for k in range(elements.n_path[e]):
-            last = max(last, elements.path[e, k] + 1)
-        for k in range(elements.n_path[e]):
-            if roles.mode[e] != OFF:
-                stop_out[elements.path[e, k]] = max(stop_out[elements.path[e, k]], last)
-    for i in range(n_v - 1, -1, -1):
-        k = i + 1
-        while k < stop_out[i]:
-            stop_out[i] = max(stop_out[i], stop_out[k])
-            k = stop_out[k]
-        if parent[i] >= 0:
-            stop_out[parent[i]] = max(stop_out[parent[i]], stop_out[i])
-    couple_all(tree.couplers, stop_out)
-
-
-@njit
-def couple_all(couplers, stop_out):
-    """stop_out of a tree with couplers: a driver may be coupled with any other dof."""
-    if couplers is None:
-        return
-    for d in range(stop_out.shape[0]):
-        stop_out[d] = stop_out.shape[0]
-
-
-@njit
 def lagrangian_gradient(couplers, n_hard, multiplier, work):
     """work.lagrangian : (n_v,) = g + A' multiplier; then it, work.g and work.A lose the followers."""
     for d in range(work.g.shape[0]):
@@ -346,7 +309,7 @@ def build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order,
             for k in range(n_path):
                 for i in range(k + 1):
                     p, r = elements.path[e, k], elements.path[e, i]
-                    H[min(p, r), max(p, r)] += roles.weight[e] * row[k] * row[i]
+                    H[max(p, r), min(p, r)] += roles.weight[e] * row[k] * row[i]
             if second_order > 0.0:
                 factor = roles.weight[e] * work.element.value[e]
                 add_curvature(tree, elements, work.pose, e, factor, work.element, H)
@@ -363,7 +326,7 @@ def build_hessian(tree, elements, roles, hold, multiplier, n_hard, second_order,
     for d in range(n_v):
         trace += abs(H[d, d])
     augment(n_hard, AUGMENTATION * trace / n_v, work)
-    return cholesky_upper(H, n_v, work.stop, 1e-14 * trace / n_v)
+    return cholesky_leaves_first(H, n_v, 1e-14 * trace / n_v)
 
 
 @njit
@@ -381,7 +344,7 @@ def fix_bounds(limits, n_hard, work):
             continue
         gap = work.gap[d]
         for i in range(n_v):
-            work.slope[i] += gap * H[min(i, d), max(i, d)]
+            work.slope[i] += gap * H[max(i, d), min(i, d)]
         isolate(d, H)
         work.slope[d] = -gap
         for r in range(n_hard):
@@ -403,14 +366,14 @@ def augment(n_hard, curvature, work):
         for i in range(first, stop):
             if row[i] != 0.0:
                 push = rho * row[i]
-                for j in range(i, stop):
+                for j in range(first, i + 1):
                     H[i, j] += push * row[j]
 
 
 @njit
 def newton_step(n_hard, work):
     """work.delta : (n_v,), work.mu : (n_hard,) - step and new multipliers, from the factor in work.H."""
-    n_v, U, S, stop, span = work.g.shape[0], work.H, work.S, work.stop, work.span
+    n_v, L, S, span = work.g.shape[0], work.H, work.S, work.span
     for d in range(n_v):
         work.delta[d] = -work.slope[d]
     for k in range(n_hard):
@@ -418,8 +381,8 @@ def newton_step(n_hard, work):
         for d in range(n_v):
             Y[d] = work.A[k, d]
             work.delta[d] -= push * Y[d]
-        solve_upper(U, stop, span[k, 0], span[k, 1], Y)
-    solve_upper(U, stop, 0, n_v - 1, work.delta)
+        solve_towards_root(L, span[k, 1], Y)
+    solve_towards_root(L, n_v - 1, work.delta)
     for k in range(n_hard):
         Y = work.Y[k]
         for i in range(k + 1):
@@ -437,7 +400,7 @@ def newton_step(n_hard, work):
     for k in range(n_hard):
         for d in range(span[k, 1] + 1):
             work.delta[d] -= work.Y[k, d] * work.mu[k]
-    solve_upper_transposed(U, n_v, stop, work.delta)
+    solve_towards_leaves(L, n_v, work.delta)
 
 
 @njit

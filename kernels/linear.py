@@ -31,48 +31,47 @@ def cholesky(A, n, pivot_floor):
 
 
 @njit
-def cholesky_upper(A, n, stop, pivot_floor):
-    """Replace the upper triangle of A : (n, n) by U, A = U U', from the last row to the first.
+def cholesky_leaves_first(A, n, pivot_floor):
+    """Replace the lower triangle of A : (n, n) by L, A = L'L, the diagonal by the inverses of L's pivots.
 
-    stop : (n,) int64 - row i of A has nothing from column stop[i] on; U keeps that
-    Eliminating leaves before their root, two branches of a tree never meet (Featherstone 2008, Rigid Body
-    Dynamics Algorithms, section 6.5). Returns False at a pivot <= pivot_floor.
+    Eliminating the leaves of a tree before their root, two branches never meet: what is zero between them
+    stays so and is skipped (Featherstone 2008, Rigid Body Dynamics Algorithms, section 6.5).
+    Returns False at a pivot <= pivot_floor.
     """
-    for i in range(n - 1, -1, -1):
-        end = stop[i]
-        for j in range(end - 1, i, -1):
-            s = A[i, j]
-            for k in range(j + 1, min(end, stop[j])):
-                s -= A[i, k] * A[j, k]
-            A[i, j] = s / A[j, j]
-        s = A[i, i]
-        for k in range(i + 1, end):
-            s -= A[i, k] * A[i, k]
-        if not s > pivot_floor:  # also catches NaN
+    for j in range(n - 1, -1, -1):
+        if not A[j, j] > pivot_floor:  # also catches NaN
             return False
-        A[i, i] = math.sqrt(s)
+        inverse = 1.0 / math.sqrt(A[j, j])
+        A[j, j] = inverse
+        for i in range(j):
+            A[j, i] *= inverse
+        for i in range(j):
+            y = A[j, i]
+            if y != 0.0:
+                for k in range(i + 1):
+                    A[i, k] -= y * A[j, k]
     return True
 
 
 @njit
-def solve_upper(U, stop, first, last, x):
-    """x : (n,) <- U^-1 x with the factor of `cholesky_upper`; x is zero but for entries first to last."""
-    for i in range(last, -1, -1):
-        if stop[i] <= first:  # a branch that x does not touch
-            continue
-        s = x[i]
-        for k in range(i + 1, min(stop[i], last + 1)):
-            s -= U[i, k] * x[k]
-        x[i] = s / U[i, i]
+def solve_towards_root(L, last, x):
+    """x : (n,) <- L'^-1 x with the factor of `cholesky_leaves_first`; x has no entries beyond `last`."""
+    for j in range(last, -1, -1):
+        if x[j] != 0.0:
+            y = x[j] * L[j, j]
+            x[j] = y
+            for i in range(j):
+                x[i] -= L[j, i] * y
 
 
 @njit
-def solve_upper_transposed(U, n, stop, x):
-    """x : (n,) <- U'^-1 x with the factor of `cholesky_upper`."""
+def solve_towards_leaves(L, n, x):
+    """x : (n,) <- L^-1 x with the factor of `cholesky_leaves_first`."""
     for i in range(n):
-        x[i] /= U[i, i]
-        for k in range(i + 1, stop[i]):
-            x[k] -= U[i, k] * x[i]
+        s = x[i]
+        for k in range(i):
+            s -= L[i, k] * x[k]
+        x[i] = s * L[i, i]
 
 
 @njit

@@ -123,7 +123,7 @@ def marker_gradient(tree, pose, work, gradient_out):
 
 @njit
 def marker_hessian(tree, pose, work, second_order, H_out):
-    """H_out : (n_v, n_v) = J'WJ + second_order * sum f . d2x, upper triangle.
+    """H_out : (n_v, n_v) = J'WJ + second_order * sum f . d2x, lower triangle.
 
     Entry (i, j), i nearer to ground: with the motion w X x + v of dof i, w . moment + v . push of column j
     (`column_vectors`); kernels/joint_order puts the dofs of one joint right.
@@ -135,7 +135,7 @@ def marker_hessian(tree, pose, work, second_order, H_out):
         mx, my, mz, px, py, pz = moment[0], moment[1], moment[2], push[0], push[1], push[2]
         i = j
         while i >= 0:
-            H_out[i, j] = along(twist, i, mx, my, mz, px, py, pz)
+            H_out[j, i] = along(twist, i, mx, my, mz, px, py, pz)
             i = dof_parent[i]
     if second_order != 0.0:
         for b in range(tree.parent.shape[0]):

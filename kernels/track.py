@@ -101,8 +101,8 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
     element_rows(tree, elements, work.pose, work.element)
     marker_hessian(tree, work.pose, work.marker, 0.0, work.H)
     find_bounds(roles.limits, q, work.bound)
-    for d in range(hold.shape[0]):
-        work.H[d, d] += hold[d]
+    for j in range(hold.shape[0]):
+        work.H[j, j] += hold[j]
     fold_matrix(tree.couplers, work.coupler, 0.0, work.H)
     n_hard = 0
     for e in range(roles.mode.shape[0]):
@@ -112,9 +112,6 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
             n_hard += 1
     augment(n_hard, HARD_CURVATURE, work)
     H, n_open = work.H, 0
-    for i in range(hold.shape[0]):  # in tree order the lower triangle is eliminated
-        for j in range(i + 1, hold.shape[0]):
-            H[j, i] = H[i, j]
     for j in range(hold.shape[0]):
         translates = tree.dof_rotates[j] == TRANSLATES
         work.open[j] = 0

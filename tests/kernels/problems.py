@@ -81,7 +81,6 @@ def kernel_step(
 ) -> tuple[bool, Array, Array]:
     """Return whether the matrix was definite, the step (n_v,) and the new multipliers (n_hard,)."""
     work, roles = work_for(problem), problem.roles
-    kernel.coupled_dofs(problem.tree, problem.elements, roles, work.stop)
     kernel.objective(*problem, q, work)
     n_hard, _ = kernel.optimality(problem.tree, problem.elements, roles, problem.hold, multiplier, work)
     definite = kernel.build_hessian(

@@ -76,9 +76,9 @@ def terms(case: Case) -> Terms:
         path = elements.path[e, : elements.n_path[e]]
         rows[e, path] = work.row[e, : elements.n_path[e]]
         kernel.add_curvature(tree, elements, placed, e, 1.0, work, curvature[e])
-    upper = np.triu(curvature)
-    np.testing.assert_array_equal(upper, curvature)
-    return Terms(work.value, rows, upper + np.swapaxes(np.triu(curvature, 1), 1, 2))
+    lower = np.tril(curvature)
+    np.testing.assert_array_equal(lower, curvature)
+    return Terms(work.value, rows, lower + np.swapaxes(np.tril(curvature, -1), 1, 2))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -174,7 +174,7 @@ def test_curvature_is_added_with_its_factor() -> None:
     kernel.element_values(case.elements, placed, case.target, work)
     H = np.ones((n_v, n_v))
     kernel.add_curvature(tree, case.elements, placed, 4, -2.5, work, H)
-    np.testing.assert_allclose(np.triu(H), np.triu(1.0 - 2.5 * terms(case).curvature[4]), atol=1e-12)
+    np.testing.assert_allclose(np.tril(H), np.tril(1.0 - 2.5 * terms(case).curvature[4]), atol=1e-12)
 
 
 def test_value_of_a_sphere_that_touches_its_plane_is_zero() -> None:

@@ -71,13 +71,13 @@ def test_folds_are_the_chain_rule(seed: int) -> None:
     expected, expected_H = naive.reduced(tree.couplers, tree.functions, q, gradient, H)
     work = new_coupler_work(n_v)
     kernel.coupler_slopes(tree.couplers, tree.functions, q, work)
-    row, upper = gradient.copy(), np.triu(H)
+    row, lower = gradient.copy(), np.tril(H)
     kernel.fold_vector(tree.couplers, work, row)
     kernel.fold_lagrangian(tree.couplers, work, gradient)
-    kernel.fold_matrix(tree.couplers, work, 1.0, upper)
+    kernel.fold_matrix(tree.couplers, work, 1.0, lower)
     np.testing.assert_allclose(row, expected, atol=1e-13)
     np.testing.assert_allclose(gradient, expected, atol=1e-13)
-    np.testing.assert_allclose(upper, np.triu(expected_H), atol=1e-12)
+    np.testing.assert_allclose(lower, np.tril(expected_H), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,7 +103,7 @@ def test_folded_marker_terms_are_the_differences_of_the_cost(seed: int) -> None:
     kernel.fold_lagrangian(tree.couplers, work, gradient)
     kernel.fold_matrix(tree.couplers, work, 1.0, H)
     np.testing.assert_allclose(gradient, differences.first_derivative(cost, tree, q), atol=1e-7)
-    H = np.triu(H) + np.triu(H, 1).T
+    H = np.tril(H) + np.tril(H, -1).T
     np.testing.assert_array_equal(np.diag(H)[tree.couplers.dof], 1.0)
     for u in differences.random_directions(np.random.default_rng(32), tree):
         u[tree.couplers.dof] = 0.0

@@ -54,9 +54,9 @@ def some_case(name: str, seed: int) -> Case:
     return Case(tree, markers, q, measured, rng.uniform(0.2, 3.0, len(markers.body)))
 
 
-def whole(upper: Array) -> Array:
-    """Return the symmetric matrix of an upper triangle."""
-    return np.triu(upper) + np.triu(upper, 1).T
+def whole(lower: Array) -> Array:
+    """Return the symmetric matrix of a lower triangle."""
+    return np.tril(lower) + np.tril(lower, -1).T
 
 
 def terms(case: Case) -> Terms:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kernels import kkt as kernel
 from kernels.kkt import CONVERGED, Options
-from kernels.linear import cholesky_upper, solve_upper, solve_upper_transposed
+from kernels.linear import cholesky_leaves_first, solve_towards_leaves, solve_towards_root
 from tests.kernels import leg, two_legs
 
 Array = NDArray[np.floating]
@@ -42,34 +42,43 @@ def test_both_legs_alike_are_one_leg_whose_pelvis_weighs_half(method: str) -> No
     np.testing.assert_allclose(there, two_legs.both(q), atol=1e-8)
 
 
-def test_rows_of_one_leg_stop_before_the_other() -> None:
-    """Protects the pattern: pelvis with all, each leg with itself, also after the factorisation."""
-    legs = two_legs.two_legs(leg.built("zero"), leg.roles("zero"))
-    kernel.coupled_dofs(legs.tree, legs.elements, legs.roles, legs.work.stop)
-    np.testing.assert_array_equal(legs.work.stop, [30] * 6 + [18] * 12 + [30] * 12)
-
-
 @pytest.mark.parametrize("seed", range(4))
-def test_factor_and_solutions_keep_the_pattern(seed: int) -> None:
-    """Protects cholesky_upper and its solutions against dense ones, for two branches of a root."""
+def test_factor_and_solutions_keep_branches_apart(seed: int) -> None:
+    """Protects the factor from the leaves and its solutions against dense ones: a root with two branches."""
     rng = np.random.default_rng([seed, 90])
-    stop = np.array([10] * 3 + [6] * 3 + [10] * 4, np.int64)
-    n = len(stop)
-    U = np.triu(rng.normal(size=(n, n))) + 3.0 * np.eye(n)
-    for i in range(n):
-        U[i, stop[i] :] = 0.0
-    A = U @ U.T
-    factor = np.triu(A)
-    for i in range(n):
-        np.testing.assert_allclose(factor[i, stop[i] :], 0.0, atol=1e-14)
-    assert cholesky_upper(factor, n, stop, 0.0)
-    np.testing.assert_allclose(np.triu(factor), U, atol=1e-12)
+    n = 10
+    L = np.tril(rng.normal(size=(n, n)), -1) + np.diag(rng.uniform(1.0, 3.0, n))
+    L[6:, 3:6] = 0.0  # rows 0 to 2 are the root, 3 to 5 a branch, the rest another one
+    A = L.T @ L
+    factor = np.tril(A) + np.triu(np.full((n, n), np.nan), 1)
+    np.testing.assert_allclose(A[6:, 3:6], 0.0, atol=1e-14)
+    factor[6:, 3:6] = 0.0
+    assert cholesky_leaves_first(factor, n, 0.0)
+    np.testing.assert_allclose(np.tril(factor, -1), np.tril(L, -1), atol=1e-12)
+    np.testing.assert_array_equal(factor[6:, 3:6], 0.0)
+    np.testing.assert_allclose(np.diag(factor), 1.0 / np.diag(L), atol=1e-12)
     for first, last in ((0, n - 1), (3, 5), (6, 8), (1, 4)):
         b = np.zeros(n)
         b[first : last + 1] = rng.normal(size=last + 1 - first)
         x = b.copy()
-        solve_upper(factor, stop, first, last, x)
-        np.testing.assert_allclose(x, np.linalg.solve(U, b), atol=1e-12)
-        solve_upper_transposed(factor, n, stop, x)
+        solve_towards_root(factor, last, x)
+        np.testing.assert_allclose(x, np.linalg.solve(L.T, b), atol=1e-12)
+        solve_towards_leaves(factor, n, x)
         np.testing.assert_allclose(x, np.linalg.solve(A, b), atol=1e-11)
-    assert not cholesky_upper(np.triu(A - 100.0 * np.eye(n)), n, stop, 0.0)
+    assert not cholesky_leaves_first(np.tril(A - 100.0 * np.eye(n)), n, 0.0)
+
+
+def test_hessian_of_two_legs_has_nothing_between_them() -> None:
+    """Protects what the factor skips: exact zeros between the legs, with hard rows and curvatures added."""
+    model = leg.built("zero")
+    legs = two_legs.two_legs(model, leg.roles("zero"))
+    q, work = two_legs.both(leg.exact_trial().q[4]), legs.work
+    hold, multiplier = np.zeros(len(legs.tree.dof_body)), np.full(len(legs.elements.kind), 0.01)
+    measured = two_legs.both_markers(model, leg.soft_tissue_trial()[4])
+    weight = np.ones(len(legs.markers.body))
+    kernel.objective(legs.tree, legs.markers, legs.elements, legs.roles, measured, weight, hold, q, q, work)
+    n_hard, _ = kernel.optimality(legs.tree, legs.elements, legs.roles, hold, multiplier, work)
+    assert n_hard == 2 * 7
+    assert kernel.build_hessian(legs.tree, legs.elements, legs.roles, hold, multiplier, n_hard, 1.0, work)
+    np.testing.assert_array_equal(work.H[18:, 6:18], 0.0)
+    assert np.count_nonzero(work.H[18:, :6]) == 12 * 6
