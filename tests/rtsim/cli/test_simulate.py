@@ -96,7 +96,9 @@ def test_results_in_all_formats(here, tmp_path):
     assert len(table.data) == len(rows) - 1 == len(results.times) == 11
     assert table.in_degrees
     k = rows[0].index("ligament_forces.ACL_anterior [N]")
-    assert [float(row[k]) for row in rows[1:]] == pytest.approx(list(table.column("ligament_forces.ACL_anterior")))
+    assert [float(row[k]) for row in rows[1:]] == pytest.approx(
+        list(table.column("ligament_forces.ACL_anterior"))
+    )
     assert math.degrees(results.fields["joint_angles"][-1, 0]) == pytest.approx(table.column("flexion")[-1])
     assert here("export", "a.mcap", "b.sto").code == 0
     assert read_storage(tmp_path / "b.sto").column("flexion") == pytest.approx(table.column("flexion"))
