@@ -19,12 +19,20 @@ SPIN, SPIN_RATE = 5, 6
 """Further columns: signed speed r_g w_n of spinning friction [m/s] and its rate [m/s^2]."""
 N_KINK = 7
 
-CENTRE, AXIS, SUPPORT, POINT, SLIP, FORCE, DEPTHS, PRESSING, RUBBING = 0, 3, 6, 9, 12, 15, 18, 21, 25
-"""Columns of ContactWork.state: centre, n, s, point of the force (all about the reference point), sliding
-velocity, force (3 each); d, h, normal velocity; N and its derivatives by d, h and normal velocity; F/v of
-friction, its derivatives by v and N, and v; r_g of spinning friction [m], 0 where none spins."""
-GYRATION = 29
-N_STATE = 30
+CENTRE, AXIS, POINT, PATCH, SLIP, FORCE, PRESSING, RUBBING = 0, 3, 6, 9, 12, 15, 18, 22
+"""Columns of ContactWork.state. The patch, as every geometry gives it: centre of A's surface, normal towards
+A, point of the force (3 each, about the reference point), then depth [m], volume [m^3] and normal velocity;
+what comes of it: sliding velocity and force (3 each); N and its derivatives by depth, volume and normal
+velocity; F/v of friction, its derivatives by v and N, and v."""
+GYRATION = 26
+"""r_g of spinning friction [m], 0 where none spins."""
+OWN = 27
+"""First of four columns that a geometry may keep for itself."""
+N_STATE = 31
+
+D_DEPTH, D_VOLUME = 6, 7
+"""Columns of ContactWork.moved after the change of the point and of the normal (3 each)."""
+N_MOVED = 8
 
 D_SUPPORT, D_TORQUE, OMEGA, ETA, TURN, D_TURN, FLAT, D_FLAT = range(8)
 """Rows of ContactWork.change for the torques of the patch: what a unit twist changes, then its angular part
@@ -33,17 +41,20 @@ N_CHANGE = 8
 
 
 class Contacts(NamedTuple):
-    """Ellipsoids on planes, by the pair of bodies that carry them."""
+    """Surfaces of two bodies that press on each other, by the pair of bodies that carry them."""
 
     pair: np.ndarray  # (n_contact,) int64
-    law: np.ndarray  # (n_contact,) int64 - of kernels/contact/pressure
-    centre: np.ndarray  # (n_contact, 3) - of the ellipsoid on body A [m]
+    geometry: np.ndarray  # (n_contact,) int64 - of kernels/contact/geometries
+    centre: np.ndarray  # (n_contact, 3) - of A's surface, on body A [m]
     rotation: np.ndarray  # (n_contact, 3, 3) - its axes on body A, as columns
-    radii: np.ndarray  # (n_contact, 3) [m]
-    round: np.ndarray  # (n_contact,) int64 - 1 = a sphere
-    point: np.ndarray  # (n_contact, 3) - of the plane on body B [m]
-    normal: np.ndarray  # (n_contact, 3) - unit, on body B, towards the ellipsoid
-    drift: np.ndarray  # (n_contact, 3) - velocity of the plane's surface on body B (a belt) [m/s]
+    radii: np.ndarray  # (n_contact, 3) - along them [m]
+    round: np.ndarray  # (n_contact,) int64 - 1 = A's surface is a sphere: it may turn about its centre
+    point: np.ndarray  # (n_contact, 3) - of B's surface, on body B: its centre, or a point of a plane [m]
+    normal: np.ndarray  # (n_contact, 3) - unit, on body B, of a plane towards A
+    radii_b: np.ndarray  # (n_contact, 3) - of B's surface [m]
+    drift: np.ndarray  # (n_contact, 3) - velocity of B's surface on body B (a belt) [m/s]
+    law: np.ndarray  # (n_contact,) int64 - of kernels/contact/pressure
+    spread: np.ndarray  # (n_contact,) int64 - 1 = force at the centroid, 0 = at the deepest point
     pressure: np.ndarray  # (n_contact, N_PRESSURE) - parameters of the law
     friction_law: np.ndarray  # (n_contact,) int64 - of kernels/friction, -1 = frictionless
     friction: np.ndarray  # (n_contact, N_FRICTION)
@@ -59,6 +70,7 @@ class ContactWork(NamedTuple):
     kink: np.ndarray  # (n_contact, N_KINK)
     state: np.ndarray  # (n_contact, N_STATE)
     Q: np.ndarray  # (n_contact, 3, 3) - of the ellipsoids in ground axes [m^2]
+    moved: np.ndarray  # (6, N_MOVED) - of one patch, where A turns about its centre, then where that moves
     change: np.ndarray  # (N_CHANGE, 3)
 
 
@@ -69,5 +81,6 @@ def new_contact_work(n_contact: int) -> ContactWork:
         np.zeros((n_contact, N_KINK)),
         np.zeros((n_contact, N_STATE)),
         np.zeros((n_contact, 3, 3)),
+        np.zeros((6, N_MOVED)),
         np.zeros((N_CHANGE, 3)),
     )

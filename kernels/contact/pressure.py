@@ -1,65 +1,60 @@
 """Normal forces of contact, one scalar kernel per law.
 
-A new law is one constant, one kernel with its equation and source, one branch in `normal_force` and one row
-in tests/kernels/contact/test_pressure.py.
+A new law is one constant, one kernel with its equation and source, one branch in `normal_force`, and its
+name in rtsim/config/pressure_laws.py.
 
-Arguments of a law: the depth d in units of the ellipsoid's height h above its support plane (0 = touching,
-2 = swallowed), h [m], and the normal velocity v_n [m/s], positive where the bodies part. Results: the force
-[N], never negative, and its derivatives by d, h and v_n.
+Arguments of a law, whatever the geometry: the depth [m], the volume of the overlap [m^3], and the normal
+velocity v_n [m/s], positive where the bodies part. Results: the force [N], never negative, and its
+derivatives by these.
 """
 
 from __future__ import annotations
 
-import math
-
 from kernels._jit import entry, njit
 
 VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY, POWER = 0, 1, 2, 3
-STIFFNESS, DAMPING, EXPONENT, SIZE = 0, 1, 2, 3
-"""Columns of a law's parameters: VOLUMETRIC k_V [N/m^3], -a_V [s/m], -, a b c [m^3]; KELVIN_VOIGT k [N/m], d
-[N s/m]; HUNT_CROSSLEY k [N/m^n], b [N s/m^(n+1)], n; POWER k [N/m^n], -, n."""
-N_PRESSURE = 4
+STIFFNESS, DAMPING, EXPONENT = 0, 1, 2
+"""Columns of a law's parameters: VOLUMETRIC k_V [N/m^3], -a_V [s/m]; KELVIN_VOIGT k [N/m], d [N s/m];
+HUNT_CROSSLEY k [N/m^n], b [N s/m^(n+1)], n; POWER k [N/m^n], -, n."""
+N_PRESSURE = 3
 
 
 @entry
-def normal_force(law, p, d, h, v_n):
-    """(F, F_d, F_h, F_v) of a law; zero without contact, d <= 0.
+def normal_force(law, p, depth, volume, v_n):
+    """(F, F_depth, F_volume, F_v) of a law; zero without contact, depth <= 0.
 
     law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
     p : (N_PRESSURE,) - parameters of the law
-    d : float - depth relative to h [1]
-    h : float - half height of the ellipsoid along the normal [m]
+    depth : float - how far the surfaces overlap [m]
+    volume : float - of their overlap [m^3]
     v_n : float - normal velocity, positive where the bodies part [m/s]
     """
-    if not d > 0.0:
+    if not depth > 0.0:
         return 0.0, 0.0, 0.0, 0.0
     if law == VOLUMETRIC:
-        return volumetric(p, d, v_n)
-    depth = h * d
+        F, F_volume, F_v = volumetric(p, volume, v_n)
+        return F, 0.0, F_volume, F_v
     if law == KELVIN_VOIGT:
         F, F_depth, F_v = kelvin_voigt(p, depth, v_n)
     elif law == HUNT_CROSSLEY:
         F, F_depth, F_v = hunt_crossley(p, depth, v_n)
     else:
         F, F_depth, F_v = power(p, depth)
-    return F, F_depth * h, F_depth * d, F_v
+    return F, F_depth, 0.0, F_v
 
 
 @njit
-def volumetric(p, d, v_n):
-    """F = k_V V (1 + a_V v_n), V = a b c pi d^2 (3 - d)/3 (thesis, eqs 5.2, 5.15, 5.44, after Gonthier 2007).
+def volumetric(p, volume, v_n):
+    """F = k_V V (1 + a_V v_n) (thesis, eq. 5.44, after Gonthier 2007).
 
     v_n is signed and a_V < 0, and the bracket is clamped at 0, so that the ground never pulls (errata of
     5.44).
     """
-    if d > 2.0:
-        d = 2.0
-    size = p[STIFFNESS] * p[SIZE] * math.pi * d
-    spring, slope = size * d * (1.0 - d / 3.0), size * (2.0 - d)
     bracket = 1.0 - p[DAMPING] * v_n
     if not bracket > 0.0:
-        return 0.0, 0.0, 0.0, 0.0
-    return spring * bracket, slope * bracket, 0.0, -p[DAMPING] * spring
+        return 0.0, 0.0, 0.0
+    stiffness = p[STIFFNESS]
+    return stiffness * volume * bracket, stiffness * bracket, -p[DAMPING] * stiffness * volume
 
 
 @njit

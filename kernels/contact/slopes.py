@@ -1,10 +1,10 @@
-"""Derivatives of contacts by the place and the velocity of their ellipsoids, exact, and what a step must
-know.
+"""Derivatives of contacts by the place and the velocity of A's surface, exact, and what a step must know.
 
-Where the centre moves by x, the point of the force moves by P x, P = 1 + (kappa_d/h^2) s n', and the force
-changes by (B W~ P - (N_d/h) g n') x, W the relative angular velocity; with the velocity of the point it
-changes by B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) v v'/|v|^2, g = n - F_N v/|v|. Turning an ellipsoid
-also changes its support vector s and its height h. The plane's body is held (kernels/forces/pairs).
+Where the patch moves (ContactWork.moved: its point by x, its normal by m, its depth, its volume), the force
+changes by B W~ x + C m + g (N_depth d_depth + N_V d_V), W the relative angular velocity; with the velocity of
+the point it changes by B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) u u'/|u|^2, g = n - F_N u/|u| with the
+sliding velocity u. The normal alone gives C = (N_v g + (F/v) n) v' + (N + (F/v) v_n) 1
++ (F_v - F/v) v_n u u'/|u|^2, v = u + v_n n. Body B is held (kernels/forces/pairs).
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from kernels._jit import inlined, njit
 from kernels.contact.elements import (
     AXIS,
     CENTRE,
+    D_DEPTH,
+    D_VOLUME,
     DEPTH,
-    DEPTHS,
     FORCE,
     FRICTION,
     GYRATION,
     LIMIT,
     N_CONTACT_OUT,
     NORMAL,
+    PATCH,
     PLACE,
     POINT,
     PRESSING,
@@ -33,14 +35,11 @@ from kernels.contact.elements import (
     SPEED,
     SPIN,
     SPIN_RATE,
-    SUPPORT,
 )
-from kernels.contact.patch import add_patch_slopes
-from kernels.contact.pressure import VOLUMETRIC
-from kernels.forces.pairs import ONSET, VELOCITY
-from kernels.forces.pairs import PLACE as BY_PLACE
-from kernels.forces.pairs import SPEED as BY_SPEED
-from kernels.forces.places import add_displaced, add_force, add_stiffness
+from kernels.contact.geometries import find_moved
+from kernels.contact.patch_torques import add_patch_slopes
+from kernels.forces.pairs import BY_PLACE, BY_SPEED, ONSET, VELOCITY
+from kernels.forces.places import add_stiffness
 
 RAMP_PART = 0.25
 """Part of the viscous ramp that one part of a split step may cross [1]."""
@@ -58,10 +57,9 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
     """
     for e in range(contacts.pair.shape[0]):
         p, row, out, kink = contacts.pair[e], work.state[e], work.out[e], work.kink[e]
-        d, h, v_n = row[DEPTHS], row[DEPTHS + 1], row[DEPTHS + 2]
-        depth = d * h
+        depth, v_n = row[PATCH], row[PATCH + 2]
         out[DEPTH] = depth
-        if d <= 0.0:
+        if depth <= 0.0:
             for i in range(1, N_CONTACT_OUT):
                 out[i] = 0.0
             kink[SPEED], kink[LIMIT] = -1.0, depth / v_n if v_n < 0.0 else math.inf
@@ -71,22 +69,14 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
         kink[LIMIT] = math.inf
         if ramp > 0.0 and depth < 1.2 * ramp and v_n < 0.0:
             kink[LIMIT] = -RAMP_PART * ramp / v_n
-        kappa, kappa_d = 1.0, 0.0
-        if contacts.law[e] == VOLUMETRIC:
-            deep = min(d, 2.0)
-            kappa = 0.75 * (2.0 - deep) ** 2 / (3.0 - deep)
-            kappa_d = 0.75 * (2.0 - deep) * (deep - 4.0) / (3.0 - deep) ** 2
         pair_work.loaded[p] = 1
         V, slopes = pair_work.motion[p, VELOCITY], pair_work.slopes[p]
+        leans = find_moved(contacts, e, row, work.Q[e], work.moved)
         steepness = friction_slope(step, row, kink)
-        contact_slopes(contacts.round[e], kappa, kappa_d, steepness, row, work.Q[e], V, slopes)
+        contact_slopes(contacts.round[e], leans, steepness, row, V, work.moved, slopes)
         if contacts.rolls[e] or contacts.spins[e]:
             secant = spin_kink(step, row, V, pair_work.motion[p, ONSET], kink)
-            patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], secant
-            add_patch_slopes(
-                patch, (contacts.round[e], kappa, kappa_d), contacts.pressure[e], contacts.friction[e],
-                row, work.Q[e], V, work.change, slopes,
-            )  # fmt: skip
+            add_patch_slopes(contacts, e, secant, row, work.Q[e], V, work.moved, work.change, slopes)
 
 
 @inlined
@@ -152,25 +142,17 @@ def spin_kink(step, row, V, onset, kink):
 
 
 @njit
-def contact_slopes(round_, kappa, kappa_d, steepness, row, Q, V, slopes):
+def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
     """slopes : (2, 6, 6) += those of a contact but for the torques of its patch.
 
-    round_ : int - 1 = a sphere
-    kappa : float - place of the point of the force along s/h [1]
-    kappa_d : float - its derivative by d [1]
+    round_ : int - 1 = a sphere, of which the first rows of moved are not written
+    leans : bool - whether the normal turns as A moves
     steepness : float - slope of friction by the sliding speed [N s/m]
     row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
-    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    V : (6,) - velocity of A relative to B [rad/s, m/s]
+    moved : (6, N_MOVED) - of ContactWork
     """
-    d, h, N_d, N_h, N_v = (
-        row[DEPTHS],
-        row[DEPTHS + 1],
-        row[PRESSING + 1],
-        row[PRESSING + 2],
-        row[PRESSING + 3],
-    )
-    drag, F_N, speed = row[RUBBING], row[RUBBING + 2], row[RUBBING + 3]
+    drag, F_N, speed, N_v = row[RUBBING], row[RUBBING + 2], row[RUBBING + 3], row[PRESSING + 3]
     nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
     vx, vy, vz = row[SLIP], row[SLIP + 1], row[SLIP + 2]
     c, x = (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]), (row[POINT], row[POINT + 1], row[POINT + 2])
@@ -185,88 +167,69 @@ def contact_slopes(round_, kappa, kappa_d, steepness, row, Q, V, slopes):
     zx, zy, zz = mz * nx - rz * vx, mz * ny - rz * vy, mz * nz - rz * vz - drag
     add_stiffness((xx, xy, xz, yx, yy, yz, zx, zy, zz), x, x, slopes[BY_SPEED])
     # B W~
-    xx, xy, xz = xy * V[2] - xz * V[1], xz * V[0] - xx * V[2], xx * V[1] - xy * V[0]
-    yx, yy, yz = yy * V[2] - yz * V[1], yz * V[0] - yx * V[2], yx * V[1] - yy * V[0]
-    zx, zy, zz = zy * V[2] - zz * V[1], zz * V[0] - zx * V[2], zx * V[1] - zy * V[0]
-    if not round_:
-        shapes = kappa / h, (kappa - kappa_d * (1.0 - d)) / (h * h * h), (N_d * (1.0 - d) / h + N_h) / h
-        turn_ellipsoid(shapes, (xx, xy, xz, yx, yy, yz, zx, zy, zz), g, row, Q, slopes[BY_PLACE])
-    # kappa grows with the depth, and the force with it
-    sx, sy, sz = row[SUPPORT], row[SUPPORT + 1], row[SUPPORT + 2]
-    q, stiff = kappa_d / (h * h), N_d / h
-    ax = q * (xx * sx + xy * sy + xz * sz) - stiff * gx
-    ay = q * (yx * sx + yy * sy + yz * sz) - stiff * gy
-    az = q * (zx * sx + zy * sy + zz * sz) - stiff * gz
     D = (
-        xx + ax * nx, xy + ax * ny, xz + ax * nz,
-        yx + ay * nx, yy + ay * ny, yz + ay * nz,
-        zx + az * nx, zy + az * ny, zz + az * nz,
+        xy * V[2] - xz * V[1], xz * V[0] - xx * V[2], xx * V[1] - xy * V[0],
+        yy * V[2] - yz * V[1], yz * V[0] - yx * V[2], yx * V[1] - yy * V[0],
+        zy * V[2] - zz * V[1], zz * V[0] - zx * V[2], zx * V[1] - zy * V[0],
     )  # fmt: skip
-    add_stiffness(D, c, x, slopes[BY_PLACE])
-    add_displaced(c, row[FORCE], row[FORCE + 1], row[FORCE + 2], slopes[BY_PLACE])
-    if kappa_d != 0.0:
-        add_sunk(q, row, slopes[BY_PLACE])
-
-
-@njit
-def add_sunk(q, row, by_place):
-    """by_place : (6, 6) += moment of the force as its point moves by q s with the centre along n."""
-    s, f, n, c = (
-        row[SUPPORT : SUPPORT + 3],
-        row[FORCE : FORCE + 3],
-        row[AXIS : AXIS + 3],
-        row[CENTRE : CENTRE + 3],
-    )
-    for k in range(3):
+    by_place = slopes[BY_PLACE]
+    for k in range(3, 6):
+        w = moved_wrench(D, g, moved[k], row, leans, bend)
         i, j = (k + 1) % 3, (k + 2) % 3
-        moment = q * (s[i] * f[j] - s[j] * f[i])
-        for m in range(3):
-            by_place[3 + m, k] += moment * n[m]
-            by_place[m, k] += moment * (c[(m + 1) % 3] * n[(m + 2) % 3] - c[(m + 2) % 3] * n[(m + 1) % 3])
+        add_wrench(1.0, w, by_place[k])
+        add_wrench(c[j], w, by_place[i])  # the centre's way where A turns about the reference point
+        add_wrench(-c[i], w, by_place[j])
+    if not round_:
+        for k in range(3):
+            add_wrench(1.0, moved_wrench(D, g, moved[k], row, leans, bend), by_place[k])
 
 
 @njit
-def turn_ellipsoid(shapes, D, g, row, Q, by_place):
-    """by_place : (6, 6) += what turning an ellipsoid about its centre changes, beyond what a sphere does.
+def moved_wrench(D, g, change, row, leans, bend):
+    """Change of the wrench (6) about the reference point where the patch changes.
 
-    Turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
-    shapes : (float, float, float) - shift of the point by the change of s [1/m]; along s, by (w x s) . n
-      [1/m^3]; force along g by (w x s) . n
-    D : (9,) - change of the force by the shift, row by row [N/m]
-    g : (3,) - direction of that force
+    D : (9,) - B W~, row by row [N/m]
+    g : (3,) - change of the force by the normal force [1]
+    change : (N_MOVED,) - row of ContactWork.moved
     row : (N_STATE,) - of ContactWork.state
-    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    leans : bool - whether the normal turns
+    bend : float - (F_v - F/v)/|u|^2 [N s^3/m^3]
     """
-    by_s, along_s, by_rise = shapes
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
-    s, n, x, f = (
-        row[SUPPORT : SUPPORT + 3],
-        row[AXIS : AXIS + 3],
-        row[POINT : POINT + 3],
-        row[FORCE : FORCE + 3],
+    gx, gy, gz = g
+    dx, dy, dz = change[0], change[1], change[2]
+    push = row[PRESSING + 1] * change[D_DEPTH] + row[PRESSING + 2] * change[D_VOLUME]
+    fx = xx * dx + xy * dy + xz * dz + push * gx
+    fy = yx * dx + yy * dy + yz * dz + push * gy
+    fz = zx * dx + zy * dy + zz * dz + push * gz
+    if leans:
+        mx, my, mz = change[3], change[4], change[5]
+        ux, uy, uz, v_n, drag = row[SLIP], row[SLIP + 1], row[SLIP + 2], row[PATCH + 2], row[RUBBING]
+        nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
+        across = ux * mx + uy * my + uz * mz  # v . m, as a unit normal turns at right angles to itself
+        press, hold, turn = row[PRESSING + 3] * across, row[PRESSING] + drag * v_n, bend * v_n * across
+        rub = drag * across
+        fx += press * gx + rub * nx + hold * mx + turn * ux
+        fy += press * gy + rub * ny + hold * my + turn * uy
+        fz += press * gz + rub * nz + hold * mz + turn * uz
+    x, y, z = row[POINT], row[POINT + 1], row[POINT + 2]
+    Fx, Fy, Fz = row[FORCE], row[FORCE + 1], row[FORCE + 2]
+    return (
+        y * fz - z * fy + dy * Fz - dz * Fy,
+        z * fx - x * fz + dz * Fx - dx * Fz,
+        x * fy - y * fx + dx * Fy - dy * Fx,
+        fx,
+        fy,
+        fz,
     )
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        rise = s[i] * n[j] - s[j] * n[i]
-        wx, wy, wz = unit_cross(k, s[0], s[1], s[2])
-        dx = along_s * rise * s[0] - by_s * (wx + Q[0, i] * n[j] - Q[0, j] * n[i])
-        dy = along_s * rise * s[1] - by_s * (wy + Q[1, i] * n[j] - Q[1, j] * n[i])
-        dz = along_s * rise * s[2] - by_s * (wz + Q[2, i] * n[j] - Q[2, j] * n[i])
-        push = by_rise * rise
-        fx = xx * dx + xy * dy + xz * dz + push * g[0]
-        fy = yx * dx + yy * dy + yz * dz + push * g[1]
-        fz = zx * dx + zy * dy + zz * dz + push * g[2]
-        add_force(x[0], x[1], x[2], fx, fy, fz, by_place[k])
-        by_place[k, 0] += dy * f[2] - dz * f[1]
-        by_place[k, 1] += dz * f[0] - dx * f[2]
-        by_place[k, 2] += dx * f[1] - dy * f[0]
 
 
 @inlined
-def unit_cross(k, x, y, z):
-    """Axis k crossed with (x, y, z)."""
-    if k == 0:
-        return 0.0, -z, y
-    if k == 1:
-        return z, 0.0, -x
-    return -y, x, 0.0
+def add_wrench(share, w, wrench):
+    """wrench : (6,) += share w, w six numbers."""
+    wrench[0] += share * w[0]
+    wrench[1] += share * w[1]
+    wrench[2] += share * w[2]
+    wrench[3] += share * w[3]
+    wrench[4] += share * w[4]
+    wrench[5] += share * w[5]

@@ -11,15 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import inlined
-from kernels.forces.pairs import ONSET, PLACE, VELOCITY
-from kernels.forces.pairs import SPEED as BY_SPEED
+from kernels.forces.pairs import BY_PLACE, BY_SPEED, ONSET, VELOCITY
 from kernels.forces.places import add_displaced, add_force, add_stiffness, direction, place
 from kernels.friction import friction_force
 
-SPEED, FORCE = 0, 1
+SLIDING_SPEED, FORCE = 0, 1
 N_FRICTION_OUT = 2
 
-RATE, SLOPE, POINT, DIRECTION = 2, 3, 4, 7
+SLIDING_RATE, SLOPE, POINT, DIRECTION = 2, 3, 4, 7
 """Further columns of FrictionWork.state: sliding acceleration [m/s^2], dF/dv, a (3), t (3)."""
 N_STATE = 10
 
@@ -65,7 +64,7 @@ def add_frictions(pairs, frictions, pose, work, pair_work):
         v = along(pair_work.motion[p, VELOCITY], ax, ay, az, tx, ty, tz) - frictions.drift[e]
         F, F_v, _ = friction_force(frictions.law[e], frictions.parameter[e], v, frictions.load[e])
         add_force(ax, ay, az, -F * tx, -F * ty, -F * tz, pair_work.wrench[p])
-        row[SPEED], row[FORCE], row[SLOPE] = v, -F, F_v
+        row[SLIDING_SPEED], row[FORCE], row[SLOPE] = v, -F, F_v
         row[POINT], row[POINT + 1], row[POINT + 2] = ax, ay, az
         row[DIRECTION], row[DIRECTION + 1], row[DIRECTION + 2] = tx, ty, tz
 
@@ -99,17 +98,17 @@ def add_friction_slopes(frictions, step, work, pair_work):
         ax, ay, az = row[POINT], row[POINT + 1], row[POINT + 2]
         tx, ty, tz = row[DIRECTION], row[DIRECTION + 1], row[DIRECTION + 2]
         rate = along(pair_work.motion[p, ONSET], ax, ay, az, tx, ty, tz)
-        v, F, slope = row[SPEED], row[FORCE], row[SLOPE]
+        v, F, slope = row[SLIDING_SPEED], row[FORCE], row[SLOPE]
         if step > 0.0 and v != 0.0 and v * (v + 2.0 * step * rate) <= 0.0:
             slope = max(slope, -F / v)
-        row[RATE] = rate
+        row[SLIDING_RATE] = rate
         V = pair_work.motion[p, VELOCITY]
         cx, cy, cz = slope * tx, slope * ty, slope * tz
         mx, my, mz = cy * V[2] - cz * V[1], cz * V[0] - cx * V[2], cx * V[1] - cy * V[0]
         a, slopes = (ax, ay, az), pair_work.slopes[p]
         pair_work.loaded[p] = 1
         D = (-tx * mx, -tx * my, -tx * mz, -ty * mx, -ty * my, -ty * mz, -tz * mx, -tz * my, -tz * mz)
-        add_stiffness(D, a, a, slopes[PLACE])
-        add_displaced(a, F * tx, F * ty, F * tz, slopes[PLACE])
+        add_stiffness(D, a, a, slopes[BY_PLACE])
+        add_displaced(a, F * tx, F * ty, F * tz, slopes[BY_PLACE])
         D = (-tx * cx, -tx * cy, -tx * cz, -ty * cx, -ty * cy, -ty * cz, -tz * cx, -tz * cy, -tz * cz)
         add_stiffness(D, a, a, slopes[BY_SPEED])

@@ -15,9 +15,7 @@ import math
 from kernels._jit import inlined, njit
 from kernels.contact.elements import LIMIT, PLACE, RATE, SPEED, SPIN, SPIN_RATE
 from kernels.contact.slopes import spinning
-from kernels.forces.frictions import DIRECTION, POINT, along
-from kernels.forces.frictions import RATE as RUB_RATE
-from kernels.forces.frictions import SPEED as RUB_SPEED
+from kernels.forces.frictions import DIRECTION, POINT, SLIDING_RATE, SLIDING_SPEED, along
 from kernels.forces.pairs import JERK, relative_motion
 from kernels.friction import V_T
 
@@ -39,7 +37,7 @@ def sticks(forces, work):
         if contacts.spins[e] and speed >= 0.0 and abs(work.contacts.kink[e, SPIN]) < slow:
             return True
     for e in range(frictions.pair.shape[0]):
-        if abs(work.frictions.state[e, RUB_SPEED]) < STICKING * frictions.parameter[e, V_T]:
+        if abs(work.frictions.state[e, SLIDING_SPEED]) < STICKING * frictions.parameter[e, V_T]:
             return True
     return False
 
@@ -83,8 +81,8 @@ def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
         row = work.frictions.state[e]
         tx, ty, tz = row[DIRECTION], row[DIRECTION + 1], row[DIRECTION + 2]
         pair_jerk = work.pairs.motion[frictions.pair[e], JERK]
-        a, rise = row[RUB_RATE], along(pair_jerk, row[POINT], row[POINT + 1], row[POINT + 2], tx, ty, tz)
-        D = max(fraction * abs(row[RUB_SPEED]), floor * frictions.parameter[e, V_T])
+        a, rise = row[SLIDING_RATE], along(pair_jerk, row[POINT], row[POINT + 1], row[POINT + 2], tx, ty, tz)
+        D = max(fraction * abs(row[SLIDING_SPEED]), floor * frictions.parameter[e, V_T])
         h = min(h, allowed(D, abs(a), rise if a > 0.0 else -rise))
     return h
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import inlined
-from kernels.forces.pairs import PLACE, SPEED, VELOCITY
+from kernels.forces.pairs import BY_PLACE, BY_SPEED, VELOCITY
 from kernels.forces.places import add_force, add_stiffness, place
 from kernels.ligament import line_force
 
@@ -103,8 +103,8 @@ def add_line_slopes(lines, work, pair_work):
             -nz * mx, -nz * my, -nz * mz - pull,
         )  # fmt: skip
         pair_work.loaded[p] = 1
-        add_stiffness(D, (ax, ay, az), (bx, by, bz), pair_work.slopes[p, PLACE])
+        add_stiffness(D, (ax, ay, az), (bx, by, bz), pair_work.slopes[p, BY_PLACE])
         if F_rate != 0.0:
             cx, cy, cz = F_rate * nx, F_rate * ny, F_rate * nz
             D = (-nx * cx, -nx * cy, -nx * cz, -ny * cx, -ny * cy, -ny * cz, -nz * cx, -nz * cy, -nz * cz)
-            add_stiffness(D, (ax, ay, az), (bx, by, bz), pair_work.slopes[p, SPEED])
+            add_stiffness(D, (ax, ay, az), (bx, by, bz), pair_work.slopes[p, BY_SPEED])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import inlined
-from kernels.forces.pairs import PLACE
+from kernels.forces.pairs import BY_PLACE
 from kernels.forces.places import add_displaced, add_force, direction, place
 
 
@@ -75,7 +75,7 @@ def add_load_slopes(loads, work, pair_work):
         if work.level[e] == 0.0:
             continue
         p, row = loads.pair[e], work.state[e]
-        slopes = pair_work.slopes[p, PLACE]
+        slopes = pair_work.slopes[p, BY_PLACE]
         x, y, z, fx, fy, fz = row[0], row[1], row[2], row[3], row[4], row[5]
         pair_work.loaded[p] = 1
         add_displaced((x, y, z), fx, fy, fz, slopes)

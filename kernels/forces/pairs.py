@@ -2,9 +2,10 @@
 
 Every element of a pair gives a wrench on body A (B feels the opposite) that depends on where A lies and how
 it moves relative to B. Wrenches and twists are about the reference point of kernels/tree.Pose, in ground
-axes. Their derivatives are taken with B held: slopes[PLACE] . xi is the change of the wrench where A is
-displaced by the twist xi, slopes[SPEED] . eta its change where the relative velocity grows by eta. A motion
-of both bodies only turns the wrench along, so that nothing but the dofs between the two bodies enters.
+axes. Their derivatives are taken with B held: slopes[BY_PLACE] . xi is the change of the wrench where A is
+displaced by the twist xi, slopes[BY_SPEED] . eta its change where the relative velocity grows by eta. A
+motion of both bodies only turns the wrench along, so that nothing but the dofs between the two bodies
+enters.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kernels.tree import CHAIN, Tree
 VELOCITY, ONSET, JERK = 0, 1, 2
 """Rows of PairWork.motion: velocity of A relative to B, its rate by the joints' accelerations alone, and the
 rate of that, where a step asks for it."""
-PLACE, SPEED = 0, 1
+BY_PLACE, BY_SPEED = 0, 1
 """What PairWork.slopes derive by."""
 STAYS, TURNS, SHIFTS = 0, 1, 2
 """What a dof e does to the twist of another dof d: nothing, S_e x S_d, or twist_rates.twist_shift."""
@@ -209,7 +210,7 @@ def wrench_changes(s, side, w, slopes, change):
     x0, x1, x2, x3, x4, x5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     y0, y1, y2, y3, y4, y5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(6):
-        K, C = slopes[PLACE, c], slopes[SPEED, c]
+        K, C = slopes[BY_PLACE, c], slopes[BY_SPEED, c]
         placed, moved = side * s[c], side * speed[c]
         x0 += K[0] * placed + C[0] * moved
         x1 += K[1] * placed + C[1] * moved

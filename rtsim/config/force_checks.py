@@ -20,9 +20,9 @@ def check_forces(spec: ModelSpec) -> None:
     check_lines(spec, bodies)
     for contact in spec.contacts:
         key = f"contacts.{contact.name}"
-        check_end(contact.ellipsoid, bodies, f"{key}.ellipsoid")
-        check_end(contact.plane, bodies, f"{key}.plane")
-        check_two(contact.ellipsoid.segment, contact.plane.segment, key)
+        for place, name in zip((contact.a, contact.b), contact.keys, strict=True):
+            check_end(place, bodies, f"{key}.{name}")
+        check_two(contact.a.segment, contact.b.segment, key)
     for friction in spec.frictions:
         key = f"frictions.{friction.name}"
         check_end(friction.a, bodies, f"{key}.a")
@@ -109,6 +109,6 @@ def places_of(spec: ModelSpec) -> Iterable[Place]:
     for spring in spec.springs:
         yield from (place for place in (spring.a, spring.b) if place is not None)
     for contact in spec.contacts:
-        yield from (contact.ellipsoid, contact.plane)
+        yield from (contact.a, contact.b)
     yield from (friction.a for friction in spec.frictions)
     yield from (load.at for load in spec.loads)

@@ -1,4 +1,4 @@
-"""Schema of force elements: ligaments, springs, contacts, friction under a load, and loads."""
+"""Schema of force elements but contacts: ligaments, springs, friction under a load, and loads."""
 
 from __future__ import annotations
 
@@ -6,34 +6,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from rtsim.config.place_schema import Frame, Name, NonNegative, Place, Positive, Vector
-
-
-class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A friction law and its coefficients (kernels/friction); a law reads only its own."""
-
-    law: Literal["proposed", "andersson", "hollars", "specker"] = "proposed"
-    static: NonNegative = 0.0
-    dynamic: NonNegative = 0.0
-    # where static friction peaks; andersson: over which it decays
-    transition_velocity_m_s: Positive = 1e-3
-    # not hollars
-    viscous_N_s_m: NonNegative = 0.0
-    # proposed: normal force from which viscous friction is whole
-    transition_force_N: Positive = 10.0
-    # hollars: viscous friction per normal force
-    viscous_s_m: NonNegative = 0.0
-    # specker: velocity at which dynamic friction sets in; a quarter of the transition velocity by default
-    dynamic_velocity_m_s: Positive | None = None
-    # andersson
-    exponent: Positive = 2.0
-    steepness_s_m: Positive = 1e4
-
-    def __post_init__(self) -> None:
-        if self.dynamic > self.static:
-            raise ValueError(
-                f"dynamic = {self.dynamic:g} is above static = {self.static:g}; allowed: 0 to static"
-            )
+from rtsim.config.friction_laws import Friction
+from rtsim.config.place_schema import Name, NonNegative, Place, Positive, Vector
 
 
 class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -150,72 +124,6 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def damping(self) -> float | None:
         """[N s/m, N m s/rad]"""
         return self.damping_N_s_m if self.damping_N_m_s_rad is None else self.damping_N_m_s_rad
-
-
-class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The ellipsoid, or sphere, of a contact."""
-
-    radius_mm: Positive | None = None
-    radii_mm: Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)] | None = None
-
-    @property
-    def sizes_mm(self) -> tuple[float, float, float]:
-        """Three radii."""
-        if self.radii_mm is None:
-            assert self.radius_mm is not None
-            return self.radius_mm, self.radius_mm, self.radius_mm
-        a, b, c = self.radii_mm
-        return a, b, c
-
-
-class Plane(Place, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The plane of a contact: a point, the normal towards the ellipsoid, how its surface moves (a belt)."""
-
-    normal: Vector
-    velocity_mm_s: Vector = (0.0, 0.0, 0.0)
-
-
-class Contact(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """An ellipsoid on a plane: with a stiffness it presses; methods can hold a sphere on it.
-
-    stiffness: volumetric N/m^3, kelvin_voigt N/m, hunt_crossley and power N/m^exponent
-    damping: volumetric s/m (-a_V), kelvin_voigt N s/m, hunt_crossley N s/m^(exponent + 1)
-    """
-
-    name: Name
-    ellipsoid: Ellipsoid
-    plane: Plane
-    stiffness: Positive | None = None
-    law: Literal["volumetric", "kelvin_voigt", "hunt_crossley", "power"] = "volumetric"
-    damping: NonNegative = 0.0
-    exponent: Annotated[float, msgspec.Meta(ge=1.0)] = 2.0
-    friction: Friction | None = None
-    # resistance against rolling by the damping of a volumetric contact
-    rolling: bool = False
-    # friction against spinning about the normal
-    spinning: bool = False
-
-    def __post_init__(self) -> None:
-        key = f"contacts.{self.name}"
-        if (self.ellipsoid.radius_mm is None) == (self.ellipsoid.radii_mm is None):
-            raise ValueError(f"{key}.ellipsoid: give either radius_mm or radii_mm")
-        if not any(self.plane.normal):
-            raise ValueError(f"{key}.plane.normal: [0, 0, 0] has no direction; correct it")
-        if not self.presses and (self.damping or self.friction or self.rolling or self.spinning):
-            raise ValueError(f"{key}.stiffness: the numbers of a force law need it; add stiffness")
-        if (self.rolling or self.spinning) and self.law != "volumetric":
-            raise ValueError(
-                f"{key}: only a volumetric contact has a patch that rolls or spins; remove the key"
-            )
-        if self.rolling and not self.damping:
-            raise ValueError(f"{key}.rolling: it comes from damping; add damping")
-        if self.spinning and self.friction is None:
-            raise ValueError(f"{key}.spinning: it comes from friction; add friction")
-
-    @property
-    def presses(self) -> bool:
-        """Whether it has a force law."""
-        return self.stiffness is not None
 
 
 class LoadedFriction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

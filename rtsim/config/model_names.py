@@ -96,10 +96,10 @@ def check_held(spec: ModelSpec) -> None:
                 f"ligaments.{ligament.name}.length: a method holds it; add length = {{ target_mm = ... }}"
             )
     for contact in spec.held_contacts:
-        if contact.ellipsoid.radius_mm is None:
+        if contact.held_radius_mm is None:
             raise ValueError(
-                f"contacts.{contact.name}.ellipsoid: methods hold spheres alone on a plane; give radius_mm, "
-                "or stiffness and no method that names it"
+                f"contacts.{contact.name}.{contact.keys[0]}: methods hold spheres alone on a plane; "
+                "give radius_mm, or stiffness and no method that names it"
             )
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
+from rtsim.config.contact_schema import Contact
 from rtsim.config.force_checks import check_forces, places_of
-from rtsim.config.force_schema import Contact, Ligament, Load, LoadedFriction, SimulationSpec, Spring
+from rtsim.config.force_schema import Ligament, Load, LoadedFriction, SimulationSpec, Spring
 from rtsim.config.function_schema import FunctionSpec, require_function
 from rtsim.config.joint_schema import Body, PlainJoint
 from rtsim.config.marker_schema import Marker

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.contact.elements import DEPTH, FRICTION, NORMAL, PLACE, SLIDING
-from kernels.forces.frictions import FORCE, SPEED
+from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.forces.lines import LENGTH, TENSION
 from kernels.ligament import LINEAR
 from kernels.rosenbrock.trace import Trace
@@ -163,7 +163,7 @@ class SimulatedQuantities:
         self._take("friction_forces", friction, (every, FORCE), "N", names,
                    curves=Curves("Friction", "force", 1, 2.0),
                    meaning="friction along their direction")  # fmt: skip
-        self._take("friction_sliding", friction, (every, SPEED), "m/s", names,
+        self._take("friction_sliding", friction, (every, SLIDING_SPEED), "m/s", names,
                    meaning="sliding speed along their direction")  # fmt: skip
 
     def _add_bodies(self) -> None:

@@ -70,7 +70,7 @@ def acting(simulator: Simulator) -> Array:
         work.frictions.state,
         work.loads,
     )
-    pressing = contacts[:, contact.DEPTHS] > 0.0
+    pressing = contacts[:, contact.PATCH] > 0.0
     applied = np.linalg.norm(loads.state[:, 3:], axis=1) * (loads.level != 0.0)
     for pairs, size, points in (
         (forces.lines.pair, lines[:, line.TENSION], lines[:, line.END : line.END + 3]),

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, SPHERE_ON_PLANE, Elements
 from kernels.tree import Tree
-from rtsim.config.force_schema import Contact, Length, Ligament
+from rtsim.config.contact_schema import Contact
+from rtsim.config.force_schema import Length, Ligament
 from rtsim.config.model_schema import Element, ModelSpec
 from rtsim.config.place_schema import Place
 from rtsim.errors import ConfigError
@@ -48,11 +49,11 @@ def scalar_elements(spec: ModelSpec) -> list[ScalarElement]:
 
 def row_of_contact(contact: Contact) -> ScalarElement:
     """(a - b) . n = R with n as printed, divided by |n|: the normal is unit without moving the plane."""
-    normal, radius = np.array(contact.plane.normal), contact.ellipsoid.radius_mm
+    normal, radius = np.array(contact.b.normal), contact.held_radius_mm
     assert radius is not None
     return ScalarElement(
-        contact.name, contact.name, f"contacts.{contact.name}", SPHERE_ON_PLANE, contact.ellipsoid,
-        contact.plane, unit(normal), Length(radius / float(np.linalg.norm(normal))),
+        contact.name, contact.name, f"contacts.{contact.name}", SPHERE_ON_PLANE, contact.a,
+        contact.b, unit(normal), Length(radius / float(np.linalg.norm(normal))),
     )  # fmt: skip
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
 
+import kernels.contact.geometries
+import kernels.contact.pressure
+import kernels.friction
 from kernels.contact.elements import Contacts
-from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, N_PRESSURE, POWER, VOLUMETRIC, normal_force
+from kernels.contact.pressure import N_PRESSURE, normal_force
 from kernels.forces.assembly import Forces
 from kernels.forces.frictions import Frictions
 from kernels.forces.lines import Lines
 from kernels.forces.loads import Loads
 from kernels.forces.pairs import Pairs
 from kernels.forces.springs import Springs
-from kernels.friction import ANDERSSON, HOLLARS, N_FRICTION, PROPOSED, SPECKER
+from kernels.friction import N_FRICTION
 from kernels.ligament import (
     LINEAR,
     N_LIGAMENT,
@@ -25,7 +29,8 @@ from kernels.ligament import (
     toe_from_strain_stiffness,
 )
 from kernels.tree import Pose, Tree, new_pose, pose
-from rtsim.config.force_schema import Contact, Friction, Ligament, Spring
+from rtsim.config.contact_schema import Contact
+from rtsim.config.force_schema import Ligament, Spring
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.place_schema import GROUND, Place
 from rtsim.errors import ConfigError
@@ -35,15 +40,6 @@ from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
-FRICTION_LAWS = {"proposed": PROPOSED, "andersson": ANDERSSON, "hollars": HOLLARS, "specker": SPECKER}
-PRESSURE_LAWS = {
-    "volumetric": VOLUMETRIC,
-    "kelvin_voigt": KELVIN_VOIGT,
-    "hunt_crossley": HUNT_CROSSLEY,
-    "power": POWER,
-}
-DYNAMIC_PART = 0.25
-"""Specker's v_d in parts of v_t where none is given: puts the peak at v_t (Brown 2017, section 4.1.3)."""
 
 
 class PairTable:
@@ -173,34 +169,43 @@ def spring_row(spring: Spring, neutral_length: float) -> tuple[float, ...]:
 def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contacts:
     contacts = [contact for contact in spec.contacts if contact.presses]
     keys = [f"contacts.{contact.name}" for contact in contacts]
-    radii = 1e-3 * np.array([contact.ellipsoid.sizes_mm for contact in contacts], float).reshape(-1, 3)
+    shapes = [contact.shape for contact in contacts]
+    rows = [c.friction.row if c.friction else (0.0,) * N_FRICTION for c in contacts]
+    radii = millimetres([shape.radii_a_mm for shape in shapes])
     return Contacts(
-        pair=np.array(
-            [
-                pairs.find(c.ellipsoid.segment, c.plane.segment, key)
-                for c, key in zip(contacts, keys, strict=True)
-            ],
-            np.int64,
-        ),
-        law=np.array([PRESSURE_LAWS[contact.law] for contact in contacts], np.int64),
-        centre=points([c.ellipsoid for c in contacts], anatomy, keys),
-        rotation=np.array([turned(contact.ellipsoid) for contact in contacts], float).reshape(-1, 3, 3),
+        pair=whole(pairs.find(c.a.segment, c.b.segment, key) for c, key in zip(contacts, keys, strict=True)),
+        geometry=whole(number(kernels.contact.geometries, contact.geometry) for contact in contacts),
+        centre=points([c.a for c in contacts], anatomy, keys),
+        rotation=np.array([turned(c.a) for c in contacts], float).reshape(-1, 3, 3),
         radii=radii,
-        round=np.array([len(set(row)) == 1 for row in radii], np.int64),
-        point=points([c.plane for c in contacts], anatomy, keys),
-        normal=np.array([unit(np.array(c.plane.normal)) for c in contacts], float).reshape(-1, 3),
-        drift=1e-3 * np.array([c.plane.velocity_mm_s for c in contacts], float).reshape(-1, 3),
-        pressure=np.array([pressure_row(contact) for contact in contacts], float).reshape(-1, N_PRESSURE),
-        friction_law=np.array(
-            [FRICTION_LAWS[c.friction.law] if c.friction else -1 for c in contacts], np.int64
-        ),
-        friction=np.array(
-            [friction_row(c.friction) if c.friction else (0.0,) * N_FRICTION for c in contacts], float
-        ).reshape(-1, N_FRICTION),
-        rolls=np.array([contact.rolling for contact in contacts], np.int64),
-        spins=np.array([contact.spinning for contact in contacts], np.int64),
+        round=whole(len(set(row)) == 1 for row in radii),
+        point=points([c.b for c in contacts], anatomy, keys),
+        normal=np.array([unit(np.array(shape.normal)) for shape in shapes], float).reshape(-1, 3),
+        radii_b=millimetres([shape.radii_b_mm for shape in shapes]),
+        drift=millimetres([shape.velocity_mm_s for shape in shapes]),
+        law=whole(number(kernels.contact.pressure, contact.law) for contact in contacts),
+        spread=whole(contact.is_spread for contact in contacts),
+        pressure=np.array([contact.pressure_row for contact in contacts], float).reshape(-1, N_PRESSURE),
+        friction_law=whole(number(kernels.friction, c.friction.law) if c.friction else -1 for c in contacts),
+        friction=np.array(rows, float).reshape(-1, N_FRICTION),
+        rolls=whole(contact.rolling for contact in contacts),
+        spins=whole(contact.spinning for contact in contacts),
         ramp=np.array([viscous_ramp(contact) for contact in contacts], float),
     )
+
+
+def number(module: ModuleType, name: str) -> int:
+    """Of a kind among the kernels that know it, where it is a constant of the same name."""
+    return int(getattr(module, name.upper()))
+
+
+def whole(numbers: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(list(numbers), np.int64)
+
+
+def millimetres(rows: Sequence[Sequence[float]]) -> Array:
+    """(n, 3) - rows in metres."""
+    return 1e-3 * np.array(rows, float).reshape(-1, 3)
 
 
 def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Array:
@@ -209,40 +214,20 @@ def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Ar
     return np.array(found, float).reshape(-1, 3)
 
 
-def pressure_row(contact: Contact) -> tuple[float, ...]:
-    """Parameters of kernels/contact/pressure."""
-    a, b, c = contact.ellipsoid.sizes_mm
-    assert contact.stiffness is not None
-    return contact.stiffness, contact.damping, contact.exponent, 1e-9 * a * b * c
-
-
-def friction_row(friction: Friction) -> tuple[float, ...]:
-    """Parameters of kernels/friction."""
-    v_t, v_d = friction.transition_velocity_m_s, friction.dynamic_velocity_m_s
-    if friction.law == "andersson":
-        v_d = v_t
-    elif v_d is None:
-        v_d = DYNAMIC_PART * v_t
-    return (
-        friction.static, friction.dynamic, v_t, friction.viscous_N_s_m, friction.transition_force_N,
-        friction.viscous_s_m, v_d, friction.exponent, friction.steepness_s_m,
-    )  # fmt: skip
-
-
 def viscous_ramp(contact: Contact) -> float:
     """Depth at which the normal force reaches the transition force of viscous friction [m], 0 without one."""
-    friction = contact.friction
-    if friction is None or friction.law != "proposed" or not friction.viscous_N_s_m:
+    wets = contact.friction.wets_at_N if contact.friction else 0.0
+    if not wets:
         return 0.0
     from scipy.optimize import brentq  # a quarter of a second: only where a contact needs it
 
-    law, row = PRESSURE_LAWS[contact.law], np.array(pressure_row(contact))
-    h = 1e-3 * min(contact.ellipsoid.sizes_mm)
+    shape, row = contact.shape, np.array(contact.pressure_row)
+    law, h = number(kernels.contact.pressure, contact.law), 1e-3 * min(shape.radii_a_mm)
 
-    def missing(d: float) -> float:
-        return normal_force(law, row, d, h, 0.0)[0] - friction.transition_force_N
+    def missing(depth: float) -> float:
+        return normal_force(law, row, depth, contact.kind.volume(shape, depth), 0.0)[0] - wets
 
-    return h * float(brentq(missing, 0.0, 2.0)) if missing(2.0) > 0.0 else h
+    return float(brentq(missing, 0.0, 2.0 * h, xtol=1e-12 * h)) if missing(2.0 * h) > 0.0 else h
 
 
 def pack_frictions(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Frictions:
@@ -252,12 +237,12 @@ def pack_frictions(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Frict
         pair=np.array(
             [pairs.find(f.a.segment, f.b, key) for f, key in zip(frictions, keys, strict=True)], np.int64
         ),
-        law=np.array([FRICTION_LAWS[f.friction.law] for f in frictions], np.int64),
+        law=whole(number(kernels.friction, f.friction.law) for f in frictions),
         point=points([f.a for f in frictions], anatomy, keys),
         direction=np.array([unit(np.array(f.direction)) for f in frictions], float).reshape(-1, 3),
         drift=1e-3 * np.array([f.velocity_mm_s for f in frictions], float),
         load=np.array([f.load_N for f in frictions], float),
-        parameter=np.array([friction_row(f.friction) for f in frictions], float).reshape(-1, N_FRICTION),
+        parameter=np.array([f.friction.row for f in frictions], float).reshape(-1, N_FRICTION),
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.contact.elements import Contacts
+from kernels.contact.geometries import ELLIPSOID_ON_PLANE
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.forces.assembly import Forces
 from kernels.forces.frictions import Frictions
@@ -182,19 +183,21 @@ def aimed_contacts(
         angle = rng.uniform(0.0, 2.0 * np.pi)
         wanted = plan.v_n * n_ground + plan.slip * (np.cos(angle) * u + np.sin(angle) * w)
         drift[e] = axes(at, B).T @ (passing - wanted)
-    size = np.prod(radii, axis=1)
     has_patch = np.array([plan.patch for plan in plans], np.int64)
     return Contacts(
         pair=pair.astype(np.int64),
-        law=np.array([plan.law for plan in plans], np.int64),
+        geometry=np.full(n, ELLIPSOID_ON_PLANE),
         centre=centre,
         rotation=rotation,
         radii=radii,
         round=np.array([plan.round for plan in plans], np.int64),
         point=point,
         normal=normal,
+        radii_b=np.zeros((n, 3)),
         drift=drift,
-        pressure=np.column_stack([[PRESSURE[plan.law] for plan in plans], size]),
+        law=np.array([plan.law for plan in plans], np.int64),
+        spread=np.array([plan.law == VOLUMETRIC for plan in plans], np.int64),
+        pressure=np.array([PRESSURE[plan.law] for plan in plans]),
         friction_law=np.array([plan.friction_law for plan in plans], np.int64),
         friction=np.tile(np.array(FRICTION), (n, 1)),
         rolls=has_patch,

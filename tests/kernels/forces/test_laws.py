@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from kernels.contact.elements import FRICTION, NORMAL, SLIDING
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.forces.assembly import Forces
-from kernels.forces.frictions import FORCE, SPEED
+from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.forces.lines import TENSION
 from kernels.tree import BALL, FREE, HINGE, ROTATES, SLIDER
 from tests.kernels.forces import calls
@@ -135,7 +135,7 @@ def test_contacts_push_and_ligaments_pull(name: str) -> None:
             assert (work.lines.state[case.forces.lines.law == 0, TENSION] >= 0.0).all()
             rubbing, sliding = (work.contacts.out[:, c : c + 3] for c in (FRICTION, SLIDING))
             assert (np.einsum("ij,ij->i", rubbing, sliding) <= 0.0).all()
-            assert (np.prod(work.frictions.state[:, [SPEED, FORCE]], axis=1) <= 0.0).all()
+            assert (np.prod(work.frictions.state[:, [SLIDING_SPEED, FORCE]], axis=1) <= 0.0).all()
 
 
 @every_tree
@@ -221,10 +221,10 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
     step = np.where(turns, 1.0, length)
     of_friction = np.array([1.0, 1.0, speed, force / speed, force, 1.0 / speed, speed, 1.0, 1.0 / speed])
     of_pressure = {
-        VOLUMETRIC: (force / length**3, 1.0 / speed, 1.0, length**3),
-        KELVIN_VOIGT: (force / length, force / speed, 1.0, length**3),
-        HUNT_CROSSLEY: (force / length**1.5, force / length**1.5 / speed, 1.0, length**3),
-        POWER: (force / length**2, 1.0, 1.0, length**3),
+        VOLUMETRIC: (force / length**3, 1.0 / speed, 1.0),
+        KELVIN_VOIGT: (force / length, force / speed, 1.0),
+        HUNT_CROSSLEY: (force / length**1.5, force / length**1.5 / speed, 1.0),
+        POWER: (force / length**2, 1.0, 1.0),
     }
     scaled = Forces(
         forces.pairs,
@@ -237,6 +237,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
         contacts._replace(
             centre=length * contacts.centre,
             radii=length * contacts.radii,
+            radii_b=length * contacts.radii_b,
             point=length * contacts.point,
             drift=speed * contacts.drift,
             pressure=contacts.pressure * [of_pressure[law] for law in contacts.law],

@@ -194,12 +194,12 @@ def test_normals_are_unit_and_the_plane_stays(spec, subject):
     model = build(spec, subject, "zero")
     assert (model.elements.kind == SPHERE_ON_PLANE).sum() == 2
     for e, contact in enumerate(spec.contacts):
-        printed = np.array(contact.plane.normal)
+        printed = np.array(contact.b.normal)
         n = model.elements.normal_b[e]
         assert np.linalg.norm(n) == pytest.approx(1.0, abs=1e-15)
         np.testing.assert_allclose(np.cross(n, printed), 0.0, atol=1e-15)
         gap = roles_of(spec, "zero", subject).target[e] * n  # some a - b on the plane of unit normal
-        assert gap @ printed == pytest.approx(1e-3 * contact.ellipsoid.radius_mm, rel=1e-14)
+        assert gap @ printed == pytest.approx(1e-3 * contact.a.radius_mm, rel=1e-14)
 
 
 @pytest.mark.parametrize("length", [396.4, 425.3, 300.0])

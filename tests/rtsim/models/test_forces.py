@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.constraints import DISTANCE, HARD, OFF, SPHERE_ON_PLANE
-from kernels.contact.pressure import DAMPING, EXPONENT, HUNT_CROSSLEY, SIZE, STIFFNESS, VOLUMETRIC
+from kernels.contact.pressure import DAMPING, EXPONENT, HUNT_CROSSLEY, STIFFNESS, VOLUMETRIC
 from kernels.friction import ANDERSSON, F_NT, MU_D, MU_S, SPECKER, V_D, V_S, V_T
 from kernels.ligament import K_LINEAR, K_TOE, LINEAR, SLACK_LENGTH, STRAIN, TOE_LINEAR
 from rtsim.errors import ConfigError
@@ -91,7 +91,7 @@ def test_springs_on_coordinates_are_in_si():
 
 
 def test_a_contact_is_an_ellipsoid_on_a_plane():
-    """Protects contacts: radii, unit normal, moving surface and the volume's factor a b c in SI."""
+    """Protects contacts: radii, unit normal, and the moving surface in SI."""
     contacts = built(
         BLOCK + CONTACT.format(size="radii_mm = [10.0, 20.0, 30.0]", more="damping = 0.5")
     ).forces.contacts
@@ -100,7 +100,7 @@ def test_a_contact_is_an_ellipsoid_on_a_plane():
     np.testing.assert_allclose(contacts.radii[0], [0.01, 0.02, 0.03])
     np.testing.assert_allclose(contacts.normal[0], [0.0, 1.0, 0.0])
     np.testing.assert_allclose(contacts.drift[0], [0.1, 0.0, 0.0])
-    np.testing.assert_allclose(contacts.pressure[0, [STIFFNESS, DAMPING, SIZE]], [2e6, 0.5, 6e-6])
+    np.testing.assert_allclose(contacts.pressure[0, [STIFFNESS, DAMPING]], [2e6, 0.5])
     assert contacts.friction_law[0] == -1
 
 

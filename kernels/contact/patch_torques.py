@@ -1,4 +1,4 @@
-"""Torques of the patch of a volumetric contact: rolling resistance and spinning friction.
+"""Torques of the patch of an ellipsoid on a plane, volumetric: rolling resistance and spinning friction.
 
 With the centroidal second moment of the volume, flattened along the normal into the plane,
 C = P {c1 Q + c2 s s'/h^2} P, P = 1 - n n', c1 = a b c Jn/2, c2 = a b c (m - Jn/2),
@@ -12,26 +12,28 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 from kernels.contact.elements import (
     AXIS,
     CENTRE,
+    D_DEPTH,
     D_FLAT,
     D_SUPPORT,
     D_TORQUE,
     D_TURN,
-    DEPTHS,
+    D_VOLUME,
     ETA,
     FLAT,
     GYRATION,
     OMEGA,
+    PATCH,
     POINT,
     PRESSING,
-    SUPPORT,
     TURN,
 )
-from kernels.contact.pressure import DAMPING, SIZE, STIFFNESS
-from kernels.forces.pairs import PLACE, SPEED
+from kernels.contact.ellipsoid_on_plane import HEIGHT, SUPPORT
+from kernels.contact.pressure import DAMPING, STIFFNESS
+from kernels.forces.pairs import BY_PLACE, BY_SPEED
 from kernels.friction import friction_force
 
 
@@ -49,23 +51,44 @@ def patch_moments(d, size):
     return 0.5 * J, m - 0.5 * J, V, 0.5 * J_d, m_d - 0.5 * J_d, V_d
 
 
-@njit
-def add_patch_torque(patch, p, friction, row, Q, V, change, wrench):
-    """wrench : (6,) += rolling resistance and spinning friction of a contact.
+@inlined
+def size_of(contacts, e):
+    """a b c of the ellipsoid of contact e [m^3]."""
+    return contacts.radii[e, 0] * contacts.radii[e, 1] * contacts.radii[e, 2]
 
-    patch : (rolls, spins, friction law)
+
+@inlined
+def add_patch_torque(contacts, e, row, Q, V, change, wrench):
+    """wrench : (6,) += rolling resistance and spinning friction of contact e.
+
+    contacts : Contacts
+    e : int - contact
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]; change[TURN] receives its angular
       part in the plane
+    change : (N_CHANGE, 3) - of ContactWork, rows written
+    """
+    patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e)
+    patch_torque(patch, contacts.pressure[e], contacts.friction[e], row, Q, V, change, wrench)
+
+
+@njit
+def patch_torque(patch, p, friction, row, Q, V, change, wrench):
+    """wrench : (6,) += rolling resistance and spinning friction of a contact.
+
+    patch : (rolls, spins, friction law, a b c [m^3])
     p : (N_PRESSURE,) - parameters of the normal force
     friction : (N_FRICTION,) - parameters of friction
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
-    rolls, spins, law = patch
+    rolls, spins, law, size = patch
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
-    d, h, N = row[DEPTHS], row[DEPTHS + 1], row[PRESSING]
-    c1, c2, volume, _, _, _ = patch_moments(min(d, 2.0), p[SIZE])
+    h, N = row[HEIGHT], row[PRESSING]
+    c1, c2, volume, _, _, _ = patch_moments(min(row[PATCH] / h, 2.0), size)
     trace = flat_trace(c1, c2, h, s, Q)
     spin = V[0] * n[0] + V[1] * n[1] + V[2] * n[2]
     for i in range(3):
@@ -87,19 +110,39 @@ def add_patch_torque(patch, p, friction, row, Q, V, change, wrench):
             wrench[i] -= F * radius * n[i]
 
 
-@njit
-def add_patch_slopes(patch, shape, p, friction, row, Q, V, change, slopes):
+@inlined
+def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
     """slopes : (2, 6, 6) += derivatives of add_patch_torque, after it: one unit twist after the other.
 
-    patch : (rolls, spins, friction law, whether the secant slope of spinning is due)
-    shape : (round, kappa, its derivative by d) - 1 = a sphere; place of the point of the force along s/h [1]
-    p : (N_PRESSURE,) - parameters of the normal force
-    friction : (N_FRICTION,) - parameters of friction
+    contacts : Contacts
+    e : int - contact
+    secant : bool - whether the secant slope of spinning is due
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    moved : (6, N_MOVED) - of ContactWork
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
+    patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e), secant
+    constants = contacts.pressure[e], contacts.friction[e]
+    patch_slopes(patch, contacts.round[e], constants, row, Q, V, moved, change, slopes)
+
+
+@njit
+def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
+    """As add_patch_slopes.
+
+    patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
+    round_ : int - 1 = a sphere
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of friction
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    moved : (6, N_MOVED) - of ContactWork
+    change : (N_CHANGE, 3) - of ContactWork, rows written
+    slopes : (2, 6, 6)
+    """
+    p, friction = constants
     omega, eta, torque, d_s = change[OMEGA], change[ETA], change[D_TORQUE], change[D_SUPPORT]
     n, x, N_v = row[AXIS : AXIS + 3], row[POINT : POINT + 3], row[PRESSING + 3]
     for i in range(3):
@@ -107,17 +150,19 @@ def add_patch_slopes(patch, shape, p, friction, row, Q, V, change, slopes):
     for c in range(6):
         for i in range(3):
             omega[i], eta[i] = 1.0 if i == c else 0.0, 0.0
-        d_d, d_h, d_N = displace(c, shape, row, Q, V, d_s)
-        patch_slope(patch, p, friction, d_d, d_h, d_N, row, Q, V, change)
+        d_h = turned_support(c, round_, row, Q, d_s)
+        d_depth, d_N = displaced(c, round_, row, V, moved)
+        d_d = (d_depth - row[PATCH] / row[HEIGHT] * d_h) / row[HEIGHT]
+        patch_slope(patch, p, friction, (d_d, d_h, d_N), row, Q, V, change)
         for i in range(3):
-            slopes[PLACE, c, i] += torque[i]
+            slopes[BY_PLACE, c, i] += torque[i]
     for c in range(6):
         for i in range(3):
             omega[i], eta[i], d_s[i] = 0.0, 1.0 if i == c else 0.0, 0.0
         d_N = N_v * (n[c - 3] if c > 2 else cross_at(c, x, n))
-        patch_slope(patch, p, friction, 0.0, 0.0, d_N, row, Q, V, change)
+        patch_slope(patch, p, friction, (0.0, 0.0, d_N), row, Q, V, change)
         for i in range(3):
-            slopes[SPEED, c, i] += torque[i]
+            slopes[BY_SPEED, c, i] += torque[i]
 
 
 @njit
@@ -128,48 +173,52 @@ def cross_at(c, x, y):
 
 
 @njit
-def displace(c, shape, row, Q, V, d_s):
-    """(change of d, of h, of N) where the ellipsoid is displaced by unit twist c; of s in d_s : (3,).
+def turned_support(c, round_, row, Q, d_s):
+    """Change of h [m] where the ellipsoid is displaced by unit twist c; of s in d_s : (3,).
 
     c : int - component of the unit twist
-    shape : (round, kappa, its derivative by d) - 1 = a sphere; place of the point of the force along s/h [1]
+    round_ : int - 1 = a sphere
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
-    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     """
-    round_, kappa, kappa_d = shape
-    d, h, N_d, N_h, N_v = (
-        row[DEPTHS],
-        row[DEPTHS + 1],
-        row[PRESSING + 1],
-        row[PRESSING + 2],
-        row[PRESSING + 3],
-    )
-    centre, n, s = row[CENTRE : CENTRE + 3], row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3]
-    d_h = 0.0
     d_s[0], d_s[1], d_s[2] = 0.0, 0.0, 0.0
-    if not round_ and c < 3:
-        j, k = (c + 1) % 3, (c + 2) % 3
-        d_s[j], d_s[k] = -s[k], s[j]
-        for i in range(3):
-            d_s[i] -= Q[i, k] * n[j] - Q[i, j] * n[k]
-        d_h = (s[j] * n[k] - s[k] * n[j]) / h
-    lift = n[c - 3] if c > 2 else cross_at(c, centre, n)
-    d_d = ((1.0 - d) * d_h - lift) / h
-    along = kappa_d * d_d / h - kappa * d_h / (h * h)
-    # n . (W x change of the point of contact)
-    d_vn = 0.0
+    if round_ or c > 2:
+        return 0.0
+    n, s, j, k = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], (c + 1) % 3, (c + 2) % 3
+    d_s[j], d_s[k] = -s[k], s[j]
     for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        across = n[j] * V[k] - n[k] * V[j]
-        d_vn += across * (-along * s[i] - kappa * d_s[i] / h)
-        if c > 2:
-            d_vn += across * (1.0 if i == c - 3 else 0.0)
-        elif i == (c + 1) % 3:
-            d_vn -= across * centre[(c + 2) % 3]
-        elif i == (c + 2) % 3:
-            d_vn += across * centre[(c + 1) % 3]
-    return d_d, d_h, N_d * d_d + N_h * d_h + N_v * d_vn
+        d_s[i] -= Q[i, k] * n[j] - Q[i, j] * n[k]
+    return (s[j] * n[k] - s[k] * n[j]) / row[HEIGHT]
+
+
+@njit
+def displaced(c, round_, row, V, moved):
+    """(change of the depth [m], of N [N]) where the ellipsoid is displaced by unit twist c.
+
+    c : int - component of the unit twist
+    round_ : int - 1 = a sphere, of which the first rows of moved are not written
+    row : (N_STATE,) - of ContactWork.state
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    moved : (6, N_MOVED) - of ContactWork
+    """
+    centre, n = row[CENTRE : CENTRE + 3], row[AXIS : AXIS + 3]
+    d_depth, d_N = 0.0, 0.0
+    for k in range(6):
+        share = 1.0 if k == c and not (round_ and k < 3) else 0.0
+        if c < 3 and k == 3 + (c + 1) % 3:
+            share = -centre[(c + 2) % 3]
+        elif c < 3 and k == 3 + (c + 2) % 3:
+            share = centre[(c + 1) % 3]
+        if share != 0.0:
+            x = moved[k]
+            # n . (W x change of the point of contact)
+            d_vn = 0.0
+            for i in range(3):
+                d_vn += (n[(i + 1) % 3] * V[(i + 2) % 3] - n[(i + 2) % 3] * V[(i + 1) % 3]) * x[i]
+            d_depth += share * x[D_DEPTH]
+            change = row[PRESSING + 1] * x[D_DEPTH] + row[PRESSING + 2] * x[D_VOLUME]
+            d_N += share * (change + row[PRESSING + 3] * d_vn)
+    return d_depth, d_N
 
 
 @njit
@@ -192,29 +241,29 @@ def dot_row(A, i, x):
 
 
 @njit
-def patch_slope(patch, p, friction, d_d, d_h, d_N, row, Q, V, change):
+def patch_slope(patch, p, friction, moves, row, Q, V, change):
     """change[D_TORQUE] : (3,) = change of add_patch_torque along the twist of change[OMEGA], change[ETA].
 
-    patch : (rolls, spins, friction law, whether the secant slope of spinning is due)
+    patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
     p : (N_PRESSURE,) - parameters of the normal force
     friction : (N_FRICTION,) - parameters of friction
-    d_d : float - change of the relative depth d [1]
-    d_h : float - change of h [m]
-    d_N : float - change of the normal force [N]
+    moves : (change of d [1], of h [m], of the normal force [N])
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
-    rolls, spins, law, secant = patch
+    rolls, spins, law, size, secant = patch
+    d_d, d_h, d_N = moves
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
-    d, h, N = row[DEPTHS], row[DEPTHS + 1], row[PRESSING]
+    h, N = row[HEIGHT], row[PRESSING]
+    d = row[PATCH] / h
     torque = change[D_TORQUE]
     torque[0], torque[1], torque[2] = 0.0, 0.0, 0.0
     d_s, d_turn, eta = change[D_SUPPORT], change[D_TURN], change[ETA]
     if d > 2.0:
         d_d = 0.0
-    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(d, 2.0), p[SIZE])
+    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(d, 2.0), size)
     trace = flat_trace(c1, c2, h, s, Q)
     square, rise, spin, d_spin = 0.0, 0.0, 0.0, 0.0
     for i in range(3):

@@ -1,0 +1,121 @@
+"""An ellipsoid on body A over a plane on body B: its patch, and how that changes as the ellipsoid moves.
+
+With the ellipsoid's matrix Q = R diag(r^2) R', the plane's normal n and s = Q n, the ellipsoid reaches
+h = sqrt(n . s) towards the plane, which lies g below its centre: the depth is h - g = h d.
+The volume beyond the plane is V = a b c pi d^2 (3 - d)/3, its centroid centre - kappa s/h with
+kappa = 3 (2 - d)^2/(4 (3 - d)) (Brown 2017, MASc thesis, eqs 5.1-5.17, and its errata); the deepest point
+has kappa = 1. Beyond d = 2 the ellipsoid is swallowed and nothing grows any more.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import inlined, njit
+from kernels.contact.elements import AXIS, CENTRE, D_DEPTH, D_VOLUME, OWN, PATCH, POINT
+from kernels.forces.places import direction, place
+
+SUPPORT, HEIGHT = OWN, OWN + 3
+"""Columns of ContactWork.state of this geometry: s [m^2], and h [m]."""
+
+
+@inlined
+def ellipsoid_on_plane(pairs, contacts, e, pose, row, Q):
+    """The patch of contact e in row : (N_STATE,); Q : (3, 3) of its ellipsoid, where that is not a sphere.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact
+    pose : Pose
+    row : (N_STATE,) - of ContactWork.state, written
+    Q : (3, 3) - of the ellipsoid in ground axes, written [m^2]
+    """
+    p, radii = contacts.pair[e], contacts.radii[e]
+    nx, ny, nz = direction(pose, pairs.body_b[p], contacts.normal[e])
+    cx, cy, cz = place(pose, pairs.body_a[p], contacts.centre[e])
+    x, y, z = place(pose, pairs.body_b[p], contacts.point[e])
+    g = (cx - x) * nx + (cy - y) * ny + (cz - z) * nz
+    if contacts.round[e] and not (contacts.rolls[e] or contacts.spins[e]):
+        h = radii[0]
+        sx, sy, sz = h * h * nx, h * h * ny, h * h * nz
+    else:
+        shape(pose, pairs.body_a[p], contacts.rotation[e], radii, Q)
+        sx = Q[0, 0] * nx + Q[0, 1] * ny + Q[0, 2] * nz
+        sy = Q[1, 0] * nx + Q[1, 1] * ny + Q[1, 2] * nz
+        sz = Q[2, 0] * nx + Q[2, 1] * ny + Q[2, 2] * nz
+        h = math.sqrt(sx * nx + sy * ny + sz * nz)
+    reach = 1.0 / h
+    d = 1.0 - g * reach
+    deep = min(d, 2.0)
+    if contacts.spread[e] and d > 0.0:
+        reach *= 0.75 * (2.0 - deep) ** 2 / (3.0 - deep)
+    row[CENTRE], row[CENTRE + 1], row[CENTRE + 2] = cx, cy, cz
+    row[AXIS], row[AXIS + 1], row[AXIS + 2] = nx, ny, nz
+    row[POINT], row[POINT + 1], row[POINT + 2] = cx - reach * sx, cy - reach * sy, cz - reach * sz
+    size = math.pi * radii[0] * radii[1] * radii[2]
+    row[PATCH], row[PATCH + 1] = d * h, size * deep * deep * (1.0 - deep / 3.0)
+    row[SUPPORT], row[SUPPORT + 1], row[SUPPORT + 2], row[HEIGHT] = sx, sy, sz, h
+
+
+@inlined
+def shape(pose, body, rotation, radii, Q_out):
+    """Q_out : (3, 3) = sum over the axes of r^2 axis axis' of an ellipsoid on a body, in ground axes.
+
+    pose : Pose
+    body : int - that carries the ellipsoid, -1 = ground
+    rotation : (3, 3) - axes of the ellipsoid on its body, as columns
+    radii : (3,) [m]
+    """
+    for i in range(3):
+        for j in range(3):
+            Q_out[i, j] = 0.0
+    for k in range(3):
+        x, y, z = direction(pose, body, (rotation[0, k], rotation[1, k], rotation[2, k]))
+        xx = radii[k] * radii[k]
+        Q_out[0, 0] += xx * x * x
+        Q_out[0, 1] += xx * x * y
+        Q_out[0, 2] += xx * x * z
+        Q_out[1, 1] += xx * y * y
+        Q_out[1, 2] += xx * y * z
+        Q_out[2, 2] += xx * z * z
+    Q_out[1, 0], Q_out[2, 0], Q_out[2, 1] = Q_out[0, 1], Q_out[0, 2], Q_out[1, 2]
+
+
+@njit
+def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
+    """moved : (6, N_MOVED) - change of the patch of contact e, as ContactWork.moved; the normal stays.
+
+    Turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
+
+    contacts : Contacts
+    e : int - contact
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    """
+    n, s, h = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], row[HEIGHT]
+    d, radii = row[PATCH] / h, contacts.radii[e]
+    deep = min(d, 2.0)
+    kappa, kappa_d = 1.0, 0.0
+    if contacts.spread[e]:
+        kappa = 0.75 * (2.0 - deep) ** 2 / (3.0 - deep)
+        kappa_d = 0.75 * (2.0 - deep) * (deep - 4.0) / (3.0 - deep) ** 2
+    V_d = math.pi * radii[0] * radii[1] * radii[2] * deep * (2.0 - deep)
+    sink = kappa_d / (h * h)
+    for k in range(3):
+        change = moved[3 + k]
+        for i in range(3):
+            change[i], change[3 + i] = sink * s[i] * n[k], 0.0
+        change[k] += 1.0
+        change[D_DEPTH], change[D_VOLUME] = -n[k], -V_d * n[k] / h
+    if contacts.round[e]:
+        return
+    by_s, along_s = kappa / h, (kappa - kappa_d * (1.0 - d)) / (h * h * h)
+    for k in range(3):
+        change, i, j = moved[k], (k + 1) % 3, (k + 2) % 3
+        rise = s[i] * n[j] - s[j] * n[i]
+        for m in range(3):
+            d_s = Q[m, i] * n[j] - Q[m, j] * n[i]
+            change[m], change[3 + m] = along_s * rise * s[m] - by_s * d_s, 0.0
+        change[i] += by_s * s[j]
+        change[j] -= by_s * s[i]
+        change[D_DEPTH], change[D_VOLUME] = rise / h, V_d * (1.0 - d) * rise / (h * h)

@@ -1,0 +1,40 @@
+"""Which geometry a contact has: the one place where the kernels of geometries are chosen.
+
+A geometry is one kernel file that brings the patch of two surfaces (CENTRE, AXIS, POINT and PATCH of
+ContactWork.state) and its changes (ContactWork.moved), its branch here, and its row in
+rtsim/config/contact_geometries.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import inlined
+from kernels.contact.ellipsoid_on_plane import ellipsoid_on_plane, ellipsoid_on_plane_moved
+
+ELLIPSOID_ON_PLANE = 0
+
+
+@inlined
+def find_patch(pairs, contacts, e, pose, row, Q):
+    """The patch of contact e in row : (N_STATE,), of ContactWork.state.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact
+    pose : Pose
+    row : (N_STATE,) - written
+    Q : (3, 3) - of an ellipsoid on A in ground axes, written [m^2]
+    """
+    ellipsoid_on_plane(pairs, contacts, e, pose, row, Q)
+
+
+@inlined
+def find_moved(contacts, e, row, Q, moved):
+    """moved : (6, N_MOVED) of contact e, as ContactWork.moved; whether the normal turns with A.
+
+    contacts : Contacts
+    e : int - contact
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of an ellipsoid on A in ground axes [m^2]
+    """
+    ellipsoid_on_plane_moved(contacts, e, row, Q, moved)
+    return False

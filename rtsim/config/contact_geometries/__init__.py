@@ -1,0 +1,13 @@
+"""Geometries of contacts: one module each, found by folder and named as in kernels/contact/geometries."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from rtsim.config.contact_geometry import Geometry
+
+GEOMETRIES: dict[str, Geometry] = {
+    module.name: import_module(f"{__name__}.{module.name}").GEOMETRY
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name)
+}

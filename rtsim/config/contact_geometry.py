@@ -1,0 +1,44 @@
+"""What a geometry of contacts is for the model's files and tables: the row that every module of the folder
+rtsim/config/contact_geometries brings as GEOMETRY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rtsim.config.place_schema import Place, Vector
+
+NONE = (0.0, 0.0, 0.0)
+
+
+class Shape(NamedTuple):
+    """The surfaces of a contact in millimetres, in the axes of what carries them."""
+
+    radii_a_mm: tuple[float, float, float]
+    radii_b_mm: tuple[float, float, float] = NONE
+    normal: Vector = (0.0, 0.0, 1.0)  # of a plane on B, towards A
+    velocity_mm_s: Vector = NONE  # of B's surface
+
+
+def held_by_none(a: Any) -> None:
+    """Methods hold no contact of the geometry."""
+
+
+class Geometry(NamedTuple):
+    """One geometry of contacts.
+
+    surfaces : key in the model's file -> its record; that of body A first, then that of body B
+    check : (a, b, key) -> ValueError where the surfaces cannot be
+    shape : (a, b) -> their sizes
+    volume : (shape, depth [m]) -> that of the overlap, where it is as small as the depth allows [m^3]
+    torques : whether the patch can roll and spin
+    holds : a -> radius of the sphere that methods can hold on a plane [mm]
+    """
+
+    surfaces: dict[str, type[Place]]
+    check: Callable[[Any, Any, str], None]
+    shape: Callable[[Any, Any], Shape]
+    volume: Callable[[Shape, float], float]
+    torques: bool = False
+    holds: Callable[[Any], float | None] = held_by_none
