@@ -55,5 +55,5 @@ def volume(shape: Shape, depth: float) -> float:
     return 1e-9 * math.prod(shape.radii_a_mm) * math.pi * d * d * (1.0 - d / 3.0)
 
 
-SURFACES = {"ellipsoid": Ellipsoid, "plane": Plane}
+SURFACES: dict[str, type[Place]] = {"ellipsoid": Ellipsoid, "plane": Plane}
 GEOMETRY = Geometry(SURFACES, check, shape, volume, torques=True, holds=radius)
