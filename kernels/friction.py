@@ -1,4 +1,4 @@
-"""Friction of one contact as a function of sliding velocity and normal force: four laws, one signature.
+"""Friction of one contact as a function of sliding velocity and normal force: five laws, one signature.
 
 Every law gives F with the sign of the velocity (the caller turns it against the motion) and its derivatives:
   PROPOSED   F = F_n [mu_d tanh(4 s) + (mu_s - mu_d) s / w^2] + mu_v v tanh(4 F_n / F_nt),  w = (s^2 + 3) / 4
@@ -6,9 +6,11 @@ Every law gives F with the sign of the velocity (the caller turns it against the
   HOLLARS    F = F_n [sign(v) min(|s|, 1) (mu_d + 2 (mu_s - mu_d) / (1 + s^2)) + k_v v]
   SPECKER    F = [F_n mu_s - F_n mu_d tanh(v_t / v_d) - mu_v v_t] s exp((1 - s^2) / 2)
                  + F_n mu_d tanh(v / v_d) + mu_v v,                                          s = v / v_t
+  BENGISU_AKAY  F = F_n mu_s s (2 - s) up to v_t, F_n [mu_d + (mu_s - mu_d) exp(-xi (v - v_t))] beyond, odd
 Brown (2017), MASc thesis, University of Waterloo, eqs 4.4, 4.1, 4.2 and 4.3, with mu_v for the k_v printed in
 4.3 and 4.2 continued as an odd function; PROPOSED also in Brown & McPhee (2016), J Comput Nonlinear Dyn
-11:054502. Without contact (F_n <= 0) every law is zero.
+11:054502. BENGISU_AKAY: Bengisu & Akay (1994), J Sound Vib 171:557-570, as in Marques et al. (2016),
+Nonlinear Dyn 86:1407-1443. Without contact (F_n <= 0) every law is zero.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ import math
 
 from kernels._jit import njit
 
-PROPOSED, ANDERSSON, HOLLARS, SPECKER = 0, 1, 2, 3
+PROPOSED, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY = 0, 1, 2, 3, 4
 
 MU_S, MU_D, V_T, MU_V, F_NT, K_V, V_D, P, K_TANH = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """Columns of a row of parameters; a law reads only its own, V_T, F_NT, V_D and P above 0 where it does.
 
 MU_S, MU_D : coefficients of static and dynamic friction [1]
 V_T : transition velocity, at which static friction peaks [m/s]; not ANDERSSON
-MU_V : viscous friction [N s/m]; not HOLLARS
+MU_V : viscous friction [N s/m]; not HOLLARS, BENGISU_AKAY
 F_NT : normal force from which viscous friction is whole [N]; PROPOSED
 K_V : viscous friction per normal force [s/m]; HOLLARS
 V_D : velocity at which dynamic friction sets in [m/s]; SPECKER
@@ -33,6 +35,8 @@ K_TANH : steepness at rest [s/m]; ANDERSSON
 """
 V_S = V_D
 """In the same column for ANDERSSON: velocity over which static friction decays [m/s]."""
+XI = K_TANH
+"""In the same column for BENGISU_AKAY: how fast static friction falls beyond v_t [s/m]."""
 N_FRICTION = 9
 
 # From here on tanh is 1 to the last digit of a double.
@@ -149,10 +153,28 @@ def specker_friction(p, v, F_n):
 
 
 @njit
+def bengisu_akay_friction(p, v, F_n):
+    """Bengisu & Akay's law: (F [N], dF/dv [N s/m], dF/dF_n [1]) in contact; xi > 0.
+
+    A parabola with its top at v_t, then a decay: the peak is mu_s F_n exactly. dF/dv jumps at |v| = v_t by
+    -xi (mu_s - mu_d) F_n; there it is that of the higher speeds.
+    """
+    speed = abs(v)
+    if speed < p[V_T]:
+        s = speed / p[V_T]
+        mu, slope = p[MU_S] * s * (2.0 - s), 2.0 * p[MU_S] * (1.0 - s) / p[V_T]
+    else:
+        static = (p[MU_S] - p[MU_D]) * math.exp(-p[XI] * (speed - p[V_T]))
+        mu, slope = p[MU_D] + static, -p[XI] * static
+    mu = math.copysign(mu, v)
+    return F_n * mu, F_n * slope, mu
+
+
+@njit
 def friction_force(law, p, v, F_n):
     """Friction force along the sliding velocity and its derivatives, by the law of this number.
 
-    law : PROPOSED, ANDERSSON, HOLLARS or SPECKER
+    law : PROPOSED, ANDERSSON, HOLLARS, SPECKER or BENGISU_AKAY
     p : (N_FRICTION,) float64 - parameters, by the columns above
     v : sliding velocity [m/s]
     F_n : normal force, positive in compression [N]
@@ -167,4 +189,6 @@ def friction_force(law, p, v, F_n):
         return hollars_friction(p, v, F_n)
     if law == ANDERSSON:
         return andersson_friction(p, v, F_n)
-    return specker_friction(p, v, F_n)
+    if law == SPECKER:
+        return specker_friction(p, v, F_n)
+    return bengisu_akay_friction(p, v, F_n)

@@ -15,12 +15,12 @@ DYNAMIC_PART = 0.25
 class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A friction law and its coefficients (kernels/friction); a law reads only its own."""
 
-    law: Literal["proposed", "andersson", "hollars", "specker"] = "proposed"
+    law: Literal["proposed", "andersson", "hollars", "specker", "bengisu_akay"] = "proposed"
     static: NonNegative = 0.0
     dynamic: NonNegative = 0.0
     # where static friction peaks; andersson: over which it decays
     transition_velocity_m_s: Positive = 1e-3
-    # not hollars
+    # not hollars, bengisu_akay
     viscous_N_s_m: NonNegative = 0.0
     # proposed: normal force from which viscous friction is whole
     transition_force_N: Positive = 10.0
@@ -30,6 +30,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     dynamic_velocity_m_s: Positive | None = None
     # andersson
     exponent: Positive = 2.0
+    # andersson: at rest; bengisu_akay: of the fall from static to dynamic friction
     steepness_s_m: Positive = 1e4
 
     def __post_init__(self) -> None:

@@ -9,11 +9,21 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from kernels.friction import ANDERSSON, HOLLARS, N_FRICTION, PROPOSED, SPECKER, friction_force, saturation
+from kernels.friction import (
+    ANDERSSON,
+    BENGISU_AKAY,
+    HOLLARS,
+    N_FRICTION,
+    PROPOSED,
+    SPECKER,
+    friction_force,
+    saturation,
+)  # fmt: skip
 from tests.naive import friction as naive
 from tests.naive.friction import Parameters
 
-LAWS = (PROPOSED, ANDERSSON, HOLLARS, SPECKER)
+LAWS = (PROPOSED, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY)
+WITH_CORNER = (HOLLARS, BENGISU_AKAY)
 # The stick-slip and the impact experiment of Brown (2017), and coarser friction.
 DRY = Parameters()
 WET = Parameters(mu_v=10.0, k_v=0.0154)
@@ -71,13 +81,13 @@ def test_force_is_the_published_equation(law: int) -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 def test_derivatives_are_the_differences(law: int) -> None:
-    """Protects both derivatives, away from the kink of HOLLARS."""
+    """Protects both derivatives, away from the corners at v_t."""
     for parameters in ALL:
         p = row(parameters)
         steepest = 1.0 / max(1.0 / parameters.v_t, 1.0 / parameters.v_d, parameters.k_tanh)
         for v, normal in itertools.product(speeds(parameters), (0.3, 9.81, 900.0)):
             h, dF = 1e-4 * max(steepest, abs(v)), 1e-4 * normal
-            if abs(v) > 30.0 or (law == HOLLARS and abs(abs(v) - parameters.v_t) <= 2.0 * h):
+            if abs(v) > 30.0 or (law in WITH_CORNER and abs(abs(v) - parameters.v_t) <= 2.0 * h):
                 continue
             found, by_v, by_F = friction_force(law, p, v, normal)
             rounding = 1e-14 * (abs(found) + normal + parameters.mu_v * parameters.v_t)
@@ -87,6 +97,8 @@ def test_derivatives_are_the_differences(law: int) -> None:
             neglected = 1e-12 * normal / steepest
             if law == ANDERSSON and parameters.p != 2.0 and abs(v) < 0.02 * parameters.v_t:
                 continue  # |v|^p has no higher derivatives at rest
+            if law == BENGISU_AKAY and abs(v) <= 2.0 * h:
+                continue  # the parabola turns its curvature round at rest
             assert by_v == pytest.approx(
                 (8.0 * inner - outer) / (12.0 * h), rel=1e-8, abs=rounding / h + neglected
             )
@@ -217,7 +229,20 @@ def test_specker_has_its_peak_near_transition_velocity() -> None:
         assert top.x == pytest.approx(at * v_t, abs=0.005 * v_t)
 
 
-@pytest.mark.parametrize(("law", "jumps"), list(zip(LAWS, (False, True, False, True), strict=True)))
+def test_bengisu_akay_peaks_at_transition_velocity_and_falls() -> None:
+    """Protects mu_s F_n as the peak, level from below, the slope of the fall, and mu_d F_n far beyond."""
+    p = row(COARSE)
+    top, slope, _ = friction_force(BENGISU_AKAY, p, COARSE.v_t, F_n)
+    assert top == pytest.approx(COARSE.mu_s * F_n, rel=1e-15)
+    assert slope == pytest.approx(-COARSE.k_tanh * (COARSE.mu_s - COARSE.mu_d) * F_n, rel=1e-14)
+    assert friction_force(BENGISU_AKAY, p, 0.0, F_n)[1] == pytest.approx(2.0 * COARSE.mu_s * F_n / COARSE.v_t)
+    below = friction_force(BENGISU_AKAY, p, COARSE.v_t * (1.0 - 1e-9), F_n)[1]
+    assert abs(below) < 1e-8 * 2.0 * COARSE.mu_s * F_n / COARSE.v_t
+    assert all(abs(force(BENGISU_AKAY, COARSE, v, F_n)) < top for v in (0.04, 0.06, 3.0))
+    assert force(BENGISU_AKAY, COARSE, 1.0, F_n) == pytest.approx(COARSE.mu_d * F_n, rel=1e-9)
+
+
+@pytest.mark.parametrize(("law", "jumps"), list(zip(LAWS, (False, True, False, True, False), strict=True)))
 def test_viscous_friction_at_the_onset_of_contact(law: int, jumps: bool) -> None:
     """Protects which laws hit a moving surface with a jump of mu_v v, and which begin at zero."""
     v = 5.0

@@ -1,4 +1,4 @@
-"""Friction laws as printed, in NumPy: Brown (2017), chapter 4."""
+"""Friction laws as printed, in NumPy: Brown (2017), chapter 4, and Bengisu & Akay (1994)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.friction import ANDERSSON, HOLLARS, PROPOSED
+from kernels.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, PROPOSED
 
 
 class Parameters(NamedTuple):
-    """Parameters by the thesis' names, in the order of the columns; v_d is v_s of Andersson."""
+    """Parameters by the thesis' names, in the order of the columns; v_d is v_s of Andersson, k_tanh also xi."""
 
     mu_s: float = 0.2
     mu_d: float = 0.15
@@ -41,6 +41,11 @@ def friction_force(law: int, parameters: Parameters, v: float, F_n: float) -> fl
             x = np.abs(s)
             mu = min(x, 1.0) * (mu_d + 2.0 * (mu_s - mu_d) / (1.0 + np.square(x)))
             return float(F_n * (np.sign(v) * mu + k_v * v))
+        if law == BENGISU_AKAY:
+            F_s, F_c, speed = F_n * mu_s, F_n * mu_d, np.abs(v)
+            if speed < v_t:
+                return float(np.sign(v) * (-F_s / v_t**2 * (speed - v_t) ** 2 + F_s))
+            return float(np.sign(v) * (F_c + (F_s - F_c) * np.exp(-k_tanh * (speed - v_t))))
         # 4.3 with mu_v in place of k_v
         peak = F_n * mu_s - F_n * mu_d * np.tanh(v_t / v_d) - mu_v * v_t
         stribeck = peak * s * np.exp(-np.square(s) / 2.0 + 0.5)
