@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from kernels._jit import inlined
 from kernels.contact.ellipsoid_on_plane import ellipsoid_on_plane, ellipsoid_on_plane_moved
+from kernels.contact.sphere_on_sphere import sphere_on_sphere, sphere_on_sphere_moved
 
-ELLIPSOID_ON_PLANE = 0
+ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE = 0, 1
 
 
 @inlined
@@ -24,7 +25,10 @@ def find_patch(pairs, contacts, e, pose, row, Q):
     row : (N_STATE,) - written
     Q : (3, 3) - of an ellipsoid on A in ground axes, written [m^2]
     """
-    ellipsoid_on_plane(pairs, contacts, e, pose, row, Q)
+    if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
+        ellipsoid_on_plane(pairs, contacts, e, pose, row, Q)
+    else:
+        sphere_on_sphere(pairs, contacts, e, pose, row)
 
 
 @inlined
@@ -36,5 +40,8 @@ def find_moved(contacts, e, row, Q, moved):
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of an ellipsoid on A in ground axes [m^2]
     """
-    ellipsoid_on_plane_moved(contacts, e, row, Q, moved)
-    return False
+    if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
+        ellipsoid_on_plane_moved(contacts, e, row, Q, moved)
+        return False
+    sphere_on_sphere_moved(contacts, e, row, moved)
+    return True

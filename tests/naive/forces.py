@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.contact.elements import Contacts
+from kernels.contact.geometries import SPHERE_ON_SPHERE
 from kernels.contact.pressure import DAMPING, EXPONENT, HUNT_CROSSLEY, KELVIN_VOIGT, STIFFNESS, VOLUMETRIC
 from kernels.forces.assembly import Forces
 from kernels.ligament import LINEAR
 from kernels.tree import Tree
-from tests.naive import volumetric
+from tests.naive import lens, volumetric
 from tests.naive.dynamics import turning
 from tests.naive.friction import Parameters, friction_force
 from tests.naive.ligament import line_force
@@ -139,6 +140,8 @@ def touch(forces: Forces, e: int, at: State, v: Array) -> Touch:
     A, B = bodies(forces, contacts.pair[e])
     E, radii = axes(at, A) @ contacts.rotation[e], contacts.radii[e]
     normal, centre = axes(at, B) @ contacts.normal[e], at.point(A, contacts.centre[e])
+    if contacts.geometry[e] == SPHERE_ON_SPHERE:
+        return touch_spheres(contacts, e, at, v, (A, B))
     n = E.T @ normal
     d, h = (
         volumetric.depth(radii, n, E.T @ (at.point(B, contacts.point[e]) - centre)),
@@ -149,6 +152,21 @@ def touch(forces: Forces, e: int, at: State, v: Array) -> Touch:
         place = centre + E @ volumetric.patch(radii, n, min(d, 2.0)).centroid
     J = place_jacobian(at, A, place) - place_jacobian(at, B, place)
     return Touch(d, h, normal, place, J, J @ v - axes(at, B) @ contacts.drift[e])
+
+
+def touch_spheres(contacts: Contacts, e: int, at: State, v: Array, bodies: tuple[int, int]) -> Touch:
+    """As touch, of two spheres; d in parts of A's radius."""
+    A, B = bodies
+    r_a, r_b = contacts.radii[e, 0], contacts.radii_b[e, 0]
+    b = at.point(B, contacts.point[e])
+    apart = at.point(A, contacts.centre[e]) - b
+    g = float(np.linalg.norm(apart))
+    place = b + 0.5 * (g + r_b - r_a) * apart / g
+    if g < r_a + r_b and contacts.law[e] == VOLUMETRIC:
+        place = b + lens.lens(g, r_a, r_b)[1] * apart / g
+    J = place_jacobian(at, A, place) - place_jacobian(at, B, place)
+    drift = axes(at, B) @ contacts.drift[e]
+    return Touch((r_a + r_b - g) / r_a, r_a, apart / g, place, J, J @ v - drift)
 
 
 def add_contact(forces: Forces, e: int, at: State, v: Array, tau: Array, thesis: bool) -> Touch:
@@ -188,6 +206,9 @@ def press(contacts: Contacts, e: int, found: Touch) -> float:
     stiffness, damping, exponent = p[STIFFNESS], p[DAMPING], p[EXPONENT]
     if law == VOLUMETRIC:
         V = volumetric.volume(contacts.radii[e], min(found.d, 2.0))
+        if contacts.geometry[e] == SPHERE_ON_SPHERE:
+            r_a, r_b = contacts.radii[e, 0], contacts.radii_b[e, 0]
+            V = lens.lens(r_a + r_b - depth, r_a, r_b)[0]
         return volumetric.normal_force(stiffness, damping, V, found.v_n)
     if law == KELVIN_VOIGT:
         return max(0.0, stiffness * depth - damping * found.v_n)
@@ -207,7 +228,10 @@ def potential(forces: Forces, tree: Tree, q: Array, level: Array | None = None) 
         found, p = touch(forces, e, at, still), forces.contacts.pressure[e]
         if found.d <= 0.0:
             continue
-        if forces.contacts.law[e] == VOLUMETRIC:
+        if forces.contacts.geometry[e] == SPHERE_ON_SPHERE and forces.contacts.law[e] == VOLUMETRIC:
+            r_a, r_b = forces.contacts.radii[e, 0], forces.contacts.radii_b[e, 0]
+            total += p[STIFFNESS] * lens.energy(r_a + r_b - found.d * found.h, r_a, r_b)
+        elif forces.contacts.law[e] == VOLUMETRIC:
             A = int(forces.pairs.body_a[forces.contacts.pair[e]])
             n = (axes(at, A) @ forces.contacts.rotation[e]).T @ found.normal
             total += volumetric.energy(p[STIFFNESS], forces.contacts.radii[e], n, found.d)

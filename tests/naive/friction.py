@@ -10,7 +10,7 @@ from kernels.friction import ANDERSSON, BENGISU_AKAY, HOLLARS, PROPOSED
 
 
 class Parameters(NamedTuple):
-    """Parameters by the thesis' names, in the order of the columns; v_d is v_s of Andersson, k_tanh also xi."""
+    """Parameters by the thesis' names, in the order of the columns; v_d also v_s, k_tanh also xi."""
 
     mu_s: float = 0.2
     mu_d: float = 0.15

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.contact.elements import Contacts
-from kernels.contact.geometries import ELLIPSOID_ON_PLANE
+from kernels.contact.geometries import ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE
 from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMETRIC
 from kernels.forces.assembly import Forces
 from kernels.forces.frictions import Frictions
@@ -24,6 +24,7 @@ from tests.naive import volumetric
 from tests.naive.constraints import path_between
 from tests.naive.forces import axes, place_jacobian
 from tests.naive.friction import Parameters
+from tests.naive.lens import lens
 from tests.naive.random_models import branched_tree, chained_tree, random_coordinates, unit_rows
 from tests.naive.tree import State, slices, state
 
@@ -68,6 +69,7 @@ class ContactPlan(NamedTuple):
     d: float = 0.6
     slip: float = 0.4  # sliding speed [m/s]
     v_n: float = -0.2  # [m/s]
+    r_b: float = 0.0  # radius of a sphere on B in place of the plane [m]; d in parts of A's
 
 
 LAWS = (PROPOSED, ANDERSSON, HOLLARS, SPECKER)
@@ -166,19 +168,27 @@ def aimed_contacts(
     radii, normal = rng.uniform(0.1, 0.4, (n, 3)), unit_rows(rng, n)
     point, drift = np.zeros((n, 3)), np.zeros((n, 3))
     for e, plan in enumerate(plans):
-        if plan.round:
+        if plan.round or plan.r_b:
             radii[e] = radii[e, 0]
         A, B = bodies[pair[e]]
         E, n_ground = axes(at, A) @ rotation[e], axes(at, B) @ normal[e]
         u, w = volumetric.plane_axes(n_ground)
         h, x = volumetric.height(radii[e], E.T @ n_ground), at.point(A, centre[e])
+        g = plan.r_b + (1.0 - plan.d) * h
         on_plane = x - (1.0 - plan.d) * h * n_ground + rng.uniform(-0.2, 0.2, 2) @ np.array([u, w])
+        if plan.r_b:
+            on_plane = x - g * n_ground
         point[e] = axes(at, B).T @ (on_plane - at.point(B, np.zeros(3)))
         if not np.any(v):
             continue
         touch = x - E @ (radii[e] ** 2 * (E.T @ n_ground)) / h
         if plan.law == VOLUMETRIC and plan.d > 0.0:
             touch = x + E @ volumetric.patch(radii[e], E.T @ n_ground, min(plan.d, 2.0)).centroid
+        if plan.r_b:
+            way = 0.5 * (g + plan.r_b - h)
+            if plan.law == VOLUMETRIC and plan.d > 0.0:
+                way = lens(g, h, plan.r_b)[1]
+            touch = on_plane + way * n_ground
         passing = (place_jacobian(at, A, touch) - place_jacobian(at, B, touch)) @ v
         angle = rng.uniform(0.0, 2.0 * np.pi)
         wanted = plan.v_n * n_ground + plan.slip * (np.cos(angle) * u + np.sin(angle) * w)
@@ -186,14 +196,14 @@ def aimed_contacts(
     has_patch = np.array([plan.patch for plan in plans], np.int64)
     return Contacts(
         pair=pair.astype(np.int64),
-        geometry=np.full(n, ELLIPSOID_ON_PLANE),
+        geometry=np.array([SPHERE_ON_SPHERE if x.r_b else ELLIPSOID_ON_PLANE for x in plans], np.int64),
         centre=centre,
         rotation=rotation,
         radii=radii,
-        round=np.array([plan.round for plan in plans], np.int64),
+        round=np.array([plan.round or plan.r_b > 0.0 for plan in plans], np.int64),
         point=point,
         normal=normal,
-        radii_b=np.zeros((n, 3)),
+        radii_b=np.repeat(np.array([[plan.r_b] for plan in plans]), 3, axis=1),
         drift=drift,
         law=np.array([plan.law for plan in plans], np.int64),
         spread=np.array([plan.law == VOLUMETRIC for plan in plans], np.int64),
