@@ -1,0 +1,73 @@
+"""Centre of mass: of all segments that have a mass, at the pose of the kinematics.
+
+Masses are those of the model's file; where the subject's mass is known, segments without one have the share
+of it that the table of segment masses gives them. What is published is the centre of these segments, which
+is that of the whole body only where the model has the whole body.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.kinematics import Kinematics, mirror
+from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
+from rtsim.subjects.subject import Subject
+from streams.ring import Frame
+
+
+class CentreOfMass(Stage):
+    """The centre of mass of a model's segments; NaN where the frame has no pose."""
+
+    needs = ("kinematics",)
+
+    def __init__(self, kinematics: Kinematics, mass: np.ndarray, centre: np.ndarray) -> None:
+        """mass : (n_body,) [kg]; centre : (n_body, 3) - of each, in its own axes [m]."""
+        super().__init__()
+        self.kinematics, self.total = kinematics, float(mass.sum())
+        self.share, self.centre = mass / self.total, centre
+        self.point, self.shown = np.full(3, np.nan), np.full((1, 3), np.nan)
+
+    def run(self, frame: Frame) -> Outcome:
+        """The centre at the newest pose."""
+        self.n_frame += 1
+        self.point[:] = np.nan
+        if self.kinematics.admitted:
+            position, rotation = self.kinematics.estimator.pose
+            self.point[:] = self.share @ (position + (rotation @ self.centre[:, :, None])[:, :, 0])
+        return FINE
+
+    def report(self) -> None:
+        """Turned back across the body for a left leg, which is solved as a right one."""
+        self.shown[0] = self.point
+        door = self.kinematics.door
+        if door is not None and door.mirrors:
+            mirror(self.shown)
+
+    def quantities(self) -> list[Quantity]:
+        """One point."""
+        return [
+            Quantity(
+                "centre_of_mass", self.shown, "m", ("segments",), AXES, GROUND,
+                meaning=f"of the model's segments, together {self.total:.1f} kg; NaN = no pose",
+            ),
+        ]  # fmt: skip
+
+
+def masses_of(spec: ModelSpec, subject: Subject) -> tuple[np.ndarray, np.ndarray]:
+    """(n_body,) masses [kg] and (n_body, 3) their centres [m]; ConfigError where neither file has a mass."""
+    if subject.mass_kg or not any(body.mass_kg for body in spec.bodies):
+        spec = with_masses(spec, subject, person_of(subject, load_inertia_table()))
+    mass = np.array([body.mass_kg for body in spec.bodies], float)
+    return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)
+
+
+def make(setting: Setting) -> CentreOfMass | None:
+    """Where there is a pose."""
+    kinematics = setting.before.get("kinematics")
+    if not isinstance(kinematics, Kinematics):
+        return None
+    return CentreOfMass(kinematics, *masses_of(setting.spec, setting.subject))

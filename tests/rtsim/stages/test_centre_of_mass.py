@@ -1,0 +1,56 @@
+"""The stage of the centre of mass: against the segments one by one, its mirror image, and without masses."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.course import Course
+from rtsim.stages.centre_of_mass import masses_of
+from rtsim.stages.find import make_stages
+
+RUN = Run(name="test", stages=("kinematics", "centre_of_mass"))
+
+
+@pytest.fixture
+def weighed(subject):
+    """The subject with a mass."""
+    return msgspec.structs.replace(subject, mass_kg=70.0)
+
+
+def centre_of(course, frame):
+    """Return what a frame says of the centre of mass (3,) [m]."""
+    result = course.run(frame)
+    return np.frombuffer(course.message(frame, result, 0, result.status).data["centre_of_mass"])
+
+
+def test_it_is_the_mean_of_the_segments_by_mass(spec, weighed, session, trial, make_frame):
+    """Protects the definition, segment by segment, and the mass that the descriptor tells."""
+    stages = make_stages(RUN, spec, weighed)
+    course = Course(stages, session, {})
+    found = centre_of(course, make_frame(session, trial.positions[0]))
+    mass, centre = masses_of(spec, weighed)
+    assert mass.sum() == pytest.approx(70.0 * 0.32, abs=6.0)  # a pelvis, a thigh, a shank, a foot
+    position, rotation = stages[0].estimator.pose
+    wanted = sum(m * (x + R @ c) for m, x, R, c in zip(mass, position, rotation, centre, strict=True))
+    np.testing.assert_allclose(found, wanted / mass.sum(), rtol=1e-12)
+    field = next(f for f in course.fields.session.fields if f.name == "centre_of_mass")
+    assert f"{mass.sum():.1f} kg" in field.meaning
+
+
+def test_a_frame_without_a_pose_has_none(spec, weighed, session, trial, make_frame):
+    """Protects from the centre of an earlier frame where the newest is unusable."""
+    course = Course(make_stages(RUN, spec, weighed), session, {})
+    assert np.isfinite(centre_of(course, make_frame(session, trial.positions[0]))).all()
+    absurd = trial.positions[1] * 1e9
+    assert np.isnan(centre_of(course, make_frame(session, absurd, 1))).all()
+
+
+def test_without_any_mass_it_says_so(spec, subject):
+    """Protects from the centre of nothing: neither the model's file nor the subject's has a mass."""
+    bare = msgspec.structs.replace(subject, mass_kg=None)
+    with pytest.raises(ConfigError, match="the mass is not known"):
+        make_stages(RUN, spec, bare)
