@@ -8,6 +8,7 @@ import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.model_schema import Positive
+from rtsim.config.rate_schema import ButterworthSpec, RateSpec
 
 PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 LONGEST_S = 604_800.0
@@ -50,6 +51,15 @@ class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     control: str = "tcp://127.0.0.1:5562"
 
 
+class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How force plates are used."""
+
+    # longest time that a frame of markers waits for the sample after it
+    wait_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 20.0
+    # nothing but plates is stood on, as on a treadmill: a foot on none of them bears nothing
+    bear_all: bool = False
+
+
 USUAL_METHODS = ("zero", "minimised", "prescribed")
 
 
@@ -67,6 +77,10 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     side: Literal["right", "left"] = "right"
     subject: str = ""
     static: str = ""
+    # force plates: a file, a stream, "walker"; none given: those of a C3D source
+    forces: str = ""
+    # of the person; 0 = the subject's, or weighed on the plates of the static trial
+    mass_kg: Annotated[float, msgspec.Meta(ge=0.0, le=400.0)] = 0.0
     lab: str = ""
     # of source and static, where these files are wrong: unit of length, axis that points up
     units: str = ""
@@ -76,6 +90,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64
     solver: Solver = Solver()
     markers: MarkerCheck = MarkerCheck()
+    rates: RateSpec = ButterworthSpec()
+    plates: PlateUse = PlateUse()
     ports: Ports = Ports()
 
     def __post_init__(self) -> None:

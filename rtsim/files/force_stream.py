@@ -18,6 +18,7 @@ FloatArray = NDArray[np.float64]
 
 FASTEST = 100_000.0
 """Highest sample rate that is believed [Hz]."""
+MOST_PLATES = 64
 LONGEST_WORD = 32
 UNITS = ("s", "N", "N m")
 
@@ -69,6 +70,8 @@ def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
         fault = "force and moment of shape [n_plate, n_sample, 3]"
     elif force.shape[0] == 0 or moment.shape[0] != force.shape[0]:
         fault = "as many plates in moment as in force, and one at least"
+    elif force.shape[0] > MOST_PLATES:
+        fault = f"at most {MOST_PLATES} plates"
     elif (times.unit, force.unit, moment.unit) != UNITS:
         units = ", ".join(plain(unit, LONGEST_WORD) for unit in (times.unit, force.unit, moment.unit))
         fault = f"the units {', '.join(UNITS)}, not {units}"

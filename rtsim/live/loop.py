@@ -167,6 +167,10 @@ class Loop:
                 self.begin(frame.session)
             course = self.course
             assert course is not None
+        elif any(stage.outdated for stage in self.stages):
+            self.begin(frame.session, anew=False)
+            course = self.course
+            assert course is not None
         result = course.run(frame)
         self.times.add_solved(frame.t_capture, frame.t_received, result.t_solved)
         if result.failure:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from rtsim.files.force_stream import force_channel
+from rtsim.files.force_trial import ForceTrial
 from rtsim.files.recording import Results
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.inputs import Obey
+from rtsim.methods.force_feed import ForceFeed
 from rtsim.stages.stage import Order
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import AnyMessage, Result, Session, Telemetry, marker_session
+from streams.player import Channel
 from streams.ring import Frame
 
 FINISHED = "the recording is over"
+TIME_BASE = "recording"
+"""What the markers and the forces of one recording share."""
 
 
 class RecordingInput:
@@ -25,9 +31,25 @@ class RecordingInput:
     Names, times and positions are those that a player would send, so that a live run gives the same numbers.
     """
 
-    def __init__(self, trial: MarkerTrial, progress: Callable[[int], None] = lambda n_done: None) -> None:
+    def __init__(
+        self,
+        trial: MarkerTrial,
+        progress: Callable[[int], None] = lambda n_done: None,
+        forces: ForceTrial | None = None,
+        feed: ForceFeed | None = None,
+    ) -> None:
+        """forces, feed : what plates measured, and what their messages are handed to; both or none"""
         self.trial, self._progress = trial, progress
-        self.session = marker_session(trial.names, rate=trial.rate, t_start=0, meta={"source": trial.source})
+        base = {"time_base": TIME_BASE} if forces is not None else {}
+        meta = {"source": trial.source, **base}
+        self.session = marker_session(trial.names, rate=trial.rate, t_start=0, meta=meta)
+        self._feed = feed
+        self._messages: Iterator[Frame] = iter(())
+        if forces is not None and feed is not None:
+            channel = force_channel(forces, trial.rate, t_start=0, time_base=TIME_BASE)
+            feed.turn_to(self.session)
+            feed.begin(channel.session)
+            self._messages = messages_of(channel)
         self._frame = Frame(self.session, FieldLayout(self.session))
         self.n_done = 0
         self.orders: Mapping[str, Order] = {}
@@ -53,6 +75,9 @@ class RecordingInput:
         frame.t_received = now_ns()
         frame.data["positions"][...] = self.trial.positions[k]
         self.n_done += 1
+        if self._feed is not None:
+            while not self._feed.reaches(frame) and (message := next(self._messages, None)) is not None:
+                self._feed.admit(message)
         return frame
 
     def period_ns(self, session: Session) -> int:
@@ -70,6 +95,16 @@ class RecordingInput:
 
     def rest(self) -> None:
         self._progress(self.n_done)
+
+
+def messages_of(channel: Channel) -> Iterator[Frame]:
+    """The messages of a channel, one after the other in one frame."""
+    frame = Frame(channel.session, FieldLayout(channel.session))
+    for k, time in enumerate(channel.times.tolist()):
+        frame.seq, frame.time = k, time
+        for name, rows in channel.data.items():
+            frame.data[name][...] = rows[k]
+        yield frame
 
 
 class Kept:

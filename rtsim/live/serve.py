@@ -12,6 +12,7 @@ from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
 from rtsim.live.sources import resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
+from rtsim.methods.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics, methods_of
@@ -26,12 +27,17 @@ Say = Callable[[dict], None]
 POLL_S = 0.02
 
 
-def prepare(run: Run) -> list[Stage]:
-    """The stages of a run, compiled and warm."""
+def prepare(run: Run, forces: ForceFeed | None = None, mass_kg: float = 0.0) -> list[Stage]:
+    """The stages of a run, compiled and warm.
+
+    forces : what force plates say, where the run has some
+    mass_kg : of the person, in place of the run's and the subject's; 0 = none is known beside these
+    """
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
     subject = resolve_subject(run)
-    stages = make_stages(run, spec, subject)
+    mass = run.mass_kg or subject.mass_kg or mass_kg
+    stages = make_stages(run, spec, subject, forces, mass)
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)
     warm_up(stages, marker_session(subject.marker_names, rate=100.0, t_start=0), neutral(kinematics))

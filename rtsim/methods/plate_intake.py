@@ -6,6 +6,7 @@ messages are judged before, by the subscriber.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 
@@ -100,6 +101,18 @@ class PlateIntake:
                 "were left out.",
             )
         return int(n_used)
+
+    @property
+    def newest(self) -> float:
+        """Time of the newest sample, on the clock chosen [s]; -inf without any."""
+        first, n = self.held.ends.tolist()
+        return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
+
+    @property
+    def oldest(self) -> float:
+        """Time of the oldest sample that is held [s]; inf without any."""
+        first, n = self.held.ends.tolist()
+        return float(self.held.times[first]) if n else math.inf
 
     def mean_between(self, start: float, stop: float, wrench_out: FloatArray) -> int:
         """The mean wrench from start to stop, as kernels.resampling.mean_between, whose status it returns.

@@ -19,12 +19,14 @@ import rtsim.stages
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.methods.force_feed import ForceFeed
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
 
 GROUP = "rtsim.stages"
 USUAL = ("kinematics", "muscles")
-"""The stages of a live run that names none."""
+"""The stages of a live run that names none; where there are force plates, with those that follow."""
+WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
 NOT_STAGES = ("stage", "find", "door")
 
 
@@ -33,12 +35,22 @@ class Setting:
     """What a stage is built from.
 
     before : the stages that come before it, by name
+    forces : what force plates say, where the run has some; mass_kg : of the person, 0 = not known
     """
 
     run: Run
     spec: ModelSpec
     subject: Subject
     before: dict[str, Stage] = field(default_factory=dict)
+    forces: ForceFeed | None = None
+    mass_kg: float = 0.0
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """The stages where the run names none."""
+        if self.forces is None:
+            return USUAL
+        return (*USUAL, *(WITH_MASS if self.mass_kg else WITH_FORCES))
 
 
 Make = Callable[[Setting], Stage | None]
@@ -74,10 +86,16 @@ def find_stage(name: str) -> Make:
     return found
 
 
-def make_stages(run: Run, spec: ModelSpec, subject: Subject) -> list[Stage]:
+def make_stages(
+    run: Run,
+    spec: ModelSpec,
+    subject: Subject,
+    forces: ForceFeed | None = None,
+    mass_kg: float = 0.0,
+) -> list[Stage]:
     """The stages of a run in order; ConfigError where one needs another that does not come before it."""
-    setting = Setting(run, spec, subject)
-    for name in run.stages or USUAL:
+    setting = Setting(run, spec, subject, forces=forces, mass_kg=mass_kg)
+    for name in run.stages or setting.usual:
         stage = find_stage(name)(setting)
         if stage is None:
             if run.stages:

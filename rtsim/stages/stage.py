@@ -85,6 +85,11 @@ class Stage:
     def begin(self, session: Session, anew: bool) -> None:
         """Turn to the frames of an input session; anew = False: to the same after a change of settings."""
 
+    @property
+    def outdated(self) -> bool:
+        """Whether what it publishes has changed since `begin`, as where other force plates have come."""
+        return False
+
     def run(self, frame: Frame) -> Outcome:
         """Work on one frame, in a time that a frame has; what is wrong with it is told, never raised."""
         raise NotImplementedError

@@ -9,16 +9,22 @@ import pytest
 
 from kernels._jit import allow_compilation
 from rtsim.config.paths import find_config
+from rtsim.config.run_schema import Run
 from rtsim.live.course import Course
+from rtsim.live.recorded import RecordingInput
+from rtsim.methods.force_feed import ForceFeed
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.quantity import Fields
 from rtsim.report.protocol import table_of
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.quantities import SimulatedQuantities
+from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from rtsim.subjects.subject import load_subject
+from rtsim.subjects.walker import walk
+from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import FieldSpec, marker_session
 from tests.rtsim.simulation.loose import MODEL
 
@@ -33,6 +39,18 @@ def estimated(folder: Path) -> Iterable[FieldSpec]:
     return Course([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
 
 
+def with_forces(folder: Path) -> Iterable[FieldSpec]:
+    """What force plates and inverse dynamics add to these."""
+    spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
+    trial = walk(spec, subject, 0.1)
+    names = ("kinematics", "rates", "plates", "inverse_dynamics")
+    run, feed = Run(name="test", methods=("minimised",), stages=names), ForceFeed()
+    stages = make_stages(run, spec, subject, feed, MASS_KG)
+    source = RecordingInput(trial, forces=walker_forces(trial), feed=feed)
+    every = Course(stages, source.session, {}).fields.session.fields
+    return every[len(Course(stages[:1], source.session, {}).fields.session.fields) :]
+
+
 def simulated(folder: Path) -> Iterable[FieldSpec]:
     """Of a model that has a thing of every kind."""
     path = folder / "loose.toml"
@@ -42,7 +60,7 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
     return Fields(told.quantities, 0.0, 0, {}).session.fields
 
 
-@pytest.mark.parametrize("fields", [estimated, simulated])
+@pytest.mark.parametrize("fields", [estimated, with_forces, simulated])
 def test_the_table_is_in_the_document(fields, tmp_path):
     """Protects strangers who write a client from the document: every field of a frame, as it is."""
     allow_compilation()

@@ -1,0 +1,255 @@
+"""Plates: what force plates apply to each foot, at the time of the frame."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection
+
+import numpy as np
+
+from kernels._jit import bind
+from kernels.bearing import (
+    FAR,
+    OFF_PLATE,
+    TWO_FEET,
+    UNMEASURED,
+    UNSEEN,
+    assign_feet,
+    foot_wrenches,
+    new_bearing,
+    new_rules,
+)
+from kernels.plates import NOT_MEASURED, contacts
+from kernels.resampling import TAKEN
+from rtsim.errors import ConfigError
+from rtsim.files.force_trial import THRESHOLD, lay_out
+from rtsim.methods.force_feed import FAULTS, WORDS, ForceFeed
+from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.foot_markers import FootMarkers
+from rtsim.subjects.labs import SIDES, find_lab, load_lab
+from rtsim.units import METRES
+from streams.messages import Curves, Session, Status
+from streams.ring import Frame
+
+STANDS = 0.25
+"""A point of a foot that is low and slower than this may stand on the floor [m/s]."""
+FAULTY = {
+    TWO_FEET: ("two_feet", "Two feet are on one force plate: what each of them bears cannot be told."),
+    FAR: ("plate_far", "A force plate is pressed where no foot is: are plates swapped, or clocks apart?"),
+    UNSEEN: ("foot_unseen", "A foot without markers may be on a force plate."),
+    UNMEASURED: ("plate_unmeasured", "A force plate was not measured."),
+    OFF_PLATE: ("off_plate", "A force plate is pressed beside its surface: check its corners."),
+}
+"""Bit of the status of a plate -> what it is counted as, and what is told."""
+ELSEWHERE = (
+    "The {side} foot may stand beside the plates: its force is not known. Where nothing but plates is stood "
+    "on, say so by plates.bear_all."
+)
+
+
+class FootLoads(Stage):
+    """Contacts of all plates, which foot bears which, and the wrench on each foot.
+
+    A foot on no plate that is low and slow for some frames on end, and not above an empty plate, may stand on
+    the floor: its wrench is NaN, unless the plates are known to bear all there is.
+
+    Attributes
+    ----------
+    force, moment : (2, 3) - on the right and the left foot, about the ground origin [N], [N m]; NaN = unknown
+    """
+
+    needs = ("kinematics",)
+
+    def __init__(
+        self, kinematics: Kinematics, feed: ForceFeed, lab: str = "", bear_all: bool = False
+    ) -> None:
+        super().__init__()
+        self.kinematics, self.feed, self._lab, self._bear_all = kinematics, feed, lab, bear_all
+        self.force, self.moment = np.full((2, 3), np.nan), np.full((2, 3), np.nan)
+        self._former = np.full((2, 2, 3), np.nan)
+        self._n_standing = [0, 0]
+        self._feet: FootMarkers | None = None
+        self._n_session = -1
+        for name in (*FAULTS.values(), *(name for name, _ in FAULTY.values()), "foot_elsewhere"):
+            self.counters[name] = 0
+        self._size()
+
+    @property
+    def outdated(self) -> bool:
+        """Whether other plates have come."""
+        return self.feed.n_session != self._n_session
+
+    def foot_with(self, markers: Collection[str], side: str) -> int:
+        """The foot that has these markers, by its labels; that of the side, where none has."""
+        own = SIDES.index(side)
+        return self._feet.bearing(markers, own) if self._feet is not None else own
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """The feet among the markers of a session, and the plates there are."""
+        self.feed.turn_to(session)
+        if anew or self._feet is None:
+            self._find_feet(session)
+            self._former[:] = np.nan
+            self._n_standing = [0, 0]
+        if anew or self.outdated:
+            self._size()
+
+    def run(self, frame: Frame) -> Outcome:
+        """The wrench on each foot."""
+        self.n_frame += 1
+        assert self._feet is not None
+        status = self.feed.take(frame, self._force[0], self._moment[0])
+        if status != TAKEN:
+            name = FAULTS[status]
+            self.count(name, f"{WORDS[name]}: forces and moments of such frames are NaN.")
+        if self.kinematics.door is not None and self.kinematics.door.usable:
+            feet = self._feet.take(frame.data["positions"])
+        else:
+            feet = self._feet.lines
+        self._contacts(
+            self._plates, self._force, self._moment, THRESHOLD, self._centre, self._free, self._loaded
+        )
+        dt = self.kinematics.dt
+        n_odd = self._assign(
+            self._plates, self._centre[0], self._loaded[0], feet, dt, self._rules, self._state, self._share,
+            self._status,
+        )  # fmt: skip
+        self._wrenches(self._share, self._force[0], self._moment[0], self.force, self.moment)
+        if n_odd and status == TAKEN:
+            self._name_faults()
+        if status != TAKEN or not len(self._status):
+            self.force[:] = self.moment[:] = math.nan
+        elif not self._bear_all:
+            self._doubt(feet, dt)
+        self._former[:] = feet
+        return FINE if status == TAKEN else MISSED
+
+    def report(self) -> None:
+        """Status words and bearers as numbers."""
+        self._told_status[:] = self._status
+        self._told_share[:] = self._share
+
+    def quantities(self) -> list[Quantity]:
+        """Of every plate, and of both feet."""
+        names = self.feed.names
+        return [
+            Quantity("plate_forces", self._force[0], "N", names, AXES, GROUND,
+                     meaning="force of the plate on the person; NaN = not measured"),
+            Quantity("plate_moments", self._moment[0], "N m", names, AXES, GROUND,
+                     meaning="its moment about the origin of ground"),
+            Quantity("plate_centres", self._centre[0], "m", names, AXES, GROUND,
+                     meaning="centre of pressure on the surface; NaN without contact"),
+            Quantity("plate_free_moments", self._free[0], "N m", names,
+                     meaning="about the surface's normal (up) through the centre of pressure"),
+            Quantity("plate_shares", self._told_share, "1", names, SIDES,
+                     meaning="0 = the foot does not bear the plate, 1 = it does, 2 = it may"),
+            Quantity("plate_status", self._told_status, "1", names,
+                     meaning="bits: 1 off_plate, 2 far, 4 two_feet, 8 changed, 16 unseen, 32 unmeasured"),
+            Quantity("foot_forces", self.force, "N", SIDES, AXES, GROUND,
+                     curves=None, meaning="of all plates on each foot; NaN = not known"),
+            Quantity("foot_moments", self.moment, "N m", SIDES, AXES, GROUND,
+                     meaning="their moment about the origin of ground"),
+            Quantity("foot_loads", self._loads, "N", SIDES, curves=Curves("Feet", "vertical force", 1, 100.0),
+                     meaning="vertical part of foot_forces"),
+        ]  # fmt: skip
+
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Its own counters and those of the samples."""
+        counters, told = super().collect()
+        of_feed, said = self.feed.collect()
+        return counters + of_feed, [*told, *said]
+
+    def _find_feet(self, session: Session) -> None:
+        field = next((f for f in session.fields if f.name == "positions"), None)
+        labels = tuple(field.labels) if field is not None else ()
+        lab = None
+        try:
+            lab = load_lab(self._lab) if self._lab else find_lab(labels)
+        except ConfigError as fault:
+            self.sentences.append(f"Which markers are on the feet is not known: {fault}")
+        unit = field.unit if field is not None else "m"
+        self._feet = FootMarkers(labels, lab, METRES.get(unit, 1.0), session.meta.get("up") in ("Z", "z"))
+        for side, known in zip(SIDES, self._feet.known, strict=True):
+            if lab is not None and not known:
+                self.sentences.append(f"No markers of the {side} foot: plates that it may bear are not used.")
+
+    def _size(self) -> None:
+        """Arrays for the plates at hand."""
+        self._n_session = self.feed.n_session
+        intake, n = self.feed.intake, len(self.feed.names)
+        self._plates = intake.plates if intake is not None else lay_out(np.empty((0, 4, 3)), np.empty(0))
+        self._force, self._moment = np.full((1, n, 3), np.nan), np.full((1, n, 3), np.nan)
+        self._centre, self._free = np.full((1, n, 3), np.nan), np.full((1, n), np.nan)
+        self._loaded, self._share = np.zeros((1, n), np.int64), np.zeros((n, 2), np.int64)
+        self._status, self._state, self._rules = np.zeros(n, np.int64), new_bearing(n, 2), new_rules()
+        self._told_status, self._told_share = np.zeros(n), np.zeros((n, 2))
+        self._loads = self.force[:, 1]
+        self._floor = float(self._plates.centre[:, 1].min()) if n else 0.0
+        feet = np.zeros((2, 2, 3))
+        self._contacts = bind(
+            contacts,
+            (self._plates, self._force, self._moment, 1.0, self._centre, self._free, self._loaded),
+        )
+        self._assign = bind(
+            assign_feet,
+            (
+                self._plates, self._centre[0], self._loaded[0], feet, 0.0, self._rules, self._state,
+                self._share, self._status,
+            ),
+        )  # fmt: skip
+        self._wrenches = bind(
+            foot_wrenches, (self._share, self._force[0], self._moment[0], self.force, self.moment)
+        )
+
+    def _name_faults(self) -> None:
+        for bit, (name, sentence) in FAULTY.items():
+            if (self._status & bit).any():
+                self.count(name, sentence)
+
+    def _doubt(self, feet: np.ndarray, dt: float) -> None:
+        """NaN for feet that bear no plate and may stand on the floor, or are not seen."""
+        for f, side in enumerate(SIDES):
+            if self._share[:, f].any() or not self._may_stand(feet[f], self._former[f], dt):
+                self._n_standing[f] = 0
+                continue
+            self._n_standing[f] += 1
+            if self._n_standing[f] < self._rules.patience:
+                continue
+            self.force[f] = self.moment[f] = math.nan
+            if self._feet is not None and self._feet.known[f]:
+                self.count("foot_elsewhere", ELSEWHERE.format(side=side))
+
+    def _may_stand(self, foot: np.ndarray, former: np.ndarray, dt: float) -> bool:
+        """Whether heel or toes (2, 3) may be on the floor beside the plates: low and slow, or not seen."""
+        for point, now, then in zip(foot, foot.tolist(), former.tolist(), strict=True):
+            if now[1] - self._floor > self._rules.low:
+                continue
+            square = sum((a - b) ** 2 for a, b in zip(now, then, strict=True))
+            if not (dt > 0.0 and square > (STANDS * dt) ** 2) and not self._is_above_plate(point):
+                return True
+        return False
+
+    def _is_above_plate(self, point: np.ndarray) -> bool:
+        """Whether a point (3,) is inside the edges of a plate that was measured."""
+        plates = self._plates
+        for p in np.flatnonzero(np.isfinite(plates.half).all(axis=1) & (self._loaded[0] != NOT_MEASURED)):
+            along = plates.axes[p, :2] @ (point - plates.centre[p])
+            if (np.abs(along) <= plates.half[p]).all():
+                return True
+        return False
+
+
+MISSED = Outcome(Status.DEGRADED)
+
+
+def make(setting: Setting) -> FootLoads | None:
+    """The force plates of a run that has some."""
+    kinematics = setting.before.get("kinematics")
+    if setting.forces is None or not isinstance(kinematics, Kinematics):
+        return None
+    run = setting.run
+    return FootLoads(kinematics, setting.forces, run.lab, run.plates.bear_all)

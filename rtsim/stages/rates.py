@@ -1,0 +1,142 @@
+"""Rates: coordinates with their speeds and accelerations, filtered, all as late as stated."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from kernels.rates.manifold import OK, Manifold, Rates, manifold_of, new_rates
+from kernels.tree import BALL, FREE
+from rtsim.config.rate_schema import RateSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.rates import RateEstimator, Response, n_coordinates, response
+from rtsim.models.model import Model
+from rtsim.quantity import AXES, QUATERNION, Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.messages import Session
+from streams.ring import Frame
+
+FASTEST = 5000.0
+"""Highest frame rate that is believed [Hz]."""
+UNITS = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
+
+
+class FilteredMotion(Stage):
+    """The coordinates of the kinematics, their speeds and accelerations, all with the delay of one filter.
+
+    Attributes
+    ----------
+    spec : the filter; rate : frames per second of the session at hand [Hz], 0 where it can have no filter
+    rates : the newest results; settled : whether they have the stated delay
+    """
+
+    needs = ("kinematics",)
+
+    def __init__(self, kinematics: Kinematics, spec: RateSpec) -> None:
+        super().__init__()
+        self.kinematics, self.spec = kinematics, spec
+        self.rate, self.settled = 0.0, False
+        self._estimator: RateEstimator | None = None
+        self._model: Model | None = None
+        self.rates: Rates = new_rates(0, 0)
+        self.counters["unfiltered"] = 0
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """A filter for the rate of the session; one that goes on keeps what it has seen."""
+        model = self.kinematics.estimator.model
+        if not anew and model is self._model:
+            return
+        self._model, self.settled = model, False
+        self._estimator, self.rate = None, 0.0
+        manifold = manifold_of(model.tree)
+        self.rates = new_rates(n_coordinates(manifold), model.n_v)
+        for row in self.rates:
+            row[:] = math.nan
+        try:
+            self._estimator = self.estimator_of(manifold, session.rate)
+        except ConfigError as fault:
+            self.sentences.append(f"No speeds and accelerations: {fault}")
+            return
+        self.rate, self.rates = session.rate, self._estimator.rates
+
+    def estimator_of(self, manifold: Manifold, rate: float) -> RateEstimator:
+        """A filter like this one for other channels; ConfigError where the rate is none for it."""
+        if not 0.0 < rate <= FASTEST:
+            raise ConfigError(
+                f"{rate:g} frames per second",
+                where="the session's rate",
+                allowed=f"more than 0 to {FASTEST:g}",
+            )
+        return RateEstimator(self.spec, manifold, rate)
+
+    def run(self, frame: Frame) -> Outcome:
+        """Take the newest coordinates."""
+        self.n_frame += 1
+        self.settled = False
+        if self._estimator is not None and self.kinematics.admitted:
+            self.settled = self._estimator.take(frame.time, self.kinematics.estimator.q) == OK
+        self.counters["unfiltered"] += not self.settled
+        return FINE
+
+    def quantities(self) -> list[Quantity]:
+        """Coordinates, speeds and accelerations, joint by joint."""
+        assert self._model is not None
+        places, motions = coordinate_names(self._model)
+        names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
+        meanings = (
+            "generalized coordinates, filtered, by the filter's delay before the frame",
+            "their rates at the same time; of ball and free joints in the axes of the kernels",
+            "rates of coordinate_speeds at the same time",
+        )
+        labels = (places, motions, motions)
+        return [
+            Quantity(name, row, unit, label, meaning=meaning)
+            for name, row, unit, label, meaning in zip(
+                names, self.rates, UNITS, labels, meanings, strict=True
+            )
+        ]
+
+    def meta(self) -> dict[str, Any]:
+        """The filter, its delay and its noise gain: each of value, speed and acceleration."""
+        told = {key: value for key, value in msgspec.to_builtins(self.spec).items() if value is not None}
+        if self.rate > 0.0:
+            delay, gain = stated(self.spec, self.rate)
+            told |= {"delay_s": delay.tolist(), "noise_gain": gain.tolist()}
+        return {"rates": told}
+
+
+@lru_cache(maxsize=8)
+def stated(spec: RateSpec, rate: float) -> Response:
+    """Delay and noise gain of a filter at a rate [Hz]."""
+    return response(spec, rate)
+
+
+def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the entries of q and of v."""
+    tree, bodies = model.tree, model.names.bodies
+    q_names, v_names = [""] * len(model.q_neutral), [""] * model.n_v
+    for name, q, dof in zip(model.coordinates.names, model.coordinates.q, model.coordinates.dof, strict=True):
+        q_names[q] = v_names[dof] = name
+    for b, body in enumerate(bodies):
+        q, v, kind = tree.q_start[b], tree.v_start[b], tree.kind[b]
+        slides = AXES if kind == FREE else ()
+        if kind in (BALL, FREE):
+            own = [*slides, *(f"q{part}" for part in QUATERNION)]
+            q_names[q : q + len(own)] = [f"{body}_{part}" for part in own]
+            turns = [*slides, *(f"turn_{part}" for part in AXES)]
+            v_names[v : v + len(turns)] = [f"{body}_{part}" for part in turns]
+    return (
+        tuple(name or f"coordinate_{k + 1}" for k, name in enumerate(q_names)),
+        tuple(name or f"dof_{k + 1}" for k, name in enumerate(v_names)),
+    )
+
+
+def make(setting: Setting) -> FilteredMotion | None:
+    """Speeds and accelerations of a run's kinematics."""
+    kinematics = setting.before.get("kinematics")
+    return FilteredMotion(kinematics, setting.run.rates) if isinstance(kinematics, Kinematics) else None

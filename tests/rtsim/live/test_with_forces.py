@@ -1,0 +1,207 @@
+"""Force plates and inverse dynamics in the loop, over the synthetic walker and its made-up plate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels._jit import allow_compilation
+from kernels.rates.manifold import plain
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import PlateUse, Run
+from rtsim.files.force_trial import ForceTrial, RawForces, force_trial
+from rtsim.files.trial import MarkerTrial
+from rtsim.live.loop import Loop
+from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.methods.force_feed import SLACK_S, ForceFeed
+from rtsim.methods.inverse_dynamics import inverse_dynamics_of
+from rtsim.methods.plate_loads import plate_loads
+from rtsim.methods.rates import track
+from rtsim.models.load import load_model
+from rtsim.stages.find import make_stages
+from rtsim.stages.inverse_dynamics import MIRROR, feet_of
+from rtsim.subjects.foot_lines import foot_lines
+from rtsim.subjects.foot_markers import FootMarkers
+from rtsim.subjects.labs import load_lab
+from rtsim.subjects.masses import load_inertia_table, person_of
+from rtsim.subjects.subject import Subject, load_subject
+from rtsim.subjects.walker import walk
+from rtsim.subjects.walker_forces import MASS_KG, walker_forces
+from streams.messages import Session, Status
+
+Array = NDArray[np.float64]
+RUN = Run(
+    name="test", method="minimised", methods=("minimised",), mass_kg=MASS_KG,
+    stages=("kinematics", "rates", "plates", "inverse_dynamics"), plates=PlateUse(bear_all=True),
+)  # fmt: skip
+
+
+class Analysed(NamedTuple):
+    """What came of a recording."""
+
+    fields: dict[str, Array]
+    status: NDArray[np.int64]
+    session: Session
+    counters: dict[str, int]
+    sentences: list[str]
+
+
+@pytest.fixture(scope="module")
+def spec() -> ModelSpec:
+    return load_model("lower_limb")
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return load_subject(find_config("walker", "subjects"))
+
+
+@pytest.fixture(scope="module")
+def trial(spec: ModelSpec, subject: Subject) -> MarkerTrial:
+    return walk(spec, subject, 1.2)
+
+
+@pytest.fixture(scope="module")
+def forces(trial: MarkerTrial) -> ForceTrial:
+    return walker_forces(trial)
+
+
+@pytest.fixture(autouse=True)
+def _permitted() -> None:
+    allow_compilation()
+
+
+def analysed(
+    spec: ModelSpec, subject: Subject, trial: MarkerTrial, forces: ForceTrial | None, run: Run = RUN
+) -> Analysed:
+    """The stages of a run over a recording."""
+    feed, kept = ForceFeed(), Kept()
+    stages = make_stages(run, spec, subject, feed, run.mass_kg)
+    Loop(RecordingInput(trial, forces=forces, feed=feed), stages, kept).run()
+    results = kept.results()
+    assert results is not None
+    assert kept.telemetry is not None
+    return Analysed(results.fields, results.status, results.session, kept.telemetry.counters, kept.sentences)
+
+
+@pytest.fixture(scope="module")
+def whole(spec: ModelSpec, subject: Subject, trial: MarkerTrial, forces: ForceTrial) -> Analysed:
+    allow_compilation()
+    return analysed(spec, subject, trial, forces)
+
+
+def test_the_stages_are_the_methods_one_after_the_other(whole, spec, subject, trial, forces):
+    """Protects the chain: filtered motion, plates, feet and moments are what the methods give by hand."""
+    f = whole.fields
+    bare = analysed(spec, subject, trial, None, msgspec.structs.replace(RUN, stages=("kinematics", "rates")))
+    for name in ("coordinates", "coordinate_speeds", "coordinate_accelerations"):
+        np.testing.assert_array_equal(f[name], bare.fields[name])
+    loads = plate_loads(forces, trial.times - SLACK_S, foot_lines(trial, load_lab("walker")))
+    loads_first = plate_loads(forces, trial.times[:1], foot_lines(trial, load_lab("walker"))[:1])
+    np.testing.assert_allclose(f["foot_forces"][1:, 0], loads.foot_force[1:, 0], atol=1e-9)
+    np.testing.assert_allclose(f["foot_forces"][:1, 0], loads_first.foot_force[:, 0], atol=1e-9)
+    wrench = np.hstack([f["foot_moments"][:, 0], f["foot_forces"][:, 0]])
+    smooth = track(RUN.rates, plain(6), trial.rate, trial.times, wrench)
+    body = inverse_dynamics_of(spec, subject, person_of(subject, load_inertia_table(), MASS_KG), "minimised")
+    told = np.isfinite(f["joint_moments"]).all(axis=1)
+    np.testing.assert_array_equal(told, smooth.settled)
+    assert 0.7 * len(told) < told.sum() < len(told)
+    for k in np.flatnonzero(told):
+        body.clear()
+        body.external[3] = smooth.q[k]
+        body.compute(f["coordinates"][k], f["coordinate_speeds"][k], f["coordinate_accelerations"][k])
+        np.testing.assert_array_equal(f["joint_moments"][k], body.moment().reshape(-1))
+        np.testing.assert_array_equal(f["joint_powers"][k], body.power)
+        np.testing.assert_array_equal(f["residual_force"][k], body.residual_share[1])
+
+
+def test_delay_and_noise_gain_stand_in_the_descriptor(whole):
+    """Protects whoever compares with other signals: results say by how much they are late."""
+    rates = whole.session.meta["rates"]
+    assert rates["kind"] == "butterworth"
+    np.testing.assert_allclose(rates["delay_s"], 0.0371, atol=1e-4)
+    assert len(rates["noise_gain"]) == 3
+    assert whole.session.meta["mass_kg"] == MASS_KG
+
+
+def test_a_left_leg_has_the_moments_of_its_mirror(whole, spec, subject, trial, forces):
+    """Protects left legs: markers and forces are mirrored alike, and the residual is turned back."""
+    z = np.array([1.0, 1.0, -1.0])
+    raw = RawForces(
+        forces.names, forces.times, forces.rate, forces.corners, forces.plates.centre[:, 1],
+        forces.force * z, -forces.moment * z, "mirrored", (),
+    )  # fmt: skip
+    left = msgspec.structs.replace(subject, side="left")
+    seen = analysed(spec, left, trial._replace(positions=trial.positions * z), force_trial(raw))
+    for name in ("joint_moments", "joint_powers", "joint_forces"):
+        np.testing.assert_allclose(seen.fields[name], whole.fields[name], atol=1e-6)
+    for name, sign in (("residual_moment", MIRROR[:3]), ("residual_force", MIRROR[3:])):
+        np.testing.assert_allclose(seen.fields[name], sign * whole.fields[name], atol=1e-9)
+
+
+def cut(forces: ForceTrial, keep: NDArray[np.bool_]) -> ForceTrial:
+    """A part of the samples."""
+    rows = {name: getattr(forces, name)[keep] for name in ("times", "force", "moment", "centre")}
+    return forces._replace(**rows, free_moment=forces.free_moment[keep], loaded=forces.loaded[keep])
+
+
+@pytest.mark.parametrize(("first", "last", "name"), [(0.4, 9.0, "forces_early"), (0.0, 0.6, "forces_late")])
+def test_forces_that_start_late_or_stop_are_named(spec, subject, trial, forces, first, last, name, whole):
+    """Protects from moments without forces: such frames are flagged, counted and NaN, the rest is as ever."""
+    there = (forces.times >= first - 1e-9) & (forces.times <= last)
+    seen = analysed(spec, subject, trial, cut(forces, there))
+    lacking = (trial.times < first - 1e-6) | (trial.times > last + 1e-6)
+    np.testing.assert_array_equal((seen.status & Status.DEGRADED) != 0, lacking)
+    assert seen.counters[name] == lacking.sum()
+    assert np.isnan(seen.fields["joint_moments"][lacking]).all()
+    both = np.isfinite(seen.fields["joint_moments"]).all(axis=1)
+    assert both.any()
+    np.testing.assert_allclose(seen.fields["joint_angles"], whole.fields["joint_angles"], atol=1e-12)
+    if name == "forces_late":
+        np.testing.assert_allclose(seen.fields["joint_moments"][both], whole.fields["joint_moments"][both])
+
+
+def test_a_run_whose_forces_never_come_goes_on(spec, subject, trial):
+    """Protects a laboratory whose plates are off: joint angles as ever, every frame flagged, one sentence."""
+    seen = analysed(spec, subject, trial, None)
+    assert np.isfinite(seen.fields["joint_angles"]).all()
+    assert seen.counters["forces_missing"] == len(trial.times)
+    assert (seen.status == Status.DEGRADED).all()
+    assert any("No stream of forces" in said for said in seen.sentences)
+    assert np.isnan(seen.fields["joint_moments"]).all()
+
+
+def test_a_foot_beside_the_plates_is_not_known(spec, subject, trial, forces):
+    """Protects from a foot on the floor that seems to bear nothing: NaN, unless plates bear all."""
+    still = trial._replace(positions=np.repeat(trial.positions[:1], len(trial.times), axis=0))
+    empty = forces._replace(force=0.0 * forces.force, moment=0.0 * forces.moment)
+    doubtful = msgspec.structs.replace(RUN, plates=PlateUse())
+    seen = analysed(spec, subject, still, empty, doubtful)
+    assert np.isnan(seen.fields["foot_forces"][5:, 0]).all()
+    assert np.isnan(seen.fields["joint_moments"][5:]).all()
+    assert seen.counters["foot_elsewhere"] > 100
+    assert any("right foot may stand beside the plates" in said for said in seen.sentences)
+    sure = analysed(spec, subject, still, empty)
+    assert (sure.fields["foot_forces"][:, 0] == 0.0).all()
+    assert np.isfinite(sure.fields["joint_moments"][40:]).all()
+
+
+def test_feet_are_those_of_a_whole_trial(trial):
+    """Protects the assignment: heel and toes frame by frame are those that a trial gives as a whole."""
+    feet = FootMarkers(trial.names, load_lab("walker"), 1.0, False)
+    assert feet.known == (True, False)
+    lines = np.stack([feet.take(positions).copy() for positions in trial.positions])
+    np.testing.assert_allclose(lines, foot_lines(trial, load_lab("walker")), atol=1e-12)
+    assert feet.bearing(("RHEE", "RMT1"), 1) == 0
+    assert feet.bearing(("nothing",), 1) == 1
+
+
+def test_feet_of_a_model_by_their_names():
+    """Protects models of both legs and of other programs: each foot gets its own plate."""
+    assert feet_of(("pelvis", "foot"), 1) == [(1, 1)]
+    assert feet_of(("foot_r", "calcn_l", "left_foot", "toes_r"), 0) == [(0, 0), (1, 1), (2, 1)]
