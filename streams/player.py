@@ -45,11 +45,13 @@ class Channel(NamedTuple):
     session : the descriptor that the frames fit, of markers or forces
     times : (n,) [s], not decreasing
     data : field name -> (n, ...), of the shape in the descriptor
+    clocks : fields that hold times, which go on when the recording starts over
     """
 
     session: Session
     times: NDArray[Any]
     data: Mapping[str, NDArray[Any]]
+    clocks: tuple[str, ...] = ()
 
 
 class _Track:
@@ -72,8 +74,11 @@ class _Track:
         return float(self._channel.times[index]) + n_lap * lap_s
 
     def send(self, publisher: Publisher, time: float, t_capture: int) -> None:
-        index = self.n_sent % self.n_frame
-        data = self._layout.pack({name: values[index] for name, values in self._channel.data.items()})
+        channel, index = self._channel, self.n_sent % self.n_frame
+        values = {name: rows[index] for name, rows in channel.data.items()}
+        for name in channel.clocks:
+            values[name] = values[name] + (time - float(channel.times[index]))
+        data = self._layout.pack(values)
         publisher.send(
             KINDS[self.stream](
                 session=self._channel.session.session,

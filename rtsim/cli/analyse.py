@@ -54,7 +54,8 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs, write
     from rtsim.live.checks import check_run
-    from rtsim.live.groups import LIVE
+    from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, told_before
+    from rtsim.live.groups import LIVE, WITH_FORCES
 
     if is_stream(source):
         raise ConfigError(
@@ -63,22 +64,32 @@ def command(
     run = make_run(**{**options, "source": source})
     paper = paper_for(plot, plot_size, plot_dpi)
     check_run(run)
+    check_forces(run, streamed=False)
     check_outputs(outputs)
     console = Console(stderr=True)
-    compile_first(console, LIVE)
+    compile_first(console, WITH_FORCES if has_forces(run) else LIVE)
     from rtsim.live.loop import Loop
     from rtsim.live.recorded import Kept, RecordingInput
     from rtsim.live.serve import meta_of, prepare
     from rtsim.live.sources import load_trial
+    from rtsim.methods.force_feed import ForceFeed
 
     with console.status("starting"):
-        trial = load_trial(source, units=run.units or None, up=run.up or None)
-        stages = prepare(run)
+        units, up = run.units or None, run.up or None
+        trial = load_trial(source, units=units, up=up)
+        forces = load_forces(source, run.forces, trial, units, up)
+        if forces is not None:
+            forces = part_of(forces, float(trial.times[0]), float(trial.times[-1]))
+        feed = ForceFeed() if forces is not None else None
+        stages = prepare(run, feed)
     for note in trial.notes:
         tell(f"{source}: {note}")
+    if forces is not None:
+        for note in (*forces.notes, *told_before(run, trial, forces)):
+            tell(f"{forces.source}: {note}")
     kept = Kept()
     with progress_of(console, len(trial.times)) as progress:
-        loop = Loop(RecordingInput(trial, progress), stages, kept, meta_of(run))
+        loop = Loop(RecordingInput(trial, progress, forces, feed), stages, kept, meta_of(run))
         with noting_requests(lambda number: loop.stop("interrupted")):
             begun = perf_counter()
             loop.run()

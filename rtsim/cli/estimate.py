@@ -45,6 +45,11 @@ def command(
     address = markers or (run.source if is_stream(run.source) else "")
     if not address:
         raise ConfigError("no marker stream given", where="--markers", allowed="tcp://HOST:PORT")
+    if run.forces and not is_stream(run.forces):
+        raise ConfigError(
+            f"{run.forces!r} is no stream", where="--forces", allowed="tcp://HOST:PORT",
+            remedy="play the forces with `rtsim replay SOURCE --forces FILE`, and give its address",
+        )  # fmt: skip
     bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
 
     if not 0.0 <= wait_s <= LONGEST_S:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
+from rtsim.cli.lines import tell
 from rtsim.cli.options import (
     check_bound,
     check_recording,
@@ -50,7 +52,8 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
     from rtsim.cli.watch import Watch
-    from rtsim.live.groups import LIVE
+    from rtsim.live.forces import has_forces
+    from rtsim.live.groups import LIVE, WITH_FORCES
     from rtsim.report.table import print_summary
 
     run = make_run(**options)
@@ -62,7 +65,7 @@ def command(
     if monitor:
         require_window()
     check_bound(run, player=not is_stream(run.source))
-    compile_first(Console(stderr=True), LIVE)
+    compile_first(Console(stderr=True), WITH_FORCES if has_forces(run) else LIVE)
     playing = ["--states", f"--wait={READY_S}", f"--speed={speed}", f"--start={start_s}"]
     playing += [f"--end={end_s}"] if end_s is not None else []
     playing += [f"--rate={rate}"] if rate is not None else []
@@ -74,9 +77,11 @@ def command(
             address, players = run.source, []
             if not is_stream(run.source):
                 files = file_arguments(run.units, run.up) if run.source != WALKER else []
-                where = ["--address", run.ports.markers, *files]
+                played = played_forces(run)
+                where = ["--address", run.ports.markers, *files, *(["--forces", played] if played else [])]
                 players = [start(stack, "player", ["replay", run.source, *where, *playing])]
                 address = players[0].wait_ready(READY_S)["markers"]
+                run = msgspec.structs.replace(run, forces=address if played else run.forces)
             n_subscriber = 2 if record else 1
             arguments = estimator_arguments(run, address, n_subscriber, loop, options.get("config"))
             estimator = start(stack, "estimator", arguments)
@@ -96,6 +101,23 @@ def command(
         else:
             print_summary(console, summary)
     raise SystemExit(exit_code() or int(watch.failed))
+
+
+def played_forces(run: Run) -> str:
+    """The forces that the player has beside the markers, "" = none; what is wrong with them is told."""
+    from rtsim.live.forces import has_forces, load_forces, told_before
+    from rtsim.live.sources import load_trial
+
+    if not has_forces(run) or is_stream(run.forces):
+        return ""
+    units, up = run.units or None, run.up or None
+    trial = load_trial(run.source, units=units, up=up)
+    forces = load_forces(run.source, run.forces, trial, units, up)
+    if forces is None:
+        return ""
+    for note in (*forces.notes, *told_before(run, trial, forces)):
+        tell(f"{forces.source}: {note}")
+    return run.forces or run.source
 
 
 def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child:

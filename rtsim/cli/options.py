@@ -53,6 +53,13 @@ RUN_OPTIONS = (
         type=Config("labs"),
         help="Marker map: a .toml file or a shipped name (default: found by the names).",
     ),
+    click.option(
+        "--forces",
+        type=Source(),
+        metavar="FORCES",
+        help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap), tcp://HOST:PORT, or walker.",
+    ),
+    click.option("--mass", "mass_kg", type=click.FloatRange(2.0, 400.0), help="Mass of the person [kg]."),
     click.option("--side", type=click.Choice(["right", "left"]), help="Leg to solve."),
     click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
     click.option(
@@ -140,10 +147,11 @@ def check_bound(run: Run, security: Security | None = None, player: bool = False
 def run_arguments(run: Run, config: str | None = None) -> list[str]:
     """The command line of a run, for a child process; `config` is what the run was made from."""
     arguments = ["--config", config] if config else []
-    for option in ("source", "subject", "static", "lab", "side", "model", "method"):
+    for option in ("source", "subject", "static", "forces", "lab", "side", "model", "method"):
         value = getattr(run, option)
         if value:
             arguments += [f"--{option}", str(value)]
+    arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
     arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
 

@@ -11,8 +11,9 @@ from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.security import bind_options, bind_security
 from rtsim.cli.states import say
 from rtsim.cli.types import Address, Source
-from rtsim.config.run_schema import LONGEST_S
+from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
+from rtsim.live.forces import check_forces, load_forces, part_of
 from rtsim.live.sources import check_playing, load_trial
 from streams.sockets import MARKERS_ADDRESS
 
@@ -35,20 +36,25 @@ from streams.sockets import MARKERS_ADDRESS
 @click.option(
     "--wait", "wait_s", type=float, default=60.0, show_default=True, help="Wait for a subscriber [s]."
 )
+@click.option(
+    "--forces", type=Source(), help="Force plates played beside: a file, or walker (default: those of a C3D)."
+)
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
 @file_options
 @bind_options
 def command(
     source: str, address: str | None, port_offset: int | str, speed: float, rate: float | None, loop: bool,
-    start_s: float, end_s: float | None, duration_s: float, wait_s: float, states: bool, key: str | None,
-    clients: str | None, units: str | None, up: str | None,
+    start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None, states: bool,
+    key: str | None, clients: str | None, units: str | None, up: str | None,
 ) -> None:  # fmt: skip
-    """Play SOURCE (walker, .trc, .c3d, .mcap) as a live marker stream at its recorded rate."""
+    """Play SOURCE (walker, .trc, .c3d, .mcap) as a live stream at its recorded rate, with force plates."""
+    from rtsim.files.force_stream import force_channel
     from streams.clock import now_ns
-    from streams.messages import marker_session
+    from streams.messages import marker_session, new_session_id
     from streams.player import play
     from streams.publisher import Publisher
 
+    check_forces(Run(name="replay", source=source, forces=forces or ""), streamed=False)
     check_playing(source, speed, rate, duration_s, start_s, end_s)
     if not 0.0 <= wait_s <= LONGEST_S:
         raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")
@@ -63,6 +69,14 @@ def command(
             "no frames between --start and --end", where=source, allowed=f"0 to {since[-1]:.2f} s"
         )
     trial = trial._replace(times=trial.times[inside], positions=np.ascontiguousarray(trial.positions[inside]))
+    plates = load_forces(source, forces or "", trial, units, up)
+    beside, base = [], {}
+    if plates is not None:
+        base = {"time_base": new_session_id()}
+        plates = part_of(plates, float(trial.times[0]), float(trial.times[-1]))
+        beside.append(
+            force_channel(plates, trial.rate, t_start=now_ns(), speed=speed, source=str(source), **base)
+        )
     if not states:
         for note in trial.notes:
             tell(f"{source}: {note}")
@@ -85,10 +99,10 @@ def command(
             trial.names,
             rate=trial.rate * speed,
             t_start=now_ns(),
-            meta={"source": str(source), "speed": speed},
+            meta={"source": str(source), "speed": speed, **base},
         )
         n_sent = play(
-            publisher, session, trial, speed, loop, wait_s=wait_s,
+            publisher, session, trial, speed, loop, beside=beside, wait_s=wait_s,
             say=None if states else tell,
         )  # fmt: skip
         if states:

@@ -37,6 +37,10 @@ GREATEST = 1e12
 """Greatest channel or parameter of a plate, in whatever unit: products of what is smaller are finite."""
 
 
+class NoPlatesError(ConfigError):
+    """A file without force plates."""
+
+
 class _Plate(NamedTuple):
     """A plate as the file describes it.
 
@@ -100,11 +104,11 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
 
 
 def _count(content: Content, path: Path) -> int:
-    """Number of plates that the file describes; ConfigError for none, and for what no laboratory has."""
+    """Number of plates that the file describes; NoPlatesError for none, ConfigError for too many."""
     used = content.parameters["FORCE_PLATFORM"].get("USED", [])
     n_plate = int(used[0]) if used and isinstance(used[0], (int, float)) and math.isfinite(used[0]) else 0
     if n_plate < 1 or content.analogs.size == 0:
-        raise ConfigError(
+        raise NoPlatesError(
             "the file holds no force plates",
             where=str(path),
             remedy="export the trial with its analog channels, or give the forces as .mot",

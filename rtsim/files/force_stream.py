@@ -139,4 +139,6 @@ def force_channel(
         corners=corners if any(corners) else (),
         meta={"source": source or trial.source, "speed": speed, "time_base": time_base},
     )
-    return Channel(session, times, {"sample_times": sample_times, "force": force, "moment": moment})
+    return Channel(
+        session, times, {"sample_times": sample_times, "force": force, "moment": moment}, ("sample_times",)
+    )

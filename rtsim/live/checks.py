@@ -7,6 +7,7 @@ from pathlib import Path
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.live.forces import check_forces
 from rtsim.live.sources import WALKER, check_corrections, check_source, check_subject_given
 
 
@@ -25,6 +26,7 @@ def check_run(run: Run) -> None:
     check_source(run.source)
     # a static trial may need what the walker beside it does not
     check_corrections("" if run.static and run.source == WALKER else run.source, run.units, run.up)
+    check_forces(run)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
     check_subject_given(run)

@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from kernels._cache import cache_fault, is_complete, mark_complete, tell_compiled
 from rtsim.errors import RtsimError
@@ -92,6 +93,29 @@ def call_muscles() -> None:
     MuscleArms(model, roles_of(spec, subject=subject), pose, model.q_neutral.copy()).measure()
 
 
+def call_forces() -> None:
+    """Rates, force plates and inverse dynamics of the lower limb, as on every live frame."""
+    from kernels.rates.manifold import manifold_of, plain
+    from rtsim.config.paths import find_config
+    from rtsim.config.rate_schema import ButterworthSpec, SavitzkyGolaySpec
+    from rtsim.methods.inverse_dynamics import inverse_dynamics_of
+    from rtsim.methods.rates import RateEstimator
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.stages.plates import call_plates
+    from rtsim.subjects.masses import load_inertia_table, person_of
+    from rtsim.subjects.subject import load_subject
+
+    call_plates()
+    spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
+    model = build(spec, subject)
+    for manifold, q in ((plain(6), [0.0] * 6), (manifold_of(model.tree), model.q_neutral)):
+        for filter_spec in (ButterworthSpec(), SavitzkyGolaySpec()):
+            RateEstimator(filter_spec, manifold, 100.0).take(0.0, np.array(q))
+    body = inverse_dynamics_of(spec, subject, person_of(subject, load_inertia_table(), 70.0))
+    body.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+
+
 def call_moment_arms() -> None:
     """`rtsim moment-arms`."""
     from rtsim.methods.moment_arms import MomentArms
@@ -135,6 +159,21 @@ GROUPS = {
         call_muscles,
         without=NO_TABLES,
     ),
+    "forces": Group(
+        "force plates and inverse dynamics of live frames",
+        (
+            "kernels.kinetics.joint_kinetics",
+            "kernels.rates.butterworth.butterworth",
+            "kernels.rates.savitzky_golay.savitzky_golay",
+            "kernels.plate_intake.take_in_samples",
+            "kernels.resampling.hold_samples",
+            "kernels.resampling.mean_between",
+            "kernels.plates.contacts",
+            "kernels.bearing.assign_feet",
+            "kernels.bearing.foot_wrenches",
+        ),
+        call_forces,
+    ),
     "moment-arms": Group(
         "moment arms",
         ("kernels.path.assembly.assemble", "kernels.path.moment_arms.moment_arms"),
@@ -155,6 +194,8 @@ GROUPS = {
 }
 """The longest first, so that processes that work side by side end at about the same time."""
 LIVE = ("solver", "muscles")
+WITH_FORCES = (*LIVE, "forces")
+"""The same with force plates."""
 
 
 def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:

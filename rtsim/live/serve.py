@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
-from rtsim.live.groups import LIVE, compile_groups
+from rtsim.live.forces import NO_MASS, mass_of
+from rtsim.live.groups import LIVE, WITH_FORCES, compile_groups
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
+from rtsim.live.paired import PairedInput
 from rtsim.live.sources import resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
 from rtsim.methods.force_feed import ForceFeed
@@ -27,20 +29,18 @@ Say = Callable[[dict], None]
 POLL_S = 0.02
 
 
-def prepare(run: Run, forces: ForceFeed | None = None, mass_kg: float = 0.0) -> list[Stage]:
-    """The stages of a run, compiled and warm.
-
-    forces : what force plates say, where the run has some
-    mass_kg : of the person, in place of the run's and the subject's; 0 = none is known beside these
-    """
+def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
+    """The stages of a run, compiled and warm; forces : what force plates say, where the run has some."""
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
     subject = resolve_subject(run)
-    mass = run.mass_kg or subject.mass_kg or mass_kg
+    mass = mass_of(run, subject) if forces is not None else 0.0
     stages = make_stages(run, spec, subject, forces, mass)
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)
     warm_up(stages, marker_session(subject.marker_names, rate=100.0, t_start=0), neutral(kinematics))
+    if forces is not None and not mass:
+        stages[-1].sentences.append(NO_MASS)
     return stages
 
 
@@ -64,12 +64,20 @@ def serve(
     security, markers_security : keys of this server, and of this client of the marker stream
     """
     say({"state": "preparing"})
-    compile_groups(LIVE, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
+    groups = WITH_FORCES if run.forces else LIVE
+    compile_groups(groups, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
     if cache_fault():
         say({"state": "preparing", "note": cache_fault()})
-    stages = prepare(run)
+    feed = ForceFeed() if run.forces else None
+    stages = prepare(run, feed)
     with Publisher(run.ports.results, security) as publisher:
-        source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
+        if feed is not None:
+            where, wait_ms = (markers, run.forces), run.plates.wait_ms
+            source: StreamInput = PairedInput.beside(
+                where, run.backlog, feed, wait_ms, markers_security, run.duration_s
+            )
+        else:
+            source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
         loop = Loop(source, stages, publisher, meta_of(run))
         with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events

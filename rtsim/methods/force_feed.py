@@ -95,7 +95,7 @@ class ForceFeed:
         if self.intake is None or not self.intake.usable:
             return NO_PLATES
         t = self.instant(frame)
-        if 0.0 < self.intake.oldest - t <= SLACK_S:  # the first sample is of this very frame
+        if 0.0 < self.intake.oldest - t <= 2.0 * SLACK_S:  # the first sample is of this very frame
             t = self.intake.oldest
         status = self.intake.mean_between(t, t, self._wrench)
         if status == TAKEN:

@@ -7,6 +7,7 @@ flexion has a negative `knee_flexion` moment: its extensors work. See docs/kinet
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,6 @@ class InverseDynamics:
         self._no_multiplier = np.zeros(len(rows.value))
         q, v = np.zeros(n_coordinates(system.tree)), np.zeros(n_v)
         self._run: Any = bind(joint_kinetics, self._arguments(q, v, v))
-        self._react: Any = bind(joint_reactions, self._reaction_arguments(q, v, v, self._no_multiplier))
 
     def compute(self, q: Array, v: Array, v_dot: Array) -> None:
         """tau and results of a motion: q (n_q,), v and v_dot (n_v,), under the wrenches in `external`."""
@@ -130,6 +130,11 @@ class InverseDynamics:
     def residual_share(self) -> Array:
         """(2, 3) - the same in parts of the person's weight [m, 1]."""
         return self.results.residual_share
+
+    @cached_property
+    def _react(self) -> Any:
+        q, v = np.zeros(n_coordinates(self._system.tree)), np.zeros_like(self.tau)
+        return bind(joint_reactions, self._reaction_arguments(q, v, v, self._no_multiplier))
 
     def _arguments(self, q: Array, v: Array, v_dot: Array) -> tuple[Any, ...]:
         return (

@@ -65,7 +65,6 @@ class JointLoads(Stage):
         self._wrench, self._residual = np.zeros(6), np.full((2, 3), math.nan)
         self._moments = np.full(0, math.nan)
         self.counters["moments_unknown"] = 0
-        self.sentences += [f"Inverse dynamics: {note}." for note in person.notes]
 
     @property
     def dynamics(self) -> InverseDynamics:
@@ -83,6 +82,9 @@ class JointLoads(Stage):
         foot = self._subject.segments.get("foot")
         markers = foot.markers_mm if foot is not None else ()
         self._feet = feet_of(self._bodies, self.loads.foot_with(markers, self._subject.side))
+        if anew:
+            told = (f"Inverse dynamics of {self.person.mass:.1f} kg", *self.person.notes)
+            self.sentences.append(f"{'; '.join(told)}.")
         if anew or not self._filters:
             rate = self.motion.rate
             self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self._feet] if rate else []

@@ -23,7 +23,7 @@ from kernels.bearing import (
 from kernels.plates import NOT_MEASURED, contacts
 from kernels.resampling import TAKEN
 from rtsim.errors import ConfigError
-from rtsim.files.force_trial import THRESHOLD, lay_out
+from rtsim.files.force_trial import THRESHOLD, find_contacts, lay_out
 from rtsim.methods.force_feed import FAULTS, WORDS, ForceFeed
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
@@ -32,7 +32,8 @@ from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.foot_markers import FootMarkers
 from rtsim.subjects.labs import SIDES, find_lab, load_lab
 from rtsim.units import METRES
-from streams.messages import Curves, Session, Status
+from streams.codec import FieldLayout
+from streams.messages import Curves, Session, Status, force_session, marker_session
 from streams.ring import Frame
 
 STANDS = 0.25
@@ -77,6 +78,10 @@ class FootLoads(Stage):
         for name in (*FAULTS.values(), *(name for name, _ in FAULTY.values()), "foot_elsewhere"):
             self.counters[name] = 0
         self._size()
+
+    def warm(self) -> None:
+        """Plates that come later, too."""
+        call_plates()
 
     @property
     def outdated(self) -> bool:
@@ -244,6 +249,28 @@ class FootLoads(Stage):
 
 
 MISSED = Outcome(Status.DEGRADED)
+
+
+def call_plates() -> None:
+    """Call every kernel of the plates once."""
+    feed = ForceFeed()
+    markers = marker_session(("heel",), rate=100.0, t_start=0)
+    forces = force_session(("plate",), 1, rate=100.0, sample_rate=100.0, t_start=0)
+    message, frame = Frame(forces, FieldLayout(forces)), Frame(markers, FieldLayout(markers))
+    for array in message.data.values():
+        array[...] = 0.0
+    feed.turn_to(markers)
+    feed.admit(message)
+    n = len(feed.names)
+    force, moment = np.zeros((1, n, 3)), np.zeros((1, n, 3))
+    feed.take(frame, force[0], moment[0])
+    assert feed.intake is not None
+    plates, state = feed.intake.plates, new_bearing(n, 2)
+    centre, _, loaded = find_contacts(plates, force, moment)
+    share, status = np.zeros((n, 2), np.int64), np.zeros(n, np.int64)
+    feet = np.zeros((2, 2, 3))
+    assign_feet(plates, centre[0], loaded[0], feet, 0.0, new_rules(), state, share, status)
+    foot_wrenches(share, force[0], moment[0], feet[0], feet[1])
 
 
 def make(setting: Setting) -> FootLoads | None:

@@ -46,6 +46,12 @@ class FilteredMotion(Stage):
         self.rates: Rates = new_rates(0, 0)
         self.counters["unfiltered"] = 0
 
+    def warm(self) -> None:
+        """The filter at a rate that suits every one."""
+        manifold = manifold_of(self.kinematics.estimator.model.tree)
+        q = self.kinematics.estimator.model.q_neutral.copy()
+        self.estimator_of(manifold, FASTEST).take(0.0, q)
+
     def begin(self, session: Session, anew: bool) -> None:
         """A filter for the rate of the session; one that goes on keeps what it has seen."""
         model = self.kinematics.estimator.model

@@ -1,0 +1,138 @@
+"""Where force plates come from, the mass of who stands on them, and what is told of both before a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.sources import WALKER, is_stream
+
+if TYPE_CHECKING:
+    from rtsim.files.force_trial import ForceTrial
+    from rtsim.files.trial import MarkerTrial
+    from rtsim.subjects.subject import Subject
+
+C3D = ".c3d"
+SWAYS = 0.05
+"""Standing still, the weight on the plates varies by no more than this part of it."""
+NO_MASS = (
+    "The mass of the person is not known: joint moments are left out. Give --mass, mass_kg in the subject's "
+    "file, or a static trial with plates."
+)
+
+
+def check_forces(run: Run, streamed: bool = True) -> None:
+    """ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
+    from rtsim.files.forces import FORCE_SUFFIXES
+
+    allowed = f"{', '.join(FORCE_SUFFIXES)}, {WALKER}" + (", or tcp://HOST:PORT" if streamed else "")
+    if not run.forces or (is_stream(run.forces) and streamed):
+        return
+    if run.forces == WALKER:
+        if run.source != WALKER:
+            raise ConfigError(f"the made-up plate is that of {WALKER}", where="--forces", allowed=allowed)
+        return
+    if is_stream(run.forces) or not Path(run.forces).is_file():
+        raise ConfigError(f"there is no file {run.forces!r}", where="--forces", allowed=allowed)
+    if Path(run.forces).suffix.lower() not in FORCE_SUFFIXES:
+        raise ConfigError(f"{run.forces} holds no forces that can be read", where="--forces", allowed=allowed)
+    if is_stream(run.source):
+        raise ConfigError(
+            "forces of a file cannot be paired with markers of a stream", where="--forces",
+            allowed="tcp://HOST:PORT", remedy="play both with `rtsim replay SOURCE --forces FILE`",
+        )  # fmt: skip
+
+
+def load_forces(
+    source: str, forces: str, trial: MarkerTrial, units: str | None = None, up: str | None = None
+) -> ForceTrial | None:
+    """The plates of a file, of the walker, or those in a C3D source; None where there are none.
+
+    units, up : of the files, where they are wrong
+    """
+    from rtsim.files.c3d_plates import NoPlatesError
+    from rtsim.files.forces import read_forces
+
+    if forces == WALKER:
+        from rtsim.subjects.walker_forces import walker_forces
+
+        return walker_forces(trial)
+    if forces:
+        return read_forces(forces, up=up, units=units)
+    if Path(source).suffix.lower() != C3D:
+        return None
+    try:
+        return read_forces(source, up=up, units=units)
+    except NoPlatesError:
+        return None
+
+
+def has_forces(run: Run) -> bool:
+    """Whether forces are asked for, or may be in the source."""
+    return bool(run.forces) or Path(run.source).suffix.lower() == C3D
+
+
+def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
+    """The samples from start to end [s], and one on either side; ConfigError without any."""
+    first, last = np.searchsorted(forces.times, (start, end))
+    rows = slice(max(0, first - 1), last + 1)
+    if not len(forces.times[rows]) or start > forces.times[-1] or end < forces.times[0]:
+        raise ConfigError(
+            f"samples from {forces.times[0]:g} to {forces.times[-1]:g} s, frames {start:g} to {end:g} s",
+            where=forces.source,
+            remedy="give the forces of the same recording, or another --start and --end",
+        )
+    return forces._replace(
+        **{
+            name: getattr(forces, name)[rows]
+            for name in ("times", "force", "moment", "centre", "free_moment", "loaded")
+        }
+    )
+
+
+def weigh(forces: ForceTrial) -> float:
+    """Mass [kg] of who stands still on the plates; 0 where nobody does."""
+    from rtsim.methods.plate_check import GRAVITY
+
+    weight = forces.force[:, :, 1].sum(axis=1)
+    weight = weight[np.isfinite(weight)]
+    if not weight.size or weight.std() > SWAYS * abs(weight.mean()) or weight.mean() < 20.0:
+        return 0.0
+    return float(np.median(weight) / GRAVITY)
+
+
+def mass_of(run: Run, subject: Subject) -> float:
+    """Mass of the person [kg], as given, of the subject, or weighed in a static trial; 0 = not known."""
+    from rtsim.files.c3d_plates import NoPlatesError
+    from rtsim.files.forces import read_forces
+
+    given = run.mass_kg or subject.mass_kg or 0.0
+    if given or Path(run.static).suffix.lower() != C3D:
+        return given
+    try:
+        return weigh(read_forces(run.static, up=run.up or None, units=run.units or None))
+    except NoPlatesError:
+        return 0.0
+
+
+def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
+    """What is wrong with the plates of a recording, in sentences."""
+    from rtsim.methods.plate_check import check_plates
+    from rtsim.methods.plate_loads import at_times
+    from rtsim.subjects.foot_lines import foot_lines
+    from rtsim.subjects.labs import find_lab, load_lab
+
+    try:
+        lab = load_lab(run.lab) if run.lab else find_lab(trial.names)
+    except ConfigError as fault:
+        return [f"the plates are not checked against the feet: {fault}"]
+    wrench = at_times(forces, trial.times)
+    findings = check_plates(
+        forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, foot_lines(trial, lab),
+        run.mass_kg or None,
+    )  # fmt: skip
+    return [finding.sentence for finding in findings]

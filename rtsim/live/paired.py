@@ -1,0 +1,106 @@
+"""Markers and forces, two streams as one input: a frame of markers waits for the sample after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rtsim.live.inputs import Obey, StreamInput, drained
+from rtsim.methods.force_feed import ForceFeed
+from streams.clock import now_ns
+from streams.ring import Frame
+from streams.security import Security
+from streams.subscriber import Subscriber
+
+SILENT_NS = 250_000_000
+"""Forces that have been silent for so long are no more waited for, until they come again."""
+BACKLOG = 256
+
+
+class PairedInput(StreamInput):
+    """The frames of a marker stream, each handed over when the forces at its time are there.
+
+    Parameters
+    ----------
+    open_stream, open_forces : open the subscribers
+    feed : takes in what the plates say
+    wait_ms : longest time from the receipt of a frame that it waits for the sample after it
+    """
+
+    def __init__(
+        self,
+        open_stream: Callable[[], Subscriber],
+        open_forces: Callable[[], Subscriber],
+        feed: ForceFeed,
+        wait_ms: float,
+        duration_s: float = 0.0,
+    ) -> None:
+        super().__init__(open_stream, duration_s)
+        self._open_forces, self._feed, self._wait_ns = open_forces, feed, round(1e6 * wait_ms)
+        self._heard_ns = 0
+        self._longest_ns = 0
+
+    @classmethod
+    def beside(
+        cls,
+        addresses: tuple[str, str],
+        backlog: int,
+        feed: ForceFeed,
+        wait_ms: float,
+        security: Security | None = None,
+        duration_s: float = 0.0,
+    ) -> PairedInput:
+        """addresses : of the markers and of the forces, which may be the same"""
+        markers, forces = addresses
+        return cls(
+            lambda: Subscriber(markers, ("markers",), backlog, security),
+            lambda: Subscriber(forces, ("forces",), BACKLOG, security),
+            feed, wait_ms, duration_s,
+        )  # fmt: skip
+
+    def __enter__(self) -> PairedInput:
+        self.forces = self._open_forces()  # first, so that it is there when the player begins
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.forces.close()
+
+    def wait(self, obey: Obey) -> Frame | None:
+        frame = super().wait(obey)
+        while (message := self.forces.wait(0.0)) is not None:
+            self._admit(message)
+        if frame is not None:
+            self._feed.turn_to(frame.session)
+            self._await(frame)
+        return frame
+
+    def counters(self) -> Mapping[str, int]:
+        told = {f"forces_{name}": n for name, n in self.forces.counters.items() if n}
+        return {**super().counters(), **told}
+
+    def gauges(self) -> Mapping[str, float]:
+        longest, self._longest_ns = self._longest_ns, 0
+        return {"force_wait_ms": 1e-6 * longest}
+
+    def sentences(self) -> list[str]:
+        return [*super().sentences(), *(f"Forces: {said}" for said in drained(self.forces.events))]
+
+    def _await(self, frame: Frame) -> None:
+        """Wait for a sample at or after a frame, unless the forces are over or have been silent for long."""
+        feed, begun = self._feed, now_ns()
+        self._heard_ns = self._heard_ns or begun
+        due = frame.t_received + self._wait_ns
+        if feed.reaches(frame) or begun - self._heard_ns > SILENT_NS:
+            return
+        now = begun
+        while not feed.reaches(frame) and now < due and not self.forces.ended:
+            message = self.forces.wait(1e-9 * (due - now))
+            if message is not None:
+                self._admit(message)
+            now = now_ns()
+        self._longest_ns = max(self._longest_ns, now - begun)
+
+    def _admit(self, message: Frame) -> None:
+        self._heard_ns = now_ns()
+        self._feed.admit(message)
