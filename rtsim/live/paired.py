@@ -68,10 +68,12 @@ class PairedInput(StreamInput):
 
     def wait(self, obey: Obey) -> Frame | None:
         frame = super().wait(obey)
-        while (message := self.forces.wait(0.0)) is not None:
-            self._admit(message)
         if frame is not None:
             self._feed.turn_to(frame.session)
+        if self._feed.paired:  # before, samples would not know their clock: they wait in the subscriber
+            while (message := self.forces.wait(0.0)) is not None:
+                self._admit(message)
+        if frame is not None:
             self._await(frame)
         return frame
 

@@ -55,12 +55,21 @@ class ForceFeed:
         """Of the plates; none before they are known."""
         return self.intake.names if self.intake is not None else ()
 
+    @property
+    def paired(self) -> bool:
+        """Whether it is known which markers the forces belong to."""
+        return self._markers is not None
+
     def turn_to(self, markers: Session) -> None:
         """Frames of another session of markers come from now on."""
         if markers is not self._markers:
             self._markers = markers
             if self.session is not None and share_time(markers, self.session) != self._by_time:
                 self._begin(self.session)
+
+    def part(self) -> None:
+        """Of markers nothing is known any more."""
+        self._markers = None
 
     def begin(self, session: Session) -> None:
         """A session of forces; the same again changes nothing."""

@@ -83,6 +83,11 @@ class FootLoads(Stage):
         """Plates that come later, too."""
         call_plates()
 
+    def reset(self) -> None:
+        """Neither markers nor faults."""
+        super().reset()
+        self.feed.part()
+
     @property
     def outdated(self) -> bool:
         """Whether other plates have come."""
@@ -166,7 +171,7 @@ class FootLoads(Stage):
         """Its own counters and those of the samples."""
         counters, told = super().collect()
         of_feed, said = self.feed.collect()
-        return counters + of_feed, [*told, *said]
+        return Counter({**of_feed, **counters}), [*told, *said]
 
     def _find_feet(self, session: Session) -> None:
         field = next((f for f in session.fields if f.name == "positions"), None)
