@@ -117,11 +117,12 @@ def knee(as_json: bool) -> None:
 @click.option("--rate", type=float, default=100.0, show_default=True, help="Frame rate [Hz].")
 @click.option("--seconds", type=float, default=30.0, show_default=True, help="Length of the run.")
 @click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
-def latency(as_json: bool, rate: float, seconds: float, method: str) -> None:
+@click.option("--forces", is_flag=True, help="With force plates, rates and inverse dynamics.")
+def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool) -> None:
     """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
     from rtsim.bench import figures, latency
 
-    click.echo(figures.report("latency", latency.run(rate, seconds, method), as_json))
+    click.echo(figures.report("latency", latency.run(rate, seconds, method, forces), as_json))
 
 
 @command.command("paced")
