@@ -71,12 +71,13 @@ def new_bearing(n_plate: int, n_foot: int) -> Bearing:
 def assign_feet(plates, centre, loaded, feet, dt, rules, state, share_out, status_out):
     """Share of each foot in each plate, in one frame.
 
-    plates : kernels.plates.Plates of n_plate plates
+    plates : Plates - n_plate of them
     centre : (n_plate, 3) - centres of pressure [m]
     loaded : (n_plate,) int64 - as kernels.plates.contacts has it
     feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = not seen
-    dt : time since the frame before [s]; not positive where there was none
-    rules, state : state is written in place
+    dt : float - time since the frame before [s]; not positive where there was none
+    rules : BearingRules
+    state : Bearing - written in place
     share_out : (n_plate, n_foot) int64 - NONE, BEARS the whole plate, or UNSURE: may bear any part of it
     status_out : (n_plate,) int64 - bits: OFF_PLATE the centre of pressure lies beyond the edge; FAR from
         every foot; TWO_FEET on the plate; CHANGED: another foot took over; UNSEEN: a foot that is not seen
@@ -140,7 +141,16 @@ def find_speeds(feet, dt, state):
 
 @njit
 def assign_plate(plates, p, centre, feet, rules, state, share_out):
-    """The status of one loaded plate; share_out : (n_foot,) as in assign_feet."""
+    """The status of one loaded plate.
+
+    plates : Plates
+    p : int - the plate
+    centre : (3,) - where it is pressed [m]
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    state : Bearing - written in place
+    share_out : (n_foot,) int64 - as in assign_feet
+    """
     n_foot = feet.shape[0]
     status = OFF_PLATE if beyond_edge(plates, p, centre) > rules.edge else 0
     nearest, unseen = -1, False
@@ -191,6 +201,13 @@ def choose(p, nearest, rules, state):
 def other_foot(plates, p, centre, feet, rules, state):
     """Whether two feet stand on plate p together: on its surface, or where that has no known end, to either
     side of a centre of pressure that is under neither of them.
+
+    plates : Plates
+    p : int - the plate
+    centre : (3,) - where it is pressed [m]
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    state : Bearing - distance and speed are read
     """
     bounded = math.isfinite(plates.half[p, 0] + plates.half[p, 1])
     for f in range(feet.shape[0]):
@@ -207,7 +224,14 @@ def other_foot(plates, p, centre, feet, rules, state):
 
 @njit
 def stand_together(plates, p, feet, f, g, rules, state):
-    """Whether feet f and g have each a point on plate p, and these do not move against each other."""
+    """Whether feet f and g have each a point on plate p, and these do not move against each other.
+
+    plates : Plates
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    p, f, g : int - the plate and the two feet
+    rules : BearingRules
+    state : Bearing - speed is read
+    """
     for k in range(2):
         if not touches(plates, p, feet[f, k], rules):
             continue
@@ -224,7 +248,14 @@ def stand_together(plates, p, feet, f, g, rules, state):
 
 @njit
 def mark_possible(plates, p, feet, rules, share_out):
-    """UNSURE for every foot with a point on plate p, and for every foot that is not seen."""
+    """UNSURE for every foot with a point on plate p, and for every foot that is not seen.
+
+    plates : Plates
+    p : int - the plate
+    feet : (n_foot, 2, 3) - heel and tip of the toes [m]
+    rules : BearingRules
+    share_out : (n_foot,) int64
+    """
     for f in range(feet.shape[0]):
         for k in range(2):
             if math.isnan(feet[f, k, 0]) or touches(plates, p, feet[f, k], rules):

@@ -17,8 +17,8 @@ def take_in_samples(sample_times, force, moment, z_up, shift, times_out, values_
 
     sample_times : (n_sample,) - [s]; the rows in use come first, the first that is not finite ends them
     force, moment : (n_plate, n_sample, 3) - as received [N], [N m]
-    z_up : 1 = turn Z up to Y up
-    shift : added to the times [s]
+    z_up : int - 1 = turn Z up to Y up
+    shift : float - added to the times [s]
     Returns the number of rows in use, and the number of wrenches that were partly missing or beyond GREATEST,
     which are NaN as a whole.
     """

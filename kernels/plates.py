@@ -50,8 +50,9 @@ def new_tare(n_plate: int) -> Tare:
 def contacts(plates, force, moment, threshold, centre_out, free_moment_out, loaded_out):
     """Contact of each of n samples on each plate.
 
+    plates : Plates - n_plate of them
     force, moment : (n, n_plate, 3) - on the person, the moment about the ground origin [N], [N m]
-    threshold : least normal force of a contact [N]
+    threshold : float - least normal force of a contact [N]
     centre_out : (n, n_plate, 3) - centre of pressure on the plate's surface [m]; NaN without contact
     free_moment_out : (n, n_plate) - about the normal through it [N m]; NaN without contact
     loaded_out : (n, n_plate) int64 - LOADED, EMPTY, or NOT_MEASURED where the wrench is not finite

@@ -71,7 +71,9 @@ def forget_samples(held):
 def mean_between(held, start, stop, longest, y_out):
     """y_out : (n_value,) - mean of the samples' linear interpolant from start to stop [s]; NaN unless TAKEN.
 
-    longest : steps between samples beyond this are gaps, over which nothing is interpolated [s]
+    held : Held
+    start, stop : float - ends of the span [s]
+    longest : float - steps between samples beyond this are gaps, over which nothing is interpolated [s]
     Returns TAKEN; EARLY: start is before the oldest sample; WAITING: no sample yet at or after stop; or GAP.
     Where a sample in the span is missing, so are its values in the mean.
     """
@@ -112,7 +114,12 @@ def find_after(held, time):
 
 @njit
 def integrate(held, first, last, start, stop, y_out):
-    """y_out : (n_value,) - the mean over start to stop [s], both within samples first to last."""
+    """y_out : (n_value,) - the mean over start to stop, both within samples first to last.
+
+    held : Held
+    first, last : int - numbers of samples, from the oldest
+    start, stop : float - ends of the span [s]
+    """
     n_keep = held.times.shape[0]
     for i in range(y_out.shape[0]):
         y_out[i] = 0.0
