@@ -17,9 +17,10 @@ from kernels.functions import evaluate
 
 
 class Couplers(NamedTuple):
-    """Coordinates given by others: Phi = q[coordinate] - f(q[driver]); prescribed: f is CONSTANT.
+    """Coordinates given by others: Phi = q[coordinate] - f(q[driver]).
 
-    A prescribed coordinate drives itself.
+    A prescribed coordinate drives itself: f is CONSTANT, or of time for kernels that know one
+    (kernels/dynamics/reduction).
     """
 
     coordinate: np.ndarray  # (n_coupler,) int64 - index in q

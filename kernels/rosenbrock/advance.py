@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernels._jit import entry
+from kernels.dynamics.reduction import set_time
 from kernels.forces.loads import set_levels
 from kernels.rosenbrock.step import ERROR_LARGE, OK, step
 from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
@@ -30,6 +31,7 @@ def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
         k, whole, halt = count[STEP], rest == options.step, to_do == 0
         if whole:
             set_levels(simulation.forces.loads, gain, start + (k + 0.5) * options.step, work.forces.loads)
+        set_time(simulation.couplers, start + (k + 1) * options.step - rest, work.reduction)
         record = halt or (whole and every > 0 and k % every == 0)
         status, error, h = step(simulation, tableau, options, rest, record, halt, q, v, work, trace)
         if halt:

@@ -7,12 +7,23 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import entry, inlined, njit
+from kernels.couplers import Couplers
 from kernels.dynamics.derivatives import DerivativeWork, derivatives_after_rates, new_derivative_work
 from kernels.dynamics.forward import accelerate, eliminate, free_bodies
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import composite_mass, mass_matrix
 from kernels.dynamics.motion import velocities
+from kernels.dynamics.reduction import (
+    ReductionWork,
+    find_onset,
+    fold_mass,
+    follow,
+    new_reduction_work,
+    reduce_slopes,
+    reduced_accelerations,
+    remainder,
+)
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.forces.assembly import Forces, ForceWork, force_derivatives, generalized_forces, new_force_work
@@ -29,6 +40,7 @@ class Simulation(NamedTuple):
     constant: (
         int  # 1 = inertia and gravity pull on the coordinates in the same way everywhere (set_constants)
     )
+    couplers: Couplers | None = None  # of coordinates that are given, drivers first; constant is 0 then
 
 
 class SimulationWork(NamedTuple):
@@ -45,6 +57,7 @@ class SimulationWork(NamedTuple):
     v_dot: np.ndarray  # (n_v,) - at the step's start
     q: np.ndarray  # (n_q,) - of a stage
     state: np.ndarray  # (3, 2 n_v) - theta and v at the start, of a stage, and their rates
+    reduction: ReductionWork | None  # None where no coordinate is given
 
 
 def new_simulation_work(simulation: Simulation) -> SimulationWork:
@@ -64,6 +77,7 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
         np.zeros(n_v),
         np.zeros(n_q),
         np.zeros((3, 2 * n_v)),
+        None if simulation.couplers is None else new_reduction_work(n_v),
     )
 
 
@@ -72,13 +86,15 @@ def set_constants(simulation, q, work):
     """Mass matrix and weight at q : (n_q,), once before the first step; False where a dof moves no mass."""
     n_v = work.tau.shape[0]
     M, L = work.stages.M, work.stages.S
-    rest = work.state[0]
+    couplers, rest = simulation.couplers, work.state[0]
     for d in range(n_v):
         rest[d] = 0.0
+    follow(couplers, simulation.system.tree.functions, 0.0, work.reduction, q, work.state[1])
     inverse_dynamics(simulation.system, q, rest, rest, work.wrench, work.dynamics, work.weight)
     for d in range(n_v):
         work.weight[d] = -work.weight[d]
     mass_matrix(simulation.system, q, work.dynamics, M)
+    fold_mass(couplers, work.reduction, M)
     mirror(M)
     largest = 0.0
     for i in range(n_v):
@@ -125,9 +141,26 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
             v_dot_out[d] = x
         return
     spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
-    free_bodies(tree, work.wrench, dynamics)
-    eliminate(tree, work.tau, dynamics)
-    accelerate(system, dynamics, v_dot_out)
+    solve_motion(simulation.couplers, system, v, work, v_dot_out)
+
+
+@inlined
+def solve_motion(couplers, system, v, work, v_dot_out):
+    """v_dot_out : (n_v,) under work.tau: by articulated bodies, or in what the couplers leave.
+
+    couplers : Couplers - an argument of its own so that None prunes the rest
+    system : System
+    v : (n_v,) - speeds [rad/s, m/s]
+    work : SimulationWork - written
+    """
+    if couplers is not None:
+        reduced_accelerations(
+            system, couplers, v, work.tau, work.wrench, work.dynamics, work.reduction, v_dot_out
+        )
+        return
+    free_bodies(system.tree, work.wrench, work.dynamics)
+    eliminate(system.tree, work.tau, work.dynamics)
+    accelerate(system, work.dynamics, v_dot_out)
 
 
 @inlined
@@ -152,6 +185,7 @@ def linearise(simulation, q, v, v_dot, step, work):
             for j in range(n_v):
                 tau_q[i, j], tau_v[i, j] = 0.0, 0.0
     else:
+        restore_inertia(simulation.couplers, system, dynamics)
         derivatives_after_rates(system, q, v, v_dot, dynamics, work.derivatives, tau_q, tau_v)
         for i in range(n_v):
             for j in range(n_v):
@@ -162,3 +196,29 @@ def linearise(simulation, q, v, v_dot, step, work):
         tree, simulation.forces, dynamics.pose, dynamics.velocities.body, rates, v_dot, step, work.forces,
         tau_q, tau_v,
     )  # fmt: skip
+    linearise_reduced(simulation.couplers, tree, v, v_dot, work)
+
+
+@inlined
+def restore_inertia(couplers, system, dynamics):
+    """dynamics.inertia of each body on its own: reduced_accelerations sums it up over subtrees."""
+    if couplers is not None:
+        spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
+
+
+@inlined
+def linearise_reduced(couplers, tree, v, v_dot, work):
+    """work.stages.M, tau_q, tau_v become those of what the couplers leave; work.reduction.onset.
+
+    couplers : Couplers - None where no coordinate is given
+    tree : Tree
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    work : SimulationWork - written
+    """
+    if couplers is None:
+        return
+    stages, own = work.stages, work.reduction
+    remainder(tree, work.dynamics.pose, work.derivatives.force, work.tau, own)
+    reduce_slopes(couplers, own, v, v_dot, stages.M, stages.tau_q, stages.tau_v)
+    find_onset(work.dynamics.M, own)

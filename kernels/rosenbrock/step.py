@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 from kernels._jit import inlined, njit
+from kernels.dynamics.reduction import add_onset, follow, follow_jerks
 from kernels.forces.kinks import part_length, sticks
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
 from kernels.rosenbrock.local import local_rate
@@ -53,6 +54,8 @@ def part(options, simulation, rest, v, work):
         jerk[d] = 0.0
     if sticks(forces, work.forces):
         find_jerk(v, work.v_dot, stages, jerk)
+        add_onset(simulation.couplers, work.reduction, 1.0, jerk)
+        follow_jerks(simulation.couplers, work.reduction, v, work.v_dot, jerk)
     pose = work.dynamics.pose
     h = part_length(
         forces, pose.twist, pose.position[0], jerk, options.fraction, options.floor, rest, work.forces
@@ -97,6 +100,8 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     start, state, rate = work.state[0], work.state[1], work.state[2]
     n_v, n_stage, h, i, error = v.shape[0], tableau.m.shape[0], rest, 0, 0.0
     theta, stage_v, v_dot = state[:n_v], state[n_v:], rate[n_v:]
+    couplers, functions = simulation.couplers, simulation.system.tree.functions
+    follow(couplers, functions, 0.0, work.reduction, q, v)
     for d in range(n_v):
         start[d], start[n_v + d], theta[d], stage_v[d] = 0.0, v[d], 0.0, v[d]
         stages.past[d], stages.past[n_v + d] = 0.0, 0.0
@@ -105,6 +110,8 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
             if i > 0 and i < n_stage and not finite(theta):
                 return NON_FINITE, math.inf, 0.0
             integrate(tree, q, theta, 1.0, work.q)
+            ahead = h * tableau.c[i] if i < n_stage else h
+            follow(couplers, functions, ahead, work.reduction, work.q, stage_v)
             if i == n_stage:
                 break
             acceleration(simulation, work.q, stage_v, i == 0, work, v_dot)
@@ -114,12 +121,13 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
                 work.v_dot[d] = v_dot[d]
             linearise(simulation, q, v, work.v_dot, rest if options.secant else 0.0, work)
             if record:
-                write_row(q, v, work, trace)
+                write_row(couplers, q, v, work, trace)
             if halt:
                 return OK, 0.0, 0.0
             h = part(options, simulation, rest, v, work)
             if not factor(tree, v, 1.0 / (h * tableau.g), stages):
                 return (SINGULAR if finite(work.v_dot) else NON_FINITE), math.inf, 0.0
+        add_onset(couplers, work.reduction, h * tableau.gamma[i], stages.past[n_v:])
         stage_solve(tree, i, 1.0 / (h * tableau.g), v, rate, stages)
         i += 1
         if i < n_stage:

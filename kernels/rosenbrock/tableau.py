@@ -6,6 +6,7 @@ Differential Equations II, section IV.7, eq. 7.4):
 With u = Gamma k no product with J is left, and one matrix serves all stages (eq. 7.25):
   (I / (h g) - J) u_i = f(y + sum_j a_ij u_j) + sum_(j < i) C_ij u_j / h,   y1 = y + sum_i m_i u_i
   a = alpha Gamma^-1,  C = I / g - Gamma^-1,  m = b Gamma^-1,  e = (b - b_hat) Gamma^-1,  c_i = sum_j alpha_ij
+Where f depends on t as well, stage i is at t + c_i h and gamma_i h df/dt joins its right-hand side.
 A method whose order holds for any matrix in place of J is a W-method.
 """
 
@@ -27,6 +28,7 @@ class Tableau(NamedTuple):
     m: np.ndarray  # (n_stage,) - the step
     e: np.ndarray  # (n_stage,) - difference to the embedded step; zero without one
     c: np.ndarray  # (n_stage,) - times of the stages, in steps
+    gamma: np.ndarray  # (n_stage,) - sums of Gamma's rows: what a slope with time adds to a stage
     same: np.ndarray  # (n_stage,) int64 - 1 = the stage's state is that of the one before
     embedded: bool  # e is an error estimate
 
@@ -78,6 +80,7 @@ def tableau(alpha: tuple[Row, ...], gamma: tuple[Row, ...], b: Row, b_hat: Row |
         m=weights @ inverse,
         e=estimate @ inverse,
         c=A.sum(axis=1),
+        gamma=Gamma.sum(axis=1),
         same=np.array([i > 1 and (A[i] == A[i - 1]).all() for i in range(len(b))], np.int64),
         embedded=b_hat is not None,
     )

@@ -26,6 +26,7 @@ class Trace(NamedTuple):
     line: np.ndarray  # (n_row, n_line, N_LINE_OUT)
     contact: np.ndarray  # (n_row, n_contact, N_CONTACT_OUT)
     friction: np.ndarray  # (n_row, n_friction, N_FRICTION_OUT)
+    coupler: np.ndarray  # (n_row, n_coupler) - what the driver's side, or who prescribes, adds along each
     error: np.ndarray  # (n_row,) - largest of the steps up to the row
     counts: np.ndarray  # (N_COUNT,) int64
     largest: np.ndarray  # (1,) - error since the last row
@@ -46,6 +47,7 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
         np.zeros((n_row, n_line, N_LINE_OUT)),
         np.zeros((n_row, n_contact, N_CONTACT_OUT)),
         np.zeros((n_row, n_friction, N_FRICTION_OUT)),
+        np.zeros((n_row, 0 if simulation.couplers is None else len(simulation.couplers.dof))),
         np.zeros(n_row),
         np.zeros(N_COUNT, np.int64),
         np.zeros(1),
@@ -53,8 +55,15 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
 
 
 @inlined
-def write_row(q, v, work, trace):
-    """The next row of the trace, after the first stage of a step found the forces."""
+def write_row(couplers, q, v, work, trace):
+    """The next row of the trace, after the first stage of a step found the forces.
+
+    couplers : Couplers - None where no coordinate is given
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    work : SimulationWork
+    trace : Trace - written
+    """
     r = trace.counts[RECORDED]
     trace.counts[RECORDED] = r + 1
     forces = work.forces
@@ -65,8 +74,18 @@ def write_row(q, v, work, trace):
     write_table(forces.lines.state, trace.line[r])
     write_table(forces.contacts.out, trace.contact[r])
     write_table(forces.frictions.state, trace.friction[r])
+    write_couplers(couplers, work.reduction, trace.coupler[r])
     trace.error[r] = trace.largest[0]
     trace.largest[0] = 0.0
+
+
+@njit
+def write_couplers(couplers, own, out):
+    """out : (n_coupler,) - force along each given coordinate that its coupler adds, after reduce_slopes."""
+    if couplers is None:
+        return
+    for k in range(out.shape[0]):
+        out[k] = -own.coupler.pull[k]
 
 
 @njit

@@ -113,7 +113,7 @@ def check_coordinates(spec: ModelSpec) -> None:
     check_once([coupler.coordinate for coupler in spec.couplers], "couplers")
     for coupler in spec.couplers:
         check_known([coupler.coordinate], coordinates, "couplers.coordinate")
-        check_known([coupler.of] if coupler.of else [], coordinates, f"couplers.{coupler.coordinate}.of")
+        check_known([coupler.driver], coordinates, f"couplers.{coupler.coordinate}.of")
     for angle in spec.angles:
         check_known([term.of for term in angle.terms], coordinates, f"angles.{angle.name}.terms.of")
 

@@ -18,6 +18,8 @@ from rtsim.config.model_names import check_names
 from rtsim.config.muscle_schema import Muscle, Surface
 from rtsim.config.place_schema import Name, NonNegative, Place, Positive, Vector
 
+TIME = "time"
+"""What a coupler names in place of a coordinate to prescribe a motion."""
 DEFAULT_METHOD = "default"
 """Name of the method of a model that lists none: every constraint without a force law holds exactly."""
 
@@ -61,7 +63,9 @@ class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A coordinate that follows another by a function [rad, m], or, without another, keeps a constant."""
+    """A coordinate that follows another by a function [rad, m], or time [s], or, without either, keeps a
+    constant.
+    """
 
     coordinate: str
     of: str = ""
@@ -74,6 +78,11 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
                 f"the coupler of {self.coordinate} needs either of, with linear, polynomial or spline, "
                 "or a constant alone"
             )
+
+    @property
+    def driver(self) -> str:
+        """The coordinate that gives this one; itself where it is prescribed."""
+        return self.coordinate if self.of in ("", TIME) else self.of
 
 
 class Term(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):

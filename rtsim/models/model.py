@@ -30,7 +30,13 @@ from rtsim.models.packing.bodies import (
     pack_markers,
     pack_outline,
 )
-from rtsim.models.packing.couplers import follow_couplers, named_rotations, pack_angles, pack_couplers
+from rtsim.models.packing.couplers import (
+    check_timeless,
+    follow_couplers,
+    named_rotations,
+    pack_angles,
+    pack_couplers,
+)
 from rtsim.models.packing.elements import (
     Lengths,
     Reported,
@@ -106,6 +112,7 @@ class Model:
 
     def constraints(self, roles: Roles) -> Constraints:
         """What the kernels of constrained dynamics and moment arms read, with the roles of a method."""
+        check_timeless(self.tree, self.couplers)
         return Constraints(self.elements, roles, self.couplers, self.rolls)
 
 

@@ -21,6 +21,8 @@ PEAKS = {
     "ligament_forces": "ligament",
     "spring_forces": "spring",
     "friction_forces": "friction",
+    "prescribed_moments": "moment [N m] of",
+    "prescribed_forces": "prescribed",
 }
 N_SHOWN = 12
 """Most lines of one kind in the text; JSON has all of them."""

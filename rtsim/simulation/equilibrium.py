@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.dynamics.reduction import PACE
 from kernels.rosenbrock.trace import Trace
 from kernels.tree import TRANSLATES, integrate
 from rtsim.errors import ModelError
@@ -66,9 +67,11 @@ def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool)
     """
     system = simulator.simulation.system
     weight, gain = system.gravity.copy(), simulator.gain.copy()
-    start_time, options = simulator.start_time, simulator.options
+    start_time, options, reduction = simulator.start_time, simulator.options, simulator.work.reduction
     simulator.start_time = -options.step  # loads that start at time zero do not act yet
     simulator.options = options._replace(secant=0)
+    if reduction is not None:
+        reduction.clock[PACE] = 0.0  # coordinates that are prescribed over time rest where they start
     try:
         if not gravity:
             system.gravity[:], simulator.gain[:] = 0.0, 0.0
@@ -79,6 +82,8 @@ def find_equilibrium(simulator: Simulator, held: tuple[str, ...], gravity: bool)
     finally:
         system.gravity[:], simulator.gain[:] = weight, gain
         simulator.start_time, simulator.options = start_time, options
+        if reduction is not None:
+            reduction.clock[PACE] = 1.0
         simulator.refresh()
 
 
@@ -95,7 +100,8 @@ class Search:
         self.tree = simulator.simulation.system.tree
         names = dict(zip(model.coordinates.names, model.coordinates.dof.tolist(), strict=True))
         self.simulator = simulator
-        self.free = np.setdiff1d(np.arange(model.n_v), [names[name] for name in held])
+        given = [*(names[name] for name in held), *model.couplers.dof.tolist()]
+        self.free = np.setdiff1d(np.arange(model.n_v), given)
         self.most = np.where(self.tree.dof_rotates[self.free] == TRANSLATES, LARGEST_SHIFT, LARGEST_TURN)
         self.trace: Trace = simulator.trace(1)
 

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from kernels.dynamics.mass import mass_matrix
+from kernels.dynamics.reduction import new_reduction_work, reduced_mass
 from kernels.dynamics.system import new_dynamics_work
 from rtsim.config.model_checks import check_inertias
 from rtsim.config.model_schema import ModelSpec
@@ -15,6 +16,7 @@ from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError, ModelError
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import Model, build
+from rtsim.models.packing.couplers import drivers_first
 from rtsim.simulation.simulator import Simulator
 from rtsim.subjects.subject import load_subject
 
@@ -73,14 +75,6 @@ def check_free(spec: ModelSpec, note: Note) -> None:
     """ConfigError where something holds exactly, which a simulation cannot; notes on what does nothing."""
     how = next(iter(spec.methods.values()))
     remedy = "forward simulation does not hold constraints: replace it by a {0}, or remove it"
-    if spec.couplers:
-        coupler = spec.couplers[0]
-        what = "follows another one" if coupler.of else "is prescribed"
-        raise ConfigError(
-            f"the coordinate {what}",
-            where=f"model {spec.name}: couplers.{coupler.coordinate}",
-            remedy=remedy.format("spring on the coordinate"),
-        )
     if how.hard:
         kind = next(
             kind
@@ -105,7 +99,18 @@ def check_free(spec: ModelSpec, note: Note) -> None:
 
 
 def check_settings(spec: ModelSpec, model: Model) -> None:
-    """ConfigError where the model's method replaces a joint that [simulation] names a coordinate of."""
+    """ConfigError where the model's method replaces a joint that [simulation] names a coordinate of, or a
+    coupler gives the coordinate.
+    """
+    given = [coupler.coordinate for coupler in spec.couplers]
+    for key in ("hold", "speeds"):
+        for name in getattr(spec.simulation, key):
+            if name in given:
+                raise ConfigError(
+                    f"the coordinate {name!r} does what its coupler says",
+                    where=f"model {spec.name}: simulation.{key}",
+                    remedy="name the coordinate that it follows, or leave it out",
+                )
     for key in ("hold", "speeds", "plot"):
         for name in getattr(spec.simulation, key):
             if name not in model.coordinates.names:
@@ -121,15 +126,22 @@ def check_mass(spec: ModelSpec, model: Model) -> None:
     n_v, where = model.n_v, f"model {spec.name}"
     if not n_v:
         raise ModelError("nothing can move", where=where, remedy="add a body with a joint other than a weld")
-    M = np.zeros((n_v, n_v))
-    mass_matrix(model.system, model.q_neutral, new_dynamics_work(model.tree), M)
+    M, q, work = np.zeros((n_v, n_v)), model.q_neutral.copy(), new_dynamics_work(model.tree)
+    if len(model.couplers.dof):
+        couplers, own = drivers_first(model.couplers), new_reduction_work(n_v)
+        reduced_mass(model.system, couplers, q, np.zeros(n_v), work, own, M)
+    else:
+        mass_matrix(model.system, q, work, M)
     M = np.tril(M) + np.tril(M, -1).T
     if not np.isfinite(M).all():
         raise ModelError("the masses are too large to add up", where=where, remedy="correct mass_kg")
-    size, ways = np.linalg.eigh(M)
+    free = np.setdiff1d(np.arange(n_v), model.couplers.dof)
+    if not len(free):
+        return
+    size, ways = np.linalg.eigh(M[np.ix_(free, free)])
     if size[0] > NO_MASS * size[-1]:
         return
-    d = int(np.abs(ways[:, 0]).argmax())
+    d = int(free[np.abs(ways[:, 0]).argmax()])
     body = spec.bodies[int(model.tree.dof_body[d])].name
     names = dict(zip(model.coordinates.dof.tolist(), model.coordinates.names, strict=True))
     raise ModelError(

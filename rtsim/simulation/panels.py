@@ -50,6 +50,8 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
         ("friction", ["contact_friction_forces", "friction_forces"], None),
         ("ligament force", ["ligament_forces"], None),
         ("spring force", ["spring_forces"], None),
+        ("moment of prescribed motion", ["prescribed_moments"], None),
+        ("force of prescribed motion", ["prescribed_forces"], None),
     ]
     panels = []
     for title, names, only in rows:

@@ -41,6 +41,7 @@ class SimulatedQuantities:
         self._add_lines()
         self._add_contacts()
         self._add_frictions()
+        self._add_prescribed()
         self._add_bodies()
         self._take("step_error", trace.error[:, None], slice(None), "1", ("step",),
                    meaning="estimated error of the steps since the frame before")  # fmt: skip
@@ -165,6 +166,23 @@ class SimulatedQuantities:
                    meaning="friction along their direction")  # fmt: skip
         self._take("friction_sliding", friction, (every, SLIDING_SPEED), "m/s", names,
                    meaning="sliding speed along their direction")  # fmt: skip
+
+    def _add_prescribed(self) -> None:
+        """What holds prescribed coordinates to their motion; of angles apart from lengths."""
+        m, couplers = self.simulator.model.coordinates, self.simulator.simulation.couplers
+        if couplers is None:
+            own, at = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        else:
+            own = np.flatnonzero(couplers.coordinate == couplers.driver)
+            at = np.array([int(np.flatnonzero(m.q == couplers.coordinate[k])[0]) for k in own], np.int64)
+        for name, unit, what, chosen in (
+            ("prescribed_moments", "N m", "moment", m.is_angle[at]),
+            ("prescribed_forces", "N", "force", ~m.is_angle[at]),
+        ):
+            labels = tuple(m.names[k] for k in at[chosen])
+            self._take(name, self._trace.coupler, (own[chosen],), unit, labels,
+                       curves=Curves("Prescribed", what, 1, 1.0),
+                       meaning=f"{what} that holds prescribed coordinates to their motion")  # fmt: skip
 
     def _add_bodies(self) -> None:
         """What a stick figure needs."""

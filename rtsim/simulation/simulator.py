@@ -13,6 +13,7 @@ from kernels.rosenbrock.trace import STEP, Trace, new_trace
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.errors import ModelError
 from rtsim.models.model import Model
+from rtsim.models.packing.couplers import drivers_first
 from rtsim.simulation.equilibrium import Found, find_equilibrium
 from rtsim.simulation.inertia import is_constant
 from rtsim.simulation.start import set_speeds
@@ -33,7 +34,9 @@ class Simulator:
         self.model = model
         self.settings = settings
         system = model.system
-        self.simulation = Simulation(system, model.forces, int(is_constant(system)))
+        couplers = drivers_first(model.couplers) if len(model.couplers.dof) else None
+        constant = int(couplers is None and is_constant(system))
+        self.simulation = Simulation(system, model.forces, constant, couplers)
         self.work: SimulationWork = new_simulation_work(self.simulation)
         self.method = METHODS[settings.method]
         self.options = Options(

@@ -93,6 +93,12 @@ def acting(simulator: Simulator) -> Array:
     springs = forces.springs
     stretch = simulator.q[springs.coordinate] - springs.rest
     np.add.at(total, springs.dof, np.abs(springs.stiffness * stretch))
+    couplers, reduction = simulator.simulation.couplers, simulator.work.reduction
+    if couplers is not None and reduction is not None:
+        for k in range(len(couplers.dof) - 1, -1, -1):
+            f, d = couplers.dof[k], couplers.driver_dof[k]
+            if d != f:
+                total[d] += abs(reduction.coupler.slope[k]) * total[f]
     return total
 
 

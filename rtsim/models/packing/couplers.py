@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.couplers import Couplers
-from kernels.functions import IDENTITY
+from kernels.functions import CONSTANT, IDENTITY
 from kernels.path.angles import Angles
 from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
 from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates
 
@@ -17,12 +18,12 @@ Array = NDArray[np.float64]
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:
-    """Couplers in the file's order; a prescribed coordinate drives itself by a constant."""
+    """Couplers in the file's order; a prescribed coordinate drives itself."""
     follower, driver, function = [], [], []
     for coupler in spec.couplers:
         where = f"couplers.{coupler.coordinate}"
         follower.append(coordinates.find(coupler.coordinate, where))
-        driver.append(coordinates.find(coupler.of or coupler.coordinate, where))
+        driver.append(coordinates.find(coupler.driver, where))
         function.append(functions.add(coupler))
     own, other = np.array(follower, np.int64), np.array(driver, np.int64)
     return Couplers(
@@ -50,15 +51,27 @@ def drivers_first(couplers: Couplers) -> Couplers:
 
 
 def follow_couplers(couplers: Couplers, functions: FunctionTable, q: NDArray[np.float64]) -> None:
-    """Move coupled coordinates of q : (n_q,) to where their couplers put them, drivers first."""
+    """Move coupled coordinates of q : (n_q,) to where their couplers put them at time zero, drivers first."""
     ordered = drivers_first(couplers)
     for own, driver, f in zip(ordered.coordinate, ordered.driver, ordered.function, strict=True):
-        q[own] = q[driver] if f < 0 else value(functions.rows[f], float(q[driver]))
+        q[own] = value(functions.rows[f], 0.0 if own == driver else float(q[driver]))
 
 
 def with_couplers(tree: Tree, couplers: Couplers) -> Tree:
     """The tree for methods that eliminate followers; as it is where nothing follows."""
+    check_timeless(tree, couplers)
     return tree._replace(couplers=drivers_first(couplers)) if len(couplers.dof) else tree
+
+
+def check_timeless(tree: Tree, couplers: Couplers) -> None:
+    """ConfigError where a coordinate is prescribed over time, for methods that know no time."""
+    alone = couplers.function[couplers.coordinate == couplers.driver]
+    if (tree.functions.kind[alone] != CONSTANT).any():
+        raise ConfigError(
+            "a coordinate is prescribed over time, which forward simulation alone knows",
+            where="couplers",
+            remedy="prescribe it by a constant, or remove its coupler",
+        )
 
 
 def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Angles:

@@ -220,7 +220,6 @@ BAD = [
         ("simulate", "knee", "--over", "bend", "--plot", "a.png"),
         ("--over: unknown coordinate 'bend'", "flexion"),
     ),
-    (("simulate", "wrist"), ("wrist: couplers.", "follows another one", "spring on the coordinate")),
     (
         ("simulate", "lower_limb"),
         ("lower_limb: contacts.medial", "holds it exactly", "force law or a spring"),

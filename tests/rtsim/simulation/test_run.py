@@ -137,13 +137,6 @@ def test_the_start_depends_on_gains_where_it_is_loaded(build):
 def test_what_holds_exactly_is_refused(build):
     """Protects against constraints that are left out in silence: each is named, with what to put instead."""
     springs = '[[springs]]\nname = "centring"'
-    coupler = '[[couplers]]\ncoordinate = "position"\n{}\n\n' + springs
-    with pytest.raises(ConfigError, match=r"couplers\.position: the coordinate is prescribed; .* spring"):
-        build(springs, coupler.format("constant = 0.0"))
-    with pytest.raises(
-        ConfigError, match=r"couplers\.position: the coordinate follows another one; .* spring"
-    ):
-        build(springs, coupler.format('of = "swing"\nlinear = [1.0, 0.0]'))
     ends = 'a = { segment = "bob" }\nb = { segment = "ball" }\ntarget_mm = 400.0\n\n'
     rod = '[[elements]]\nname = "rod"\nkind = "distance"\n' + ends
     with pytest.raises(

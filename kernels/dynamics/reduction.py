@@ -1,0 +1,300 @@
+"""Dynamics in the coordinates that are left when others are given: E'ME, its bias and its slopes.
+
+A follower has q_f = f(q_d), a prescribed coordinate q_p = f(t) (kernels/couplers: it drives itself). With
+E = dq/dq_i of the independent coordinates,
+  v = E v_i + dq/dt,   v_dot = E v_i_dot + c,   E'ME v_i_dot = E'(tau - h - M c),
+c the acceleration at zero v_i_dot: f'' v_d^2 of a follower, f''(t) of a prescribed coordinate. Given rows and
+columns stay in the matrices as those of the unit matrix, so that nothing is renumbered; couplers are folded
+in from the last to the first, as in kernels/couplers. A follower may be anywhere in the tree.
+What is left of tau - h - M v_dot along a given coordinate is what its coupler, or who prescribes it, must
+withstand (Kane, Levinson 1985, Dynamics: Theory and Applications, sections 4.4 and 4.5).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, inlined, njit
+from kernels.couplers import CouplerWork, fold_vector, new_coupler_work
+from kernels.dynamics.inertia import spatial_inertia
+from kernels.dynamics.inverse import newton_euler, transmit
+from kernels.dynamics.mass import composite_mass, mass_matrix
+from kernels.dynamics.motion import velocities
+from kernels.dynamics.third_derivative import third_derivative
+from kernels.functions import evaluate
+from kernels.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.tree import along, pose
+
+OK, MASSLESS = 0, 1
+NO_MASS = 1e-14
+"""Part of the largest entry of the reduced mass matrix below which a pivot is no more than rounding [1]."""
+TIME, PACE = 0, 1
+"""Columns of ReductionWork.clock: the time [s], and how fast it goes [1]: 0 = the start, at rest."""
+
+
+class ReductionWork(NamedTuple):
+    """What the couplers of a system make of its motion; the first n_coupler of a CouplerWork are used."""
+
+    coupler: CouplerWork
+    third: np.ndarray  # (n_v,) - f'''
+    bias: np.ndarray  # (n_v,) - c, zero for independent coordinates
+    force: np.ndarray  # (n_v,) - what is left of the forces: tau - h - M c, or with v_dot in place of c
+    onset: np.ndarray  # (n_v,) - slope of the forces that are left, then of v_dot, with time
+    clock: np.ndarray  # (2,) - TIME, PACE
+
+
+def new_reduction_work(n_v: int) -> ReductionWork:
+    """Allocate a ReductionWork whose clock goes."""
+    third, bias, force, onset = np.zeros((4, n_v))
+    return ReductionWork(new_coupler_work(n_v), third, bias, force, onset, np.array([0.0, 1.0]))
+
+
+@njit
+def set_time(couplers, time, own):
+    """own.clock at time [s]; couplers None: nobody looks."""
+    if couplers is None:
+        return
+    own.clock[TIME] = time
+
+
+@njit
+def follow(couplers, functions, ahead, own, q, v):
+    """Coordinates and speeds that are given, in place; own.bias, slopes and curvatures; None: none is.
+
+    couplers : Couplers - drivers first
+    functions : Functions - of q [rad, m], of prescribed coordinates of time [s]
+    ahead : float - of the clock [s]
+    own : ReductionWork - written
+    q : (n_q,) - coordinates [rad, m], given ones written
+    v : (n_v,) - speeds [rad/s, m/s], given ones written
+    """
+    if couplers is None:
+        return
+    work, pace = own.coupler, own.clock[PACE]
+    for k in range(couplers.dof.shape[0]):
+        f, d, function = couplers.dof[k], couplers.driver_dof[k], couplers.function[k]
+        x, rate, before = pace * (own.clock[TIME] + ahead), pace, 0.0
+        if d != f:
+            x, rate, before = q[couplers.driver[k]], v[d], own.bias[d]
+        value, slope, curvature = evaluate(functions, function, x)
+        work.slope[k], work.curvature[k] = slope, curvature
+        own.third[k] = third_derivative(functions, function, x)
+        q[couplers.coordinate[k]], v[f] = value, slope * rate
+        own.bias[f] = slope * before + curvature * rate * rate
+
+
+@njit
+def follow_accelerations(couplers, own, v, v_dot):
+    """v_dot : (n_v,) of the coordinates that are given, after follow.
+
+    couplers : Couplers
+    own : ReductionWork
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2], given ones written
+    """
+    if couplers is None:
+        return
+    work = own.coupler
+    for k in range(couplers.dof.shape[0]):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        if d == f:
+            v_dot[f] = own.bias[f]
+        else:
+            v_dot[f] = work.slope[k] * v_dot[d] + work.curvature[k] * v[d] * v[d]
+
+
+@njit
+def follow_jerks(couplers, own, v, v_dot, jerk):
+    """jerk : (n_v,) of the coordinates that are given, after follow and follow_accelerations.
+
+    couplers : Couplers
+    own : ReductionWork
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    jerk : (n_v,) - [rad/s^3, m/s^3], given ones written
+    """
+    if couplers is None:
+        return
+    work, pace = own.coupler, own.clock[PACE]
+    for k in range(couplers.dof.shape[0]):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        if d == f:
+            jerk[f] = own.third[k] * pace**3
+        else:
+            jerk[f] = work.slope[k] * jerk[d] + 3.0 * work.curvature[k] * v[d] * v_dot[d]
+            jerk[f] += own.third[k] * v[d] * v[d] * v[d]
+
+
+@njit
+def fold_mass(couplers, own, M):
+    """M : (n_v, n_v), lower triangle <- E'ME, after follow; couplers None: as it is.
+
+    couplers : Couplers
+    own : ReductionWork
+    """
+    if couplers is None:
+        return
+    n = M.shape[0]
+    for k in range(couplers.dof.shape[0] - 1, -1, -1):
+        f, d, s = couplers.dof[k], couplers.driver_dof[k], own.coupler.slope[k]
+        if d != f:
+            M[d, d] += s * (2.0 * M[max(d, f), min(d, f)] + s * M[f, f])
+            for i in range(n):
+                if i != d and i != f:
+                    M[max(i, d), min(i, d)] += s * M[max(i, f), min(i, f)]
+        for i in range(f):
+            M[f, i] = 0.0
+        for i in range(f + 1, n):
+            M[i, f] = 0.0
+        M[f, f] = 1.0
+
+
+@inlined
+def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out):
+    """v_dot_out : (n_v,) of all coordinates, after pose, velocities, spatial_inertia and follow.
+
+    Returns OK, or MASSLESS where a coordinate that is left moves no mass: v_dot_out is NaN then.
+    system : System
+    couplers : Couplers
+    v : (n_v,) - speeds [rad/s, m/s]
+    tau : (n_v,) - generalized forces [N m, N]
+    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
+    work : DynamicsWork - written; its inertia is summed up over subtrees
+    own : ReductionWork - force written
+    """
+    n_v, M, force, largest = v.shape[0], work.M, own.force, 0.0
+    newton_euler(system, own.bias, wrench, work)
+    transmit(system.tree, work.pose, work.reaction, force)
+    composite_mass(system.tree, work.pose, work.inertia, M)
+    for d in range(n_v):
+        force[d] = tau[d] - force[d]
+    fold_vector(couplers, own.coupler, force)
+    fold_mass(couplers, own, M)
+    for d in range(n_v):
+        v_dot_out[d] = force[d]
+        largest = max(largest, M[d, d])
+    if not cholesky(M, n_v, NO_MASS * largest):
+        for d in range(n_v):
+            v_dot_out[d] = math.nan
+        return MASSLESS
+    solve_lower(M, n_v, v_dot_out)
+    solve_lower_transposed(M, n_v, v_dot_out)
+    follow_accelerations(couplers, own, v, v_dot_out)
+    return OK
+
+
+@entry
+def reduced_dynamics(system, couplers, q, v, tau, wrench, work, own, v_dot_out):
+    """v_dot_out : (n_v,) with E'(M v_dot + h) = E'(tau + J' wrench) and the couplers kept; OK or MASSLESS.
+
+    system : System
+    couplers : Couplers - drivers first
+    q : (n_q,) - coordinates [rad, m], given ones written
+    v : (n_v,) - speeds [rad/s, m/s], given ones written
+    tau : (n_v,) - generalized forces [N m, N]
+    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
+    work : DynamicsWork - written
+    own : ReductionWork - written; its clock tells the time
+    """
+    follow(couplers, system.tree.functions, 0.0, own, q, v)
+    pose(system.tree, q, work.pose)
+    velocities(system.tree, work.pose, v, work.velocities)
+    spatial_inertia(system.bodies, work.pose, work.inertia)
+    return reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out)
+
+
+@entry
+def reduced_mass(system, couplers, q, v, work, own, M_out):
+    """M_out : (n_v, n_v), lower triangle - E'ME; rows of given coordinates are those of the unit matrix.
+
+    system : System
+    couplers : Couplers - drivers first
+    q : (n_q,) - coordinates [rad, m], given ones written
+    v : (n_v,) - speeds [rad/s, m/s], given ones written
+    work : DynamicsWork - written
+    own : ReductionWork - written
+    """
+    follow(couplers, system.tree.functions, 0.0, own, q, v)
+    mass_matrix(system, q, work, M_out)
+    fold_mass(couplers, own, M_out)
+
+
+@njit
+def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
+    """M, tau_q, tau_v : (n_v, n_v) <- those of the equations of motion that are left, and own.onset.
+
+    tau_q, tau_v : slopes of what is left of the forces, own.force : (n_v,), at fixed v_dot. With f given by d
+      dq_f = f' dq_d,  dv_f = f' dv_d + f'' v_d dq_d,
+      dv_dot_f = f' dv_dot_d + 2 f'' v_d dv_d + (f'' v_dot_d + f''' v_d^2) dq_d,
+    and E itself turns: f'' times the force on f. own.coupler.pull keeps that force of every coupler.
+
+    couplers : Couplers
+    own : ReductionWork - after follow; force, onset and pull written
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    M : (n_v, n_v) - both triangles
+    """
+    work, force, onset, n = own.coupler, own.force, own.onset, v.shape[0]
+    for i in range(n):
+        onset[i] = 0.0
+    for k in range(couplers.dof.shape[0] - 1, -1, -1):
+        f, d, s, bend, third = (
+            couplers.dof[k], couplers.driver_dof[k], work.slope[k], work.curvature[k], own.third[k],
+        )  # fmt: skip
+        work.pull[k] = force[f]
+        if d == f:
+            for i in range(n):
+                onset[i] += s * tau_q[i, f] + bend * tau_v[i, f] - third * M[i, f]
+        else:
+            turn = bend * v[d]
+            swing = bend * v_dot[d] + third * v[d] * v[d]
+            for i in range(n):
+                tau_q[i, d] += s * tau_q[i, f] + turn * tau_v[i, f] - swing * M[i, f]
+                tau_v[i, d] += s * tau_v[i, f] - 2.0 * turn * M[i, f]
+                M[i, d] += s * M[i, f]
+            for i in range(n):
+                tau_q[d, i] += s * tau_q[f, i]
+                tau_v[d, i] += s * tau_v[f, i]
+                M[d, i] += s * M[f, i]
+            tau_q[d, d] += bend * force[f]
+            force[d] += s * force[f]
+            onset[d] += s * onset[f]
+        for i in range(n):
+            tau_q[i, f], tau_v[i, f], M[i, f] = 0.0, 0.0, 0.0
+            tau_q[f, i], tau_v[f, i], M[f, i] = 0.0, 0.0, 0.0
+        M[f, f], force[f], onset[f] = 1.0, 0.0, 0.0
+
+
+@inlined
+def remainder(tree, pose, force, tau, own):
+    """own.force : (n_v,) = tau - h - M v_dot, after kernels/dynamics/derivatives.
+
+    tree : Tree
+    pose : Pose
+    force : (n_body, 6) - what every joint transmits without external wrenches, about the reference point
+    tau : (n_v,) - generalized forces [N m, N]
+    own : ReductionWork - written
+    """
+    for d in range(tau.shape[0]):
+        f = force[tree.dof_body[d]]
+        own.force[d] = tau[d] - along(pose.twist, d, f[0], f[1], f[2], f[3], f[4], f[5])
+
+
+@njit
+def find_onset(L, own):
+    """own.onset becomes the slope of v_dot with time; L : (n_v, n_v) - Cholesky factor of E'ME."""
+    n = L.shape[0]
+    solve_lower(L, n, own.onset)
+    solve_lower_transposed(L, n, own.onset)
+
+
+@njit
+def add_onset(couplers, own, scale, x):
+    """x : (n_v,) += scale times the slope of v_dot with time; couplers None: there is none."""
+    if couplers is None:
+        return
+    for d in range(x.shape[0]):
+        x[d] += scale * own.onset[d]
