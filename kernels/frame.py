@@ -42,7 +42,7 @@ class Method(NamedTuple):
     roles: Roles  # target is written where lengths follow eq. 1
     first: Roles  # of the method solved before it, where follows = 1
     follows: int
-    flexion_joint: int  # joint whose first angle enters eq. 1
+    flexion: np.ndarray  # (n_element,) int64 - joint whose first angle enters eq. 1
 
 
 class Outputs(NamedTuple):
@@ -134,7 +134,7 @@ def solve_method(
         if status != CONVERGED:
             return status, more, residual, n_open
         joint_angles(model.joints, work.pose, out.axes, out.angles, out.displacements)
-        lengths_at(model, math.degrees(out.angles[method.flexion_joint, 0]), method.roles.target)
+        lengths_at(model, method.flexion, out.angles, method.roles.target)
         if track.started[0] == 0:
             copy(first.q, track.q)
     status, iterations, residual, _, n_open = follow(
@@ -144,14 +144,16 @@ def solve_method(
 
 
 @njit
-def lengths_at(model, theta, target_out):
-    """target_out : (n_element,) - lengths of eq. 1 at the flexion theta [deg, flexion negative], where given.
+def lengths_at(model, flexion, angles, target_out):
+    """target_out : (n_element,) - lengths of eq. 1 at the flexion theta of their joint, where given.
 
+    flexion : (n_element,) int64 - joint; angles : (n_joint, 3) [rad], theta the first one, flexion negative
     d(theta) = (1 + a1 theta + ... + a7 theta^7) d(0), Sancisi et al. 2017, eq. 1 and table 2.
     """
     for e in range(target_out.shape[0]):
         given = False
         s = 0.0
+        theta = math.degrees(angles[flexion[e], 0])
         for k in range(model.polynomial.shape[1] - 1, -1, -1):
             given = given or model.polynomial[e, k] != 0.0
             s = (s + model.polynomial[e, k]) * theta

@@ -240,23 +240,22 @@ def fit_cost(tree, track, cost, work):
 
 @njit
 def restart(model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost):
-    """Solve from scratch, from two starts, and keep the best converged result (also against the one given).
+    """Solve from scratch, from some starts, and keep the best converged result (also against the one given).
 
     Start 0 fits every body to its markers; start 1 does too, but has inner free joints and chains in their
-    neutral pose: a knee mechanism has two assemblies, and the fitted knee may fall into the wrong one.
+    neutral pose: a knee mechanism has two assemblies, and the fitted knee may fall into the wrong one. Where
+    there are more free joints inside the tree, one more start for each has it alone in the neutral pose.
     """
     tree, markers, elements = model.tree, model.markers, model.elements
-    total = iterations
-    for start in range(2):
+    total, n_inner = iterations, 0
+    for b in range(tree.parent.shape[0]):
+        n_inner += int(tree.kind[b] == FREE and tree.parent[b] >= 0)
+    for start in range(2 + n_inner if n_inner > 1 else 2):
         n_fitted = initial_pose(tree, markers, measured, weight, track.q_before, work.pose, fit, track.q_try)
-        if start == 1:
+        if start > 0:
             if n_fitted == 0:
                 break  # no body could be fitted: the first start was the neutral one already
-            for b in range(tree.parent.shape[0]):
-                if (tree.kind[b] == FREE or tree.kind[b] == CHAIN) and tree.parent[b] >= 0:
-                    n_v = tree.v_start[b + 1] - tree.v_start[b]
-                    k, n = tree.q_start[b], 7 if tree.kind[b] == FREE else n_v
-                    copy(model.q_neutral[k : k + n], track.q_try[k : k + n])
+            relax(tree, model.q_neutral, start - 2, track.q_try)
         track.multiplier_try[:] = 0.0
         status_try, iterations_try, residual_try, cost_try = solve(
             tree, markers, elements, roles, measured, weight, track.hold, track.q_hold, options, work,
@@ -268,3 +267,21 @@ def restart(model, roles, measured, weight, options, track, work, fit, status, i
             copy(track.q_try, track.q)
             copy(track.multiplier_try, track.multiplier)
     return status, total, residual, cost
+
+
+@njit
+def relax(tree, q_neutral, only, q_out):
+    """q_out : (n_q,) - gets the neutral pose of inner free joints and chains.
+
+    only : int - of the free joint of that number alone, -1 = of all
+    """
+    n_inner = 0
+    for b in range(tree.parent.shape[0]):
+        if tree.parent[b] < 0 or (tree.kind[b] != FREE and tree.kind[b] != CHAIN):
+            continue
+        chosen = only < 0 or (tree.kind[b] == FREE and n_inner == only)
+        n_inner += int(tree.kind[b] == FREE)
+        if chosen:
+            n_v = tree.v_start[b + 1] - tree.v_start[b]
+            k, n = tree.q_start[b], 7 if tree.kind[b] == FREE else n_v
+            copy(q_neutral[k : k + n], q_out[k : k + n])

@@ -26,7 +26,7 @@ KINDS = {
     **dict.fromkeys(("female", "male"), "inertia"),
     **dict.fromkeys(
         ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
-         "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion"),
+         "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of"),
         "model",
     ),
 }  # fmt: skip
@@ -122,10 +122,10 @@ def massless(spec: ModelSpec) -> list[str]:
 
 def check_subject(subject: Subject) -> None:
     """Build the lower limb with the person: finds segments, landmarks and angles that cannot be."""
-    from rtsim.models.load import load_model
+    from rtsim.models.load import ONE_LEG, load_model, model_for
     from rtsim.models.model import build
 
-    build(load_model("lower_limb"), subject)
+    build(load_model(model_for(ONE_LEG, subject.side)), subject)
 
 
 def check_run(run: Run, path: Path) -> None:
@@ -176,10 +176,15 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
     from rtsim.config.paths import find_config
     from rtsim.models.model import build_each
     from rtsim.models.roles import roles_of
+    from rtsim.subjects.both_sides import symmetric
     from rtsim.subjects.subject import load_subject
 
     check_inertias(spec, note)
-    subject = load_subject(find_config("walker", "subjects")) if spec.of_subject else None
+    subject = None
+    if spec.of_subject:
+        subject = load_subject(find_config("walker", "subjects"))
+        if spec.has_both_sides:
+            subject = symmetric(subject)
     build_each(spec, subject, spec.methods)
     for method in spec.methods:
         roles_of(spec, method, subject)

@@ -139,6 +139,8 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # about the centre of mass, in the body's axes: Ixx, Iyy, Izz and, if not zero, Ixy, Ixz, Iyz
     inertia_kg_m2: Annotated[tuple[float, ...], msgspec.Meta(min_length=3, max_length=6)] = (0.0, 0.0, 0.0)
     angles: AnatomicalAxes | None = None
+    # of a left side: what is told of it reads as on the right, lateral positive
+    mirrored: bool = False
 
 
 def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinate, ...]:

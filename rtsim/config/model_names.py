@@ -41,7 +41,7 @@ def check_names(spec: ModelSpec) -> None:
     for name, method in spec.methods.items():
         check_method(name, method, spec, bodies, held)
     check_held(spec)
-    check_known([spec.flexion] if spec.flexion else [], angles, "flexion")
+    check_known(spec.flexions, angles, "flexion")
     check_coordinates(spec)
     check_muscles(spec, bodies)
     check_once([marker.name for marker in spec.markers], "markers")

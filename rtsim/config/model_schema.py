@@ -131,7 +131,8 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     loads: tuple[Load, ...] = ()
     simulation: SimulationSpec = SimulationSpec()
     gravity_m_s2: Vector = (0.0, -9.81, 0.0)
-    flexion: str = ""
+    # the angle of the joint between whose bodies lengths follow eq. 1; one of each side where there are two
+    flexion: str | tuple[str, ...] = ""
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -146,6 +147,16 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_names(self)
         check_mechanics(self)
         check_forces(self)
+
+    @property
+    def flexions(self) -> tuple[str, ...]:
+        """Angles that lengths follow."""
+        return (*([self.flexion] if self.flexion else []),) if isinstance(self.flexion, str) else self.flexion
+
+    @property
+    def has_both_sides(self) -> bool:
+        """Whether some of its bodies are the mirror image of others."""
+        return any(body.mirrored for body in self.bodies)
 
     @property
     def held_contacts(self) -> tuple[Contact, ...]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.files.recording import Results
 from rtsim.files.tables import labels_of
 from rtsim.units import ON_PAPER, face_of
@@ -63,8 +64,10 @@ def panels_of_results(results: Results) -> list[Panel]:
 
 
 def by_joint(curves: dict[str, Array]) -> dict[str, dict[str, Array]]:
-    """Curves by the first word of their names."""
+    """Curves by the first word of their names, and by the side where they say it."""
     groups: dict[str, dict[str, Array]] = {}
     for name, y in curves.items():
-        groups.setdefault(name.partition(" ")[0].capitalize(), {})[name] = y
+        joint = name.partition(" ")[0].capitalize()
+        side = next((f" {side}" for side, s in SUFFIXES.items() if name.endswith(f" {s[1:]}")), "")
+        groups.setdefault(joint + side, {})[name] = y
     return groups

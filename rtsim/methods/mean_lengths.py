@@ -26,7 +26,7 @@ MOVES = np.radians(20.0)
 def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: Run) -> Subject:
     """The subject with ligament_mean_mm from a movement.
 
-    Unchanged where the knee hardly moves (a static trial), or where fewer than half the frames solve.
+    Unchanged where fewer than half the frames solve, and for a knee that hardly moves (a static trial).
     """
     trial = read_markers(trial_path, up=run.up or None, units=run.units or None)
     estimator = MultibodyEstimator(spec, subject, "zero", (), run.solver, run.markers)
@@ -35,18 +35,18 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
     for frame, dt in zip(measured, np.diff(trial.times, prepend=trial.times[0]), strict=True):
         if estimator.estimate(np.ascontiguousarray(frame), float(dt)).converged:
             lengths.append(experimental_lengths(estimator))
-            flexion.append(float(estimator.outputs.angles[estimator.flexion_joint, 0]))
-    if len(lengths) < 0.5 * len(measured) or np.ptp(flexion) < MOVES:
+            flexion.append(estimator.flexion)
+    if len(lengths) < 0.5 * len(measured):
         return subject
     names = estimator.model.names.elements
-    mean = np.mean(lengths, axis=0)
-    table = {names[e]: float(1e3 * mean[e]) for e in estimator.model.reported.ligaments}
+    mean, moves = np.mean(lengths, axis=0), np.ptp(flexion, axis=0) >= MOVES
+    table = {names[e]: float(1e3 * mean[e]) for e in estimator.model.reported.ligaments if moves[e]}
     return msgspec.structs.replace(subject, ligament_mean_mm=table)
 
 
 def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
     """(n_element,) - lengths of eq. 1 at the knee flexion of the last frame [m]; NaN for planes."""
     model = estimator.model
-    theta = np.degrees(estimator.outputs.angles[estimator.flexion_joint, 0])
-    powers = theta ** np.arange(1, model.lengths.polynomial.shape[1] + 1)
-    return model.lengths.neutral * (1.0 + model.lengths.polynomial @ powers)
+    theta = np.degrees(estimator.flexion)
+    powers = theta[:, None] ** np.arange(1, model.lengths.polynomial.shape[1] + 1)
+    return model.lengths.neutral * (1.0 + np.sum(model.lengths.polynomial * powers, axis=1))

@@ -22,6 +22,7 @@ from kernels.track import Track, TrackOptions, new_track
 from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
+from rtsim.errors import ConfigError
 from rtsim.models.model import Model, build_each
 from rtsim.models.packing.couplers import with_couplers
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
@@ -119,9 +120,10 @@ class MultibodyEstimator:
         return self._now.method.roles
 
     @property
-    def flexion_joint(self) -> int:
-        """Joint whose first angle enters eq. 1."""
-        return self._now.method.flexion_joint
+    def flexion(self) -> Array:
+        """(n_element,) - angle that enters eq. 1 for each element [rad], flexion negative."""
+        angles: Array = self.outputs.angles[self._now.method.flexion, 0]
+        return angles
 
     def estimate(self, measured: Array, dt: float) -> Solution:
         """Solve one frame; measured : (n_marker, 3) C-contiguous float64 [m], NaN = occluded; dt [s]."""
@@ -181,6 +183,28 @@ class MultibodyEstimator:
         return tuple(self._setups)
 
 
+def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
+    """(n_element,) - joint whose first angle enters eq. 1: the one between the bodies of an element.
+
+    0 where nothing follows it; ConfigError where a length does and there is no such joint among the model's
+    flexion angles.
+    """
+    first_angles = model.names.joint_angles[::3]
+    joints = [first_angles.index(name) for name in spec.flexions]
+    elements, joint_of = model.elements, np.zeros(len(model.names.elements), np.int64)
+    for e in np.flatnonzero(model.lengths.polynomial.any(axis=1)):
+        ends = {int(elements.body_a[e]), int(elements.body_b[e])}
+        own = [j for j in joints if {int(model.joints.proximal[j]), int(model.joints.distal[j])} == ends]
+        if not own:
+            raise ConfigError(
+                f"the length of {model.names.elements[e]} follows a flexion that is not given",
+                where=f"model {spec.name}: flexion",
+                allowed="the first angle of the joint between its two bodies",
+            )
+        joint_of[e] = own[0]
+    return joint_of
+
+
 def forget(setup: _Setup) -> None:
     """Let the next frame be a first one."""
     for track in (setup.track, setup.first):
@@ -207,8 +231,6 @@ def set_up(spec: ModelSpec, subject: Subject, method: str, model: Model) -> _Set
     check_fits_markers(spec)
     how, roles = find_method(spec, method), roles_of(spec, method, subject)
     first = roles_of(spec, how.follows, subject) if how.follows else roles
-    first_angles = model.names.joint_angles[::3]
-    flexion = first_angles.index(spec.flexion) if spec.flexion in first_angles else 0
     tree = without_tables(with_couplers(model.tree, model.couplers))
     skeleton = Skeleton(
         tree, model.markers, model.elements, model.joints, model.q_neutral,
@@ -223,7 +245,7 @@ def set_up(spec: ModelSpec, subject: Subject, method: str, model: Model) -> _Set
     return _Setup(
         model,
         skeleton,
-        Method(roles, first, int(bool(how.follows)), flexion),
+        Method(roles, first, int(bool(how.follows)), flexion_joints(spec, model)),
         work,
         track,
         new_track(n_q, model.n_v, n_element),

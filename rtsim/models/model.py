@@ -98,6 +98,7 @@ class Model:
     markers: Markers
     joints: JointAxes
     joint_signs: Array  # (n_joint, 3) - of the joint angles as they are shown
+    mirrored: NDArray[np.bool_]  # (n_body,) - of a left side, whose results read as on the right
     outline: Outline
     q_neutral: Array  # (n_q,) - couplers hold there; elements may not
     names: Names
@@ -151,6 +152,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         markers=markers,
         joints=pack_joint_axes(spec, anatomy, index),
         joint_signs=np.array([body.angles.signs for body in spec.bodies if body.angles]).reshape(-1, 3),
+        mirrored=np.array([body.mirrored for body in spec.bodies]),
         outline=pack_outline(spec, anatomy),
         q_neutral=q_neutral,
         names=names_of(spec, coordinates, rows, marker_names),

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.monitor.words import printable
 
 if TYPE_CHECKING:
     from streams.messages import FieldSpec
 
+SIDE_WORDS = {suffix: f" {side}" for side, suffix in SUFFIXES.items()}
 STICKS_MOST = 2000  # lines of the figure
 
 
@@ -36,7 +38,8 @@ def joints(labels: tuple[str, ...]) -> list[tuple[str, list[int], tuple[str, ...
     groups: dict[str, list[int]] = {}
     for i, label in enumerate(labels):
         joint, _, movement = label.partition("_")
-        groups.setdefault(joint if movement else "joint angles", []).append(i)
+        title = f"{joint}{SIDE_WORDS.get(label[-2:], '')}" if movement else "joint angles"
+        groups.setdefault(title, []).append(i)
     return [
         (joint.capitalize(), entries, tuple(_movement(labels[i]) for i in entries))
         for joint, entries in groups.items()
@@ -51,6 +54,8 @@ def _named_by_joint(labels: tuple[str, ...]) -> bool:
 
 def _movement(label: str) -> str:
     joint, _, movement = label.partition("_")
+    if movement[-2:] in SIDE_WORDS:  # the title says it
+        movement = movement[:-2]
     return (movement or joint).replace("_", " ")
 
 

@@ -158,7 +158,7 @@ def listed(labels: Iterable[str]) -> str:
 
 
 def body_size(subject: Subject) -> float:
-    """Length of the leg, the yardstick of the check [m]."""
-    return 1e-3 * sum(
-        s.length_mm for name, s in subject.segments.items() if name != next(iter(subject.segments))
-    )
+    """Length of a leg, the yardstick of the check [m]."""
+    n_leg = 2 if subject.side == "both" else 1
+    below = [segment.length_mm for segment in list(subject.segments.values())[1:]]
+    return 1e-3 * sum(below) / n_leg

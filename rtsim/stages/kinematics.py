@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from typing import Any
@@ -18,7 +17,7 @@ from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
 from rtsim.stages.stage import Args, Order, Outcome, Stage
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, kind_of_segment
 from rtsim.units import DEGREES
 from streams.account import plain
 from streams.messages import Curves, Session, Status
@@ -35,6 +34,7 @@ LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle"}
+WAYS = ("lateral", "anterior", "proximal")
 
 
 class Kinematics(Stage):
@@ -111,12 +111,15 @@ class Kinematics(Stage):
         return Outcome(status_of(solution, plausible), solution.iterations, solution.residual)
 
     def report(self) -> None:
-        """Signs of the angles, swaps as numbers, and the side of the body."""
-        np.multiply(self.estimator.outputs.angles.reshape(-1), self._signs, out=self._angles)
+        """Signs of the angles and of what is lateral, swaps as numbers, and the side of the body."""
+        out = self.estimator.outputs
+        np.multiply(out.angles.reshape(-1), self._signs, out=self._angles)
+        np.multiply(out.displacements[self._knees], self._knee_signs, out=self._displaced.reshape(-1, 3))
+        np.multiply(out.contact_points, self._contact_signs, out=self._contacts)
         self._swaps[:] = self.estimator.health.swap_with
-        for out, own in self._mirrored:
-            out[:] = own
-            mirror(out)
+        for turned, own in self._mirrored:
+            turned[:] = own
+            mirror(turned)
 
     def quantities(self) -> list[Quantity]:
         """Angles, knee, ligaments, contacts, markers and segments of the method in use."""
@@ -126,16 +129,16 @@ class Kinematics(Stage):
         self._angles = np.zeros(self._signs.shape)
         self._swaps = np.zeros(health.swap_with.shape)
         names, bodies = model.names.markers, model.names.bodies
+        centres = centre_names(bodies, model.tree.parent)
         ligaments = tuple(model.names.elements[e] for e in model.reported.ligaments)
         contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
-        joint = displaced_joint(bodies, model.joints.distal)
-        knee = [
-            Quantity(
-                "knee_displacements", out.displacements[joint], "m", ("lateral", "anterior", "proximal"),
-                curves=Curves("Knee displacement", "displacement", 1, 0.004),
-                meaning="tibial origin from the femoral one, along the knee's axes",
-            )
-        ] if joint >= 0 else []  # fmt: skip
+        self._knees = displaced_joints(bodies, model.joints.distal)
+        shanks = model.joints.distal[self._knees]
+        self._knee_signs = lateral_signs(model.mirrored[shanks], 0)
+        self._contact_signs = lateral_signs(model.mirrored[model.elements.body_b[model.reported.contacts]], 2)
+        self._displaced = np.zeros(3 * len(self._knees))
+        self._contacts = np.zeros(out.contact_points.shape)
+        ways = tuple(f"{way}{side_of(bodies[b])}" for b in shanks for way in WAYS)
         position, rotation = self.estimator.pose
         found = [
             Quantity(
@@ -143,14 +146,18 @@ class Kinematics(Stage):
                 curves=Curves("", "angle", 0, 10.0 / DEGREES),
                 meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
             ),
-            *knee,
+            Quantity(
+                "knee_displacements", self._displaced, "m", ways,
+                curves=Curves("Knee displacement", "displacement", 1, 0.004),
+                meaning="tibial origin from the femoral one, along the knee's axes",
+            ),
             Quantity(
                 "ligament_lengthening", out.lengthening, "1", ligaments,
                 curves=Curves("Ligaments", "lengthening", 1, 0.04),
                 meaning="change of length / neutral length",
             ),
             Quantity(
-                "contact_points", out.contact_points, "m", contacts, AXES, "tibia",
+                "contact_points", self._contacts, "m", contacts, AXES, "tibia",
                 meaning="contact points in the tibial frame: X forward, Y up, Z lateral",
             ),
             Quantity(
@@ -182,7 +189,7 @@ class Kinematics(Stage):
                 meaning="root mean square of the residuals",
             ),
             Quantity(
-                "joint_centres", out.points, "m", centre_names(bodies), frame=GROUND,
+                "joint_centres", out.points, "m", centres, frame=GROUND,
                 meaning="for a stick figure",
             ),
             Quantity("segment_positions", position, "m", bodies, frame=GROUND, meaning="segment origins"),
@@ -198,7 +205,7 @@ class Kinematics(Stage):
         """Method, person and stick figure."""
         return {
             "method": self.estimator.method,
-            "stick": stick(self.estimator.model.names.bodies),
+            "stick": stick(self.estimator.model.names.bodies, self.estimator.model.tree.parent),
             "subject": self.subject.name,
             "side": self.subject.side,
         }
@@ -301,17 +308,38 @@ def mirror(x: Array) -> None:
         x[:, :2, 2] *= -1.0
 
 
-def displaced_joint(body_names: tuple[str, ...], distal: NDArray[np.int64]) -> int:
-    """Joint whose displacements are reported: the one that carries the shank; -1 where there is none."""
-    names = [body_names[b] for b in distal]
-    return names.index("shank") if "shank" in names else -1
+def displaced_joints(body_names: tuple[str, ...], distal: NDArray[np.int64]) -> list[int]:
+    """Joints whose displacements are reported: those that carry a shank."""
+    return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
 
 
-def centre_names(body_names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the points of the stick figure: the proximal end of every body and the tip of the last."""
-    return (*(CENTRES.get(name, name) for name in body_names), "toe")
+def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:
+    """(n, 3) - signs that make one component of vectors lateral on both sides."""
+    signs = np.ones((len(mirrored), 3))
+    signs[mirrored, lateral] = -1.0
+    return signs
 
 
-def stick(body_names: tuple[str, ...]) -> list[list[str]]:
+def side_of(body_name: str) -> str:
+    """The end of a name that says the side, empty where it does not."""
+    return body_name[len(kind_of_segment(body_name)) :]
+
+
+def centre_names(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> tuple[str, ...]:
+    """Names of the points of the stick figure: the proximal end of every body and the tips of the last."""
+    kinds = [(kind_of_segment(name), side_of(name)) for name in body_names]
+    ends = [side_of(body_names[b]) for b in ends_of(parent)]
+    return (*(CENTRES.get(kind, kind) + side for kind, side in kinds), *(f"toe{side}" for side in ends))
+
+
+def stick(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> list[list[str]]:
     """Pairs of points that a stick figure joins."""
-    return [list(pair) for pair in itertools.pairwise(centre_names(body_names))]
+    names, ends = centre_names(body_names, parent), ends_of(parent)
+    joints = [[names[p], names[b]] for b, p in enumerate(parent) if p >= 0]
+    tips = [[names[b], names[len(body_names) + k]] for k, b in enumerate(ends)]
+    return [*joints, *tips]
+
+
+def ends_of(parent: NDArray[np.int64]) -> list[int]:
+    """Bodies that carry no other."""
+    return [b for b in range(len(parent)) if b not in parent]

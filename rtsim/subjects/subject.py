@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.bounds import check_numbers
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import Positive, Vector
@@ -49,7 +50,7 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     source: str
     segments: dict[str, SubjectSegment]
-    side: Literal["right", "left"] = "right"
+    side: Literal["right", "left", "both"] = "right"
     hip_regression: str = ""
     n_frame: int = 0
     ligament_mean_mm: dict[str, Positive] = {}
@@ -62,6 +63,11 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def marker_names(self) -> tuple[str, ...]:
         """Names of all markers, segment by segment."""
         return tuple(name for segment in self.segments.values() for name in segment.markers_mm)
+
+
+def kind_of_segment(name: str) -> str:
+    """The name without its side: thigh of thigh_l."""
+    return name[:-2] if name.endswith(tuple(SUFFIXES.values())) else name
 
 
 def subject_segment(
@@ -108,7 +114,7 @@ def check_person(subject: Subject) -> None:
         if size is not None and not low <= size <= high:
             raise ValueError(f"{key}: {size:g} is no person's; allowed: {low:g} to {high:g}")
     for key, segment in subject.segments.items():
-        low, high = (1e3 * x for x in LENGTHS.get(key, (0.0, FARTHEST_M)))
+        low, high = (1e3 * x for x in LENGTHS.get(kind_of_segment(key), (0.0, FARTHEST_M)))
         if not low <= segment.length_mm <= high:
             raise ValueError(
                 f"segments.{key}.length_mm: {segment.length_mm:g} is no length of a {key}; "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rtsim.config.model_schema import Body, ModelSpec
 from rtsim.files.trial import MarkerTrial
 from rtsim.subjects.anatomy import Anatomy
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, kind_of_segment
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def walk(
 
     Parameters
     ----------
-    spec, subject : a lower-limb model and the person
+    spec, subject : a lower-limb model, of one leg or of both, and the person
     duration_s, rate : length [s] and sampling rate [Hz]
     """
     n = max(1, round(duration_s * rate))
@@ -58,7 +58,7 @@ def walk(
     for body in spec.bodies:
         for name, local in subject.segments[body.name].markers_mm.items():
             x = 1e-3 * np.array(local)
-            if body.name in ("thigh", "shank"):
+            if kind_of_segment(body.name) in ("thigh", "shank"):
                 shift = rng.normal(size=(2, 3)) * SOFT_TISSUE_M
                 x = x + np.cos(phase)[:, None] * shift[0] + np.sin(phase)[:, None] * shift[1]
             else:
@@ -111,8 +111,9 @@ def relative_rotation(body: Body, anatomy: Anatomy, phase: Array) -> Array:
         return np.broadcast_to(np.eye(3), (len(phase), 3, 3))
     proximal = anatomy.segments[body.parent].axes(*angles.proximal)
     distal = anatomy.segments[body.name].axes(*angles.distal)
+    own = phase + np.pi if body.mirrored else phase  # the left leg half a stride later
     values = [
-        sign * np.radians(series(phase, *ANGLES.get(name, (0.0, ()))))
+        sign * np.radians(series(own, *ANGLES.get(kind_of_segment(name), (0.0, ()))))
         for name, sign in zip(angles.names, angles.signs, strict=True)
     ]
     return proximal @ cardan(*values) @ distal.T

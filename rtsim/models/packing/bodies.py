@@ -88,11 +88,13 @@ class Outline:
 
 
 def pack_outline(spec: ModelSpec, anatomy: Anatomy) -> Outline:
-    """Origin of every segment, and the distal end of the last where a subject's segments have one."""
+    """Origin of every segment, and the distal ends of the last ones where a subject's segments have them."""
     points, body = [np.zeros(3) for _ in spec.bodies], list(range(len(spec.bodies)))
-    if anatomy.segments:
-        points.append(-anatomy.bases[spec.bodies[-1].name][:, 1])
-        body.append(body[-1])
+    parents = {segment.parent for segment in spec.bodies}
+    for b, segment in enumerate(spec.bodies):
+        if anatomy.segments and segment.name not in parents:
+            points.append(-anatomy.bases[segment.name][:, 1])
+            body.append(b)
     return Outline(np.array(points), np.array(body, np.int64))
 
 

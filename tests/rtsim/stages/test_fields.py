@@ -81,7 +81,7 @@ def test_meta_describes_the_run(make_solving):
     meta = solving.fields.session.meta
     centres = next(f.labels for f in solving.fields.session.fields if f.name == "joint_centres")
     assert (meta["model"], meta["subject"], meta["side"]) == ("lower_limb", "walker", "right")
-    assert meta["stick"] == stick(("pelvis", "thigh", "shank", "foot"))
+    assert meta["stick"] == stick(("pelvis", "thigh", "shank", "foot"), np.array([-1, 0, 1, 2]))
     assert all(point in centres for pair in meta["stick"] for point in pair)
 
 

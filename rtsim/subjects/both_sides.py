@@ -1,0 +1,97 @@
+"""Persons with both legs: two subjects of one leg in one, and back.
+
+A subject of a left leg is kept as its mirror image, which reads like a right one. A subject of both is kept
+as it stands: on both sides X forwards, Y up, Z to the right, and w to the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from rtsim.config.both_sides_schema import SUFFIXES
+from rtsim.errors import ConfigError
+from rtsim.subjects.subject import Subject, SubjectSegment
+
+MIDDLE = "pelvis"
+Segments = Mapping[str, SubjectSegment]
+
+
+def join(right: Subject, left: Subject) -> Subject:
+    """The person of two subjects: the right one's pelvis, with hip centre and markers of the left one's.
+
+    Angles between u, v and w and the places of the left pelvis differ from the right one's only as far as
+    different frames were used.
+    """
+    if (right.side, left.side) != ("right", "left"):
+        raise ConfigError(
+            f"the legs labelled right and left stand on the {right.side} and the {left.side}",
+            where=f"subject {right.name}",
+            remedy="check right and left of the labels, or solve one side with --side",
+        )
+    other = {name: mirrored(segment) for name, segment in left.segments.items()}
+    pelvis, opposite = right.segments[MIDDLE], other[MIDDLE]
+    points = {f"{name}{SUFFIXES['right']}": x for name, x in pelvis.points_mm.items()}
+    points |= {f"{name}{SUFFIXES['left']}": x for name, x in opposite.points_mm.items()}
+    more = {name: x for name, x in opposite.markers_mm.items() if name not in pelvis.markers_mm}
+    joined = msgspec.structs.replace(pelvis, markers_mm={**pelvis.markers_mm, **more}, points_mm=points)
+    segments = {MIDDLE: joined}
+    for side, legs in (("right", right.segments), ("left", other)):
+        segments |= {f"{name}{SUFFIXES[side]}": s for name, s in legs.items() if name != MIDDLE}
+    means = {f"{name}{SUFFIXES[s.side]}": x for s in (right, left) for name, x in s.ligament_mean_mm.items()}
+    shared = [note for note in right.notes if note in left.notes]
+    notes = [f"{s.side} leg: {note}" for s in (right, left) for note in s.notes if note not in shared]
+    return msgspec.structs.replace(
+        right, side="both", segments=segments, ligament_mean_mm=means, notes=(*shared, *notes)
+    )
+
+
+def one_side(subject: Subject, side: str) -> Subject:
+    """The subject of one leg of a person with both, a left one as its mirror image."""
+    suffix = SUFFIXES[side]
+
+    def own(name: str) -> str:
+        return name.removesuffix(suffix)
+
+    pelvis = subject.segments[MIDDLE]
+    points = {own(name): x for name, x in pelvis.points_mm.items() if name.endswith(suffix)}
+    segments = {MIDDLE: msgspec.structs.replace(pelvis, points_mm=points)}
+    segments |= {own(name): s for name, s in subject.segments.items() if name.endswith(suffix)}
+    if side == "left":
+        segments = {name: mirrored(segment) for name, segment in segments.items()}
+    means = {own(name): x for name, x in subject.ligament_mean_mm.items() if name.endswith(suffix)}
+    return msgspec.structs.replace(
+        subject, side="left" if side == "left" else "right", segments=segments, ligament_mean_mm=means
+    )
+
+
+def symmetric(subject: Subject, other_name: Callable[[str], str] = lambda name: f"L{name[1:]}") -> Subject:
+    """The person whose left leg is the mirror image of the right one.
+
+    other_name : name of the left leg's marker for one of the right's; those of the pelvis stay as they are
+    """
+    segments = {}
+    for name, segment in subject.segments.items():
+        rename = str if name == MIDDLE else other_name
+        markers = {rename(marker): x for marker, x in segment.markers_mm.items()}
+        segments[name] = msgspec.structs.replace(segment, markers_mm=markers)
+    pelvis = segments[MIDDLE]
+    segments[MIDDLE] = msgspec.structs.replace(pelvis, markers_mm={})
+    return join(subject, msgspec.structs.replace(subject, side="left", segments=segments))
+
+
+def mirrored(segment: SubjectSegment) -> SubjectSegment:
+    """A segment on the other side of the body, with w to the right again."""
+    return msgspec.structs.replace(
+        segment,
+        alpha_deg=180.0 - segment.alpha_deg,
+        beta_deg=180.0 - segment.beta_deg,
+        markers_mm={name: across(x) for name, x in segment.markers_mm.items()},
+        points_mm={name: across(x) for name, x in segment.points_mm.items()},
+    )
+
+
+def across(x: tuple[float, ...]) -> tuple[float, ...]:
+    """The mirror image of a point."""
+    return x[0], x[1], 0.0 - x[2]

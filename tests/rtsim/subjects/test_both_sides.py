@@ -1,0 +1,174 @@
+"""Two legs in one model: the mirror image of the right one, and each leg as if it were alone."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from rtsim.config.both_sides_schema import SUFFIXES, BothSides
+from rtsim.config.paths import find_config
+from rtsim.errors import ConfigError
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.both_sides import both_sides
+from rtsim.models.load import load_model
+from rtsim.subjects.both_sides import join, one_side, symmetric
+from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.subject import load_subject, save_subject
+from rtsim.subjects.walker import walk
+from streams.codec import FieldLayout
+from streams.messages import marker_session
+from streams.ring import Frame
+from tests.rtsim.stages.solving import Solving
+
+METHODS = ("zero", "minimised", "prescribed")
+SIDES = ("right", "left")
+ANGLE_DEG = 1e-6
+TOLD = (
+    "joint_angles", "knee_displacements", "ligament_lengthening", "contact_points", "muscle_lengths",
+    "joint_centres", "segment_positions", "segment_rotations",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def one():
+    return load_model("lower_limb")
+
+
+@pytest.fixture(scope="module")
+def two():
+    return load_model("both_legs")
+
+
+@pytest.fixture(scope="module")
+def person():
+    """The walker with a left leg that is longer than the right one."""
+    whole = symmetric(load_subject(find_config("walker", "subjects")))
+    shank = whole.segments["shank_l"]
+    longer = {**whole.segments, "shank_l": msgspec.structs.replace(shank, length_mm=shank.length_mm + 9.0)}
+    return msgspec.structs.replace(whole, segments=longer)
+
+
+@pytest.fixture(scope="module")
+def trial(two, person):
+    return walk(two, person, 0.4)
+
+
+@pytest.fixture(scope="module")
+def estimator(two, person):
+    return MultibodyEstimator(two, person, METHODS[0], METHODS)
+
+
+def others_missing(person, side, measured):
+    """The markers without those that stand on the other leg."""
+    own = one_side(person, side).marker_names
+    return np.where([[name in own] for name in person.marker_names], measured, np.nan)
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_leg_is_as_if_alone_where_the_other_has_no_markers(one, person, trial, estimator, side, method):
+    """Protects each leg from the other: angles within 1e-6 degree of the model of one leg."""
+    alone = MultibodyEstimator(one, one_side(person, side), method)
+    estimator.switch(method)
+    estimator.restart()
+    legs = slice(0, 3) if side == "right" else slice(3, 6)
+    frames = zip(markers_of(trial, one_side(person, side)), markers_of(trial, person), strict=True)
+    for own, both in frames:
+        assert alone.estimate(own, 0.01).converged
+        solution = estimator.estimate(others_missing(person, side, both), 0.01)
+        assert solution.converged
+        assert solution.n_open > 0  # the other leg is held, and said to be
+        expected = alone.outputs.angles * alone.model.joint_signs
+        found = (estimator.outputs.angles * estimator.model.joint_signs)[legs]
+        np.testing.assert_allclose(np.degrees(found), np.degrees(expected), rtol=0.0, atol=ANGLE_DEG)
+
+
+def told(solving, trial, positions):
+    """Quantity -> its values and labels after these frames."""
+    frame = Frame(solving.session, FieldLayout(solving.session))
+    for k, x in enumerate(positions):
+        frame.seq, frame.time = k, 0.01 * k
+        frame.data["positions"][...] = x
+        solving.solve(frame)
+    specs = {spec.name: spec for spec in solving.fields.session.fields}
+    return {name: (specs[name].labels, solving.fields.arrays[name].copy()) for name in (*TOLD, "moment_arms")}
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_every_result_of_a_leg_is_that_of_the_leg_alone(one, two, person, trial, side):
+    """Protects signs and names: lateral, contact points, muscles and pictures of either leg read alike."""
+    positions = others_missing(person, side, trial.positions)[:5]
+    session = marker_session(trial.names, rate=100.0, t_start=0)
+    subject = one_side(person, side)
+    alone = told(
+        Solving(one, MultibodyEstimator(one, subject, "minimised"), subject, session), trial, positions
+    )
+    both = told(Solving(two, MultibodyEstimator(two, person, "minimised"), person, session), trial, positions)
+    for name in TOLD:
+        own, expected = alone[name]
+        labels, found = both[name]
+        shared = ("pelvis", "lumbar")
+        entries = [labels.index(label if label in shared else label + SUFFIXES[side]) for label in own]
+        np.testing.assert_allclose(found[entries], expected, atol=1e-8, err_msg=name)
+    muscles, arms = both["moment_arms"]
+    rows = [muscles.index(muscle + SUFFIXES[side]) for muscle in alone["moment_arms"][0]]
+    columns = [both["joint_angles"][0].index(angle + SUFFIXES[side]) for angle in alone["joint_angles"][0]]
+    np.testing.assert_allclose(arms[np.ix_(rows, columns)], alone["moment_arms"][1], atol=1e-8)
+
+
+def test_both_knees_start_in_the_right_assembly(person, trial, estimator):
+    """Protects the start with two knees: from scratch every frame ends where following it does."""
+    measured = markers_of(trial, person)
+    estimator.switch("zero")
+    estimator.restart()
+    for frame in measured:
+        estimator.estimate(frame, 0.01)
+    followed = estimator.outputs.angles.copy()
+    estimator.restart()
+    estimator.estimate(measured[-1], 0.0)
+    np.testing.assert_allclose(estimator.outputs.angles, followed, atol=1e-8)
+
+
+def test_a_person_comes_apart_and_together_again(person, tmp_path):
+    """Protects subject files of both legs: what is joined, written and read has the same legs."""
+    again = join(one_side(person, "right"), one_side(person, "left"))
+    for name, segment in person.segments.items():
+        for key in ("length_mm", "alpha_deg", "beta_deg", "gamma_deg"):
+            assert getattr(again.segments[name], key) == pytest.approx(getattr(segment, key), abs=1e-9)
+        assert again.segments[name].markers_mm == segment.markers_mm
+        assert again.segments[name].points_mm == segment.points_mm
+    save_subject(tmp_path / "both.toml", person)
+    assert load_subject(tmp_path / "both.toml") == person
+
+
+def test_two_legs_of_one_side_are_refused(person):
+    """Protects from labels that are wrong: two right legs are nobody."""
+    right = one_side(person, "right")
+    with pytest.raises(ConfigError, match="right and left"):
+        join(right, right)
+
+
+def test_what_has_no_mirror_image_is_refused(one):
+    """Protects doubled models: a body that is not there, a joint and an axis that cannot be doubled."""
+    how = BothSides("both", "made up", "lower_limb", ("pelvis",))
+    with pytest.raises(ConfigError, match=r"middle: unknown 'trunk'; allowed: pelvis"):
+        both_sides(one, msgspec.structs.replace(how, middle=("trunk",)))
+    square = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    bent = ({"joint": "universal", "axes": square}, "universal joint of thigh")
+    tilted = ({"joint": "hinge", "axis": (1.0, 0.0, 0.0)}, "axis of thigh")
+    for change, said in (bent, tilted):
+        bodies = tuple(msgspec.structs.replace(b, **change) if b.name == "thigh" else b for b in one.bodies)
+        with pytest.raises(ConfigError, match=said):
+            both_sides(msgspec.structs.replace(one, bodies=bodies), how)
+
+
+def test_the_left_side_is_the_mirror_image(two):
+    """Protects the one owner of numbers: each point of the left has the right one's numbers, z turned."""
+    right = {c.name: c for c in two.contacts if c.name.endswith("_r")}
+    for name, contact in right.items():
+        left = next(c for c in two.contacts if c.name == name[:-2] + "_l")
+        for key in ("ellipsoid", "plane"):
+            x, y, z = getattr(contact, key).offset_mm
+            assert getattr(left, key).offset_mm == (x, y, -z)
+            assert getattr(left, key).segment == getattr(contact, key).segment[:-2] + "_l"
