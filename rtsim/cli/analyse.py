@@ -19,7 +19,7 @@ from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
 from rtsim.live.signals import exit_code, noting_requests
-from rtsim.live.sources import is_stream
+from rtsim.live.sources import is_stream, side_of_walker
 
 if TYPE_CHECKING:
     from rtsim.files.recording import Results
@@ -76,7 +76,7 @@ def command(
 
     with console.status("starting"):
         units, up = run.units or None, run.up or None
-        trial = load_trial(source, units=units, up=up)
+        trial = load_trial(source, units=units, up=up, side=side_of_walker(run))
         forces = load_forces(source, run.forces, trial, units, up)
         if forces is not None:
             forces = part_of(forces, float(trial.times[0]), float(trial.times[-1]))

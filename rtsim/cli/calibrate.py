@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import file_options
+from rtsim.cli.options import SIDE_OPTION, file_options
 from rtsim.cli.types import Config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
@@ -31,7 +31,7 @@ from rtsim.files.output import check_free
     type=Config("labs"),
     help="Marker map: a .toml file or a shipped name (default: found by the names).",
 )
-@click.option("--side", type=click.Choice(["right", "left"]), default="right", show_default=True)
+@SIDE_OPTION
 @click.option("--model", type=Config("models"), default="lower_limb", show_default=True)
 @click.option(
     "--hip", "hip_regression", default="harrington2007", show_default=True, help="Hip centre regression."
@@ -43,7 +43,7 @@ def command(
     out: Path | None,
     static: Path | None,
     lab: str | None,
-    side: str,
+    side: str | None,
     model: str,
     hip_regression: str,
     units: str | None,
@@ -52,7 +52,7 @@ def command(
 ) -> None:
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
     from rtsim.methods.mean_lengths import with_mean_lengths
-    from rtsim.models.load import load_model
+    from rtsim.models.load import load_model, model_for
     from rtsim.subjects.calibration import subject_for
     from rtsim.subjects.subject import save_subject
 
@@ -61,10 +61,10 @@ def command(
         raise ConfigError(f"{path} cannot be a subject", where="--out", allowed="a name that ends in .toml")
     check_free(path, overwrite=force)
     subject = subject_for(
-        trial, static, lab=lab, side=side, hip_regression=hip_regression, units=units, up=up
+        trial, static, lab=lab, side=side or "", hip_regression=hip_regression, units=units, up=up
     )
     run = Run(name="calibrate", units=units or "", up=up or "")
-    subject = with_mean_lengths(load_model(model), subject, trial, run)
+    subject = with_mean_lengths(load_model(model_for(model, subject.side)), subject, trial, run)
     save_subject(path, subject)
     for note in subject.notes:
         tell(f"{trial}: {note}")

@@ -22,7 +22,7 @@ from rtsim.cli.options import (
 from rtsim.config.run_schema import Run
 from rtsim.live.checks import check_run
 from rtsim.live.signals import exit_code
-from rtsim.live.sources import WALKER, check_playing, is_stream
+from rtsim.live.sources import WALKER, check_playing, is_stream, side_of_walker
 
 if TYPE_CHECKING:
     from rtsim.live.children import Child
@@ -76,7 +76,7 @@ def command(
         with console.status("starting"):
             address, players = run.source, []
             if not is_stream(run.source):
-                files = file_arguments(run.units, run.up) if run.source != WALKER else []
+                files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
                 played = played_forces(run)
                 where = ["--address", run.ports.markers, *files, *(["--forces", played] if played else [])]
                 players = [start(stack, "player", ["replay", run.source, *where, *playing])]
@@ -127,6 +127,12 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str]) -> Child
     child = Child(name, arguments)
     stack.callback(child.close)
     return child
+
+
+def walker_arguments(run: Run) -> list[str]:
+    """Which legs its player plays."""
+    side = side_of_walker(run)
+    return ["--side", side] if side else []
 
 
 def estimator_arguments(

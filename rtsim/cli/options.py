@@ -32,6 +32,11 @@ SOURCE_OPTION = click.option(
     metavar="SOURCE",
     help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT.",
 )
+SIDE_OPTION = click.option(
+    "--side",
+    type=click.Choice(["right", "left", "both"]),
+    help="Leg to solve (default: both where the markers of both are there).",
+)
 RUN_OPTIONS = (
     click.option(
         "--config",
@@ -60,7 +65,7 @@ RUN_OPTIONS = (
         help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap), tcp://HOST:PORT, or walker.",
     ),
     click.option("--mass", "mass_kg", type=click.FloatRange(2.0, 400.0), help="Mass of the person [kg]."),
-    click.option("--side", type=click.Choice(["right", "left"]), help="Leg to solve."),
+    SIDE_OPTION,
     click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
     click.option(
         "--method",

@@ -40,12 +40,14 @@ from streams.sockets import MARKERS_ADDRESS
     "--forces", type=Source(), help="Force plates played beside: a file, or walker (default: those of a C3D)."
 )
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
+@click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
 @file_options
 @bind_options
 def command(
     source: str, address: str | None, port_offset: int | str, speed: float, rate: float | None, loop: bool,
     start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None, states: bool,
     key: str | None, clients: str | None, units: str | None, up: str | None,
+    side: str | None,
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, .trc, .c3d, .mcap) as a live stream at its recorded rate, with force plates."""
     from rtsim.files.force_stream import force_channel
@@ -61,7 +63,7 @@ def command(
     address = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
     security = bind_security(key, clients)
     check_ports({"--address": address}, security)
-    trial = load_trial(source, duration_s, rate, units=units, up=up)
+    trial = load_trial(source, duration_s, rate, units=units, up=up, side=side or "")
     since = trial.times - trial.times[0]
     inside = (since >= start_s) & (since <= (np.inf if end_s is None else end_s))
     if not inside.any():

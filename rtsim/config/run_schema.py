@@ -74,7 +74,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     methods: tuple[str, ...] = ()
     # what is done with every frame, in this order; none given: the usual ones, as far as the model has them
     stages: tuple[str, ...] = ()
-    side: Literal["right", "left"] = "right"
+    # of the body; none given: both where the markers of both are there
+    side: Literal["right", "left", "both", ""] = ""
     subject: str = ""
     static: str = ""
     # force plates: a file, a stream, "walker"; none given: those of a C3D source

@@ -8,7 +8,14 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces
-from rtsim.live.sources import WALKER, check_corrections, check_source, check_subject_given
+from rtsim.live.sources import (
+    WALKER,
+    check_corrections,
+    check_source,
+    check_subject_given,
+    side_of_walker,
+    the_walker,
+)
 
 
 def check_run(run: Run) -> None:
@@ -29,6 +36,8 @@ def check_run(run: Run) -> None:
     check_forces(run)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
+    elif run.source == WALKER:
+        the_walker(side_of_walker(run))
     check_subject_given(run)
     if run.static and not Path(run.static).is_file():
         raise ConfigError(f"there is no file {run.static!r}", where="--static")

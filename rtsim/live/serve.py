@@ -15,7 +15,7 @@ from rtsim.live.paired import PairedInput
 from rtsim.live.sources import resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
 from rtsim.methods.force_feed import ForceFeed
-from rtsim.models.load import load_model
+from rtsim.models.load import load_model, model_for
 from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics, methods_of
 from rtsim.stages.stage import Stage
@@ -31,9 +31,9 @@ POLL_S = 0.02
 
 def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
     """The stages of a run, compiled and warm; forces : what force plates say, where the run has some."""
-    spec = load_model(run.model)
-    methods_of(run, spec)  # told before a subject is looked for
+    methods_of(run, load_model(run.model))  # told before a subject is looked for
     subject = resolve_subject(run)
+    spec = load_model(model_for(run.model, subject.side))
     mass = mass_of(run, subject) if forces is not None else 0.0
     stages = make_stages(run, spec, subject, forces, mass)
     kinematics = stages[0]

@@ -98,22 +98,22 @@ def load_trial(
     *,
     units: str | None = None,
     up: str | None = None,
+    side: str = "",
 ) -> MarkerTrial:
     """The frames of a source that is no stream.
 
-    duration_s and rate [Hz] are those of the synthetic walker; a file keeps its own.
+    duration_s, rate [Hz] and side are those of the synthetic walker; a file keeps its own.
     units, up : of a marker file, where it is wrong
     """
     from rtsim.files.markers import read_markers
 
     check_corrections(source, units, up)
     if source == WALKER:
-        from rtsim.models.load import load_model
-        from rtsim.subjects.subject import load_subject
+        from rtsim.models.load import ONE_LEG, load_model, model_for
         from rtsim.subjects.walker import walk
 
-        subject = load_subject(find_config(WALKER, "subjects"))
-        return walk(load_model("lower_limb"), subject, duration_s or 10.0, rate or RATE)
+        subject = the_walker(side)
+        return walk(load_model(model_for(ONE_LEG, subject.side)), subject, duration_s or 10.0, rate or RATE)
     check_source(source, streams=False, where="SOURCE")
     path = Path(source)
     if path.suffix.lower() == NATURAL:
@@ -121,6 +121,24 @@ def load_trial(
 
         return read_natural(path).markers
     return read_markers(path, up=up, units=units)
+
+
+def side_of_walker(run: Run) -> str:
+    """Which of its legs a run needs: both where it is asked for them or has a model of both."""
+    from rtsim.models.load import BOTH_LEGS
+
+    return "both" if run.model == BOTH_LEGS else run.side
+
+
+def the_walker(side: str = "") -> Subject:
+    """The walker: a right leg, or both, the left one its mirror image; ConfigError for a left leg alone."""
+    from rtsim.subjects.both_sides import symmetric
+    from rtsim.subjects.subject import load_subject
+
+    if side == "left":
+        raise ConfigError("the walker has no left leg alone", where="--side", allowed="right, both")
+    subject = load_subject(find_config(WALKER, "subjects"))
+    return symmetric(subject) if side == "both" else subject
 
 
 def check_subject_given(run: Run) -> None:
@@ -135,12 +153,22 @@ def check_subject_given(run: Run) -> None:
 
 def resolve_subject(run: Run) -> Subject:
     """The subject of a run: given, shipped with the walker, or calibrated from the static or the trial."""
+    from rtsim.models.load import BOTH_LEGS, ONE_LEG
+    from rtsim.subjects.both_sides import one_side
     from rtsim.subjects.subject import load_subject
 
     if run.subject:
-        return load_subject(find_config(run.subject, "subjects"))
+        subject = load_subject(find_config(run.subject, "subjects"))
+        if run.side == "both" and subject.side != "both":
+            raise ConfigError(
+                f"{run.subject} has the {subject.side} leg alone",
+                where="--side",
+                remedy="calibrate with the markers of both legs, or leave --side out",
+            )
+        wanted = run.side in ("right", "left") and subject.side == "both"
+        return one_side(subject, run.side) if wanted else subject
     if run.source == WALKER:
-        return load_subject(find_config(WALKER, "subjects"))
+        return the_walker(side_of_walker(run))
     check_subject_given(run)
     if Path(run.source).suffix.lower() == NATURAL and not run.static:
         from rtsim.files.natural import read_natural
@@ -154,7 +182,7 @@ def resolve_subject(run: Run) -> Subject:
         Path(trial),
         Path(run.static) if run.static else None,
         lab=run.lab or None,
-        side=run.side,
+        side=run.side or ("" if run.model in (ONE_LEG, BOTH_LEGS) else "right"),
         units=run.units or None,
         up=run.up or None,
     )

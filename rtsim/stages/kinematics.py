@@ -204,6 +204,7 @@ class Kinematics(Stage):
     def meta(self) -> dict[str, Any]:
         """Method, person and stick figure."""
         return {
+            "model": self.estimator.model.name,
             "method": self.estimator.method,
             "stick": stick(self.estimator.model.names.bodies, self.estimator.model.tree.parent),
             "subject": self.subject.name,

@@ -6,9 +6,12 @@ tracked markers averaged over the frames (Sancisi et al. 2017, eqs 12, 13).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +20,10 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers import MARKER_SUFFIXES, read_markers
 from rtsim.files.trial import MarkerTrial, count_of, name_some
 from rtsim.subjects import plausible
+from rtsim.subjects.both_sides import join
 from rtsim.subjects.hip_centre import find_regression
 from rtsim.subjects.knee_centre import knee_offset
-from rtsim.subjects.labs import find_lab, load_lab, side_of
+from rtsim.subjects.labs import ENOUGH, SIDES, Coverage, cover, find_lab, load_lab, side_of
 from rtsim.subjects.landmarks import find_landmarks, role_positions, usable_frames
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.natural import segment_parameters
@@ -66,6 +70,7 @@ def subject_for(
     """The subject of a trial, calibrated from the static trial if there is one, else from the trial itself.
 
     trial, static : files, or trials that have been read
+    side : right, left or both; empty: both where both are there, else the one that is
     lab : a marker map, its file or its shipped name; found by the names of the markers if not given
     units, up : unit of length and axis that points up, where the files are wrong
     The other parameters and the errors are those of `calibrate`.
@@ -76,9 +81,47 @@ def subject_for(
     )
     assert moving is not None
     marker_map = load_lab(lab) if isinstance(lab, str) else lab
-    return calibrate(
-        moving, marker_map, side, still, hip_regression=hip_regression, knee_width_mm=knee_width_mm, name=name
+
+    def leg(of: str) -> Subject:
+        return calibrate(
+            moving, marker_map, of, still,
+            hip_regression=hip_regression, knee_width_mm=knee_width_mm, name=name,
+        )  # fmt: skip
+
+    if side not in ("", "both"):
+        return leg(side)
+    marker_map = marker_map or find_lab(moving.names)
+    return legs_that_are_there(
+        leg, partial(cover, marker_map, names=moving.names), all_of_them=side == "both"
     )
+
+
+def legs_that_are_there(
+    leg: Callable[[str], Subject], covered: Callable[[str], Coverage], *, all_of_them: bool
+) -> Subject:
+    """Both legs joined, or the only one there is, with a note that says what is wrong with the other.
+
+    leg, covered : the subject of one side, and how many of its markers there are
+    all_of_them : ConfigError where one of them is not there
+    """
+    found: dict[str, Subject] = {}
+    faults: dict[str, ConfigError] = {}
+    for side in SIDES:
+        try:
+            there = covered(side)
+            if there.share < ENOUGH and not all_of_them:
+                raise ConfigError(f"its markers are not there: {name_some(there.missing)}", where=side)
+            found[side] = leg(side)
+        except ConfigError as fault:
+            faults[side] = fault
+    if len(found) == 2:
+        by_side = {subject.side: subject for subject in found.values()}
+        return join(by_side.get("right", found["right"]), by_side.get("left", found["left"]))
+    if all_of_them or not found:
+        raise next(iter(faults.values()))
+    ((missing, why),) = faults.items()
+    subject = next(iter(found.values()))
+    return msgspec.structs.replace(subject, notes=(*subject.notes, f"no {missing} leg: {why}"))
 
 
 def calibrate(

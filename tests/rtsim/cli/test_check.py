@@ -40,7 +40,7 @@ WRONG = {
     "a giant": (instead(WALKER, "420.1", "4201.0"), ("segments.thigh.length_mm: 4201", "100 to 700 mm")),
     "a flat segment": (instead(WALKER, "90.68", "179.9"), ("thigh.alpha_deg: 179.9", "5 to 175 deg")),
     "no hip": (instead(WALKER, '"hip_centre"', '"hip"'), ("'hip_centre'", "calibrate again")),
-    "a third side": (instead(WALKER, '"right"', '"both"'), ("side", "right, left")),
+    "a third side": (instead(WALKER, '"right"', '"third"'), ("side", "right, left")),
     "segments in a row": ('name = "x"\nsource = "y"\nsegments = [1]\n', ("segments", "Expected `table`")),
     "a lab's marker twice": (
         instead(LAB, 'asis_opposite = "L.ASIS"', 'asis_opposite = "R.ASIS"'),

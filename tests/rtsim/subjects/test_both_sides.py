@@ -8,11 +8,15 @@ import pytest
 
 from rtsim.config.both_sides_schema import SUFFIXES, BothSides
 from rtsim.config.paths import find_config
+from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.files.markers import read_markers
+from rtsim.live.sources import load_trial, resolve_subject
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.both_sides import both_sides
 from rtsim.models.load import load_model
 from rtsim.subjects.both_sides import join, one_side, symmetric
+from rtsim.subjects.calibration import subject_for
 from rtsim.subjects.markers_of import markers_of
 from rtsim.subjects.subject import load_subject, save_subject
 from rtsim.subjects.walker import walk
@@ -172,3 +176,39 @@ def test_the_left_side_is_the_mirror_image(two):
             x, y, z = getattr(contact, key).offset_mm
             assert getattr(left, key).offset_mm == (x, y, -z)
             assert getattr(left, key).segment == getattr(contact, key).segment[:-2] + "_l"
+
+
+def test_both_legs_are_taken_where_both_are_marked(shared):
+    """Protects the default: both legs of a recording; with the markers of one, that one, and a note why."""
+    trial = read_markers(shared / "data" / "gait_bmc" / "walk.trc")
+    whole = subject_for(trial, side="")
+    assert whole.side == "both"
+    right = subject_for(trial, side="right")
+    assert one_side(whole, "right").segments["foot"] == right.segments["foot"]
+    kept = [k for k, name in enumerate(trial.names) if not name.startswith("R.") or name.endswith("SIS")]
+    names = tuple(trial.names[k] for k in kept)
+    left = subject_for(trial._replace(names=names, positions=trial.positions[:, kept]), side="")
+    assert left.side == "left"
+    assert "no right leg: " in left.notes[-1]
+    with pytest.raises(ConfigError):
+        subject_for(trial._replace(names=names, positions=trial.positions[:, kept]), side="both")
+
+
+def test_the_walker_walks_on_both_legs_where_asked_for():
+    """Protects `--side both` and `--side right`: the walker's legs, and one leg of a person with both."""
+    assert resolve_subject(Run(name="r", side="both")).side == "both"
+    assert resolve_subject(Run(name="r", model="both_legs")).side == "both"
+    assert resolve_subject(Run(name="r")).side == "right"
+    assert len(load_trial("walker", 0.1, side="both").names) == 30
+    with pytest.raises(ConfigError, match="no left leg alone"):
+        resolve_subject(Run(name="r", side="left"))
+
+
+def test_one_leg_of_a_person_with_both(person, tmp_path):
+    """Protects subject files of both legs in runs of one, and those of one leg from runs of both."""
+    path = tmp_path / "both.toml"
+    save_subject(path, person)
+    assert resolve_subject(Run(name="r", subject=str(path))) == person
+    assert resolve_subject(Run(name="r", subject=str(path), side="left")) == one_side(person, "left")
+    with pytest.raises(ConfigError, match="right leg alone"):
+        resolve_subject(Run(name="r", subject="walker", side="both"))
