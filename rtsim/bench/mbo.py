@@ -4,7 +4,8 @@ Twice for each method. The kernel alone: the paper's problem, in which every mar
 residual, from arrays of the model's markers to the arrays of the solution, muscles included. And the frame as
 `rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
 with the settings of a live run, suspicious markers weighed down (`rtsim.bench.live_frames`); live_receive_us,
-live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages.
+live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages. ratio.both is the
+time of the walker's frames with both legs, relative to the right leg alone (`rtsim.bench.both_legs`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.bench import both_legs
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.live_frames import STAGES, LiveRows, live_rows
 from rtsim.config.run_schema import MarkerCheck, Run
@@ -36,7 +38,7 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
 
     Whole frames run with the settings that a live run has unless its config says otherwise.
     """
-    run = Run(name="bench", source=str(data) if data else "walker", subject=subject_file)
+    run = Run(name="bench", source=str(data) if data else "walker", subject=subject_file, side="right")
     trial = load_trial(run.source)
     stages = prepare(run)
     (live, *_) = stages
@@ -62,6 +64,7 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
             say(f"mbo: {method}, as live runs it")
             live.estimator.switch(method)
             figures += live_figures(method, live_rows(stages, trial, seconds))
+        figures += both_legs.run(METHODS, seconds)
     finally:
         gc.enable()
     return figures
