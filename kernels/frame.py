@@ -10,11 +10,20 @@ import numpy as np
 from kernels._jit import entry, njit
 from kernels.constraints import Elements, Roles, element_values
 from kernels.copying import copy
-from kernels.health import expect, find_strays, find_swaps, is_seen, learn, visibility, weigh_worst
+from kernels.health import (
+    expect,
+    find_strays,
+    find_swaps,
+    forget_unseen,
+    is_seen,
+    learn,
+    visibility,
+    weigh_worst,
+)
 from kernels.joint_angles import JointAxes, joint_angles
 from kernels.kkt import CONVERGED
 from kernels.markers import Markers, model_markers
-from kernels.track import conclude, follow, predict, remember, rewind
+from kernels.track import PARTLY, WHOLLY, conclude, follow, predict, remember, rewind
 from kernels.tree import Tree, point_in_ground, pose
 
 N_REWEIGH = 4
@@ -84,16 +93,20 @@ def estimate(
     track, first : followed solutions of the method and of the one before it, updated in place
     Returns (status of kernels.kkt, iterations, residual, n_open dofs, n_visible markers, n_swap pairs).
     """
-    n_visible = visibility(measured, dt, health)
     n_swap = 0
     followed = track.started[0] == 1
+    foreseen = track.trusted[0] > 0 and 0.0 < dt <= track_options.max_prediction
     remember(track)
     remember(first)
-    if track.trusted[0] == 1 and 0.0 < dt <= track_options.max_prediction:
+    if foreseen:
         predict(model.tree, dt, track_options, track, track.q_try)
         pose(model.tree, track.q_try, work.pose)
         model_markers(model.markers, work.pose, work.marker.model)
         expect(model.markers, work.pose, work.marker.model, health_options, health)
+        if track.trusted[0] == PARTLY:
+            forget_unseen(health)
+    n_visible = visibility(measured, dt, health)
+    if foreseen:
         n_swap = find_swaps(measured, health_options, health)
         find_strays(measured, dt, health_options, health)
     status, iterations, residual, n_open = solve_method(
@@ -111,7 +124,9 @@ def estimate(
                 out,
             )  # fmt: skip
             iterations += more
-    solved = status == CONVERGED and n_open == 0
+    solved = 0
+    if status == CONVERGED:
+        solved = PARTLY if n_open > 0 else WHOLLY
     conclude(model.tree, dt, followed, solved, track)
     if method.follows == 1:
         conclude(model.tree, dt, followed, solved, first)

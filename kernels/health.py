@@ -114,6 +114,23 @@ def expect(markers, pose, model, options, health):
 
 
 @njit
+def forget_unseen(health):
+    """health.expected : (n_marker, 3) - NaN for the markers that the last frame did not show.
+
+    Where dofs were held, only what was seen is known to be where the pose has it.
+    """
+    for m in range(health.gap_age.shape[0]):
+        if health.gap_age[m] > 0.0:
+            health.expected[m, :] = math.nan
+
+
+@njit
+def is_foreseen(m, health):
+    """Whether marker m takes part and is expected somewhere."""
+    return health.weight[m] > 0.0 and math.isfinite(health.expected[m, 0])
+
+
+@njit
 def find_swaps(measured, options, health):
     """Pairs of visible markers whose exchange would lower the cost by far: health.swap_with, weight 0.
 
@@ -123,7 +140,7 @@ def find_swaps(measured, options, health):
     x = health.expected
     for i in range(measured.shape[0]):
         for j in range(i):
-            if health.weight[i] == 0.0 or health.weight[j] == 0.0:
+            if not is_foreseen(i, health) or not is_foreseen(j, health):
                 continue
             along, apart, now = 0.0, 0.0, 0.0
             for k in range(3):
@@ -150,7 +167,7 @@ def find_strays(measured, dt, options, health):
     """
     n_visible = 0
     for m in range(measured.shape[0]):
-        if health.weight[m] > 0.0:
+        if is_foreseen(m, health):
             health.surprise[n_visible] = surprise_of(m, measured, health)
             n_visible += 1
     if n_visible < MEDIAN_NEEDS:
@@ -159,7 +176,7 @@ def find_strays(measured, dt, options, health):
     n_stray = 0
     for m in range(measured.shape[0]):
         own = options.floor if is_known(m, options, health) else options.unknown
-        if health.weight[m] > 0.0 and not surprise_of(m, measured, health) <= own + allowed:
+        if is_foreseen(m, health) and not surprise_of(m, measured, health) <= own + allowed:
             n_stray += 1
             if options.downweight == 1:
                 health.weight[m] = 0.0

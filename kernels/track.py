@@ -22,6 +22,8 @@ from kernels.tree import CHAIN, FREE, TRANSLATES, difference, integrate, pose
 OPEN_ROTATION, OPEN_TRANSLATION = 1e-4, 1e-2
 HOLD_ROTATION, HOLD_TRANSLATION = 0.1, 1.0
 HARD_CURVATURE = 1e3
+WHOLLY, PARTLY = 1, 2
+"""How far the last frame is trusted: it left nothing open, or dofs were held; 0 where it was not solved."""
 CLEARLY_BETTER = 0.95  # objective of another assembly against the one at hand
 
 
@@ -34,7 +36,7 @@ class Track(NamedTuple):
     hold: np.ndarray  # (n_v,) - weights of coordinate tasks, and those that hold open dofs
     started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
     doubt: np.ndarray  # (1,) int64 - frames until the solution is compared with new starts
-    trusted: np.ndarray  # (1,) int64 - 1 when the last frame was solved and left nothing open
+    trusted: np.ndarray  # (1,) int64 - WHOLLY, PARTLY, or 0: last frame not solved
     loose: np.ndarray  # (n_v,) int64 - 1 = open though every marker is seen: held, and not counted as open
     surveyed: (
         np.ndarray
@@ -151,14 +153,16 @@ def rewind(track):
 def conclude(tree, dt, followed, solved, track):
     """After the frame's last solution: speed for the next prediction, and whether to trust it.
 
-    followed : the frame was solved from a frame before; solved : it converged and left nothing open
+    followed : the frame was solved from a frame before
+    solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
     """
     track.trusted[0] = int(solved)
     track.speed[:] = 0.0
-    if followed and solved and dt > 0.0:
+    if followed and solved > 0 and dt > 0.0:
         difference(tree, track.q_begin, track.q, track.speed)
         for d in range(track.speed.shape[0]):
-            track.speed[d] /= dt
+            held = solved == PARTLY and track.hold[d] > 0.0
+            track.speed[d] = 0.0 if held else track.speed[d] / dt
 
 
 @njit

@@ -110,6 +110,13 @@ class MultibodyEstimator:
         return pose.position, pose.rotation
 
     @property
+    def held_bodies(self) -> list[str]:
+        """Bodies that no marker determined in the last frame, so that they were held near their last pose."""
+        s = self._now
+        held = s.model.tree.dof_body[s.work.open == 1]  # type: ignore[attr-defined]
+        return [s.model.names.bodies[b] for b in dict.fromkeys(held.tolist())]
+
+    @property
     def targets(self) -> Array:
         """(n_element,) - radii and lengths asked for in the last frame [m]."""
         return self.roles.target

@@ -30,6 +30,7 @@ LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""
 SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
+HELD = "held_frames"
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
@@ -105,6 +106,12 @@ class Kinematics(Stage):
         self.admitted = plausible
         solution = self.estimator.estimate(measured, self.dt) if plausible else NO_SOLUTION
         rms = float(self.estimator.outputs.rms[0])
+        self.n_frame += 1
+        if solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
+            held = ", ".join(self.estimator.held_bodies)
+            self.count(HELD, f"No marker determined {held}: held near the last pose, degraded.")
+        elif solution.n_open:
+            self.counters[HELD] += 1
         if plausible and rms == rms:
             self._square_sum += rms * rms
             self._n_square += 1

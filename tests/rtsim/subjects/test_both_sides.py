@@ -212,3 +212,40 @@ def test_one_leg_of_a_person_with_both(person, tmp_path):
     assert resolve_subject(Run(name="r", subject=str(path), side="left")) == one_side(person, "left")
     with pytest.raises(ConfigError, match="right leg alone"):
         resolve_subject(Run(name="r", subject="walker", side="both"))
+
+
+def test_a_missing_leg_leaves_the_checks_of_the_other_as_they_are(person, trial, estimator):
+    """Protects swaps and strays with a leg unseen: both are found on the other, and a leg that comes back is
+    not taken for strays."""
+    measured = markers_of(trial, person)
+    names = list(person.marker_names)
+    estimator.switch("minimised")
+    estimator.restart()
+    for k, frame in enumerate(measured):
+        x = frame.copy() if k in (0, 35) else others_missing(person, "right", frame)
+        if k == 30:
+            pair = [names.index("RTTB"), names.index("RSH1")]
+            x[pair] = x[pair[::-1]]
+        if k == 32:
+            x[names.index("RANK")] += 0.3
+        solution = estimator.estimate(np.ascontiguousarray(x), 0.01)
+        assert solution.converged
+        assert solution.n_swap == (1 if k == 30 else 0)
+        if k == 32:
+            assert estimator.health.weight[names.index("RANK")] == 0.0
+        if k == 35:
+            assert (estimator.health.weight == 1.0).all()
+        elif k > 0:
+            assert estimator.held_bodies == ["thigh_l", "shank_l", "foot_l"]
+
+
+def test_what_is_held_is_told(two, person, trial):
+    """Protects the reader of a run with a leg that is not marked: it is said which, once in a while."""
+    estimator = MultibodyEstimator(two, person, "minimised")
+    session = marker_session(trial.names, rate=100.0, t_start=0)
+    solving = Solving(two, estimator, person, session)
+    told(solving, trial, others_missing(person, "right", trial.positions)[:5])
+    counters, sentences = solving.kinematics.collect()
+    assert counters["held_frames"] == 5
+    (sentence,) = [text for text in sentences if "held" in text]
+    assert "thigh_l, shank_l, foot_l" in sentence
