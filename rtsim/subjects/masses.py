@@ -25,7 +25,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.subjects.natural import Segment
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, kind_of_segment
 
 Array = NDArray[np.float64]
 
@@ -109,8 +109,11 @@ def mean_population(a: Population, b: Population) -> Population:
 
 
 def stature_of_leg(subject: Subject, population: Population) -> float:
-    """Stature [m] of the mean person whose thigh and shank together are as long as the subject's."""
-    own = sum(subject.segments[name].length_mm for name in ("thigh", "shank"))
+    """Stature [m] of the mean person whose thigh and shank together are as long as the subject's (in the mean
+    of both legs)."""
+    n_leg = 2 if subject.side == "both" else 1
+    legs = [s.length_mm for n, s in subject.segments.items() if kind_of_segment(n) in ("thigh", "shank")]
+    own = sum(legs) / n_leg
     mean = sum(population.segments[name].length_mm for name in ("thigh", "shank"))
     return 1e-3 * population.stature_mm * own / mean
 
@@ -141,10 +144,11 @@ def with_masses(spec: ModelSpec, subject: Subject, person: Person) -> ModelSpec:
     """The model with masses on the segments of the subject; bodies that have one keep it."""
     bodies = []
     for body in spec.bodies:
-        if body.mass_kg or body.name not in SHARES:
+        kind = kind_of_segment(body.name)
+        if body.mass_kg or kind not in SHARES:
             bodies.append(body)
             continue
-        found = segment_mass(body.name, subject.segments[body.name].segment(), person)
+        found = segment_mass(kind, subject.segments[body.name].segment(), person)
         J = found.inertia
         bodies.append(
             msgspec.structs.replace(

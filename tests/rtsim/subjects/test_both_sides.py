@@ -18,6 +18,7 @@ from rtsim.models.load import load_model
 from rtsim.subjects.both_sides import join, one_side, symmetric
 from rtsim.subjects.calibration import subject_for
 from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import load_subject, save_subject
 from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout
@@ -249,3 +250,20 @@ def test_what_is_held_is_told(two, person, trial):
     assert counters["held_frames"] == 5
     (sentence,) = [text for text in sentences if "held" in text]
     assert "thigh_l, shank_l, foot_l" in sentence
+
+
+def test_both_legs_weigh_what_each_does_alone(one, two, person):
+    """Protects masses of both legs: those of each leg alone, the left one's as its mirror image."""
+    table = load_inertia_table()
+    whole = {body.name: body for body in with_masses(two, person, person_of(person, table, 70.0)).bodies}
+    for side in SIDES:
+        own = one_side(person, side)
+        sign = 1.0 if side == "right" else -1.0
+        for body in with_masses(one, own, person_of(person, table, 70.0)).bodies[1:]:
+            found = whole[body.name + SUFFIXES[side]]
+            assert found.mass_kg == pytest.approx(body.mass_kg)
+            across = np.array([1.0, 1.0, sign])
+            np.testing.assert_allclose(found.mass_centre_mm, across * body.mass_centre_mm, atol=1e-9)
+            signs = np.array([1.0, 1.0, 1.0, 1.0, sign, sign])
+            np.testing.assert_allclose(found.inertia_kg_m2, signs * body.inertia_kg_m2, atol=1e-12)
+    assert person_of(one_side(person, "right"), table, 70.0).stature < person_of(person, table, 70.0).stature
