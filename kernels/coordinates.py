@@ -20,11 +20,12 @@ FREE_TO_MOVE, AT_LOWER, AT_UPPER = 0, -1, 1
 
 
 class Tasks(NamedTuple):
-    """Objective + 1/2 sum weight (q - target)^2; the same coordinate at most once."""
+    """Objective + 1/2 W sum weight (q - target)^2, W the sum of the weights of the markers that are seen: the
+    same as dividing the markers' part by W. The same coordinate at most once."""
 
     coordinate: np.ndarray  # (n_task,) int64 - index in q
     dof: np.ndarray  # (n_task,) int64 - index in v
-    weight: np.ndarray  # (n_task,) [1/rad^2, 1/m^2 against marker weights of 1/m^2]
+    weight: np.ndarray  # (n_task,) [m^2/rad^2, 1]
     target: np.ndarray  # (n_task,) [rad, m] - may change from frame to frame
 
 
@@ -38,12 +39,15 @@ class Limits(NamedTuple):
 
 
 @njit
-def set_tasks(tasks, hold_out, q_hold_out):
-    """hold_out : (n_v,), q_hold_out : (n_q,) - weights and targets of the tasks, where there are any."""
+def set_tasks(tasks, total, hold_out, q_hold_out):
+    """hold_out : (n_v,), q_hold_out : (n_q,) - weights and targets of the tasks, where there are any.
+
+    total : float - sum of the weights of the markers that are seen
+    """
     if tasks is None:
         return
     for k in range(tasks.dof.shape[0]):
-        hold_out[tasks.dof[k]] = tasks.weight[k]
+        hold_out[tasks.dof[k]] = total * tasks.weight[k]
         q_hold_out[tasks.coordinate[k]] = tasks.target[k]
 
 

@@ -11,7 +11,7 @@ FARTHEST = 1e9
 
 
 @entry
-def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
+def take_in(positions, source, scale, z_up, mirror, group, x_out):
     """x_out : (n_marker, 3) - received markers in ground (Y up) [m]; NaN where the stream has none,
     sends exactly 0, 0, 0, or a coordinate beyond FARTHEST.
 
@@ -19,9 +19,10 @@ def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
     z_up : int - 1 = turn Z up to Y up
     mirror : int - 1 = mirror across the body (a left leg becomes a right one)
-    n_first, n_last : int - number of markers of the first and of the last segment (in model order)
-    Returns (length, rise, sideways) of the line from the last segment's visible markers to the first's,
-    before mirroring [m], NaN where one has none; and the number of markers beyond FARTHEST.
+    group : (n_marker,) int64 - 1 = of the upper group, -1 = of the lower one, 0 = of neither
+    Returns (length, rise, sideways) of the line from the middle of the lower group's visible markers to that
+    of the upper one's, before mirroring [m], NaN where one has none; and the number of markers beyond
+    FARTHEST.
 
     scale : float - metres per unit of the stream
     """
@@ -43,9 +44,9 @@ def take_in(positions, source, scale, z_up, mirror, n_first, n_last, x_out):
         if z_up == 1:
             y, z = z, -y
         if math.isfinite(x) and math.isfinite(y) and math.isfinite(z):
-            if m < n_first:
+            if group[m] > 0:
                 top_x, top_y, top_z, n_top = top_x + x, top_y + y, top_z + z, n_top + 1
-            elif m >= n_marker - n_last:
+            elif group[m] < 0:
                 low_x, low_y, low_z, n_low = low_x + x, low_y + y, low_z + z, n_low + 1
         x_out[m, 0], x_out[m, 1], x_out[m, 2] = x, y, -z if mirror == 1 else z
     if n_top == 0 or n_low == 0:

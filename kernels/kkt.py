@@ -264,8 +264,9 @@ def hard_row(couplers, elements, e, n, work):
         d = elements.path[e, k]
         A[d] = row[k]
         first, last = min(first, d), max(last, d)
-    if couplers is not None:  # a driver may be anywhere
-        first, last = 0, n_v - 1
+    if couplers is not None:  # noqa: SIM102 - the compiler leaves out what stands below None alone
+        if couplers.dof.shape[0] > 0:  # a driver may be anywhere
+            first, last = 0, n_v - 1
     work.span[n, 0], work.span[n, 1] = first, last
 
 

@@ -188,7 +188,7 @@ def follow(model, roles, measured, weight, dt, options, track_options, track, wo
     clamp(roles.limits, track.q)
     track.hold[:] = 0.0
     copy(track.q_before, track.q_hold)
-    set_tasks(roles.tasks, track.hold, track.q_hold)
+    set_tasks(roles.tasks, visible, track.hold, track.q_hold)
     n_open = 0
     if not complete or track.surveyed[0] != 1:
         n_open = find_open_dofs(

@@ -43,6 +43,7 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
     stages = prepare(run)
     (live, *_) = stages
     assert isinstance(live, Kinematics)
+    assert live.subject is not None
     measured = markers_of(trial, live.subject)
     spec = load_model(run.model)
     figures = [Figure("markers", float(measured.shape[1]), "1"), Figure("frames", float(len(measured)), "1")]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import make_run, method_options
+from rtsim.cli.options import make_run, method_options, tell_notes
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
@@ -54,8 +54,8 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs, write
     from rtsim.live.checks import check_run
-    from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, told_before
-    from rtsim.live.groups import LIVE, WITH_FORCES
+    from rtsim.live.forces import check_forces, load_forces, part_of, told_before
+    from rtsim.live.groups import groups_of
 
     if is_stream(source):
         raise ConfigError(
@@ -67,7 +67,8 @@ def command(
     check_forces(run, streamed=False)
     check_outputs(outputs)
     console = Console(stderr=True)
-    compile_first(console, WITH_FORCES if has_forces(run) else LIVE)
+    tell_notes(run)
+    compile_first(console, groups_of(run))
     from rtsim.live.loop import Loop
     from rtsim.live.recorded import Kept, RecordingInput
     from rtsim.live.serve import meta_of, prepare

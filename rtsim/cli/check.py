@@ -155,7 +155,7 @@ def check_run(run: Run, path: Path) -> None:
     if run.up:
         parse_up(run.up, f"{path}: up")
     methods = load_model(run.model).methods
-    unknown = next((name for name in (run.method, *run.methods) if name not in methods), None)
+    unknown = next((name for name in (run.method, *run.methods) if name and name not in methods), None)
     if unknown is not None:
         raise ConfigError(
             f"unknown method {unknown!r}", where=f"{path}: method", allowed=", ".join(methods),

@@ -18,6 +18,7 @@ from rtsim.cli.options import (
     make_run,
     run_arguments,
     run_options,
+    tell_notes,
 )
 from rtsim.config.run_schema import Run
 from rtsim.live.checks import check_run
@@ -52,8 +53,7 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
     from rtsim.cli.watch import Watch
-    from rtsim.live.forces import has_forces
-    from rtsim.live.groups import LIVE, WITH_FORCES
+    from rtsim.live.groups import groups_of
     from rtsim.report.table import print_summary
 
     run = make_run(**options)
@@ -65,7 +65,8 @@ def command(
     if monitor:
         require_window()
     check_bound(run, player=not is_stream(run.source))
-    compile_first(Console(stderr=True), WITH_FORCES if has_forces(run) else LIVE)
+    tell_notes(run)
+    compile_first(Console(stderr=True), groups_of(run))
     playing = ["--states", f"--wait={READY_S}", f"--speed={speed}", f"--start={start_s}"]
     playing += [f"--end={end_s}"] if end_s is not None else []
     playing += [f"--rate={rate}"] if rate is not None else []

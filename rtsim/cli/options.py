@@ -9,6 +9,7 @@ from typing import Any
 import click
 import msgspec
 
+from rtsim.cli.lines import tell
 from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.types import Address, Config, Method, Source, checked
 from rtsim.config.load import load_toml
@@ -72,6 +73,12 @@ RUN_OPTIONS = (
         type=Method(),
         help="Method of the model: zero, minimised, prescribed, hinge, ball, free.",
     ),
+    click.option(
+        "--ik-setup",
+        type=click.Path(),
+        metavar="FILE",
+        help="Setup of OpenSim's inverse kinematics tool (.xml): weights of markers and coordinates.",
+    ),
     *FILE_OPTIONS,
 )
 LIVE_OPTIONS = (
@@ -127,7 +134,7 @@ def make_run(config: str | None = None, **options: Any) -> Run:
         run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
     except ValueError as error:  # a schema's sentence
         raise ConfigError(str(error), where="the options", remedy="correct the value") from None
-    if run.methods and run.method not in run.methods:
+    if run.methods and run.method and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run
 
@@ -152,13 +159,30 @@ def check_bound(run: Run, security: Security | None = None, player: bool = False
 def run_arguments(run: Run, config: str | None = None) -> list[str]:
     """The command line of a run, for a child process; `config` is what the run was made from."""
     arguments = ["--config", config] if config else []
-    for option in ("source", "subject", "static", "forces", "lab", "side", "model", "method"):
+    names = ("source", "subject", "static", "forces", "lab", "side", "model", "method", "ik_setup")
+    for option in names:
         value = getattr(run, option)
         if value:
-            arguments += [f"--{option}", str(value)]
+            arguments += [f"--{option.replace('_', '-')}", str(value)]
     arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
     arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
+
+
+def tell_notes(run: Run) -> None:
+    """Say what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
+    from rtsim.files.trial import count_of
+    from rtsim.live.sources import brings_markers
+    from rtsim.models.load import load_model
+    from rtsim.stages.kinematics import followed_by
+
+    notes: list[str] = []
+    spec = load_model(run.model, notes.append)
+    if notes:
+        tell(f"{run.model}: {count_of(len(notes), 'note')}; `rtsim check {run.model}` tells")
+    if run.ik_setup and brings_markers(run, spec):
+        for note in followed_by(run, spec).notes:
+            tell(f"{run.ik_setup}: {note}")
 
 
 def check_recording(path: Path, option: str) -> None:

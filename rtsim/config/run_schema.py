@@ -60,6 +60,7 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     bear_all: bool = False
 
 
+USUAL_METHOD = "minimised"
 USUAL_METHODS = ("zero", "minimised", "prescribed")
 
 
@@ -69,7 +70,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     source: str = "walker"
     model: str = "lower_limb"
-    method: str = "minimised"
+    # none given: minimised where the model has it, else its first
+    method: str = ""
     # those that can be switched to; none given: the usual ones, as far as the model has them
     methods: tuple[str, ...] = ()
     # what is done with every frame, in this order; none given: the usual ones, as far as the model has them
@@ -77,6 +79,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # of the body; none given: both where the markers of both are there
     side: Literal["right", "left", "both", ""] = ""
     subject: str = ""
+    # weights of markers and coordinates (.xml) for a model that brings its own markers
+    ik_setup: str = ""
     static: str = ""
     # force plates: a file, a stream, "walker"; none given: those of a C3D source
     forces: str = ""

@@ -10,7 +10,9 @@ from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces
 from rtsim.live.sources import (
     WALKER,
+    brings_markers,
     check_corrections,
+    check_own_markers,
     check_source,
     check_subject_given,
     side_of_walker,
@@ -22,12 +24,14 @@ def check_run(run: Run) -> None:
     """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
     from rtsim.files.markers import check_kind
     from rtsim.models.load import load_model
+    from rtsim.models.roles import check_fits_markers
     from rtsim.stages.find import find_stage
-    from rtsim.stages.kinematics import methods_of
+    from rtsim.stages.kinematics import followed_by, methods_of
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
-    methods_of(run, load_model(run.model))
+    spec = load_model(run.model)
+    methods_of(run, spec)
     for name in run.stages:
         find_stage(name)
     check_source(run.source)
@@ -36,9 +40,20 @@ def check_run(run: Run) -> None:
     check_forces(run)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
-    elif run.source == WALKER:
-        the_walker(side_of_walker(run))
-    check_subject_given(run)
+    if brings_markers(run, spec):
+        check_own_markers(run)
+        followed_by(run, spec)
+        check_fits_markers(spec)
+    elif run.ik_setup:
+        raise ConfigError(
+            "weights of a setup are for a model that brings its own markers",
+            where="--ik-setup",
+            remedy="leave it out, or --subject and --static",
+        )
+    else:
+        if run.source == WALKER and not run.subject:
+            the_walker(side_of_walker(run))
+        check_subject_given(run)
     if run.static and not Path(run.static).is_file():
         raise ConfigError(f"there is no file {run.static!r}", where="--static")
     if run.static:

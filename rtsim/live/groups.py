@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -24,7 +24,10 @@ import numpy as np
 from kernels._cache import cache_fault, is_complete, mark_complete, tell_compiled
 from rtsim.errors import RtsimError
 from rtsim.live.children import APART
-from rtsim.live.sources import WALKER
+from rtsim.live.sources import WALKER, brings_markers
+
+if TYPE_CHECKING:
+    from rtsim.config.run_schema import Run
 
 POLL_S = 0.1
 LOWER_LIMB = "lower_limb"
@@ -59,7 +62,7 @@ Tell = Callable[[Progress], None]
 def call_solver() -> None:
     """The marker solver of the lower limb: all methods, down to the bytes of a frame."""
     from rtsim.config.paths import find_config
-    from rtsim.config.run_schema import USUAL_METHODS, Run
+    from rtsim.config.run_schema import USUAL_METHOD, USUAL_METHODS, Run
     from rtsim.live.warm_up import neutral, warm_up
     from rtsim.methods.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
@@ -71,9 +74,45 @@ def call_solver() -> None:
     subject = load_subject(find_config(WALKER, "subjects"))
     run = Run(name="warmup")
     plain = msgspec.structs.replace(spec, muscles=())
-    estimator = MultibodyEstimator(plain, subject, run.method, USUAL_METHODS, run.solver, run.markers)
+    estimator = MultibodyEstimator(plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers)
     kinematics = Kinematics(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    warm_up([kinematics], session, neutral(kinematics))
+
+
+MODEL_KINDS = (
+    {"name": "base", "joint": "free"},
+    {
+        "name": "arm",
+        "parent": "base",
+        "joint": "custom",
+        "coordinates": [{"name": "bend", "range_deg": [-90, 90], "clamped": True}],
+        "motion": [{"rotates": [0, 0, 1]}, {"translates": [1, 0, 0], "linear": [0.1, 0.0]}],
+    },
+    {"name": "hand", "parent": "arm", "joint": "hinge", "axis": [0, 0, 1]},
+)
+"""A body by a free joint, a chain and a hinge: with these come the types of all joints."""
+
+
+def call_model() -> None:
+    """The marker solver of any model that brings its own markers, with everything that a model may have."""
+    from rtsim.config.load import check_record
+    from rtsim.config.model_schema import ModelSpec
+    from rtsim.live.warm_up import neutral, warm_up
+    from rtsim.methods.multibody import MultibodyEstimator
+    from rtsim.stages.kinematics import Kinematics
+    from streams.messages import marker_session
+
+    markers = [
+        {"name": f"{body['name']}{k}", "segment": body["name"], "offset_mm": offset}
+        for body in MODEL_KINDS
+        for k, offset in enumerate(([100.0, 0.0, 0.0], [0.0, 100.0, 0.0], [0.0, 0.0, 100.0]))
+    ]
+    coupler = {"coordinate": "hand", "of": "bend", "linear": [0.5, 0.0]}
+    record = {"name": "any", "source": "", "bodies": MODEL_KINDS, "markers": markers, "couplers": [coupler]}
+    spec = check_record(record, ModelSpec, "the compiler's model")
+    kinematics = Kinematics(MultibodyEstimator(spec, None, next(iter(spec.methods))), None)
+    session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
     warm_up([kinematics], session, neutral(kinematics))
 
 
@@ -153,6 +192,11 @@ GROUPS = {
         call_solver,
         without=(FUNCTIONS,),
     ),
+    "model": Group(
+        "the marker solver of models with their own markers",
+        ("kernels.frame.estimate", "kernels.intake.take_in"),
+        call_model,
+    ),
     "muscles": Group(
         "muscles of live frames",
         ("kernels.path.joint_arms.joint_moment_arms",),
@@ -196,6 +240,17 @@ GROUPS = {
 LIVE = ("solver", "muscles")
 WITH_FORCES = (*LIVE, "forces")
 """The same with force plates."""
+
+
+def groups_of(run: Run) -> tuple[str, ...]:
+    """What a run calls of a frame."""
+    from rtsim.live.forces import has_forces
+    from rtsim.models.load import load_model
+
+    spec = load_model(run.model)
+    if not brings_markers(run, spec):
+        return WITH_FORCES if has_forces(run) else LIVE
+    return ("model", "moment-arms") if spec.muscles else ("model",)
 
 
 def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
 from rtsim.live.forces import NO_MASS, mass_of
-from rtsim.live.groups import LIVE, WITH_FORCES, compile_groups
+from rtsim.live.groups import compile_groups, groups_of
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
 from rtsim.live.paired import PairedInput
-from rtsim.live.sources import resolve_subject
+from rtsim.live.sources import brings_markers, resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
 from rtsim.methods.force_feed import ForceFeed
 from rtsim.models.load import load_model, model_for
@@ -31,14 +31,18 @@ POLL_S = 0.02
 
 def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
     """The stages of a run, compiled and warm; forces : what force plates say, where the run has some."""
-    methods_of(run, load_model(run.model))  # told before a subject is looked for
-    subject = resolve_subject(run)
-    spec = load_model(model_for(run.model, subject.side))
-    mass = mass_of(run, subject) if forces is not None else 0.0
+    spec = load_model(run.model)
+    methods_of(run, spec)  # told before a subject is looked for
+    subject = None
+    if not brings_markers(run, spec):
+        subject = resolve_subject(run)
+        spec = load_model(model_for(run.model, subject.side))
+    mass = mass_of(run, subject) if forces is not None and subject is not None else 0.0
     stages = make_stages(run, spec, subject, forces, mass)
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)
-    warm_up(stages, marker_session(subject.marker_names, rate=100.0, t_start=0), neutral(kinematics))
+    names = kinematics.estimator.model.names.markers
+    warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics))
     if forces is not None and not mass:
         stages[-1].sentences.append(NO_MASS)
     return stages
@@ -64,7 +68,7 @@ def serve(
     security, markers_security : keys of this server, and of this client of the marker stream
     """
     say({"state": "preparing"})
-    groups = WITH_FORCES if run.forces else LIVE
+    groups = groups_of(run)
     compile_groups(groups, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
     if cache_fault():
         say({"state": "preparing", "note": cache_fault()})

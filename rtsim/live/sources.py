@@ -11,6 +11,7 @@ from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
+    from rtsim.config.model_schema import ModelSpec
     from rtsim.files.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
 
@@ -139,6 +140,34 @@ def the_walker(side: str = "") -> Subject:
         raise ConfigError("the walker has no left leg alone", where="--side", allowed="right, both")
     subject = load_subject(find_config(WALKER, "subjects"))
     return symmetric(subject) if side == "both" else subject
+
+
+def brings_markers(run: Run, spec: ModelSpec) -> bool:
+    """Whether a run follows the markers of the model itself, not those of a person."""
+    return not (run.subject or run.static or spec.of_subject)
+
+
+def check_own_markers(run: Run) -> None:
+    """ConfigError for what a run with a model that brings its own markers cannot have."""
+    if run.source == WALKER:
+        raise ConfigError(
+            "the walker has the markers of its own leg, not those of the model",
+            where="--source",
+            allowed=f"{FILES}, or tcp://HOST:PORT",
+            remedy="give a recording or a stream with the markers of the model",
+        )
+    if run.forces:
+        raise ConfigError(
+            "force plates are assigned to the feet of a person, and the model brings its own markers",
+            where="--forces",
+            remedy="leave it out, or give --subject or --static for a model with anatomy",
+        )
+    if run.lab or run.side:
+        raise ConfigError(
+            "the model brings its own markers, so that no person is calibrated",
+            where="--lab" if run.lab else "--side",
+            remedy="leave it out",
+        )
 
 
 def check_subject_given(run: Run) -> None:

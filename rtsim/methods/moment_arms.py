@@ -128,6 +128,21 @@ class MomentArms:
         self._evaluate(q, PARTIAL_VELOCITY)
         return np.where(self._work.path.status == muscle_path.OK, self._work.path.length, np.nan)
 
+    def measure(self, q: Array, lengths_out: Array, arms_out: Array) -> int:
+        """Lengths and arms at coordinates as of a frame, by the partial velocities alone; returns how many
+        paths fail, whose rows are NaN.
+
+        lengths_out, arms_out : (n_muscle,), (n_muscle, n_angle) [m]
+        """
+        self._evaluate(q, PARTIAL_VELOCITY)
+        failed = self._work.path.status != muscle_path.OK
+        lengths_out[:] = self._work.path.length
+        arms_out[:] = self._arms
+        lengths_out[failed] = np.nan
+        arms_out[failed] = np.nan
+        arms_out[:, self._work.angle.status != angle_kernels.OK] = np.nan
+        return int(failed.sum())
+
     def failures(self, q: Array) -> dict[str, str]:
         """Muscles whose path fails at q, and why."""
         self._evaluate(q, PARTIAL_VELOCITY)

@@ -23,8 +23,9 @@ from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
 from rtsim.errors import ConfigError
+from rtsim.models.following import Drawn, Following, drawn_in, following_of, with_coordinates, with_markers
 from rtsim.models.model import Model, build_each
-from rtsim.models.packing.couplers import with_couplers
+from rtsim.models.packing.couplers import drivers_first, with_couplers
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
 from rtsim.subjects.subject import Subject
 
@@ -52,6 +53,7 @@ class _Setup(NamedTuple):
     outputs: Outputs
     shape: tuple[int, int]  # of a measured frame
     run: Callable[..., tuple]
+    moving: tuple[tuple[int, Drawn], ...]  # tasks whose targets change in time, by their rows
 
 
 class MultibodyEstimator:
@@ -59,21 +61,26 @@ class MultibodyEstimator:
 
     Parameters
     ----------
-    spec, subject : the model and the person
+    spec, subject : the model and the person; without one the model brings its own markers
     method : one of spec.methods
     methods : further methods that can be switched to
     solver, check : numbers of the solver and of the marker checks
+    following : which of the model's own markers are followed, and what else; None = all, by their weights
     """
 
     def __init__(
         self,
         spec: ModelSpec,
-        subject: Subject,
+        subject: Subject | None,
         method: str,
         methods: tuple[str, ...] = (),
         solver: Solver | None = None,
         check: MarkerCheck | None = None,
+        following: Following | None = None,
     ) -> None:
+        if subject is None and following is None:
+            following = following_of(spec)
+        self.following = following
         solver, check = solver or Solver(), check or MarkerCheck()
         self.options = Options(solver.tolerance, solver.max_iterations, solver.max_step)
         self.track_options = TrackOptions(
@@ -82,8 +89,11 @@ class MultibodyEstimator:
         self.health_options = health_options(check)
         self._fit = new_fit_work()
         models = build_each(spec, subject, dict.fromkeys((method, *methods)))
-        self._setups = {name: set_up(spec, subject, name, model) for name, model in models.items()}
-        self.health: Health = new_health(len(subject.marker_names))
+        if following is not None:
+            chosen = {id(model): with_markers(model, following) for model in models.values()}
+            models = {name: chosen[id(model)] for name, model in models.items()}
+        self._setups = {name: set_up(spec, subject, name, m, following) for name, m in models.items()}
+        self.health: Health = new_health(len(models[method].names.markers))
         self.method = method
         self._setups = {name: self._bound(setup) for name, setup in self._setups.items()}
         self._now = self._setups[method]
@@ -142,6 +152,13 @@ class MultibodyEstimator:
             s.track, s.first, self.health, s.work, self._fit, s.outputs,
         )  # fmt: skip
         return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap)
+
+    def aim(self, time: float) -> None:
+        """Draw coordinates to their values of a time [s], where these change."""
+        for k, drawn in self._now.moving:
+            for roles in (self._now.method.roles, self._now.method.first):
+                if roles.tasks is not None:
+                    roles.tasks.target[k] = drawn.at(time)
 
     def switch(self, method: str) -> None:
         """Use another method from the next frame on; starts from the pose at hand where joints agree."""
@@ -233,12 +250,20 @@ def health_options(check: MarkerCheck) -> HealthOptions:
     )
 
 
-def set_up(spec: ModelSpec, subject: Subject, method: str, model: Model) -> _Setup:
+def set_up(
+    spec: ModelSpec, subject: Subject | None, method: str, model: Model, following: Following | None = None
+) -> _Setup:
     """Choose the roles of one method and allocate everything it writes to."""
     check_fits_markers(spec)
     how, roles = find_method(spec, method), roles_of(spec, method, subject)
     first = roles_of(spec, how.follows, subject) if how.follows else roles
-    tree = without_tables(with_couplers(model.tree, model.couplers))
+    tree, drawn = without_tables(with_couplers(model.tree, model.couplers)), []
+    if following is not None:
+        # with all tables, so that one compiled solver does for all such models
+        tree = model.tree._replace(couplers=drivers_first(model.couplers))
+        roles = with_coordinates(roles, model, spec, following)
+        first = with_coordinates(first, model, spec, following)
+        drawn = drawn_in(model, following)
     skeleton = Skeleton(
         tree, model.markers, model.elements, model.joints, model.q_neutral,
         model.lengths.neutral, model.lengths.polynomial, model.reported.ligaments, model.reported.contacts,
@@ -265,4 +290,5 @@ def set_up(spec: ModelSpec, subject: Subject, method: str, model: Model) -> _Set
         ),
         (n_marker, 3),
         estimate,
+        tuple((k, one) for k, one in enumerate(drawn) if len(one.times) > 1),
     )

@@ -1,4 +1,5 @@
-"""Muscle lengths and moment arms about the joint angles, frame by frame, at the pose of a marker method."""
+"""Muscle lengths and moment arms, frame by frame, at the pose of a marker method: about the joint angles, or
+about the coordinates of a model that names none."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from kernels.constraints import Roles
 from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
 from kernels.path.muscle_path import OK, STATUS_NAMES
 from kernels.tree import Pose, without_tables
+from rtsim.methods.moment_arms import MomentArms
 from rtsim.models.model import Model
 
 
@@ -51,3 +53,32 @@ class MuscleArms:
         for name, status in zip(self.names, self._work.path.status, strict=True):
             if status != OK:
                 yield name, STATUS_NAMES[status]
+
+
+class CoordinateArms:
+    """Everything that one method needs for the muscles of a model that names no anatomical joints.
+
+    Attributes are those of MuscleArms; arms : (n_muscle, n_angle), about every coordinate, then the named
+    angles. About a displacement an arm is a number without unit.
+    """
+
+    def __init__(self, model: Model, roles: Roles, q: np.ndarray) -> None:
+        self._of, self._q = MomentArms(model, roles._replace(tasks=None, limits=None)), q
+        self.names = model.names.muscles
+        self.lengths = np.full(len(self.names), np.nan)
+        self.arms = np.full((len(self.names), len(model.names.angles)), np.nan)
+
+    def measure(self) -> int:
+        """Update lengths and arms to the pose at hand; returns how many paths failed."""
+        return self._of.measure(self._q, self.lengths, self.arms)
+
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """Muscles whose path failed the last time, and why."""
+        yield from self._of.failures(self._q).items()
+
+
+def arms_at(model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> MuscleArms | CoordinateArms:
+    """Of a model's muscles, about the angles that it names."""
+    if model.names.joint_angles:
+        return MuscleArms(model, roles, pose, q)
+    return CoordinateArms(model, roles, q)

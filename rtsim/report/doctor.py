@@ -173,9 +173,10 @@ def judge_markers(session: Session, subject: str | None, n_missing: int, n_value
         findings.append(Finding(share < 50.0, f"{share:.1f} % of the marker coordinates are occluded"))
     if subject:
         from rtsim.stages.door import Door
+        from rtsim.stages.yardstick import of_subject
         from rtsim.subjects.subject import load_subject
 
-        door = Door(load_subject(find_config(subject, "subjects")), session)
+        door = Door(of_subject(load_subject(find_config(subject, "subjects"))), session)
         if door.sentences:
             findings += [Finding(False, sentence) for sentence in door.sentences]
         else:

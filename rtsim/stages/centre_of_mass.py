@@ -57,9 +57,9 @@ class CentreOfMass(Stage):
         ]  # fmt: skip
 
 
-def masses_of(spec: ModelSpec, subject: Subject) -> tuple[np.ndarray, np.ndarray]:
+def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.ndarray]:
     """(n_body,) masses [kg] and (n_body, 3) their centres [m]; ConfigError where neither file has a mass."""
-    if subject.mass_kg or not any(body.mass_kg for body in spec.bodies):
+    if subject is not None and (subject.mass_kg or not any(body.mass_kg for body in spec.bodies)):
         spec = with_masses(spec, subject, person_of(subject, load_inertia_table()))
     mass = np.array([body.mass_kg for body in spec.bodies], float)
     return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)

@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 from kernels._jit import bind
 from kernels.intake import FARTHEST, take_in
 from rtsim.stages.stage import SAY_EVERY
+from rtsim.stages.yardstick import Yardstick
 from rtsim.subjects.marker_names import find_markers
-from rtsim.subjects.subject import Subject
 from rtsim.units import METRES, STREAMED
 from streams.account import plain
 from streams.messages import Session
 
 Array = NDArray[np.float64]
 
-SCALE_LIMIT = 5.0
-"""A person this many times too large or too small is in the wrong unit."""
 N_NAMED = 8
 """So many markers are named where more are missing or unknown."""
 LONGEST_LABEL = 32
@@ -34,13 +32,13 @@ LONGEST_LABEL = 32
 
 
 class Door:
-    """Maps the frames of one marker session onto a subject's markers."""
+    """Maps the frames of one marker session onto the markers that are followed."""
 
-    def __init__(self, subject: Subject, session: Session) -> None:
-        self.names = subject.marker_names
+    def __init__(self, yardstick: Yardstick, session: Session) -> None:
+        self.yardstick, self.names = yardstick, yardstick.names
         self.counters: Counter[str] = Counter(millimetres_as_metres=0, wrong_up_axis=0, missing_markers=0)
         self.sentences: list[str] = []
-        self.mirrors = subject.side == "left"
+        self.mirrors = yardstick.mirrors
         self._told: dict[str, int] = {}
         self._n_frame = 0
         field = next((f for f in session.fields if f.name == "positions"), None)
@@ -54,10 +52,7 @@ class Door:
         self.usable = bool(index) and unit in STREAMED
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self.measured: Array = np.full((len(self.names), 3), np.nan)
-        self._size = body_size(subject)
-        groups = [len(segment.markers_mm) for segment in subject.segments.values()]
-        self._n_first, self._n_last = groups[0], groups[-1]
-        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, 0, 0, self.measured)
+        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, yardstick.group, self.measured)
         self._take_in = bind(take_in, example)
         if not shaped:
             self._say("The session has no field 'positions' of shape [n_marker, 3]; declare one.")
@@ -82,8 +77,7 @@ class Door:
             self._scale,
             int(self._z_up),
             int(self.mirrors),
-            self._n_first,
-            self._n_last,
+            self.yardstick.group,
             self.measured,
         )
         if n_far:
@@ -99,26 +93,29 @@ class Door:
         )
 
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
-        """Whether the line from foot to pelvis can be a person's; NaN (not visible) says nothing."""
-        if length > SCALE_LIMIT * self._size:
+        """Whether the line between the two groups can be; NaN (not visible) says nothing."""
+        of = self.yardstick
+        if not of.size:
+            return True
+        if length > of.limit * of.size:
             self.count(
                 "millimetres_as_metres",
-                f"The markers span {length:.0f} m from pelvis to foot: millimetres sent as metres? "
+                f"The markers span {length:.0f} m {of.span}: millimetres sent as metres? "
                 'Declare unit "mm" in the session, or send metres.',
             )
             return False
-        if length < self._size / SCALE_LIMIT:
+        if length < of.size / of.limit:
             self.count(
                 "millimetres_as_metres",
-                f"The markers span {1e3 * length:.2f} mm from pelvis to foot: metres declared as mm? "
+                f"The markers span {1e3 * length:.2f} mm {of.span}: metres declared as mm? "
                 'Declare unit "m" in the session, or send millimetres.',
             )
             return False
-        if rise < 0.5 * length and abs(sideways) > 0.8 * length:
+        if of.upright and rise < 0.5 * length and abs(sideways) > 0.8 * length:
             up = "Y" if self._z_up else "Z"
             self.count(
                 "wrong_up_axis",
-                f"The pelvis is not above the foot: the up axis looks like {up}. "
+                f"{of.fallen}: the up axis looks like {up}. "
                 f'Declare up = "{up}" in the session. Joint angles do not depend on it, the picture does.',
             )
         return True
@@ -137,8 +134,8 @@ class Door:
             unknown = listed(islice(strangers, N_NAMED))
             also = f"; the stream has {unknown} instead?" if unknown else "."
             self._say(
-                f"{len(missing)} of the subject's {len(self.names)} markers are not in the stream's "
-                f"{len(labels)} markers: {listed(missing[:N_NAMED])}{also}"
+                f"{len(missing)} of the {self.yardstick.whose} {len(self.names)} markers are not in the "
+                f"stream's {len(labels)} markers: {listed(missing[:N_NAMED])}{also}"
             )
 
     def _say(self, sentence: str) -> None:
@@ -155,10 +152,3 @@ class Door:
 def listed(labels: Iterable[str]) -> str:
     """Labels in a row, as much of each as fits into a sentence."""
     return ", ".join(plain(label, LONGEST_LABEL) for label in labels)
-
-
-def body_size(subject: Subject) -> float:
-    """Length of a leg, the yardstick of the check [m]."""
-    n_leg = 2 if subject.side == "both" else 1
-    below = [segment.length_mm for segment in list(subject.segments.values())[1:]]
-    return 1e-3 * sum(below) / n_leg

@@ -27,20 +27,20 @@ GROUP = "rtsim.stages"
 USUAL = ("kinematics", "muscles")
 """The stages of a live run that names none; where there are force plates, with those that follow."""
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
-NOT_STAGES = ("stage", "find", "door")
+NOT_STAGES = ("stage", "find", "door", "yardstick", "coordinates")
 
 
 @dataclass
 class Setting:
     """What a stage is built from.
 
-    before : the stages that come before it, by name
+    subject : None where the model brings its own markers; before : the stages that come before it, by name
     forces : what force plates say, where the run has some; mass_kg : of the person, 0 = not known
     """
 
     run: Run
     spec: ModelSpec
-    subject: Subject
+    subject: Subject | None
     before: dict[str, Stage] = field(default_factory=dict)
     forces: ForceFeed | None = None
     mass_kg: float = 0.0
@@ -89,7 +89,7 @@ def find_stage(name: str) -> Make:
 def make_stages(
     run: Run,
     spec: ModelSpec,
-    subject: Subject,
+    subject: Subject | None,
     forces: ForceFeed | None = None,
     mass_kg: float = 0.0,
 ) -> list[Stage]:

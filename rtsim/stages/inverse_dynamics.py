@@ -173,7 +173,10 @@ def feet_of(bodies: Sequence[str], own: int) -> list[tuple[int, int]]:
 def make(setting: Setting) -> JointLoads | None:
     """Inverse dynamics of a run with plates and a person of known mass."""
     motion, loads = setting.before.get("rates"), setting.before.get("plates")
-    if not isinstance(motion, FilteredMotion) or not isinstance(loads, FootLoads) or not setting.mass_kg:
+    subject = setting.subject
+    if not isinstance(motion, FilteredMotion) or not isinstance(loads, FootLoads) or subject is None:
         return None
-    person = person_of(setting.subject, load_inertia_table(), setting.mass_kg)
-    return JointLoads(setting.spec, setting.subject, person, motion, loads)
+    if not setting.mass_kg:
+        return None
+    person = person_of(subject, load_inertia_table(), setting.mass_kg)
+    return JointLoads(setting.spec, subject, person, motion, loads)

@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.model_schema import ModelSpec
-from rtsim.config.run_schema import USUAL_METHODS, Run
+from rtsim.config.run_schema import USUAL_METHOD, USUAL_METHODS, Run
 from rtsim.errors import ConfigError
+from rtsim.files.osim.setup_ik import read_ik_setup
 from rtsim.methods.multibody import MultibodyEstimator, Solution
+from rtsim.models.following import Following, following_of
 from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.coordinates import CoordinateValues, tree_lines
 from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
 from rtsim.stages.stage import Args, Order, Outcome, Stage
+from rtsim.stages.yardstick import Yardstick, of_model, of_subject
 from rtsim.subjects.subject import Subject, kind_of_segment
 from rtsim.units import DEGREES
 from streams.account import plain
@@ -34,12 +38,13 @@ HELD = "held_frames"
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
+FREE_DOFS = 6
 CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle"}
 WAYS = ("lateral", "anterior", "proximal")
 
 
 class Kinematics(Stage):
-    """The pose of a subject from the markers of a stream.
+    """The pose of a subject, or of a model with markers of its own, from the markers of a stream.
 
     Attributes
     ----------
@@ -48,9 +53,10 @@ class Kinematics(Stage):
     admitted : whether the newest frame could be a person, and the solver saw it
     """
 
-    def __init__(self, estimator: MultibodyEstimator, subject: Subject) -> None:
+    def __init__(self, estimator: MultibodyEstimator, subject: Subject | None) -> None:
         super().__init__()
         self.estimator, self.subject = estimator, subject
+        self.yardstick = yardstick_of(estimator, subject)
         self.door: Door | None = None
         self.dt = 0.0
         self.admitted = False
@@ -93,7 +99,7 @@ class Kinematics(Stage):
             self._former.update(self.door.counters)
             self.sentences += self.door.sentences
         self.estimator.restart()
-        self.door = Door(self.subject, session)
+        self.door = Door(self.yardstick, session)
         self._time = math.nan
 
     def run(self, frame: Frame) -> Outcome:
@@ -104,6 +110,7 @@ class Kinematics(Stage):
         self.dt = dt if SHORTEST_STEP_S <= dt < LONGEST_STEP_S else 0.0
         measured, plausible = self.door.admit(frame.data)
         self.admitted = plausible
+        self.estimator.aim(frame.time)
         solution = self.estimator.estimate(measured, self.dt) if plausible else NO_SOLUTION
         rms = float(self.estimator.outputs.rms[0])
         self.n_frame += 1
@@ -118,12 +125,15 @@ class Kinematics(Stage):
         return Outcome(status_of(solution, plausible), solution.iterations, solution.residual)
 
     def report(self) -> None:
-        """Signs of the angles and of what is lateral, swaps as numbers, and the side of the body."""
+        """Signs of the angles and of what is lateral, swaps as numbers, the side of the body; coordinates."""
         out = self.estimator.outputs
         np.multiply(out.angles.reshape(-1), self._signs, out=self._angles)
         np.multiply(out.displacements[self._knees], self._knee_signs, out=self._displaced.reshape(-1, 3))
         np.multiply(out.contact_points, self._contact_signs, out=self._contacts)
         self._swaps[:] = self.estimator.health.swap_with
+        if self._coordinates is not None:
+            self._coordinates.report(self.estimator.q)
+            self._weighted[:] = weighted_rms(self.estimator)
         for turned, own in self._mirrored:
             turned[:] = own
             mirror(turned)
@@ -147,7 +157,20 @@ class Kinematics(Stage):
         self._contacts = np.zeros(out.contact_points.shape)
         ways = tuple(f"{way}{side_of(bodies[b])}" for b in shanks for way in WAYS)
         position, rotation = self.estimator.pose
+        self._coordinates = None if names_angles(self.estimator) else CoordinateValues(model)
+        self._weighted = np.zeros(1)
+        own = [
+            *self._coordinates.quantities(),
+            Quantity(
+                "marker_rms_weighted", self._weighted, "m",
+                curves=Curves("Marker residual", "RMS", 1, 0.005, True),
+                meaning="sqrt(sum of weight * residual^2 / sum of weights), by the weights of marker_weights "
+                "in the descriptor's meta",
+            ),
+        ] if self._coordinates is not None else []  # fmt: skip
+        stick_points = centres if self.subject is not None else bodies
         found = [
+            *own,
             Quantity(
                 "joint_angles", self._angles, "rad", model.names.joint_angles,
                 curves=Curves("", "angle", 0, 10.0 / DEGREES),
@@ -196,7 +219,7 @@ class Kinematics(Stage):
                 meaning="root mean square of the residuals",
             ),
             Quantity(
-                "joint_centres", out.points, "m", centres, frame=GROUND,
+                "joint_centres", out.points, "m", stick_points, frame=GROUND,
                 meaning="for a stick figure",
             ),
             Quantity("segment_positions", position, "m", bodies, frame=GROUND, meaning="segment origins"),
@@ -209,13 +232,19 @@ class Kinematics(Stage):
         return [self._of_side(quantity) for quantity in found]
 
     def meta(self) -> dict[str, Any]:
-        """Method, person and stick figure."""
+        """Method, stick figure, and the person, or weights of the model's own markers."""
+        model, following = self.estimator.model, self.estimator.following
+        if self.subject is not None:
+            person = {"subject": self.subject.name, "side": self.subject.side}
+            lines = stick(model.names.bodies, model.tree.parent)
+            return {"model": model.name, "method": self.estimator.method, "stick": lines, **person}
+        assert following is not None
         return {
-            "model": self.estimator.model.name,
+            "model": model.name,
             "method": self.estimator.method,
-            "stick": stick(self.estimator.model.names.bodies, self.estimator.model.tree.parent),
-            "subject": self.subject.name,
-            "side": self.subject.side,
+            "stick": tree_lines(model),
+            "marker_weights": dict(following.markers),
+            "coordinate_weights": {drawn.name: drawn.weight for drawn in following.coordinates},
         }
 
     def gauges(self) -> dict[str, float]:
@@ -274,17 +303,30 @@ class Kinematics(Stage):
 
 def make(setting: Setting) -> Kinematics:
     """The kinematics of a run."""
-    run, spec = setting.run, setting.spec
+    run, spec, subject = setting.run, setting.spec, setting.subject
+    following = followed_by(run, spec) if subject is None else None
+    methods = methods_of(run, spec)
     estimator = MultibodyEstimator(
-        spec, setting.subject, run.method, methods_of(run, spec), run.solver, run.markers
+        spec, subject, method_of(run, spec), methods, run.solver, run.markers, following
     )
-    return Kinematics(estimator, setting.subject)
+    return Kinematics(estimator, subject)
+
+
+def followed_by(run: Run, spec: ModelSpec) -> Following:
+    """What a run follows of a model with markers of its own."""
+    setup = read_ik_setup(run.ik_setup) if run.ik_setup else None
+    return following_of(spec, setup, run.ik_setup)
+
+
+def method_of(run: Run, spec: ModelSpec) -> str:
+    """The method that a run begins with: the one it names, else the usual one, or the model's first."""
+    return run.method or (USUAL_METHOD if USUAL_METHOD in spec.methods else next(iter(spec.methods)))
 
 
 def methods_of(run: Run, spec: ModelSpec) -> tuple[str, ...]:
     """The methods that the run can switch to; ConfigError for one that the model does not have."""
     methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
-    unknown = [method for method in (run.method, *methods) if method not in spec.methods]
+    unknown = [method for method in (method_of(run, spec), *methods) if method not in spec.methods]
     if unknown:
         raise ConfigError(
             f"unknown method {unknown[0]!r}",
@@ -293,6 +335,32 @@ def methods_of(run: Run, spec: ModelSpec) -> tuple[str, ...]:
             remedy=f"give one of the model {spec.name}",
         )
     return methods
+
+
+def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yardstick:
+    """What the door holds markers against: the person, or the model's own markers in the neutral pose."""
+    if subject is not None:
+        return of_subject(subject)
+    model = estimator.model
+    estimator.estimate(np.full((len(model.names.markers), 3), np.nan), 0.0)
+    neutral = estimator.outputs.markers.copy()
+    estimator.restart()
+    return of_model(model.names.markers, neutral, moves=bool(model.tree.v_start[1] >= FREE_DOFS))
+
+
+def names_angles(estimator: MultibodyEstimator) -> bool:
+    """Whether the model names the angles of anatomical joints."""
+    return bool(estimator.model.names.joint_angles)
+
+
+def weighted_rms(estimator: MultibodyEstimator) -> float:
+    """RMS of the residuals of the last frame by the markers' own weights [m]; NaN where none is seen."""
+    residuals, own = estimator.outputs.residuals, estimator.model.markers.weight
+    seen = np.isfinite(residuals)
+    if not seen.any():
+        return math.nan
+    w = np.ones(len(residuals)) if own is None else own
+    return math.sqrt(float(w[seen] @ residuals[seen] ** 2) / float(w[seen].sum()))
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:

@@ -1,10 +1,10 @@
-"""Muscles: lengths and moment arms about the joint angles, at the pose of the kinematics."""
+"""Muscles: lengths and moment arms about joint angles or coordinates, at the pose of the kinematics."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rtsim.methods.muscle_arms import MuscleArms
+from rtsim.methods.muscle_arms import CoordinateArms, MuscleArms, arms_at
 from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
@@ -13,6 +13,9 @@ from streams.ring import Frame
 
 N_NAMED = 8
 """So many muscles are named where more have no length."""
+ABOUT_ANGLES = "about the angles of joint_angles: "
+ABOUT_COORDINATES = "about the model's coordinates, without unit where one is a length: "
+SIGN = "-d(length)/d(angle), positive where tension turns the angle the positive way; NaN where undefined"
 
 
 class MuscleLengths(Stage):
@@ -24,11 +27,11 @@ class MuscleLengths(Stage):
         super().__init__()
         self.kinematics = kinematics
         estimator = kinematics.estimator
-        self._of = {method: MuscleArms(*estimator.placed_by(method)) for method in estimator.methods}
+        self._of = {method: arms_at(*estimator.placed_by(method)) for method in estimator.methods}
         self.counters["failed_paths"] = 0
 
     @property
-    def arms(self) -> MuscleArms:
+    def arms(self) -> MuscleArms | CoordinateArms:
         """Of the method in use."""
         return self._of[self.kinematics.estimator.method]
 
@@ -51,12 +54,15 @@ class MuscleLengths(Stage):
 
     def report(self) -> None:
         """Signs of the angles."""
-        np.multiply(self.arms.arms, self.kinematics.estimator.model.joint_signs.ravel(), out=self._arms)
+        np.multiply(self.arms.arms, self._signs, out=self._arms)
 
     def quantities(self) -> list[Quantity]:
         """Lengths, and arms with a column for each joint angle."""
         self._arms = np.zeros(self.arms.arms.shape)
-        angles = self.kinematics.estimator.model.names.joint_angles
+        model = self.kinematics.estimator.model
+        anatomical = bool(model.names.joint_angles)
+        angles = model.names.joint_angles if anatomical else model.names.angles
+        self._signs = model.joint_signs.ravel() if anatomical else np.ones(len(angles))
         return [
             Quantity(
                 "muscle_lengths", self.arms.lengths, "m", self.arms.names,
@@ -64,8 +70,7 @@ class MuscleLengths(Stage):
             ),
             Quantity(
                 "moment_arms", self._arms, "m", self.arms.names, angles,
-                meaning="about the angles of joint_angles: -d(length)/d(angle), positive where tension turns "
-                "the angle the positive way; NaN where undefined",
+                meaning=(ABOUT_ANGLES if anatomical else ABOUT_COORDINATES) + SIGN,
             ),
         ]  # fmt: skip
 

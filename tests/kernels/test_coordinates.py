@@ -136,7 +136,7 @@ def test_tasks_draw_coordinates_to_their_targets(seed: int) -> None:
     gaps = []
     for weight in (0.0, 10.0, 1e5):
         hold, q_hold = np.zeros(len(tree.dof_body)), q.copy()
-        kernel.set_tasks(Tasks(coordinate, dof, np.full(len(dof), weight), target), hold, q_hold)
+        kernel.set_tasks(Tasks(coordinate, dof, np.full(len(dof), weight), target), 1.0, hold, q_hold)
         np.testing.assert_array_equal(np.flatnonzero(hold), dof if weight else [])
         found = solved(problem._replace(hold=hold, q_hold=q_hold), q, Options(1e-9, 60, 0.5))
         assert found.status == CONVERGED

@@ -12,6 +12,7 @@ Array = NDArray[np.floating]
 
 # As received: five markers in millimetres, Z up, in another order and with one that the model lacks.
 SOURCE = np.array([3, 1, -1, 0, 4], np.int64)
+GROUP = np.array([1, 1, 0, 0, -1], np.int64)
 
 
 def received() -> Array:
@@ -22,7 +23,7 @@ def received() -> Array:
 def taken(positions: Array, z_up: int = 0, mirror: int = 0) -> tuple[tuple[float, float, float], Array]:
     """Return the line between last (one marker) and first segment (two), and the markers (5, 3) m."""
     x = np.full((5, 3), 7.0)
-    *line, n_far = take_in(positions, SOURCE, 1e-3, z_up, mirror, 2, 1, x)
+    *line, n_far = take_in(positions, SOURCE, 1e-3, z_up, mirror, GROUP, x)
     assert n_far == 0
     return tuple(line), x
 
@@ -88,7 +89,7 @@ def test_line_between_means_of_several_markers() -> None:
         if hidden >= 0:
             positions[[1, 6], hidden] = np.nan
             expected = 1e-3 * (positions[[0, 2]].mean(axis=0) - positions[[5, 7]].mean(axis=0))
-        *line, n_far = take_in(positions, source, 1e-3, 0, 0, 3, 3, x)
+        *line, n_far = take_in(positions, source, 1e-3, 0, 0, np.array([1, 1, 1, 0, 0, -1, -1, -1]), x)
         assert n_far == 0
         np.testing.assert_allclose(line, [np.linalg.norm(expected), *expected[1:]], rtol=1e-12)
         positions[[1, 6]] = 300.0

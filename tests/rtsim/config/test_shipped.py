@@ -14,6 +14,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.sources import load_trial, resolve_subject
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
+from rtsim.stages.kinematics import method_of
 
 SHIPPED = sorted(configs_root().glob("*/*.toml"))
 FOLDERS = {"models": "model", "labs": "lab", "inertia": "inertia", "subjects": "subject", "runs": "run"}
@@ -40,7 +41,12 @@ def test_a_shipped_run_can_be_run(name):
     run = make_run(name)
     subject = resolve_subject(run)
     estimator = MultibodyEstimator(
-        load_model(run.model), subject, run.method, run.methods, run.solver, run.markers
+        load_model(run.model),
+        subject,
+        method_of(run, load_model(run.model)),
+        run.methods,
+        run.solver,
+        run.markers,
     )
     trial = load_trial(run.source, 0.1)
     columns = [trial.names.index(name) for name in estimator.model.names.markers]

@@ -8,7 +8,8 @@ import pytest
 
 from rtsim.errors import ConfigError
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.stages.door import SAY_EVERY, Door, body_size
+from rtsim.stages.door import SAY_EVERY, Door
+from rtsim.stages.yardstick import body_size, of_subject
 from streams.messages import FieldSpec, Session, Status, new_session_id
 
 
@@ -26,7 +27,7 @@ def faults(door: Door) -> dict[str, int]:
 
 def test_a_sound_session_passes_in_silence(subject, trial):
     """Protects against false alarms."""
-    door = Door(subject, declare(trial.names, up="Y"))
+    door = Door(of_subject(subject), declare(trial.names, up="Y"))
     for positions in trial.positions:
         measured, plausible = door.admit({"positions": np.ascontiguousarray(positions)})
         assert plausible
@@ -41,7 +42,7 @@ def test_declared_units_and_axes_are_converted(subject, trial, unit, size, up):
     """Protects laboratories that declare what they send: metres, Y up, inside, and not a word."""
     x, y, z = np.moveaxis(size * trial.positions[0], -1, 0)
     sent = np.stack([x, y, z], -1) if up == "Y" else np.stack([x, -z, y], -1)
-    door = Door(subject, declare(trial.names, unit, up=up))
+    door = Door(of_subject(subject), declare(trial.names, unit, up=up))
     measured, plausible = door.admit({"positions": np.ascontiguousarray(sent)})
     assert plausible
     np.testing.assert_allclose(measured, trial.positions[0], rtol=1e-12)
@@ -54,7 +55,7 @@ def test_any_order_and_more_markers_than_the_subject_has(subject, trial):
     names = [*trial.names, *(f"extra{i}" for i in range(4))]
     order = rng.permutation(len(names))
     positions = np.vstack([trial.positions[0], rng.normal(size=(4, 3))])
-    door = Door(subject, declare(tuple(names[i] for i in order)))
+    door = Door(of_subject(subject), declare(tuple(names[i] for i in order)))
     measured, plausible = door.admit({"positions": np.ascontiguousarray(positions[order])})
     assert plausible
     np.testing.assert_array_equal(measured, trial.positions[0])
@@ -64,7 +65,7 @@ def test_any_order_and_more_markers_than_the_subject_has(subject, trial):
 def test_names_are_found_whatever_their_spelling(subject, trial):
     """Protects streams with the subject's name in front of every marker, or in other letters."""
     for names in (tuple(f"Ann:{name}" for name in trial.names), tuple(name.lower() for name in trial.names)):
-        door = Door(subject, declare(names))
+        door = Door(of_subject(subject), declare(names))
         measured, _ = door.admit({"positions": trial.positions[0].copy()})
         np.testing.assert_array_equal(measured, trial.positions[0])
         assert door.sentences == []
@@ -173,14 +174,14 @@ def test_a_session_that_cannot_be_used_is_flagged_and_told(kind, make_solving, m
 
 def test_an_unknown_unit_is_told_with_those_allowed(subject, trial):
     """Protects the sender: the sentence says what to declare."""
-    door = Door(subject, declare(trial.names, "furlong"))
+    door = Door(of_subject(subject), declare(trial.names, "furlong"))
     assert door.admit({"positions": trial.positions[0].copy()})[1] is False
     assert any("furlong" in said and "m, cm, mm" in said for said in door.sentences)
 
 
 def test_a_lasting_fault_is_told_now_and_then(subject, trial):
     """Protects the log from a sentence per frame, and late readers from silence."""
-    door = Door(subject, declare(trial.names))
+    door = Door(of_subject(subject), declare(trial.names))
     wrong = np.ascontiguousarray(1000.0 * trial.positions[0])
     for _ in range(SAY_EVERY + 1):
         door.admit({"positions": wrong})
@@ -190,7 +191,7 @@ def test_a_lasting_fault_is_told_now_and_then(subject, trial):
 
 def test_a_pelvis_or_foot_out_of_sight_says_nothing_about_the_unit(subject, trial):
     """Protects partly occluded frames from being refused."""
-    door = Door(subject, declare(trial.names))
+    door = Door(of_subject(subject), declare(trial.names))
     hidden = trial.positions[0].copy()
     hidden[:4] = np.nan
     assert door.admit({"positions": hidden})[1]
@@ -200,7 +201,7 @@ def test_a_pelvis_or_foot_out_of_sight_says_nothing_about_the_unit(subject, tria
 
 def test_markers_at_the_origin_are_not_seen(subject, trial):
     """Protects against systems that write 0, 0, 0 for a gap."""
-    door = Door(subject, declare(trial.names))
+    door = Door(of_subject(subject), declare(trial.names))
     gap = trial.positions[0].copy()
     gap[3] = 0.0
     measured, plausible = door.admit({"positions": gap})
@@ -227,7 +228,7 @@ def test_a_subject_in_another_order_than_the_model_is_refused(spec, subject):
 )
 def test_sizes_that_a_person_can_have(subject, times, plausible):
     """Protects the unit's check: from a fifth to five times the leg, from just below to just above."""
-    door = Door(subject, declare(subject.marker_names))
+    door = Door(of_subject(subject), declare(subject.marker_names))
     n_first = len(next(iter(subject.segments.values())).markers_mm)
     positions = np.full((len(subject.marker_names), 3), np.nan)
     positions[:n_first] = [0.1, 0.3 + times * body_size(subject), -0.2]
@@ -242,7 +243,7 @@ def test_sizes_that_a_person_can_have(subject, times, plausible):
 )
 def test_when_the_up_axis_is_doubted(subject, rise, sideways, told):
     """Protects who crouches or lies: doubted only where the body rises little, and along the other axis."""
-    door = Door(subject, declare(subject.marker_names))
+    door = Door(of_subject(subject), declare(subject.marker_names))
     n_first = len(next(iter(subject.segments.values())).markers_mm)
     positions = np.full((len(subject.marker_names), 3), np.nan)
     forward = np.sqrt(max(0.0, 1.0 - rise**2 - sideways**2))

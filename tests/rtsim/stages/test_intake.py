@@ -15,6 +15,7 @@ from kernels.intake import FARTHEST, take_in
 Array = NDArray[np.float64]
 N_MARKER = 7
 N_FIRST, N_LAST = 2, 3
+GROUP = np.array([1, 1, 0, 0, -1, -1, -1], np.int64)
 
 
 def naive_take_in(
@@ -58,7 +59,7 @@ def test_the_kernel_is_its_twin(rows, order, missing, scale, z_up, mirror):
     positions = np.array(rows)
     source = np.array([-1 if m in missing else order[m] for m in range(N_MARKER)], np.int64)
     out = np.full((N_MARKER, 3), 7.0)
-    line = take_in(positions, source, scale, int(z_up), int(mirror), N_FIRST, N_LAST, out)
+    line = take_in(positions, source, scale, int(z_up), int(mirror), GROUP, out)
     expected, *expected_line = naive_take_in(positions, source, scale, z_up, mirror)
     np.testing.assert_allclose(out, expected, rtol=1e-14, atol=0.0)
     np.testing.assert_allclose(line, expected_line, rtol=1e-9, atol=1e-9)
@@ -69,7 +70,7 @@ def test_turning_is_a_proper_rotation(scale):
     """Protects right and left: Z up becomes Y up by a rotation about X, not by swapping two axes."""
     positions = np.eye(3) / scale
     out = np.zeros((3, 3))
-    take_in(positions, np.arange(3), scale, 1, 0, 1, 1, out)
+    take_in(positions, np.arange(3), scale, 1, 0, np.array([1, 0, -1]), out)
     np.testing.assert_allclose(out, [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]], atol=1e-15)
     assert np.linalg.det(out) == pytest.approx(1.0)
 
@@ -77,6 +78,6 @@ def test_turning_is_a_proper_rotation(scale):
 def test_nothing_of_the_former_frame_remains():
     """Protects against silent old values: a marker that the stream lacks is NaN whatever was there."""
     out = np.ones((3, 3))
-    *line, _ = take_in(np.zeros((0, 3)), np.full(3, -1), 1.0, 0, 0, 1, 1, out)
+    *line, _ = take_in(np.zeros((0, 3)), np.full(3, -1), 1.0, 0, 0, np.array([1, 0, -1]), out)
     assert np.isnan(out).all()
     assert np.isnan(line).all()

@@ -1,0 +1,158 @@
+"""What the pose of a model that brings its own markers follows: weights, drawn coordinates, kept ranges.
+
+The pose minimises sum w |x - x_measured|^2 / sum w over the markers that are seen, plus sum w (q - q_drawn)^2
+over coordinates [rad, m], while constraints hold and clamped coordinates stay in their ranges: the objective
+of OpenSim's inverse kinematics (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.constraints import Roles
+from kernels.coordinates import Limits, Tasks
+from rtsim.config.joint_schema import coordinates_of, is_angular
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.files.osim.setup_ik import IkSetup
+from rtsim.files.osim.tasks import CoordinateTask
+from rtsim.files.storage import read_storage
+from rtsim.files.trial import count_of, name_some
+from rtsim.models.model import Model
+
+Array = NDArray[np.float64]
+
+
+class Drawn(NamedTuple):
+    """A coordinate that is drawn to values over time; to one, where it has one time only."""
+
+    name: str
+    weight: float
+    times: Array  # (n,) [s]
+    values: Array  # (n,) [rad, m]
+
+    def at(self, time: float) -> float:
+        """The value at a time [s]: between two times in proportion, beyond the ends as there."""
+        return float(np.interp(time, self.times, self.values))
+
+
+class Following(NamedTuple):
+    """What is followed; notes are sentences on what a setup asks for and is not done."""
+
+    markers: Mapping[str, float]  # in the model's order, all above 0
+    coordinates: tuple[Drawn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check_markers(spec: ModelSpec) -> None:
+    """ConfigError for a model without markers."""
+    if not spec.markers:
+        raise ConfigError(
+            "it has no markers, so that nothing says how it moves",
+            where=f"model {spec.name}",
+            remedy="add a marker set to the model, or give a subject whose segments are its bodies",
+        )
+
+
+def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "") -> Following:
+    """What a setup asks of a model: without one, its markers by their own weights.
+
+    where : the setup's file, for what cannot be: tasks of other markers alone, of coordinates that are not
+    there, or nothing to fit
+    """
+    check_markers(spec)
+    if setup is None:
+        own = {marker.name: marker.weight for marker in spec.markers if marker.weight > 0.0}
+        if not own:
+            raise ConfigError(
+                "all its markers have weight 0", where=f"model {spec.name}", remedy="give one of them weight"
+            )
+        return Following(own)
+    asked = setup.tasks.markers
+    weights = {marker.name: asked.get(marker.name, 0.0) for marker in spec.markers}
+    weights = {name: weight for name, weight in weights.items() if weight > 0.0}
+    strangers = [name for name in asked if all(marker.name != name for marker in spec.markers)]
+    if not weights:
+        raise ConfigError(
+            f"no task is of a marker of the model {spec.name}: they are of {name_some(list(asked))}"
+            if asked
+            else "it has no task of a marker",
+            where=where,
+            allowed=name_some([marker.name for marker in spec.markers]),
+            remedy="give the setup that belongs to the model",
+        )
+    notes = list(setup.notes)
+    if strangers:
+        notes.append(f"{count_of(len(strangers), 'task')} of markers that the model does not have, left out: "
+                     f"{name_some(strangers)}")  # fmt: skip
+    if np.isfinite(setup.times).all():
+        notes.append(
+            f"time_range {setup.times[0]:g} to {setup.times[1]:g} s is not applied: all frames are solved"
+        )
+    drawn = tuple(drawn_by(task, spec, setup, where) for task in setup.tasks.coordinates if task.weight > 0.0)
+    return Following(weights, drawn, tuple(notes))
+
+
+def drawn_by(task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str) -> Drawn:
+    """The coordinate of a task and where it is drawn to; ConfigError where the model has no such one."""
+    found = {c.name: (body, k, c) for body in spec.bodies for k, c in enumerate(coordinates_of(body))}
+    if task.name not in found:
+        raise ConfigError(
+            f"a task of the coordinate {task.name!r}, which the model {spec.name} does not have",
+            where=where,
+            allowed=name_some(list(found)) if found else "none",
+            remedy="correct its name, or leave the task out",
+        )
+    body, k, coordinate = found[task.name]
+    if task.value_kind != "from_file":
+        value = task.value if task.value_kind == "manual_value" else coordinate.neutral or 0.0
+        return Drawn(task.name, task.weight, np.zeros(1), np.array([value]))
+    assert setup.coordinate_file is not None
+    table = read_storage(setup.coordinate_file)
+    values = table.column(task.name)
+    seen = np.isfinite(values)
+    if not seen.any():
+        raise ConfigError(f"the column {task.name!r} holds no number", where=str(setup.coordinate_file))
+    if table.in_degrees and is_angular(body, k):
+        values = np.radians(values)
+    return Drawn(task.name, task.weight, table.column("time")[seen], values[seen])
+
+
+def with_markers(model: Model, following: Following) -> Model:
+    """The model with the markers that are followed, each with its weight; they are 1 on average."""
+    rows = [model.names.markers.index(name) for name in following.markers]
+    weight = np.array([*following.markers.values()], float)
+    markers = model.markers._replace(
+        body=model.markers.body[rows], position=model.markers.position[rows], weight=weight / weight.mean()
+    )
+    return replace(model, markers=markers, names=replace(model.names, markers=tuple(following.markers)))
+
+
+def drawn_in(model: Model, following: Following) -> list[Drawn]:
+    """The drawn coordinates that are there with the joints of the model's method."""
+    return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
+
+
+def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Following) -> Roles:
+    """The roles with the coordinates that are drawn, and the ranges of those that are clamped."""
+    names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
+    drawn = drawn_in(model, following)
+    at = np.array([names.index(one.name) for one in drawn], np.int64)
+    followers = {coupler.coordinate for coupler in spec.couplers}
+    clamped = {c.name for body in spec.bodies for c in body.coordinates if c.clamped} - followers
+    kept = np.array([k for k, name in enumerate(names) if name in clamped], np.int64)
+    low, high = model.coordinates.range[kept].T.copy()  # rows of their own, without gaps between numbers
+    return roles._replace(
+        tasks=Tasks(
+            q[at],
+            dof[at],
+            np.array([one.weight for one in drawn]),
+            np.array([one.values[0] for one in drawn]),
+        ),
+        limits=Limits(q[kept], dof[kept], low, high),
+    )

@@ -1,0 +1,50 @@
+"""Coordinates of a model as quantities: angles and displacements, each by its name."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.models.model import Model
+from rtsim.quantity import Quantity
+from rtsim.units import DEGREES
+from streams.messages import Curves
+
+Array = NDArray[np.float64]
+
+
+class CoordinateValues:
+    """The values of a model's coordinates, which `report` brings up to date."""
+
+    def __init__(self, model: Model) -> None:
+        turns = model.coordinates.is_angle
+        self._at = (model.coordinates.q[turns], model.coordinates.q[~turns])
+        self._values = tuple(np.zeros(len(at)) for at in self._at)
+        names = np.array(model.coordinates.names, object)
+        self._names = tuple(names[turns].tolist()), tuple(names[~turns].tolist())
+
+    def report(self, q: Array) -> None:
+        """Take the values from q : (n_q,)."""
+        for at, values in zip(self._at, self._values, strict=True):
+            values[:] = q[at]
+
+    def quantities(self) -> list[Quantity]:
+        """Angles, then displacements; named in tables as in the model."""
+        return [
+            Quantity(
+                "coordinate_angles", self._values[0], "rad", self._names[0],
+                curves=Curves("Coordinates", "angle", 0, 10.0 / DEGREES),
+                meaning="coordinates of the model that are angles, in its own names and signs",
+            ),
+            Quantity(
+                "coordinate_displacements", self._values[1], "m", self._names[1],
+                curves=Curves("Displacements", "displacement", 1, 0.01),
+                meaning="coordinates of the model that are lengths",
+            ),
+        ]  # fmt: skip
+
+
+def tree_lines(model: Model) -> list[list[str]]:
+    """Pairs of bodies that a stick figure joins: each with the one that carries it."""
+    names = model.names.bodies
+    return [[names[p], names[b]] for b, p in enumerate(model.tree.parent) if p >= 0]
