@@ -70,6 +70,20 @@ def moment_arms(as_json: bool, model: str | None) -> None:
     click.echo(figures.report("moment-arms", moment_arms.run(model), as_json))
 
 
+@command.command("opensim")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of gait2354's subject01: model, setup and walk (default: where the tests look).",
+)
+def opensim(as_json: bool, data: Path | None) -> None:
+    """Inverse kinematics, inverse dynamics and moment arms of a whole body, beside OpenSim if installed."""
+    from rtsim.bench import figures, opensim
+
+    click.echo(figures.report("opensim", opensim.run(data or opensim.FOLDER), as_json))
+
+
 @command.command("rosenbrock")
 @AS_JSON
 @click.option(
