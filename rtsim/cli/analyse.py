@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -23,6 +23,7 @@ from rtsim.live.sources import is_stream, side_of_walker
 
 if TYPE_CHECKING:
     from rtsim.files.recording import Results
+    from rtsim.stages.stage import Stage
 
 N_TOLD = 10
 """Sentences that are told at the most."""
@@ -88,6 +89,7 @@ def command(
     if forces is not None:
         for note in (*forces.notes, *told_before(run, trial, forces)):
             tell(f"{forces.source}: {note}")
+    check_common(stages, trial.names, source)
     kept = Kept()
     with progress_of(console, len(trial.times)) as progress:
         loop = Loop(RecordingInput(trial, progress, forces, feed), stages, kept, meta_of(run))
@@ -113,6 +115,24 @@ def command(
     click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
     if loop.reason == "interrupted":
         raise SystemExit(exit_code() or 130)
+
+
+def check_common(stages: Sequence[Stage], names: tuple[str, ...], source: str) -> None:
+    """ConfigError for a recording that has none of the markers that are followed."""
+    from rtsim.files.trial import name_some
+    from rtsim.stages.kinematics import Kinematics
+    from rtsim.subjects.marker_names import find_markers
+
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
+    wanted = kinematics.yardstick.names
+    if not find_markers(wanted, names):
+        raise ConfigError(
+            f"it has none of the {kinematics.yardstick.whose} markers, but {name_some(names)}",
+            where=source,
+            allowed=name_some(wanted),
+            remedy="give the model or the subject of this recording, or rename its markers",
+        )
 
 
 def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]) -> dict[str, Any]:

@@ -35,7 +35,13 @@ FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab", "inertia": "
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-def command(paths: tuple[Path, ...]) -> None:
+@click.option(
+    "--ik-setup",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Tell what this setup of OpenSim's inverse kinematics tool (.xml) asks of the one model in PATHS.",
+)
+def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
     """Check configs (PATHS, or all shipped ones): models, labs, inertias, runs and subjects, by content."""
     chosen = paths or tuple(sorted(configs_root().glob("*/*.toml")))
     faults = 0
@@ -49,6 +55,31 @@ def command(paths: tuple[Path, ...]) -> None:
             tell(text if str(path) in text else f"{path}: {text}")
     if faults:
         raise ConfigError(f"{faults} of {len(chosen)} configs are not right", where="check")
+    if ik_setup is not None:
+        if len(paths) != 1:
+            raise ConfigError("it is told for one model", where="--ik-setup", remedy="give one PATH, a model")
+        for text in asked_of(paths[0], ik_setup):
+            tell(f"{ik_setup}: {text}", err=False)
+
+
+def asked_of(path: Path, ik_setup: Path) -> list[str]:
+    """What a setup of inverse kinematics asks of a model; ConfigError where it cannot be done."""
+    from rtsim.files.osim.setup_ik import read_ik_setup
+    from rtsim.files.trial import count_of
+    from rtsim.models.following import following_of
+    from rtsim.models.load import load_model
+
+    spec = load_model(str(path))
+    found = following_of(spec, read_ik_setup(ik_setup), str(ik_setup))
+    fitted = ", ".join(f"{name} {weight:g}" for name, weight in found.markers.items())
+    drawn = ", ".join(f"{one.name} {one.weight:g}" for one in found.coordinates)
+    left_out = [marker.name for marker in spec.markers if marker.name not in found.markers]
+    return [
+        f"{count_of(len(found.markers), 'marker')} fitted, by weight: {fitted}",
+        *([f"coordinates drawn, by weight: {drawn}"] if drawn else []),
+        *([f"markers of the model that are not fitted: {', '.join(left_out)}"] if left_out else []),
+        *(f"note: {note}" for note in found.notes),
+    ]
 
 
 def check_config(path: Path) -> list[str]:
