@@ -7,8 +7,8 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
+import kernels.path.moment_arms
 from kernels._jit import entry
-from kernels.path import moment_arms as kernel
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.muscled_skeleton import muscled_skeleton
 from rtsim.methods.moment_arms import METHODS, MomentArms
@@ -26,7 +26,7 @@ N_POSE, N_LAP = 64, 200
 def all_pairs(leverage, poses, method, work, arms):
     """Moment arms at poses : (n_pose, n_q), one after the other."""
     for k in range(poses.shape[0]):
-        kernel.moment_arms(leverage, poses[k], method, 1, work, arms)
+        kernels.path.moment_arms.moment_arms(leverage, poses[k], method, 1, work, arms)
 
 
 def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
@@ -38,7 +38,7 @@ def run(model: str | None = None, n_lap: int = N_LAP) -> list[Figure]:
     found = np.array([arms.at(q) for q in poses])
     n_pair = int((np.abs(found) > 1e-6).any(axis=0).sum())
     n_muscle, n_angle = len(built.names.muscles), len(built.names.angles)
-    work, out = kernel.new_leverage_work(arms.leverage), np.zeros((n_muscle, n_angle))
+    work, out = kernels.path.moment_arms.new_leverage_work(arms.leverage), np.zeros((n_muscle, n_angle))
     figures = [
         Figure("muscles", float(n_muscle), "1"),
         Figure("angles", float(n_angle), "1"),

@@ -8,11 +8,11 @@ import sys
 def main() -> None:
     """Load the command line and run it; its imports take a tenth of a second, in which a Ctrl-C may come."""
     try:
-        from rtsim.cli.main import main as run
+        import rtsim.cli.main
     except KeyboardInterrupt:
         print("rtsim: interrupted", file=sys.stderr)
         sys.exit(130)
-    run()
+    rtsim.cli.main.main()
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import kernels.path.angles
 from kernels._jit import bind
 from kernels.constraints import HARD, Roles
 from kernels.dynamics.constrained import MASSLESS, constrained_dynamics
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
-from kernels.path import angles as angle_kernels
 from kernels.path import muscle_path
 from kernels.path.assembly import OK, assemble
 from kernels.path.moment_arms import (
@@ -120,7 +120,7 @@ class MomentArms:
         self._evaluate(q, METHODS[method])
         arms = self._arms.copy()
         arms[self._work.path.status != muscle_path.OK] = np.nan
-        arms[:, self._work.angle.status != angle_kernels.OK] = np.nan
+        arms[:, self._work.angle.status != kernels.path.angles.OK] = np.nan
         return arms
 
     def lengths(self, q: Array) -> Array:
@@ -158,9 +158,9 @@ class MomentArms:
         self._evaluate(q, PARTIAL_VELOCITY)
         row = self.angle_index(angle)
         status = int(self._work.angle.status[row])
-        if status != angle_kernels.OK:
+        if status != kernels.path.angles.OK:
             raise ModelError(
-                angle_kernels.STATUS_NAMES[status],
+                kernels.path.angles.STATUS_NAMES[status],
                 where=f"model {self.model.name}: angle {angle}",
                 remedy="choose another angle or other coordinates",
             )
@@ -178,11 +178,13 @@ class MomentArms:
         n = len(G)
         square = g @ g
         P_g = g - G.T @ np.linalg.lstsq(G @ G.T, G @ g, rcond=1e-11)[0] if n else g
-        if not g @ P_g > angle_kernels.STUCK * square:
+        if not g @ P_g > kernels.path.angles.STUCK * square:
             undetermined = not square > 0.0
-            reason = angle_kernels.UNDETERMINED if undetermined else angle_kernels.LOCKED
+            reason = kernels.path.angles.UNDETERMINED if undetermined else kernels.path.angles.LOCKED
             raise ModelError(
-                angle_kernels.STATUS_NAMES[reason], where="a user's angle", remedy="choose another angle"
+                kernels.path.angles.STATUS_NAMES[reason],
+                where="a user's angle",
+                remedy="choose another angle",
             )
         arms = -work.path.gradient @ P_g / (g @ P_g)
         return np.where(work.path.status == muscle_path.OK, arms, np.nan)
@@ -298,7 +300,7 @@ class MomentArms:
         arms = np.full(self._arms.shape, np.nan)
         self._evaluate(q, PARTIAL_VELOCITY)
         alone, status = self._work.angle.alone.copy(), self._work.angle.status.copy()
-        for a in np.flatnonzero(status == angle_kernels.OK):
+        for a in np.flatnonzero(status == kernels.path.angles.OK):
             ends = []
             for sign in (-1.0, 1.0):
                 near = q.copy()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.contact import elements as contact
-from kernels.forces import frictions as friction
-from kernels.forces import lines as line
+import kernels.contact.elements
+import kernels.forces.frictions
+import kernels.forces.lines
 from kernels.rosenbrock.trace import RECORDED, Trace
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def acting(simulator: Simulator) -> Array:
         work.frictions.state,
         work.loads,
     )
+    contact, friction, line = kernels.contact.elements, kernels.forces.frictions, kernels.forces.lines
     pressing = contacts[:, contact.PATCH] > 0.0
     applied = np.linalg.norm(loads.state[:, 3:], axis=1) * (loads.level != 0.0)
     for pairs, size, points in (

@@ -1,0 +1,98 @@
+"""How many files something new touches: names stand where docs/architecture.md says, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+import kernels.contact.geometries
+import kernels.contact.pressure
+import kernels.friction
+from rtsim.config.contact_geometries import GEOMETRIES
+from rtsim.config.friction_laws import Friction
+from rtsim.config.pressure_laws import Pressure
+
+ROOT = Path(__file__).parents[1]
+SOURCES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for package in ("kernels", "streams", "rtsim")
+    for path in (ROOT / package).rglob("*.py")
+}
+FRICTION = {"kernels/friction.py", "rtsim/config/friction_laws.py"}
+PRESSURE = {"kernels/contact/pressure.py", "rtsim/config/pressure_laws.py"}
+EXPERIMENTS = {"rtsim/bench/friction.py", "rtsim/bench/friction_reference.py"}
+"""They compare four laws with their own references."""
+TORQUES = {"kernels/contact/patch_torques.py"}
+"""Of the ellipsoid's patch: a second file of that kind."""
+
+
+def files_with(words: Iterable[str]) -> set[str]:
+    """Return the files in which one of these words stands, in capitals or not."""
+    pattern = re.compile(rf"\b({'|'.join(words)})\b", re.IGNORECASE)
+    return {name for name, text in SOURCES.items() if pattern.search(text)}
+
+
+def laws(record: type) -> tuple[str, ...]:
+    """Return the names of laws that a record of a model's file knows."""
+    return get_args(get_type_hints(record)["law"])
+
+
+@pytest.mark.parametrize("law", ["andersson", "hollars", "specker", "bengisu_akay"])
+def test_a_friction_law_touches_two_files(law: str) -> None:
+    """Protects the count of a friction law; `proposed` is a common word and cannot be looked for."""
+    assert law in laws(Friction)
+    assert files_with([law]) - EXPERIMENTS == FRICTION
+
+
+@pytest.mark.parametrize("law", ["kelvin_voigt", "hunt_crossley"])
+def test_a_pressure_law_touches_two_files(law: str) -> None:
+    """Protects the count of a pressure law; the others' names are common words."""
+    assert law in laws(Pressure)
+    assert files_with([law]) == PRESSURE
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_a_contact_geometry_touches_three_files(name: str) -> None:
+    """Protects the count of a geometry, the keys of its surfaces with it where they are its own."""
+    found = files_with([name, *(key for key in GEOMETRIES[name].surfaces if "_" in key)])
+    assert found - TORQUES == {
+        f"kernels/contact/{name}.py",
+        "kernels/contact/geometries.py",
+        f"rtsim/config/contact_geometries/{name}.py",
+    }
+
+
+def test_a_live_stage_touches_one_file() -> None:
+    """Protects the count of a stage with results of its own: found by folder, its quantity declared there."""
+    assert files_with(["centre_of_mass", "CentreOfMass"]) == {"rtsim/stages/centre_of_mass.py"}
+
+
+def test_every_name_in_a_model_file_has_its_kernel() -> None:
+    """Protects packing, which finds a kind's number by its name: all are there, and each is another one."""
+    for module, names in (
+        (kernels.friction, laws(Friction)),
+        (kernels.contact.pressure, laws(Pressure)),
+        (kernels.contact.geometries, tuple(GEOMETRIES)),
+    ):
+        numbers = [getattr(module, name.upper()) for name in names]
+        assert sorted(numbers) == list(range(len(names)))
+
+
+def test_nothing_of_ours_is_renamed_on_import() -> None:
+    """Protects one name for one thing: what is ours has its own name wherever it is imported."""
+    for name, text in SOURCES.items():
+        lines = re.findall(r"^ *(?:from|import) (?:kernels|streams|rtsim)\b.*", text, re.MULTILINE)
+        assert [line for line in lines if " as " in line] == [], name
+
+
+def test_files_that_the_architecture_names_exist() -> None:
+    """Protects the list of where things go against files that have moved."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:kernels|streams|rtsim|tests|configs|docs)/[\w/]+\.\w+)`", text)
+    paths = [path for path in named if path.endswith((".py", ".md", ".toml"))]
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
