@@ -239,7 +239,7 @@ def test_forces_are_played_beside_markers_at_their_own_pace(publisher, subscribe
 
 def test_laps_of_channels_begin_together(publisher, subscribe):
     """Protects looped trials: a lap is as long as the longest channel, so that all stay paired."""
-    frames, forces = recording(5), force_channel(4, 250.0)
+    frames, forces = recording(5), force_channel(4, 250.0)._replace(clocks=("sample_times",))
     stop = threading.Event()
     markers = subscribe(publisher.address, backlog=400)
     plates = subscribe(publisher.address, ("forces",), backlog=400)
@@ -251,6 +251,8 @@ def test_laps_of_channels_begin_together(publisher, subscribe):
     for seq in range(8):
         frame = plates.wait(GUARD_S)
         assert frame.time == pytest.approx(2.0 + lap * (seq // 4) + (seq % 4) / 250.0)
+        own = forces.data["sample_times"][seq % 4] + lap * (seq // 4)
+        np.testing.assert_allclose(frame.data["sample_times"], own, atol=1e-12)
     stop.set()
     assert playing.join() > 0
 

@@ -73,9 +73,40 @@ def test_it_gives_the_numbers_of_a_live_run(walk, tmp_path):
     np.testing.assert_array_equal(was.status & ~late, now.status)
 
 
+def test_forces_of_a_recording_become_moments(tmp_path):
+    """Protects the way from files to joint moments: mass and filter in the recording, and a table."""
+    outs = [tmp_path / "a.mcap", tmp_path / "a.sto"]
+    done = analyse("walker", "--forces", "walker", "--mass", 72, *(f"--out={out}" for out in outs))
+    assert done.exit_code == 0, done.output
+    results = read_results(outs[0])
+    assert results.session.meta["mass_kg"] == 72.0
+    assert results.session.meta["rates"]["kind"] == "butterworth"
+    moments = results.fields["joint_moments"]
+    assert 0.2 < np.isfinite(moments).all(axis=1).mean() < 1.0
+    np.testing.assert_allclose(
+        read_storage(outs[1]).column("joint_moments.knee_flexion"), moments[:, 3], rtol=1e-11
+    )
+    assert "Inverse dynamics of 72.0 kg" in done.output
+
+
+def test_without_a_mass_there_are_plates_and_no_moments(tmp_path):
+    """Protects from moments of nobody: told what to give, everything else as ever."""
+    out = tmp_path / "a.mcap"
+    done = analyse("walker", "--forces", "walker", f"--out={out}")
+    assert done.exit_code == 0, done.output
+    assert "The mass of the person is not known" in done.output
+    fields = read_results(out).fields
+    assert "plate_forces" in fields
+    assert "joint_moments" not in fields
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("walker", "--forces", "none.mot"), ("--forces", "no file 'none.mot'")),
+        (("walker", "--forces", "tcp://127.0.0.1:5560"), ("--forces", "allowed", ".mot")),
+        (("walker", "--forces", "walker", "--mass", "1"), ("--mass",)),
+        (("walker", "--forces", __file__), ("--forces", "no forces that can be read")),
         (("tcp://127.0.0.1:5560",), ("is a stream", "rtsim live")),
         (("nothing.trc",), ("nothing.trc",)),
         (("walker", "--out", "a.xls"), ("cannot write", ".mot")),

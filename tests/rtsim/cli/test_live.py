@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from rtsim.files.markers import write_trc
@@ -42,6 +43,22 @@ def await_frames(control: str) -> None:
             return
         time.sleep(0.02)
     pytest.fail("the run never began")
+
+
+def test_plates_beside_the_walker(rtsim, any_ports, tmp_path):
+    """Protects `live --forces`: every frame finds its forces, and moments come of them."""
+    path = tmp_path / "moments.mcap"
+    done = rtsim(
+        "live", "--forces", "walker", "--mass", 72, "--duration", 2, "--record", path, "--json", *any_ports
+    )
+    assert done.code == 0, done.err
+    summary = json.loads(done.out)
+    assert summary["lost"] == 0
+    assert summary["faults"]["forces_received"] == 200
+    assert "forces_missing" not in summary["faults"]
+    results = read_results(path)
+    assert results.session.meta["mass_kg"] == 72.0
+    assert 0.5 < np.isfinite(results.fields["joint_moments"]).all(axis=1).mean() < 1.0
 
 
 def test_two_seconds_of_the_walker(rtsim, any_ports):
