@@ -9,7 +9,7 @@ class Marker(Place, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """A marker on a segment."""
 
     name: Name
-    # in the fit of a pose, unless a setup says otherwise; 0: shown, and not fitted
+    # in the fit of a pose, unless a setup says otherwise; 0: left out of it
     weight: NonNegative = 1.0
     # stays where it is while markers are placed on a scaled model
     fixed: bool = False

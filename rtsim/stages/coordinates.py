@@ -32,12 +32,12 @@ class CoordinateValues:
         """Angles, then displacements; named in tables as in the model."""
         return [
             Quantity(
-                "coordinate_angles", self._values[0], "rad", self._names[0],
+                "joint_angles", self._values[0], "rad", self._names[0],
                 curves=Curves("Coordinates", "angle", 0, 10.0 / DEGREES),
                 meaning="coordinates of the model that are angles, in its own names and signs",
             ),
             Quantity(
-                "coordinate_displacements", self._values[1], "m", self._names[1],
+                "joint_displacements", self._values[1], "m", self._names[1],
                 curves=Curves("Displacements", "displacement", 1, 0.01),
                 meaning="coordinates of the model that are lengths",
             ),

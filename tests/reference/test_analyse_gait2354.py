@@ -76,8 +76,8 @@ def test_every_frame_is_the_optimum(analysed: tuple[bool, Analysed]) -> None:
 def test_the_quantities_of_a_model(analysed: tuple[bool, Analysed]) -> None:
     """Protects results of any model: coordinates by name, muscles, arms; no joints it has not."""
     fields = analysed[1].summary["fields"]
-    assert {"coordinate_angles", "coordinate_displacements", "muscle_lengths", "moment_arms"} <= {*fields}
-    assert not {"joint_angles", "knee_displacements", "ligament_lengthening"} & {*fields}
+    assert {"joint_angles", "joint_displacements", "muscle_lengths", "moment_arms"} <= {*fields}
+    assert not {"knee_displacements", "ligament_lengthening", "contact_points"} & {*fields}
     arms = analysed[1].everything.column("moment_arms.rect_fem_r.knee_angle_r")
     assert ((arms > 0.02) & (arms < 0.08)).all()
 

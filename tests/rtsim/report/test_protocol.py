@@ -28,6 +28,25 @@ from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import FieldSpec, marker_session
 from tests.rtsim.simulation.loose import MODEL
 
+MARKED = """
+name = "marked"
+source = "made up"
+[[bodies]]
+name = "arm"
+joint = "planar"
+axes = [[1, 0, 0], [0, 1, 0]]
+[[bodies]]
+name = "hand"
+parent = "arm"
+joint = "universal"
+axes = [[1, 0, 0], [0, 1, 0]]
+[[muscles]]
+name = "brachialis"
+path = [{ segment = "ground", offset_mm = [0, 100, 0] }, { segment = "arm", offset_mm = [50, 0, 0] }]
+[[markers]]
+name = "A"
+segment = "arm"
+"""
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "protocol.md").read_text(encoding="utf-8")
 
 
@@ -51,6 +70,18 @@ def with_forces(folder: Path) -> Iterable[FieldSpec]:
     return every[len(Course(stages[:1], source.session, {}).fields.session.fields) :]
 
 
+def of_own_markers(folder: Path) -> Iterable[FieldSpec]:
+    """What only a model with markers of its own has, and what means another thing there."""
+    path = folder / "marked.toml"
+    path.write_text(MARKED, encoding="utf-8")
+    spec = load_model(str(path))
+    kinematics = Kinematics(MultibodyEstimator(spec, None, "default"), None)
+    session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
+    fields = Course([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
+    usual = {spec.name: spec.meaning for spec in estimated(folder)}
+    return [spec for spec in fields if usual.get(spec.name) != spec.meaning]
+
+
 def simulated(folder: Path) -> Iterable[FieldSpec]:
     """Of a model that has a thing of every kind."""
     path = folder / "loose.toml"
@@ -60,7 +91,7 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
     return Fields(told.quantities, 0.0, 0, {}).session.fields
 
 
-@pytest.mark.parametrize("fields", [estimated, with_forces, simulated])
+@pytest.mark.parametrize("fields", [estimated, with_forces, of_own_markers, simulated])
 def test_the_table_is_in_the_document(fields, tmp_path):
     """Protects strangers who write a client from the document: every field of a frame, as it is."""
     allow_compilation()
