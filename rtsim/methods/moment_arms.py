@@ -140,7 +140,7 @@ class MomentArms:
         arms_out[:] = self._arms
         lengths_out[failed] = np.nan
         arms_out[failed] = np.nan
-        arms_out[:, self._work.angle.status != angle_kernels.OK] = np.nan
+        arms_out[:, self._work.angle.status != kernels.path.angles.OK] = np.nan
         return int(failed.sum())
 
     def failures(self, q: Array) -> dict[str, str]:
