@@ -116,7 +116,13 @@ def legs_that_are_there(
             faults[side] = fault
     if len(found) == 2:
         by_side = {subject.side: subject for subject in found.values()}
-        return join(by_side.get("right", found["right"]), by_side.get("left", found["left"]))
+        if len(by_side) == 2 or all_of_them:
+            return join(by_side.get("right", found["right"]), by_side.get("left", found["left"]))
+        right = found["right"]
+        if found["left"].marker_names == right.marker_names:  # a map of one leg
+            return right
+        note = f"one leg alone: those labelled right and left both stand on the {right.side}"
+        return msgspec.structs.replace(right, notes=(*right.notes, note))
     if all_of_them or not found:
         raise next(iter(faults.values()))
     ((missing, why),) = faults.items()
