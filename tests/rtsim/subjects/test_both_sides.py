@@ -16,7 +16,8 @@ from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.both_sides import both_sides
 from rtsim.models.load import load_model
 from rtsim.subjects.both_sides import join, one_side, symmetric
-from rtsim.subjects.calibration import subject_for
+from rtsim.subjects.calibration import legs_that_are_there, subject_for
+from rtsim.subjects.labs import Coverage
 from rtsim.subjects.markers_of import markers_of
 from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import load_subject, save_subject
@@ -267,3 +268,23 @@ def test_both_legs_weigh_what_each_does_alone(one, two, person):
             signs = np.array([1.0, 1.0, 1.0, 1.0, sign, sign])
             np.testing.assert_allclose(found.inertia_kg_m2, signs * body.inertia_kg_m2, atol=1e-12)
     assert person_of(one_side(person, "right"), table, 70.0).stature < person_of(person, table, 70.0).stature
+
+
+def test_two_right_legs_make_one(person):
+    """Protects maps of one leg on both of their sides, and labels exchanged on one: one leg, and a note where
+    the markers differ; asked for both, it is an error."""
+    right = one_side(person, "right")
+    thigh = right.segments["thigh"]
+    renamed = msgspec.structs.replace(thigh, markers_mm={f"X{m}": x for m, x in thigh.markers_mm.items()})
+    other = msgspec.structs.replace(right, segments={**right.segments, "thigh": renamed})
+
+    def covered(side):
+        return Coverage(None, side, 10, ())
+
+    assert legs_that_are_there(lambda side: right, covered, all_of_them=False) == right
+    legs = {"right": right, "left": other}
+    found = legs_that_are_there(legs.__getitem__, covered, all_of_them=False)
+    assert found.segments == right.segments
+    assert "stand on the right" in found.notes[-1]
+    with pytest.raises(ConfigError, match="right and left"):
+        legs_that_are_there(legs.__getitem__, covered, all_of_them=True)
