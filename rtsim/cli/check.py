@@ -119,12 +119,14 @@ def check_config(path: Path) -> list[str]:
 
 def understood(spec: ModelSpec) -> list[str]:
     """How the model moves, and what its parts can and cannot be used for."""
+    from rtsim.config.function_schema import TIME
     from rtsim.config.joint_schema import coordinates_of
     from rtsim.files.trial import count_of, name_some
 
     coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
-    follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.of]
+    follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]
+    moved = [c.coordinate for c in spec.couplers if c.of == TIME]
     clamped = [c.name for c in coordinates if c.clamped]
     unnamed = [body.name for body in spec.bodies if body.joint in ("free", "ball")]
     idle = massless(spec)
@@ -132,6 +134,7 @@ def understood(spec: ModelSpec) -> list[str]:
     told = (
         (f"{count_of(len(coordinates), 'coordinate')}: ", [c.name for c in coordinates]),
         ("held where they are: ", held),
+        ("prescribed over time: ", moved),
         ("follow another: ", follows),
         ("clamped to their range where markers are fitted: ", clamped),
         ("turn without named coordinates: ", unnamed),

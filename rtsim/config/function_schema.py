@@ -10,6 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 
 KINDS = ("constant", "linear", "polynomial", "spline")
+TIME = "time"
+"""What a coupler names in place of a coordinate to prescribe a motion."""
 
 
 class Spline(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

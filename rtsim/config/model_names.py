@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rtsim.config.function_schema import TIME
 from rtsim.config.joint_schema import coordinates_of
 from rtsim.config.place_schema import GROUND
 
@@ -113,7 +114,11 @@ def check_coordinates(spec: ModelSpec) -> None:
     check_once([coupler.coordinate for coupler in spec.couplers], "couplers")
     for coupler in spec.couplers:
         check_known([coupler.coordinate], coordinates, "couplers.coordinate")
-        check_known([coupler.driver], coordinates, f"couplers.{coupler.coordinate}.of")
+        check_known([coupler.driver], [*coordinates, TIME], f"couplers.{coupler.coordinate}.of")
+        if coupler.of == TIME and TIME in coordinates:
+            raise ValueError(
+                f"couplers.{coupler.coordinate}.of: {TIME} is a coordinate, too; rename that one"
+            )
     for angle in spec.angles:
         check_known([term.of for term in angle.terms], coordinates, f"angles.{angle.name}.terms.of")
 

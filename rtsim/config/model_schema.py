@@ -10,7 +10,7 @@ from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.contact_schema import Contact
 from rtsim.config.force_checks import check_forces, places_of
 from rtsim.config.force_schema import Ligament, Load, LoadedFriction, SimulationSpec, Spring
-from rtsim.config.function_schema import FunctionSpec, require_function
+from rtsim.config.function_schema import TIME, FunctionSpec, require_function
 from rtsim.config.joint_schema import Body, PlainJoint
 from rtsim.config.marker_schema import Marker
 from rtsim.config.model_checks import check_mechanics
@@ -18,8 +18,6 @@ from rtsim.config.model_names import check_names
 from rtsim.config.muscle_schema import Muscle, Surface
 from rtsim.config.place_schema import Name, NonNegative, Place, Positive, Vector
 
-TIME = "time"
-"""What a coupler names in place of a coordinate to prescribe a motion."""
 DEFAULT_METHOD = "default"
 """Name of the method of a model that lists none: every constraint without a force law holds exactly."""
 

@@ -95,7 +95,7 @@ def scale_coupler(coupler: Coupler, spec: ModelSpec, factors: Factors) -> Couple
     """A coordinate that is a length and follows another grows with the body that it moves along."""
     for body in spec.bodies:
         for k, coordinate in enumerate(coordinates_of(body)):
-            if coordinate.name == coupler.coordinate and coupler.of:
+            if coordinate.name == coupler.coordinate != coupler.driver:
                 axis = translation_of(body, k)
                 if axis is None:
                     return coupler
