@@ -23,9 +23,15 @@ CLEARLY_BETTER = 0.5
 
 @njit
 def fit_chain(tree, b, R, x, pose_work, fit, q):
-    """q : (n_q,) - coordinates of chain joint b moved so that the body comes near R : (3, 3), x : (3,) m.
+    """Move the coordinates of a chain joint so that its body comes near a place.
 
     Motion that the joint does not allow is left out. The bodies before b stay where q has them.
+
+    tree : Tree
+    b : int - body that the joint carries
+    R : (3, 3), x : (3,) - where it should be, in ground [m]
+    pose_work : Pose, fit : FitWork - working space
+    q : (n_q,) - moved [rad, m]
     """
     first, n = tree.q_start[b], tree.v_start[b + 1] - tree.v_start[b]
     if n > fit.chain_step.shape[0]:
@@ -61,7 +67,14 @@ def turns(tree, b, k):
 
 @njit
 def descend(tree, b, R, x, pose_work, fit, q):
-    """Gauss-Newton steps from q, damped as they need; returns the cost there [m^2]."""
+    """Gauss-Newton steps from q, damped as they need; returns the cost there [m^2].
+
+    tree : Tree
+    b : int - body that the joint carries
+    R : (3, 3), x : (3,) - where it should be, in ground [m]
+    pose_work : Pose, fit : FitWork - working space
+    q : (n_q,) - moved [rad, m]
+    """
     first, n = tree.q_start[b], tree.v_start[b + 1] - tree.v_start[b]
     N, step, kept, damping = fit.chain_matrix, fit.chain_step, fit.chain_q[2], DAMPING
     pose(tree, q, pose_work)
@@ -98,7 +111,14 @@ def descend(tree, b, R, x, pose_work, fit, q):
 
 @njit
 def normal_equations(tree, b, R, x, pose_work, fit):
-    """fit.chain_matrix : (n, n) = J'J, lower triangle, fit.chain_step : (n,) = J'r; returns r'r / 2 [m^2]."""
+    """J'J, lower triangle, and J'r of the four points; returns r'r / 2 [m^2].
+
+    tree : Tree
+    b : int - body that the joint carries
+    R : (3, 3), x : (3,) - where it should be, in ground [m]
+    pose_work : Pose - where the bodies are
+    fit : FitWork - chain_matrix : (n, n) and chain_step : (n,) are written
+    """
     start, n = tree.v_start[b], tree.v_start[b + 1] - tree.v_start[b]
     N, gradient, J, origin = fit.chain_matrix, fit.chain_step, fit.chain_slope, pose_work.position[0]
     N[:n, :n] = 0.0

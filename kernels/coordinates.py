@@ -74,8 +74,11 @@ def find_bounds(limits, q, bound_out):
 
 @njit
 def bind_bounds(limits, bound, slope, fixed_out, gap_out):
-    """slope : (n_v,) of the Lagrangian - set to zero where it presses a coordinate against its bound.
+    """Fix what is pressed against its bound, release the rest.
 
+    limits : Limits, or None
+    bound : (n_v,) int64 - FREE_TO_MOVE, AT_LOWER or AT_UPPER
+    slope : (n_v,) - of the Lagrangian, set to zero where it presses a coordinate against its bound
     fixed_out, gap_out : (n_v,) int64, (n_v,) - 1 and no way to go there; 0 where the coordinate is released
     """
     if limits is None:
@@ -92,6 +95,7 @@ def bind_bounds(limits, bound, slope, fixed_out, gap_out):
 def block(limits, q, delta, fixed, gap):
     """Fix coordinates that a step would carry beyond a bound: they go to it; returns whether there are any.
 
+    limits : Limits, or None
     q, delta : (n_q,), (n_v,) - where the step begins, and the step
     fixed, gap : (n_v,) int64, (n_v,) - 1 and the way to the bound [rad, m], updated
     """

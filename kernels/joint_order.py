@@ -22,7 +22,10 @@ from kernels.tree import BALL, CHAIN, FREE
 def order_joint(tree, pose, b, factor, wrench, H):
     """H : (n_v, n_v), lower triangle, of the dofs of joint b: from i before j to the joint's own order.
 
-    wrench : (6,) - moment about the reference point of kernels/tree.Pose.twist and force; factor scales it
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    factor : float - scales the wrench
+    wrench : (6,) - moment about the reference point of kernels/tree.Pose.twist [N m] and force [N]
     """
     kind = tree.kind[b]
     if kind == BALL or kind == FREE:
@@ -36,7 +39,15 @@ def order_joint(tree, pose, b, factor, wrench, H):
 
 @njit
 def order_chain(chains, tree, pose, b, factor, wrench, H):
-    """As order_joint, of a chain joint; chains apart so that None prunes the rest."""
+    """As order_joint, of a chain joint.
+
+    chains : Chains - of the tree, apart so that None prunes the rest
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    factor : float - scales the wrench
+    wrench : (6,) - moment [N m] and force [N]
+    H : (n_v, n_v) - upper triangle, changed
+    """
     if chains is None:
         return
     first, screw, rate = tree.v_start[b], pose.screw, pose.rate
