@@ -35,7 +35,8 @@ class FootMarkers:
         self._source = np.concatenate([np.empty(0, np.int64), *rows])
         self._places = np.full((len(self._source), 3), np.nan)
         self._scale, self._z_up = scale, int(z_up)
-        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, 0, 0, self._places)
+        self._group = np.zeros(len(self._source), np.int64)
+        example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, self._group, self._places)
         self._take_in = bind(take_in, example)
 
     def bearing(self, markers: Collection[str], otherwise: int) -> int:
@@ -50,7 +51,7 @@ class FootMarkers:
         """`lines` of a frame; positions : (n_label, 3) in the unit and axes of the stream."""
         if not len(self._source):
             return self.lines
-        self._take_in(positions, self._source, self._scale, self._z_up, 0, 0, 0, self._places)
+        self._take_in(positions, self._source, self._scale, self._z_up, 0, self._group, self._places)
         first = 0
         for foot, line in zip(self._feet, self.lines, strict=True):
             if foot is not None:

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from kernels.forces.frictions import FORCE, SPEED
+from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.friction import PROPOSED
 from kernels.rosenbrock.trace import N_PART, STEP
 from rtsim.config.paths import find_config
@@ -119,7 +119,7 @@ def test_block_sticks_slips_and_sticks_again(kinks: str) -> None:
     some.q[0] = start
     trace = some.trace(n_step + 1)
     some.run(n_step, 1, trace, last=True)
-    place, sliding, force = trace.q[:, 0], trace.friction[:, 0, SPEED], trace.friction[:, 0, FORCE]
+    place, sliding, force = trace.q[:, 0], trace.friction[:, 0, SLIDING_SPEED], trace.friction[:, 0, FORCE]
     np.testing.assert_allclose(sliding, trace.v[:, 0] - BELT, rtol=0.0, atol=1e-15)
     phases = [(slips, len(list(group))) for slips, group in itertools.groupby(np.abs(sliding) > V_T)]
     assert [slips for slips, _ in phases] == [False, True, False]
