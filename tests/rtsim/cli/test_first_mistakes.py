@@ -26,7 +26,7 @@ AT_ONCE = [
     (("live", "--source", "a.trc", "--up", "W"), ("--up: 'W' is not an up axis", "X, Y, Z")),
     (("live", "--source", "a.trc", "--rate", "50"), ("--rate: 50 is for the synthetic walker", "leave it")),
     (("live", "--port-offset", "60000"), ("--port-offset 60000", "65561", "1 to 65535")),
-    (("live", "--model", "finger"), ("--source: the walker has the markers of its own leg", "not those of the")),
+    (("live", "--model", "finger"), ("--source: the walker has the markers of its own leg", "not those")),
     (("replay", "nowhere.c3d"), ("SOURCE: no such source 'nowhere.c3d'",)),
     (("replay", "a.trc", "--duration", "3"), ("--duration: 3 is for the synthetic walker", "a.trc")),
     (("estimate", *STREAM, "--client-key", "mine", "--server-key", "you"), ("mine cannot be read as a key",)),
