@@ -129,7 +129,7 @@ def pulls(case: Case, found: Answer, left: Array) -> None:
 
 
 @BRANCH
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:1])  # many differences of a slow twin
 def test_slopes_are_differences(seed: int, rows) -> None:
     """Protects the Jacobian of a step: by q, v and time of the reduced equations at fixed v_i_dot."""
     case = some_case(seed, rows)._replace(wrench=np.zeros((10, 6)))

@@ -51,15 +51,22 @@ def own_knee(spec, motion, coordinates=(), couplers=()):
     return msgspec.convert(model, ModelSpec)
 
 
+IDLE = {"translates": "v", "of": "idle"}
+"""A motion that never moves: with it, this test calls the solver that the next one compiles, too."""
+
+
 def test_markers_are_followed_through_functions(leg):
     """Protects custom joints in marker methods: a turn of 2 q, and a shift that goes with it."""
     spec, subject = leg
     motion = [
         {"rotates": "w", "of": "shank", "linear": [2.0, 0.0]},
         {"translates": "u", "of": "shank", "polynomial": [0.001, 0.004, 0.002]},
+        IDLE,
     ]
-    estimator = MultibodyEstimator(own_knee(spec, motion), subject, "custom")
-    plain = MultibodyEstimator(own_knee(spec, [{"rotates": "w"}]), subject, "custom")
+    still = ("shank", "idle"), [{"coordinate": "idle", "constant": 0.0}]
+    estimator = MultibodyEstimator(own_knee(spec, motion, *still), subject, "custom")
+    turning = [{"rotates": "w", "of": "shank"}, IDLE]
+    plain = MultibodyEstimator(own_knee(spec, turning, *still), subject, "custom")
     trial = walk(spec, subject, 0.2)
     columns = [trial.names.index(name) for name in estimator.model.names.markers]
     knee = estimator.model.tree.q_start[2]
