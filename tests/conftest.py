@@ -27,6 +27,8 @@ def shared() -> Path:
     return SHARED
 
 
+OF_RUNS = ("model", "forces")
+"""Groups whose entries the tests of kernels call with other types."""
 FOLDERS = {ROOT / "tests", ROOT / "tests" / "kernels", ROOT / "tests" / "rtsim", ROOT / "tests" / "streams"}
 
 
@@ -47,4 +49,6 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     from rtsim.live.groups import GROUPS, compile_groups
 
-    compile_groups(GROUPS)
+    chosen = {Path(argument).resolve() for argument in config.args}
+    of_runs = OF_RUNS if chosen == {ROOT / "tests" / "kernels"} else ()
+    compile_groups([name for name in GROUPS if name not in of_runs])
