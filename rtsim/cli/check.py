@@ -119,7 +119,7 @@ def check_config(path: Path) -> list[str]:
 
 def understood(spec: ModelSpec) -> list[str]:
     """How the model moves, and what its parts can and cannot be used for."""
-    from rtsim.config.function_schema import TIME
+    from rtsim.config.function_schema import MOTION, TIME
     from rtsim.config.joint_schema import coordinates_of
     from rtsim.files.trial import count_of, name_some
 
@@ -127,6 +127,7 @@ def understood(spec: ModelSpec) -> list[str]:
     follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]
     moved = [c.coordinate for c in spec.couplers if c.of == TIME]
+    told_to = [c.coordinate for c in spec.couplers if c.of == MOTION]
     clamped = [c.name for c in coordinates if c.clamped]
     unnamed = [body.name for body in spec.bodies if body.joint in ("free", "ball")]
     idle = massless(spec)
@@ -135,6 +136,7 @@ def understood(spec: ModelSpec) -> list[str]:
         (f"{count_of(len(coordinates), 'coordinate')}: ", [c.name for c in coordinates]),
         ("held where they are: ", held),
         ("prescribed over time: ", moved),
+        ("move as a file or a stream says (--motion): ", told_to),
         ("follow another: ", follows),
         ("clamped to their range where markers are fitted: ", clamped),
         ("turn without named coordinates: ", unnamed),

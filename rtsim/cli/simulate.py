@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from rtsim.cli.lines import tell
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.ports import check_ports, offset_option, placed
-from rtsim.cli.types import Address, Config
+from rtsim.cli.types import Address, Config, Source
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
@@ -57,6 +57,16 @@ MOST_VALUES = 200_000_000
     help="How much of itself, and of the transition velocity, sliding may change in a part of a split step.",
 )
 @click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
+@click.option(
+    "--motion",
+    type=Source(),
+    default="",
+    metavar="SOURCE",
+    help="Motion of coordinates that take one: a .mot or .sto file, or with --live tcp://HOST:PORT.",
+)
+@click.option(
+    "--prescribe", multiple=True, metavar="COORDINATE", help="Let --motion move this one, too (repeatable)."
+)
 @click.option(
     "--subject",
     type=Config("subjects"),
@@ -116,8 +126,9 @@ MOST_VALUES = 200_000_000
 @click.option("--monitor", is_flag=True, help="With --live: open the monitor window too.")
 def command(
     model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
-    split: tuple[float, float] | None, loads: tuple[str, ...], subject: str | None,
-    outputs: tuple[Path, ...], every: int | None, plot: Path | None, plot_size: str | None,
+    split: tuple[float, float] | None, loads: tuple[str, ...], motion: str,
+    prescribe: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
+    plot: Path | None, plot_size: str | None,
     plot_dpi: int | None, over: str, as_json: bool, live: bool, rate_hz: float, frame_rate_hz: float,
     results: str | None, control: str | None, port_offset: int | str, urgent: bool, monitor: bool,
 ) -> None:  # fmt: skip
@@ -133,6 +144,14 @@ def command(
     from rtsim.files.outputs import check_outputs
     from rtsim.models.load import load_model
     from rtsim.simulation.load import check_spec
+    from rtsim.simulation.motion import (
+        check_motion,
+        is_streamed,
+        moved_names,
+        with_motion,
+        with_prescribed,
+        within,
+    )
     from rtsim.subjects.subject import load_subject
 
     console = Console(stderr=True)
@@ -146,7 +165,11 @@ def command(
         check_rates(duration_s, rate_hz, frame_rate_hz)
         check_ports(addresses)
     gains = gains_of(loads)
-    check_spec(load_model(model), subject, gains)  # a wrong model is told before anything is compiled
+    spec = with_prescribed(load_model(model), prescribe)
+    check_spec(spec, subject, gains)  # a wrong model is told before anything is compiled
+    check_motion(spec, motion, live)
+    if motion and not is_streamed(motion):
+        within(with_motion(spec, motion)[1], None if live else duration_s, motion)
     if subject:
         load_subject(find_config(subject, "subjects"))
     check_outputs(outputs)
@@ -158,6 +181,7 @@ def command(
 
         simulator = load_simulator(
             model, subject, gains, lambda text: tell(f"note: {text}"),
+            motion=motion, prescribed=prescribe,
             method=method, step_ms=step_ms, duration_s=None if live else duration_s, kinks=kinks,
             **dict(zip(SPLIT, split or (), strict=False)),
         )  # fmt: skip
@@ -171,6 +195,7 @@ def command(
                 simulator, duration_s, rate_hz, frame_rate_hz=frame_rate_hz,
                 results=addresses["--results"], control=addresses["--control"],
                 urgently=urgent, open_monitor=monitor, as_json=as_json,
+                motion=(motion, moved_names(spec)) if is_streamed(motion) else None,
             )
         )  # fmt: skip
     with console.status("warming up"):

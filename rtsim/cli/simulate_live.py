@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -35,6 +36,7 @@ def run_live(
     urgently: bool = False,
     open_monitor: bool = False,
     as_json: bool = False,
+    motion: tuple[str, Sequence[str]] | None = None,
 ) -> int:
     """Simulate in step with the clock until the time is up, Ctrl-C or the command stop; the exit code.
 
@@ -46,6 +48,7 @@ def run_live(
         duration of its settings
     results, control : addresses to bind; security : keys of both
     urgently : before all other work of the processor, where the system grants that
+    motion : address of a result stream, and the coordinates that it moves
 
     Raises
     ------
@@ -60,7 +63,7 @@ def run_live(
     with contextlib.ExitStack() as stack:
         publisher = stack.enter_context(Publisher(results, security))
         loop = paced_loop(
-            simulator, publisher, rate_hz, frame_rate_hz, lap, duration or 0.0, urgently=urgently
+            simulator, publisher, rate_hz, frame_rate_hz, lap, duration or 0.0, urgently, motion, security
         )
         server = stack.enter_context(ControlServer(control, loop.command, loop.commands, security))
         loop.control_events = server.events

@@ -12,6 +12,8 @@ import msgspec
 KINDS = ("constant", "linear", "polynomial", "spline")
 TIME = "time"
 """What a coupler names in place of a coordinate to prescribe a motion."""
+MOTION = "motion"
+"""What it names where a file or a stream brings the motion."""
 
 
 class Spline(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from rtsim.config.function_schema import MOTION
 from rtsim.config.joint_schema import ANGULAR, coordinates_of, is_angular, motions_of
 from rtsim.errors import ConfigError
 
@@ -118,7 +119,7 @@ def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: f
 
 def check_couplers(spec: ModelSpec) -> None:
     """No coordinate follows itself, directly or through others, or has a start that its coupler decides."""
-    follows = {coupler.coordinate: coupler.of for coupler in spec.couplers}
+    follows = {coupler.coordinate: coupler.of for coupler in spec.couplers if coupler.of != MOTION}
     for name in follows:
         seen, at = [name], follows[name]
         while at in follows and at not in seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rtsim.config.function_schema import TIME
+from rtsim.config.function_schema import MOTION, TIME
 from rtsim.config.joint_schema import coordinates_of
 from rtsim.config.place_schema import GROUND
 
@@ -114,10 +114,10 @@ def check_coordinates(spec: ModelSpec) -> None:
     check_once([coupler.coordinate for coupler in spec.couplers], "couplers")
     for coupler in spec.couplers:
         check_known([coupler.coordinate], coordinates, "couplers.coordinate")
-        check_known([coupler.driver], [*coordinates, TIME], f"couplers.{coupler.coordinate}.of")
-        if coupler.of == TIME and TIME in coordinates:
+        check_known([coupler.driver], [*coordinates, TIME, MOTION], f"couplers.{coupler.coordinate}.of")
+        if coupler.of in (TIME, MOTION) and coupler.of in coordinates:
             raise ValueError(
-                f"couplers.{coupler.coordinate}.of: {TIME} is a coordinate, too; rename that one"
+                f"couplers.{coupler.coordinate}.of: {coupler.of} is a coordinate, too; rename that one"
             )
     for angle in spec.angles:
         check_known([term.of for term in angle.terms], coordinates, f"angles.{angle.name}.terms.of")

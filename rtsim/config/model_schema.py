@@ -10,7 +10,7 @@ from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.contact_schema import Contact
 from rtsim.config.force_checks import check_forces, places_of
 from rtsim.config.force_schema import Ligament, Load, LoadedFriction, SimulationSpec, Spring
-from rtsim.config.function_schema import TIME, FunctionSpec, require_function
+from rtsim.config.function_schema import MOTION, TIME, FunctionSpec, require_function
 from rtsim.config.joint_schema import Body, PlainJoint
 from rtsim.config.marker_schema import Marker
 from rtsim.config.model_checks import check_mechanics
@@ -61,8 +61,8 @@ class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A coordinate that follows another by a function [rad, m], or time [s], or, without either, keeps a
-    constant.
+    """A coordinate that follows another by a function [rad, m], or time [s], or keeps a constant, or moves as
+    a file or a stream says; a function of time may stand in where none is given.
     """
 
     coordinate: str
@@ -70,6 +70,8 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.of == MOTION and self.is_identity:
+            return
         require_function(self, f"the coupler of {self.coordinate}")
         if bool(self.of) == (self.constant is not None):
             raise ValueError(
@@ -80,7 +82,7 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     @property
     def driver(self) -> str:
         """The coordinate that gives this one; itself where it is prescribed."""
-        return self.coordinate if self.of in ("", TIME) else self.of
+        return self.coordinate if self.of in ("", TIME, MOTION) else self.of
 
 
 class Term(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):

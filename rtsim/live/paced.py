@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from rtsim.live.inputs import ClockInput
 from rtsim.live.latency import PERCENTILES
 from rtsim.live.loop import Loop
+from rtsim.live.moved import MovedClock
 from rtsim.live.warm_up import warm_up
+from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.forward import ForwardStep
 from streams.publisher import Publisher
+from streams.security import Security
+from streams.subscriber import Subscriber
 
 
 def paced_loop(
@@ -22,6 +27,8 @@ def paced_loop(
     lap_s: float = 0.0,
     duration_s: float = 0.0,
     urgently: bool = False,
+    motion: tuple[str, Sequence[str]] | None = None,
+    security: Security | None = None,
 ) -> Loop:
     """The loop of a simulation, warm, with its session announced.
 
@@ -31,9 +38,16 @@ def paced_loop(
     lap_s : simulated time after which the model goes back to its start [s]; 0 = never
     duration_s : length of the run on the clock [s]; 0 = until it is stopped
     urgently : before all other work of the processor, where the system grants that
+    motion : address of a result stream, and the coordinates that it moves; security : keys of its client
     """
-    clock = ClockInput(rate, frame_rate, duration_s)
-    stage = ForwardStep(simulator, rate, clock.every, lap_s)
+    feed, clock = None, ClockInput(rate, frame_rate, duration_s)
+    if motion is not None:
+        address, names = motion
+        feed = MotionFeed(simulator, names)
+        clock = MovedClock(
+            lambda: Subscriber(address, ("result",), security=security), feed, rate, frame_rate, duration_s
+        )
+    stage = ForwardStep(simulator, rate, clock.every, lap_s, feed)
     warm_up([stage], clock.session)
     loop = Loop(clock, [stage], publisher, urgently=urgently)
     loop.begin(clock.session)

@@ -17,6 +17,14 @@ from rtsim.errors import ConfigError, ModelError
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import Model, build
 from rtsim.models.packing.couplers import drivers_first
+from rtsim.simulation.motion import (
+    awaiting,
+    check_motion,
+    is_streamed,
+    with_motion,
+    with_prescribed,
+    within,
+)
 from rtsim.simulation.simulator import Simulator
 from rtsim.subjects.subject import load_subject
 
@@ -29,15 +37,24 @@ def load_simulator(
     subject: str | None = None,
     gains: dict[str, float] | None = None,
     note: Note = lambda text: None,
+    motion: str = "",
+    prescribed: tuple[str, ...] = (),
     **changes: Any,
 ) -> Simulator:
     """The simulator of a model (.toml, .osim or a shipped name) at its start.
 
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
+    motion : file or address of the motion of coordinates that take one; prescribed : such ones besides
     """
-    spec = load_model(name, note)
+    spec = with_prescribed(load_model(name, note), prescribed)
     check_spec(spec, subject, gains or {}, note)
+    check_motion(spec, motion, live=True)  # what a live run takes, a simulator takes
+    if is_streamed(motion):
+        spec = awaiting(spec)
+    elif motion:
+        spec, length = with_motion(spec, motion, note)
+        changes["duration_s"] = within(length, changes.get("duration_s"), motion)
     person = load_subject(find_config(subject, "subjects")) if subject else None
     model = build(spec, person)
     check_settings(spec, model)

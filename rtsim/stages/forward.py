@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE
 from rtsim.quantity import Quantity
+from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.simulation.results import described
 from rtsim.simulation.simulator import Simulator
@@ -26,10 +28,19 @@ class ForwardStep(Stage):
     rate : ticks per second [Hz]; the period is a whole number of steps
     every : a frame is published every so many ticks
     lap_s : simulated time after which the simulation goes back to its start [s]; 0 = never
+    feed : the motion that a stream brings, where coordinates take one
     """
 
-    def __init__(self, simulator: Simulator, rate: float, every: int = 1, lap_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        simulator: Simulator,
+        rate: float,
+        every: int = 1,
+        lap_s: float = 0.0,
+        feed: MotionFeed | None = None,
+    ) -> None:
         super().__init__()
+        self.feed = feed
         self.stride = Stride(simulator, steps_per_tick(simulator, rate))
         self.every, self.n_lap = every, round(lap_s * rate)
         self.told = SimulatedQuantities(simulator, self.stride.trace, simulator.work.dynamics.pose)
@@ -59,6 +70,7 @@ class ForwardStep(Stage):
         self.n_frame += 1
         self._n_in_lap += 1
         told = self.n_frame % self.every == 0
+        moved = self.feed.drive(self.stride.simulator.time) if self.feed is not None else Status.OK
         status = self.stride.step(told)
         if status > ERROR_LARGE:
             what = "the state is no number any more" if status == NON_FINITE else "a step has no solution"
@@ -68,7 +80,7 @@ class ForwardStep(Stage):
             self._large = True
         if not told:
             return UNTOLD
-        flags = Status.DEGRADED if self._large else Status.OK
+        flags = moved | (Status.DEGRADED if self._large else Status.OK)
         self._large = False
         n_part, self._n_part = self.stride.n_part - self._n_part, self.stride.n_part
         return Outcome(flags, n_part, float(self.stride.trace.error[0]))
@@ -89,8 +101,18 @@ class ForwardStep(Stage):
         """What it does."""
         return "Simulating"
 
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Its own counters and those of the motion."""
+        counters, told = super().collect()
+        if self.feed is None:
+            return counters, told
+        said, self.feed.sentences = self.feed.sentences, []
+        return Counter({**counters, **self.feed.counters}), [*told, *said]
+
     def _begin_anew(self) -> None:
         self.stride.restart()
+        if self.feed is not None:
+            self.feed.restart()
         self._n_in_lap = self._n_part = 0
 
     def _answer_restart(self, args: Args) -> tuple[bool, str]:

@@ -9,12 +9,15 @@ from kernels.couplers import Couplers
 from kernels.functions import CONSTANT, IDENTITY
 from kernels.path.angles import Angles
 from kernels.tree import Tree
+from rtsim.config.function_schema import FunctionSpec, Spline
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates
 
 Array = NDArray[np.float64]
+N_KNOT = 4
+"""Of the spline of a coordinate that a stream moves: values, speeds and accelerations at both ends fit."""
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:
@@ -24,7 +27,8 @@ def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: Function
         where = f"couplers.{coupler.coordinate}"
         follower.append(coordinates.find(coupler.coordinate, where))
         driver.append(coordinates.find(coupler.driver, where))
-        function.append(functions.add(coupler))
+        neutral = float(coordinates.neutral[follower[-1]])
+        function.append(functions.add(at_rest(neutral) if coupler.is_identity else coupler))
     own, other = np.array(follower, np.int64), np.array(driver, np.int64)
     return Couplers(
         coordinates.q[own],
@@ -33,6 +37,11 @@ def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: Function
         coordinates.dof[other],
         np.array(function, np.int64),
     )
+
+
+def at_rest(value: float) -> FunctionSpec:
+    """A coordinate that keeps its value until a stream writes another motion into the knots."""
+    return FunctionSpec(spline=Spline(at=tuple(map(float, range(N_KNOT))), value=(value,) * N_KNOT))
 
 
 def drivers_first(couplers: Couplers) -> Couplers:

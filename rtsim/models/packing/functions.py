@@ -43,14 +43,16 @@ def value(function: Function, x: float) -> float:
     """The function at x, as kernels/functions.evaluate gives it in kernels."""
     numbers = function.numbers
     if function.kind == SPLINE:
-        return spline_value(np.reshape(numbers, (3, -1)), x)
+        return spline_at(np.reshape(numbers, (3, -1)), x)[0]
     if function.kind == POLYNOMIAL:
         return float(np.polynomial.polynomial.polyval(x, numbers))
     return numbers[0] if len(numbers) == 1 else numbers[0] * x + numbers[1]
 
 
-def spline_value(knots: np.ndarray, x: float) -> float:
-    """Cubic through knots : (3, n) = abscissae, values, second derivatives; straight beyond the ends."""
+def spline_at(knots: np.ndarray, x: float) -> tuple[float, float, float]:
+    """(value, slope, curvature) of a cubic through knots : (3, n) = abscissae, values, second derivatives;
+    straight beyond the ends.
+    """
     at, y, M = knots
     inside = min(max(x, at[0]), at[-1])
     k = min(max(int(np.searchsorted(at, inside)) - 1, 0), len(at) - 2)
@@ -58,4 +60,5 @@ def spline_value(knots: np.ndarray, x: float) -> float:
     slope = (y[k + 1] - y[k]) / h - h * (2.0 * M[k] + M[k + 1]) / 6.0
     bend = (M[k + 1] - M[k]) / h
     end_slope = slope + s * (M[k] + 0.5 * s * bend)
-    return float(y[k] + s * (slope + s * (0.5 * M[k] + s * bend / 6.0)) + end_slope * (x - inside))
+    value = y[k] + s * (slope + s * (0.5 * M[k] + s * bend / 6.0)) + end_slope * (x - inside)
+    return float(value), float(end_slope), float(M[k] + s * bend) if x == inside else 0.0

@@ -162,20 +162,23 @@ def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Fun
     third derivative is that of the cubic through the four knots there ("cubic"; with three knots M is one
     number): Forsythe, Malcolm, Moler (1977), Computer Methods for Mathematical Computations, section 4.4.
     """
+    from scipy.linalg import solve_banded  # a quarter of a second that models without splines need not wait
+
     n = len(x)
     h, slope = np.diff(x), np.diff(y) / np.diff(x)
     M = np.zeros(n)
     if n > 2:
-        A, b = np.eye(n), np.zeros(n)
-        for k in range(1, n - 1):
-            A[k, k - 1 : k + 2] = h[k - 1] / 6.0, (h[k - 1] + h[k]) / 3.0, h[k] / 6.0
-            b[k] = slope[k] - slope[k - 1]
+        # above, on and below the diagonal: a recorded motion has thousands of knots
+        bands, b = np.zeros((3, n)), np.zeros(n)
+        bands[1] = 1.0
+        bands[0, 2:], bands[1, 1:-1], bands[2, :-2] = h[1:] / 6.0, (h[:-1] + h[1:]) / 3.0, h[:-1] / 6.0
+        b[1:-1] = np.diff(slope)
         if ends == "cubic":
-            A[0, 1] = A[-1, -2] = -1.0
+            bands[0, 1] = bands[2, -2] = -1.0
             if n > 3:
                 b[0] = -h[0] * third_derivative(x[:4], y[:4])
                 b[-1] = h[-1] * third_derivative(x[-4:], y[-4:])
-        M[:] = np.linalg.solve(A, b)
+        M[:] = solve_banded((1, 1), bands, b)
     return Function(SPLINE, n, (*x, *y, *M))
 
 

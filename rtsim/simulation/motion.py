@@ -1,0 +1,144 @@
+"""Motions that a model is told to make: couplers `of = "motion"`, and the columns of a file for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from rtsim.config.function_schema import MOTION, Spline
+from rtsim.config.joint_schema import coordinates_of, is_angular
+from rtsim.config.model_schema import Coupler, ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.files.storage import STORAGE_SUFFIXES, Table, read_storage
+
+Array = NDArray[np.float64]
+OPTION = "--motion"
+FEWEST_ROWS = 4
+
+
+def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
+    """The model with more coordinates that move as a file or a stream says."""
+    own = [c.name for body in spec.bodies for c in coordinates_of(body)]
+    given = {coupler.coordinate: coupler for coupler in spec.couplers}
+    for name in names:
+        if name not in own:
+            raise ConfigError(
+                f"unknown coordinate {name!r}", where="--prescribe", allowed=", ".join(own) or "none"
+            )
+        if name in given and given[name].of not in (MOTION, ""):
+            raise ConfigError(
+                f"{name} follows {given[name].of} already", where="--prescribe", remedy="leave it out"
+            )
+    kept = [coupler for coupler in spec.couplers if coupler.coordinate not in names]
+    more = [Coupler(coordinate=name, of=MOTION) for name in dict.fromkeys(names)]
+    return replace(spec, couplers=(*kept, *more))
+
+
+def moved_names(spec: ModelSpec) -> tuple[str, ...]:
+    """Coordinates that move as a file or a stream says."""
+    return tuple(coupler.coordinate for coupler in spec.couplers if coupler.of == MOTION)
+
+
+def with_motion(
+    spec: ModelSpec, path: str | Path, note: Callable[[str], None] = lambda text: None
+) -> tuple[ModelSpec, float]:
+    """The model with the motion of a .mot or .sto file in its couplers, and the motion's length [s].
+
+    Natural cubic splines through all samples; the file's first time is the start of the simulation.
+    ConfigError where a coordinate has no column, or a column has holes.
+    """
+    names = moved_names(spec)
+    table = read_storage(path)
+    times = table.data[:, 0]
+    bad = table.columns[0].lower() != "time" or len(times) < FEWEST_ROWS or not (np.diff(times) > 0.0).all()
+    if bad or not np.isfinite(times).all():
+        raise ConfigError(
+            "its times cannot be those of a motion", where=str(path),
+            allowed=f"a first column time that rises, {FEWEST_ROWS} rows or more",
+        )  # fmt: skip
+    for text in table.notes:
+        note(f"{path}: {text}")
+    turning = {
+        c.name: is_angular(body, k) for body in spec.bodies for k, c in enumerate(coordinates_of(body))
+    }
+    at = tuple((times - times[0]).tolist())
+    splines = {
+        name: Spline(at=at, value=tuple(column_of(table, name, turning[name], str(path)).tolist()))
+        for name in names
+    }
+    couplers = tuple(
+        Coupler(coordinate=c.coordinate, of=MOTION, spline=splines[c.coordinate]) if c.of == MOTION else c
+        for c in spec.couplers
+    )
+    return replace(spec, couplers=couplers), at[-1]
+
+
+def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
+    """A coordinate over the rows of a table [rad, m]: the column of its name, or of OpenSim's path to it."""
+    paths = [label for label in table.columns if label.endswith(f"/{name}/value")]
+    label = name if name in table.columns else paths[0] if len(paths) == 1 else ""
+    if not label:
+        raise ConfigError(
+            f"no column {name!r}", where=where, allowed=", ".join(table.columns[1:]),
+            remedy="export the motion with this coordinate",
+        )  # fmt: skip
+    values = table.column(label)
+    holes = np.flatnonzero(~np.isfinite(values))
+    if len(holes):
+        raise ConfigError(
+            f"{label} has no value at {table.data[holes[0], 0]:g} s ({len(holes)} of {len(values)} rows)",
+            where=where, remedy="fill the gaps, or cut the file",
+        )  # fmt: skip
+    return np.radians(values) if turns and table.in_degrees else values
+
+
+def awaiting(spec: ModelSpec) -> ModelSpec:
+    """The model whose coordinates rest until a stream moves them."""
+    couplers = tuple(
+        Coupler(coordinate=c.coordinate, of=MOTION) if c.of == MOTION else c for c in spec.couplers
+    )
+    return replace(spec, couplers=couplers)
+
+
+def within(length: float, duration: float | None, where: str) -> float:
+    """How long to simulate [s] where a motion has a length: all of it, or the duration that is asked for."""
+    if duration is not None and duration > length:
+        raise ConfigError(
+            f"the motion is {length:g} s long, the simulation {duration:g} s", where=where,
+            remedy=f"--duration {length:g}, or less",
+        )  # fmt: skip
+    return length if duration is None else duration
+
+
+def is_streamed(motion: str) -> bool:
+    """Whether a motion comes from an address."""
+    return "://" in motion
+
+
+def check_motion(spec: ModelSpec, motion: str, live: bool) -> None:
+    """ConfigError where a motion is given and not wanted, wanted and not given, or not to be read."""
+    if is_streamed(motion) and not live:
+        raise ConfigError(
+            "a stream has a clock of its own", where=OPTION, remedy="add --live, or give a file"
+        )
+    names = moved_names(spec)
+    if motion and not names:
+        raise ConfigError(
+            f"no coordinate of {spec.name} takes a motion", where=OPTION,
+            remedy='name some by --prescribe, or by couplers with of = "motion"',
+        )  # fmt: skip
+    open_names = [c.coordinate for c in spec.couplers if c.of == MOTION and c.is_identity]
+    if open_names and not motion:
+        raise ConfigError(
+            f"{', '.join(open_names)}: the motion is not given", where=f"model {spec.name}",
+            remedy=f"add {OPTION} FILE.mot, or with --live {OPTION} tcp://HOST:PORT",
+        )  # fmt: skip
+    if motion and not is_streamed(motion) and Path(motion).suffix.lower() not in STORAGE_SUFFIXES:
+        raise ConfigError(
+            f"{motion} holds no motion that can be read", where=OPTION,
+            allowed=f"{', '.join(STORAGE_SUFFIXES)}, or with --live tcp://HOST:PORT",
+        )  # fmt: skip

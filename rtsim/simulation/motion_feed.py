@@ -1,0 +1,228 @@
+"""A motion that a stream brings: smooth between its frames, and at rest where it falls silent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.models.packing.couplers import N_KNOT
+from rtsim.models.packing.functions import spline_at
+from rtsim.simulation.simulator import Simulator
+from streams.messages import Session, Status
+from streams.ring import Frame
+
+Array = NDArray[np.float64]
+
+FIELDS = (
+    ("coordinates", "coordinate_speeds", "coordinate_accelerations"),
+    ("joint_angles", "joint_angle_speeds", ""),
+    ("joint_displacements", "joint_displacement_speeds", ""),
+)
+"""Values, speeds and accelerations by their quantities, in the order in which they are looked for."""
+RAMP_S = 0.5
+"""From rest to a stream that begins, or begins again [s]."""
+SILENT_S = 0.25
+"""Without a frame for so long the coordinates come to rest [s]."""
+STOP_S = 0.1
+"""And so fast [s]."""
+USUAL_PERIOD_S = 0.01
+LONGEST_PERIOD_S = 0.1
+WAITING, FOLLOWING, SILENT = 0, 1, 2
+ROUND = 2.0 * np.pi
+THIRDS = np.arange(N_KNOT) / 3.0
+"""Knots of a piece, in its length."""
+
+
+class Slot(NamedTuple):
+    """Where a coordinate's value, speed and acceleration are: a field and a label's number.
+
+    Without an acceleration the difference of speeds stands for it.
+    """
+
+    value: tuple[str, int]
+    speed: tuple[str, int]
+    acceleration: tuple[str, int] | None
+
+
+class MotionFeed:
+    """Writes the newest motion of a result stream into the functions of a simulator's coordinates.
+
+    Each frame starts a piece that goes from value, speed and acceleration of the coordinate as they are to
+    those of the frame, carried on by one period at constant acceleration: three cubics, whose second
+    derivative is continuous. So the motion is as late as its frames are, no more. A stream that begins is
+    joined within RAMP_S; where it falls silent, the coordinates come to rest.
+
+    Attributes
+    ----------
+    counters : frames taken and left out, ticks without motion; sentences : to be told
+    """
+
+    def __init__(self, simulator: Simulator, names: Sequence[str]) -> None:
+        self.simulator, self.names = simulator, tuple(names)
+        self.counters: Counter[str] = Counter(motion_taken=0, motion_unusable=0, motion_missing=0)
+        self.sentences: list[str] = []
+        model, functions = simulator.model, simulator.simulation.system.tree.functions
+        own = [model.coordinates.names.index(name) for name in names]
+        self._turns = model.coordinates.is_angle[own]
+        rows = [int(np.flatnonzero(model.couplers.dof == model.coordinates.dof[k])[0]) for k in own]
+        starts = functions.start[model.couplers.function[rows]]
+        self._knots: Sequence[Array] = [functions.data[s : s + 3 * N_KNOT].reshape(3, N_KNOT) for s in starts]
+        # from the way of the coordinates to that of the stream
+        self._ramp: Sequence[Array] = [np.zeros((3, N_KNOT)) for _ in names]
+        self._state = np.zeros((3, len(names)))  # value, speed, acceleration, of the coordinates as they are
+        self._frame = np.zeros((3, len(names)))  # and of the newest frame
+        self._session: Session | None = None
+        self._slots: list[Slot] = []
+        self._period, self._time = USUAL_PERIOD_S, np.nan  # time of the newest frame
+        self._mode, self._new = WAITING, False
+        self._now = self._heard = self._joined = simulator.time
+
+    def admit(self, message: Frame) -> None:
+        """Take in a frame of results."""
+        if message.session is not self._session:
+            self._turn_to(message.session)
+        if message.status & int(Status.STALE):
+            return
+        frame, since = self._frame, message.time - self._time
+        for k, slot in enumerate(self._slots):
+            before = frame[1, k]
+            frame[0, k], frame[1, k] = self._at(message, slot.value), self._at(message, slot.speed)
+            if slot.acceleration is not None:
+                frame[2, k] = self._at(message, slot.acceleration)
+            else:  # without it, pieces would make up for half of it times the square of the period
+                frame[2, k] = (frame[1, k] - before) / since if 0.0 < since <= LONGEST_PERIOD_S else 0.0
+        self._time = message.time
+        if not self._slots or not np.isfinite(frame).all():
+            self.counters["motion_unusable"] += 1
+            return
+        self.counters["motion_taken"] += 1
+        self._new = True
+
+    def drive(self, time: float) -> Status:
+        """Plan on at a tick of the simulation [s]; DEGRADED while no motion comes."""
+        self._now = time
+        if self._new:
+            self._new = False
+            self._follow(time)
+        elif self._mode == FOLLOWING and time - self._heard > SILENT_S:
+            self._mode = SILENT
+            self._look(time)
+            self._rest(time)
+            self.sentences.append("The motion has fallen silent: its coordinates come to rest.")
+        if self._mode == FOLLOWING:
+            return Status.OK
+        self.counters["motion_missing"] += 1
+        return Status.DEGRADED
+
+    def restart(self) -> None:
+        """The simulation is at its start again: the coordinates rest until the next frame, on its clock."""
+        self._look(self._now)
+        self._mode, self._now = WAITING, self.simulator.time
+        self._rest(self._now)
+
+    def _turn_to(self, session: Session) -> None:
+        """Look up where the coordinates are in a session's fields."""
+        self._session = session
+        self._period = min(1.0 / session.rate, LONGEST_PERIOD_S) if session.rate > 0.0 else USUAL_PERIOD_S
+        labels = {field.name: tuple(field.labels) for field in session.fields}
+        slots = [slot_of(name, labels) for name in self.names]
+        lacking = [name for name, slot in zip(self.names, slots, strict=True) if slot is None]
+        self._slots = [slot for slot in slots if slot is not None] if not lacking else []
+        if lacking:
+            self.sentences.append(
+                f"The stream has no {' and '.join(lacking)} with speeds: its sender needs the stage rates, "
+                "or is a simulation with this coordinate."
+            )
+        self._mode, self._time = WAITING, np.nan
+
+    @staticmethod
+    def _at(message: Frame, place: tuple[str, int]) -> float:
+        name, k = place
+        return float(message.data[name][k])
+
+    def _follow(self, time: float) -> None:
+        """Plan towards the newest frame, carried on by a period, and what is left of the way to join it."""
+        self._look(time)
+        value, speed, acceleration = self._frame
+        value = value + np.where(self._turns, ROUND * np.round((self._state[0] - value) / ROUND), 0.0)
+        if self._mode != FOLLOWING:
+            self._mode, self._joined = FOLLOWING, time + RAMP_S
+            apart = self._state - (value, speed, acceleration)
+            plan(self._ramp, time, RAMP_S, apart, np.zeros(apart.shape))
+        T = self._period
+        gained = T * acceleration
+        ahead = np.array((value + T * (speed + 0.5 * gained), speed + gained, acceleration))
+        if time + T < self._joined:
+            ahead += states(self._ramp, time + T)
+        plan(self._knots, time, T, self._state, ahead)
+        self._heard = time
+
+    def _rest(self, time: float) -> None:
+        """Plan to a halt nearby."""
+        value, speed, _ = self._state
+        still = 0.0 * speed
+        plan(self._knots, time, STOP_S, self._state, np.array((value + 0.5 * STOP_S * speed, still, still)))
+
+    def _look(self, time: float) -> None:
+        """Value, speed and acceleration of the coordinates at a time."""
+        self._state = states(self._knots, time)
+
+
+def states(pieces: Sequence[Array], time: float) -> Array:
+    """(3, n) - value, speed and acceleration of n pieces at a time."""
+    return np.array([spline_at(knots, time) for knots in pieces]).T
+
+
+def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end: Array) -> None:
+    """Write n pieces, each (3, 4), that go from begin : (3, n) at a time to end : (3, n) `length` later."""
+    scale = np.array([1.0, length, length**2])[:, None]
+    begin, end = scale * begin, scale * end
+    inner = PIECE @ np.concatenate((begin, end))
+    at = time + length * THIRDS
+    for k, knots in enumerate(pieces):
+        knots[0] = at
+        knots[1] = begin[0, k], inner[0, k], inner[1, k], end[0, k]
+        knots[2] = begin[2, k], inner[2, k], inner[3, k], end[2, k]
+        knots[2] /= length**2
+
+
+def piece() -> Array:
+    """(4, 6) - inner values and inner second derivatives of three cubics on thirds of [0, 1], from value,
+    slope and second derivative at 0 and the same at 1; all three are continuous within.
+
+    Slopes at the ends of a cubic between knots: de Boor (1978), A Practical Guide to Splines, chapter IV.
+    """
+    h = 1.0 / 3.0
+    # unknown: y1, y2, m1, m2; slope at 0, slope at 1, equal slopes at 1/3 and 2/3
+    left = np.array([
+        [1.0 / h, 0.0, -h / 6.0, 0.0],
+        [0.0, -1.0 / h, 0.0, h / 6.0],
+        [2.0 / h, -1.0 / h, 2.0 * h / 3.0, h / 6.0],
+        [-1.0 / h, 2.0 / h, h / 6.0, 2.0 * h / 3.0],
+    ])  # fmt: skip
+    right = np.array([
+        [1.0 / h, 1.0, h / 3.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, -1.0 / h, 1.0, -h / 3.0],
+        [1.0 / h, 0.0, -h / 6.0, 0.0, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 1.0 / h, 0.0, -h / 6.0],
+    ])  # fmt: skip
+    found: Array = np.linalg.solve(left, right)
+    return found
+
+
+PIECE = piece()
+
+
+def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
+    """Where a coordinate is among the labels of a session's fields; None without a speed."""
+    for value, speed, acceleration in FIELDS:
+        own, its = labels.get(value, ()), labels.get(speed, ())
+        if name in own and name in its:
+            more = labels.get(acceleration, ())
+            last = (acceleration, more.index(name)) if name in more else None
+            return Slot((value, own.index(name)), (speed, its.index(name)), last)
+    return None

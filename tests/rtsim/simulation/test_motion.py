@@ -1,0 +1,227 @@
+"""Motions from files and streams: columns that become splines, pieces between frames, what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kernels._jit import allow_compilation
+from rtsim.config.paths import find_config
+from rtsim.errors import ConfigError
+from rtsim.models.load import load_model
+from rtsim.models.packing.functions import spline_at
+from rtsim.simulation.load import load_simulator
+from rtsim.simulation.motion import check_motion, moved_names, with_motion, with_prescribed
+from rtsim.simulation.motion_feed import PIECE, RAMP_S, SILENT_S, MotionFeed
+from rtsim.simulation.run import run
+from rtsim.simulation.simulator import Simulator
+from streams.codec import FieldLayout
+from streams.messages import FieldSpec, Session, Status
+from streams.ring import Frame
+
+KICK = find_config("kick", "models").read_text(encoding="utf-8")
+STREAM = "tcp://127.0.0.1:1"
+TURN = 2.0 * math.pi
+
+
+def motion_text(values: np.ndarray, start: float = 0.4, degrees: bool = True, label: str = "hip") -> str:
+    """A .mot file with a sample every 10 ms."""
+    head = ["a motion", "version=1", f"inDegrees={'yes' if degrees else 'no'}", "endheader", f"time\t{label}"]
+    rows = [f"{start + 0.01 * k:.6f}\t{value:.12g}" for k, value in enumerate(values)]
+    return "\n".join([*head, *rows, ""])
+
+
+@pytest.fixture
+def model(tmp_path):
+    """The kick, whose hip takes a motion."""
+    head, _, tail = KICK.partition('of = "time"\n')
+    path = tmp_path / "kick.toml"
+    path.write_text(f'{head}of = "motion"\n{tail.partition(chr(10))[2]}', encoding="utf-8")
+    assert moved_names(load_model(str(path))) == ("hip",)
+    return str(path)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a motion file; its path."""
+
+    def write(text: str, name: str = "hip.mot") -> str:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return write
+
+
+@pytest.mark.parametrize(("degrees", "label"), [(True, "hip"), (False, "/jointset/hip_joint/hip/value")])
+def test_a_file_moves_a_coordinate_from_its_first_time_on(model, write, degrees, label):
+    """Protects units, the shift of time, names by path, and the length of the run."""
+    allow_compilation()
+    t = 0.01 * np.arange(31)
+    angle = 0.3 * np.sin(TURN * t)
+    path = write(motion_text(np.degrees(angle) if degrees else angle, degrees=degrees, label=label))
+    simulator = load_simulator(model, motion=path, step_ms=1.0)
+    assert simulator.settings.duration_s == pytest.approx(0.3)
+    done = run(simulator, 300, 10)
+    hip = simulator.model.coordinates.names.index("hip")
+    np.testing.assert_allclose(done.trace.q[:31, simulator.model.coordinates.q[hip]], angle, atol=1e-9)
+    speed = 0.3 * TURN * np.cos(TURN * 0.1)
+    assert done.trace.v[10, simulator.model.coordinates.dof[hip]] == pytest.approx(speed, rel=1e-4)
+
+
+def test_any_coordinate_can_be_prescribed(write):
+    """Protects models that have no coupler of their own for it: the same motion, the same run."""
+    spec = with_prescribed(load_model("kick"), ("knee",))
+    assert moved_names(spec) == ("knee",)
+    moved, length = with_motion(spec, write(motion_text(np.linspace(60.0, 20.0, 21), label="knee")))
+    coupler = next(c for c in moved.couplers if c.coordinate == "knee")
+    assert coupler.spline.value[-1] == pytest.approx(math.radians(20.0))
+    assert length == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (motion_text(np.zeros(9), label="knee"), "no column 'hip'; allowed: knee"),
+        (motion_text(np.array([0.0, 1.0, np.nan, 2.0, 3.0])), "hip has no value at 0.42 s .1 of 5 rows"),
+        (motion_text(np.zeros(3)), "its times cannot be those of a motion"),
+        (motion_text(np.zeros(5)).replace("0.430000", "0.400000"), "its times cannot be those of a motion"),
+        ("nonsense", "no endheader line"),
+    ],
+)
+def test_files_that_cannot_be_are_named(model, write, text, words):
+    """Protects users: the file, what is wrong with it, what to do."""
+    with pytest.raises(ConfigError, match=words):
+        with_motion(load_model(model), write(text))
+
+
+def test_what_does_not_fit_together_is_refused(model, write):
+    """Protects against a motion that nobody takes, one that lacks, and one that is too short."""
+    spec, still = load_model(model), load_model("kick")
+    for given, motion, live, words in (
+        (spec, "", False, "hip: the motion is not given"),
+        (still, "x.mot", False, "no coordinate of kick takes a motion"),
+        (spec, STREAM, False, "a stream has a clock of its own"),
+        (spec, "x.c3d", True, "holds no motion that can be read"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            check_motion(given, motion, live)
+    check_motion(spec, STREAM, live=True)
+    for name, words in (("toe", "unknown coordinate 'toe'"), ("kneecap_x", "follows knee already")):
+        with pytest.raises(ConfigError, match=words):
+            with_prescribed(still, (name,))
+    with pytest.raises(ConfigError, match=r"the motion is 0\.1 s long, the simulation 2 s"):
+        load_simulator(model, motion=write(motion_text(np.zeros(11))), duration_s=2.0)
+
+
+def test_a_piece_joins_values_slopes_and_second_derivatives():
+    """Protects the smoothness of streamed motion: six numbers at the ends, no jump within."""
+    ends = np.random.default_rng(3).normal(size=6)
+    inner = PIECE @ ends
+    knots = np.array([
+        np.arange(4) / 3.0, [ends[0], *inner[:2], ends[3]], [ends[2], *inner[2:], ends[5]]
+    ])  # fmt: skip
+    np.testing.assert_allclose(spline_at(knots, 0.0), ends[:3], atol=1e-12)
+    np.testing.assert_allclose(spline_at(knots, 1.0), ends[3:], atol=1e-12)
+    for x in (1.0 / 3.0, 2.0 / 3.0):
+        low, high = spline_at(knots, x - 1e-9), spline_at(knots, x + 1e-9)
+        np.testing.assert_allclose(low[:2], high[:2], atol=1e-6)
+
+
+class Sender:
+    """Frames of a live run's results, by hand."""
+
+    def __init__(self, *names: str, rate: float = 100.0) -> None:
+        labels = {"coordinates": "rad, m", "coordinate_speeds": "rad/s, m/s"}
+        fields = tuple(FieldSpec(name, (len(names),), unit, names) for name, unit in labels.items())
+        self.session = Session(session="s", stream="result", t_start=0, rate=rate, fields=fields)
+
+    def frame(self, value: float, speed: float, status: int = 0, time: float = 0.0) -> Frame:
+        frame = Frame(self.session, FieldLayout(self.session))
+        frame.status, frame.time = status, time
+        frame.data["coordinates"][:], frame.data["coordinate_speeds"][:] = value, speed
+        return frame
+
+
+@pytest.fixture
+def feed(model):
+    """Of the kick's hip."""
+    allow_compilation()
+    return MotionFeed(load_simulator(model, motion=STREAM), ("hip",))
+
+
+def hip(simulator: Simulator, time: float) -> tuple[float, float, float]:
+    """Value, speed and acceleration that the simulation takes at a time."""
+    functions, couplers = simulator.simulation.system.tree.functions, simulator.model.couplers
+    own = int(np.flatnonzero(couplers.driver == couplers.coordinate)[0])
+    start = int(functions.start[couplers.function[own]])
+    return spline_at(functions.data[start : start + 12].reshape(3, 4), time)
+
+
+def test_a_stream_is_followed_without_jumps(feed):
+    """Protects the joining of frames: neither value nor speed jumps, the error after the ramp is small."""
+    sender, simulator, seen = Sender("hip"), feed.simulator, []
+    assert feed.drive(0.0) == Status.DEGRADED
+    assert hip(simulator, 0.0)[0] == 0.0
+    for tick in range(1, 2001):
+        t = 1e-3 * tick
+        if tick % 10 == 0:
+            feed.admit(sender.frame(0.5 * math.sin(TURN * t), 0.5 * TURN * math.cos(TURN * t), time=t))
+        feed.drive(t)
+        seen.append((t, *hip(simulator, t)))
+    t, value, speed, _ = np.array(seen).T
+    assert np.abs(np.diff(value)).max() < 2e-3 * np.abs(speed).max()
+    assert np.abs(np.diff(speed)).max() < 0.15  # the stream's own and the ramp's, 1 ms of 150 rad/s^2
+    late = t > RAMP_S + 0.1
+    assert np.abs(value - 0.5 * np.sin(TURN * t))[late].max() < 2e-3
+    assert feed.counters["motion_taken"] == 200
+
+
+def test_where_a_stream_falls_silent_the_coordinate_comes_to_rest(feed):
+    """Protects a run whose sender has gone: degraded and at rest, and joined again when it comes back."""
+    sender = Sender("hip")
+    feed.drive(0.0)
+    for k in range(100):
+        feed.admit(sender.frame(0.01 * k, 1.0))
+        assert feed.drive(0.01 * (k + 1)) == Status.OK
+    gone = [feed.drive(1.0 + 0.001 * k) for k in range(600)]
+    assert gone[0] == Status.OK
+    assert gone[-1] == Status.DEGRADED
+    value, speed, acceleration = hip(feed.simulator, 1.6)
+    assert (speed, acceleration) == (pytest.approx(0.0, abs=1e-9), 0.0)
+    assert value == pytest.approx(1.0 + SILENT_S + 0.05, abs=0.02)
+    assert sum("fallen silent" in said for said in feed.sentences) == 1
+    for k in range(60):
+        feed.admit(sender.frame(2.0, 0.0))
+        assert feed.drive(1.7 + 0.01 * k) == Status.OK
+        if k == 0:
+            assert hip(feed.simulator, 1.701)[0] == pytest.approx(value, abs=1e-3)
+    assert hip(feed.simulator, 1.7 + RAMP_S + 0.02)[0] == pytest.approx(2.0, abs=1e-6)
+
+
+def test_frames_without_the_coordinate_or_without_numbers_are_counted(feed):
+    """Protects the simulation from senders: no number, old frames, other coordinates, a full turn."""
+    sender = Sender("hip")
+    feed.admit(sender.frame(math.nan, 0.0))
+    feed.admit(sender.frame(1.0, 0.0, int(Status.STALE)))
+    feed.admit(Sender("knee").frame(1.0, 0.0))
+    assert feed.counters["motion_unusable"] == 2
+    assert "has no hip with speeds" in feed.sentences[-1]
+    assert feed.drive(0.0) == Status.DEGRADED
+    for k in range(60):
+        feed.admit(sender.frame(TURN + 0.1, 0.0))
+        feed.drive(0.01 * k)
+    assert hip(feed.simulator, 0.6)[0] == pytest.approx(0.1, abs=1e-6)
+
+
+def test_a_restart_goes_on_from_the_motion_at_hand(feed):
+    """Protects laps: time begins again, the coordinate stays where it is."""
+    sender = Sender("hip")
+    for k in range(100):
+        feed.admit(sender.frame(1.0, 0.0))
+        feed.drive(0.01 * k)
+    feed.restart()
+    assert hip(feed.simulator, 0.0)[0] == pytest.approx(1.0, abs=1e-9)
+    feed.admit(sender.frame(1.0, 0.0))
+    assert feed.drive(0.001) == Status.OK
