@@ -5,13 +5,14 @@ A new kind is one constant, one branch in `evaluate` and a row in tests/kernels/
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from kernels._jit import njit
 
-CONSTANT, LINEAR, POLYNOMIAL, SPLINE = 0, 1, 2, 3
+CONSTANT, LINEAR, POLYNOMIAL, SPLINE, SINE = 0, 1, 2, 3, 4
 IDENTITY = -1
 """In place of a function: the coordinate itself."""
 
@@ -20,7 +21,8 @@ class Functions(NamedTuple):
     """A table of functions; the numbers of one lie together in data.
 
     CONSTANT: [value]. LINEAR: [slope, intercept]. POLYNOMIAL: coefficients, lowest power first.
-    SPLINE: n abscissae (rising), n values, n second derivatives.
+    SPLINE: n abscissae (rising), n values, n second derivatives. SINE: [amplitude, omega, phase, offset] of
+    amplitude sin(omega x + phase) + offset.
     """
 
     kind: np.ndarray  # (n_function,) int64
@@ -46,6 +48,10 @@ def evaluate(functions, f, x):
         return value, slope, 2.0 * half_curvature
     if kind == SPLINE:
         return cubic_spline(data, start, functions.n_term[f], x)
+    if kind == SINE:
+        omega, turned = data[start + 1], data[start + 1] * x + data[start + 2]
+        rise, run = data[start] * math.sin(turned), data[start] * math.cos(turned)
+        return rise + data[start + 3], omega * run, -omega * omega * rise
     return data[start], 0.0, 0.0
 
 

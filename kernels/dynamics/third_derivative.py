@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from kernels._jit import njit
-from kernels.functions import POLYNOMIAL, SPLINE
+from kernels.functions import POLYNOMIAL, SINE, SPLINE
 
 
 @njit
@@ -25,4 +27,7 @@ def third_derivative(functions, f, x):
             else:
                 low = middle
         third = (data[high + 2 * n] - data[low + 2 * n]) / (data[high] - data[low])
+    elif kind == SINE:
+        omega = data[start + 1]
+        third = -data[start] * omega * omega * omega * math.cos(omega * x + data[start + 2])
     return third

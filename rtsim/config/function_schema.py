@@ -9,23 +9,18 @@ from typing import Annotated, Literal
 
 import msgspec
 
-KINDS = ("constant", "linear", "polynomial", "spline")
+KINDS = ("constant", "linear", "polynomial", "spline", "lines", "sine")
 TIME = "time"
 """What a coupler names in place of a coordinate to prescribe a motion."""
 MOTION = "motion"
 """What it names where a file or a stream brings the motion."""
 
 
-class Spline(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A cubic spline through points, straight beyond its ends.
-
-    ends: natural, without curvature there, or cubic, with the third derivative there of the cubic through
-    the last four points (of three points: their parabola), as in OpenSim's SimmSpline.
-    """
+class Lines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Straight pieces through points, and straight on beyond the ends; speeds jump at the points."""
 
     at: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
     value: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
-    ends: Literal["natural", "cubic"] = "natural"
 
     def __post_init__(self) -> None:
         if len(self.at) != len(self.value):
@@ -33,6 +28,16 @@ class Spline(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         for low, high in zip(self.at, self.at[1:], strict=False):
             if not low < high:
                 raise ValueError(f"at goes from {low!r} to {high!r}; its numbers must rise")
+
+
+class Spline(Lines, forbid_unknown_fields=True, frozen=True):
+    """A cubic spline through points, straight beyond its ends.
+
+    ends: natural, without curvature there, or cubic, with the third derivative there of the cubic through
+    the last four points (of three points: their parabola), as in OpenSim's SimmSpline.
+    """
+
+    ends: Literal["natural", "cubic"] = "natural"
 
 
 class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -44,6 +49,9 @@ class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # lowest power first
     polynomial: Annotated[tuple[float, ...], msgspec.Meta(min_length=1)] | None = None
     spline: Spline | None = None
+    lines: Lines | None = None
+    # [amplitude, omega, phase, offset] of amplitude sin(omega x + phase) + offset
+    sine: Annotated[tuple[float, ...], msgspec.Meta(min_length=4, max_length=4)] | None = None
 
     def __post_init__(self) -> None:
         given = [kind for kind in KINDS if getattr(self, kind) is not None]

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.function_schema import FunctionSpec, Spline
+from rtsim.config.function_schema import FunctionSpec
 from rtsim.config.joint_schema import Axis, Body, Motion, coordinates_of
 from rtsim.config.model_schema import Coupler, Element, ModelSpec
 from rtsim.config.muscle_schema import Moving, Muscle, Station, Surface
@@ -166,9 +166,13 @@ def scaled_function(function: FunctionSpec, factor: float) -> dict[str, Any]:
         return {"linear": tuple(factor * c for c in function.linear)}
     if function.polynomial is not None:
         return {"polynomial": tuple(factor * c for c in function.polynomial)}
-    if function.spline is not None:
-        spline = function.spline
-        return {"spline": Spline(spline.at, tuple(factor * y for y in spline.value), spline.ends)}
+    if function.sine is not None:
+        amplitude, omega, phase, offset = function.sine
+        return {"sine": (factor * amplitude, omega, phase, factor * offset)}
+    for kind in ("spline", "lines"):
+        points = getattr(function, kind)
+        if points is not None:
+            return {kind: replace(points, value=tuple(factor * y for y in points.value))}
     return {"linear": (factor, 0.0)}
 
 

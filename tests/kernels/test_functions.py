@@ -9,7 +9,7 @@ import pytest
 
 from kernels import functions as kernel
 from kernels.functions import IDENTITY, Functions
-from rtsim.models.packing.tree import build_functions, constant, linear, polynomial, spline
+from rtsim.models.packing.tree import build_functions, constant, linear, lines, polynomial, sine, spline
 from tests.naive import functions as naive
 
 KNOTS = (-1.2, -0.9, -0.1, 0.05, 0.8, 1.5)
@@ -22,6 +22,8 @@ TABLE = {
     "polynomial of degree 0": polynomial((0.6,)),
     "spline": spline(KNOTS, VALUES),
     "spline of two knots": spline(*TWO_KNOTS),
+    "sine": sine(0.7, 1.9, -0.3, 0.2),
+    "lines of two points": lines(*TWO_KNOTS),
 }
 NAMES = list(TABLE)
 FUNCTIONS = build_functions(list(TABLE.values()))

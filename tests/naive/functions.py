@@ -6,7 +6,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 from scipy.interpolate import CubicSpline
 
-from kernels.functions import LINEAR, POLYNOMIAL, SPLINE, Functions
+from kernels.functions import LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
 
 
 def evaluate(functions: Functions, f: int, x: float) -> tuple[float, float, float]:
@@ -22,6 +22,10 @@ def evaluate(functions: Functions, f: int, x: float) -> tuple[float, float, floa
         return derivatives(Polynomial(numbers[:n]), x)
     if kind == SPLINE:
         return straight_beyond_ends(numbers[:n], numbers[n : 2 * n], x)
+    if kind == SINE:
+        amplitude, omega, phase, offset = numbers[:4]
+        wave = amplitude * np.exp(1j * (omega * x + phase)) * (1j * omega) ** np.arange(3)
+        return float(wave[0].imag) + offset, float(wave[1].imag), float(wave[2].imag)
     return float(numbers[0]), 0.0, 0.0
 
 

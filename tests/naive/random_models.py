@@ -20,6 +20,7 @@ from rtsim.models.packing.tree import (
     constant,
     linear,
     polynomial,
+    sine,
     spline,
 )
 from tests.naive.constraints import path_between
@@ -95,6 +96,7 @@ FUNCTIONS = (
     polynomial((0.1, 0.4, -0.3, 0.2)),
     spline((-1.1, -0.4, 0.3, 1.2), (0.2, -0.3, 0.1, 0.4)),
     spline((-0.5, 0.9), (-0.1, 0.3)),
+    sine(0.3, 1.4, 0.5, -0.1),
 )
 
 

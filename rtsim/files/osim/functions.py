@@ -10,7 +10,13 @@ from rtsim.files.osim.document import Node
 
 SPLINES = ("SimmSpline", "NaturalCubicSpline", "natCubicSpline")
 """Three names of one class; its splines are not natural in spite of the second."""
-KNOWN = ("Constant", "LinearFunction", "PolynomialFunction", "MultiplierFunction", *SPLINES)
+LINES = ("PiecewiseLinearFunction",)
+SINE = ("Sine",)
+WAVE = (("amplitude", 1.0), ("omega", 1.0), ("phase", 0.0), ("offset", 0.0))
+"""Numbers of a sine and what stands for those that lack."""
+KNOWN = (
+    "Constant", "LinearFunction", "PolynomialFunction", "MultiplierFunction", *SPLINES, *LINES, *SINE,
+)  # fmt: skip
 
 
 def function_below(node: Node) -> Node | None:
@@ -35,7 +41,7 @@ def refuse(node: Node) -> None:
 
 
 def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
-    """The function of an element, times a scale, as constant, linear, polynomial or spline."""
+    """The function of an element, times a scale, as the keys of a model file."""
     if node.tag == "MultiplierFunction":
         inside = function_below(node)
         if inside is None:
@@ -43,13 +49,17 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
         return read_function(inside, scale * node.number("scale", 1.0))
     if node.tag == "Constant":
         return {"constant": scale * node.number("value", 0.0)}
-    if node.tag in SPLINES:
+    if node.tag in SINE:
+        amplitude, omega, phase, offset = (node.number(name, usual) for name, usual in WAVE)
+        return {"sine": [scale * amplitude, omega, phase, scale * offset]}
+    if node.tag in (*SPLINES, *LINES):
         at, value = node.numbers("x") or [], node.numbers("y") or []
         if len(at) < 2 or len(at) != len(value):
             node.fail(
                 f"{len(at)} x and {len(value)} y", allowed="two or more pairs", remedy="correct the file"
             )
-        return {"spline": {"at": at, "value": [scale * y for y in value], "ends": "cubic"}}
+        points = {"at": at, "value": [scale * y for y in value]}
+        return {"lines": points} if node.tag in LINES else {"spline": {**points, "ends": "cubic"}}
     # OpenSim writes the highest power first, also of [slope, intercept]
     coefficients = [scale * c for c in node.numbers("coefficients") or []]
     if node.tag == "LinearFunction":
@@ -69,6 +79,10 @@ def rough_value(function: dict[str, Any], x: float) -> float:
         return float(function["linear"][0] * x + function["linear"][1])
     if "polynomial" in function:
         return float(np.polynomial.polynomial.polyval(x, function["polynomial"]))
-    if "spline" in function:
-        return float(np.interp(x, function["spline"]["at"], function["spline"]["value"]))
+    if "sine" in function:
+        amplitude, omega, phase, offset = function["sine"]
+        return float(amplitude * np.sin(omega * x + phase) + offset)
+    points = function.get("spline") or function.get("lines")
+    if points:
+        return float(np.interp(x, points["at"], points["value"]))
     return x

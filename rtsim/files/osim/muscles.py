@@ -133,8 +133,11 @@ def shifted(function: Table, by: float) -> Table:
     if "polynomial" in function:
         lowest, *others = function["polynomial"]
         return {"polynomial": [lowest + by, *others]}
-    spline = function["spline"]
-    return {"spline": {**spline, "value": [value + by for value in spline["value"]]}}
+    if "sine" in function:
+        *wave, offset = function["sine"]
+        return {"sine": [*wave, offset + by]}
+    (kind, points), *_ = function.items()  # spline or lines
+    return {kind: {**points, "value": [value + by for value in points["value"]]}}
 
 
 def read_muscles(model: Node, paths: Paths) -> list[Table]:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from kernels.functions import IDENTITY, POLYNOMIAL, SPLINE, Functions
+from kernels.functions import IDENTITY, POLYNOMIAL, SINE, SPLINE, Functions
 from rtsim.config.function_schema import FunctionSpec
-from rtsim.models.packing.tree import Function, build_functions, constant, linear, polynomial, spline
+from rtsim.models.packing.tree import (
+    Function,
+    build_functions,
+    constant,
+    linear,
+    lines,
+    polynomial,
+    sine,
+    spline,
+)
 
 
 class FunctionTable:
@@ -31,6 +42,10 @@ def function_of(spec: FunctionSpec) -> Function:
     """The numbers of the function that is given."""
     if spec.spline is not None:
         return spline(spec.spline.at, spec.spline.value, spec.spline.ends)
+    if spec.lines is not None:
+        return lines(spec.lines.at, spec.lines.value)
+    if spec.sine is not None:
+        return sine(*spec.sine)
     if spec.polynomial is not None:
         return polynomial(spec.polynomial)
     if spec.linear is not None:
@@ -44,6 +59,9 @@ def value(function: Function, x: float) -> float:
     numbers = function.numbers
     if function.kind == SPLINE:
         return spline_at(np.reshape(numbers, (3, -1)), x)[0]
+    if function.kind == SINE:
+        amplitude, omega, phase, offset = numbers
+        return amplitude * math.sin(omega * x + phase) + offset
     if function.kind == POLYNOMIAL:
         return float(np.polynomial.polynomial.polyval(x, numbers))
     return numbers[0] if len(numbers) == 1 else numbers[0] * x + numbers[1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.functions import CONSTANT, LINEAR, POLYNOMIAL, SPLINE, Functions
+from kernels.functions import CONSTANT, LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
 from kernels.tree import (
     BALL,
     CHAIN,
@@ -152,6 +152,16 @@ def linear(slope: float, intercept: float = 0.0) -> Function:
 def polynomial(coefficients: Sequence[float]) -> Function:
     """Coefficients lowest power first."""
     return Function(POLYNOMIAL, len(coefficients), tuple(coefficients))
+
+
+def sine(amplitude: float, omega: float, phase: float, offset: float) -> Function:
+    """amplitude sin(omega x + phase) + offset."""
+    return Function(SINE, 4, (amplitude, omega, phase, offset))
+
+
+def lines(x: Sequence[float], y: Sequence[float]) -> Function:
+    """Straight pieces through (x, y), x rising: a spline without second derivatives."""
+    return Function(SPLINE, len(x), (*x, *y, *(0.0 for _ in x)))
 
 
 def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Function:

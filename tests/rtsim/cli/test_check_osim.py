@@ -118,8 +118,8 @@ BAD = {
     "a joint of another kind": (
         WHOLE.replace("PinJoint", "EllipsoidJoint"), "a EllipsoidJoint has no counterpart"
     ),
-    "a sine": (with_function("<Sine><amplitude>0.1</amplitude></Sine>"), "a Sine has no counterpart"),
-    "pieces": (with_function("<PiecewiseLinearFunction/>"), "a PiecewiseLinearFunction has no counterpart"),
+    "a step": (with_function("<StepFunction/>"), "a StepFunction has no counterpart"),
+    "no pieces": (with_function("<PiecewiseLinearFunction/>"), "0 x and 0 y; allowed: two or more pairs"),
     "a spline of one knot": (with_function("<SimmSpline><x>1</x><y>1</y></SimmSpline>"), "two or more pairs"),
     "a spline that goes back": (
         with_function("<SimmSpline><x>0 2 1</x><y>1 2 3</y></SimmSpline>"), "its numbers must rise"

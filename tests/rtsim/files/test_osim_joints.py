@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from kernels.tree import new_pose, pose
+from rtsim.config.function_schema import FunctionSpec
 from rtsim.errors import ConfigError
 from rtsim.files.osim.frames import angles_of, turned
 from rtsim.files.osim.model import read_osim
 from rtsim.models.model import build
 from rtsim.models.packing.functions import function_of, value
+from rtsim.models.scaling import scaled_function
 
 from .osim_texts import (
     CHAIN,
@@ -179,6 +181,31 @@ def test_splines_reproduce_cubics(read, n):
     x = 0.5 * (at[0] + at[-1])
     expected = np.polynomial.polynomial.polyval(x, polynomial)
     assert value(function_of(motion), x) == pytest.approx(expected, abs=1e-13)
+
+
+WAVE = "<amplitude>0.7</amplitude><omega>1.9</omega><phase>-0.3</phase><offset>0.2</offset>"
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        (f"<Sine>{WAVE}</Sine>", 0.5, 0.6236304840152276),
+        ("<PiecewiseLinearFunction><x>0 1 2</x><y>0 2 1</y></PiecewiseLinearFunction>", -1.0, -2.0),
+        ("<PiecewiseLinearFunction><x>0 1 2</x><y>0 2 1</y></PiecewiseLinearFunction>", 1.5, 1.5),
+        ("<PiecewiseLinearFunction><x>0 1 2</x><y>0 2 1</y></PiecewiseLinearFunction>", 3.0, 0.0),
+    ],
+)
+def test_waves_and_straight_pieces(read, function, x, expected):
+    """Protects both by the values of OpenSim 4.6, with a scale around them, and moved and scaled on."""
+    spec, _ = read(knee_with(function))
+    motion = next(m for b in spec.bodies for m in b.motion if m.sine or m.lines)
+    assert value(function_of(motion), x) == pytest.approx(expected, abs=1e-14)
+    doubled = FunctionSpec(**scaled_function(motion, 2.0))
+    assert value(function_of(doubled), x) == pytest.approx(2.0 * expected, abs=1e-14)
+    wrapped = f"<MultiplierFunction><scale>-3</scale><function>{function}</function></MultiplierFunction>"
+    spec, _ = read(knee_with(wrapped))
+    motion = next(m for b in spec.bodies for m in b.motion if m.sine or m.lines)
+    assert value(function_of(motion), x) == pytest.approx(-3.0 * expected, abs=1e-14)
 
 
 @pytest.mark.parametrize("tag", ["SimmSpline", "NaturalCubicSpline", "natCubicSpline"])
