@@ -27,7 +27,7 @@ def shared() -> Path:
     return SHARED
 
 
-OF_RUNS = ("model", "forces")
+OF_RUNS = ("model", "forces", "coupled-simulation")
 """Groups whose entries the tests of kernels call with other types."""
 FOLDERS = {ROOT / "tests", ROOT / "tests" / "kernels", ROOT / "tests" / "rtsim", ROOT / "tests" / "streams"}
 

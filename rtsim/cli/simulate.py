@@ -173,7 +173,7 @@ def command(
     if subject:
         load_subject(find_config(subject, "subjects"))
     check_outputs(outputs)
-    compile_first(console, ("simulation",))
+    compile_first(console, ("coupled-simulation",) if spec.couplers else ("simulation",))
     with console.status("starting"):
         from rtsim.simulation.load import load_simulator
         from rtsim.simulation.panels import abscissa

@@ -174,6 +174,14 @@ def call_simulation() -> None:
     warm_up(load_simulator("stick_slip"))
 
 
+def call_coupled() -> None:
+    """`rtsim simulate` of a model some of whose coordinates are given."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("kick"))
+
+
 FUNCTIONS = "kernels.functions.evaluate"
 NO_TABLES = (
     "kernels.functions.cubic_spline",
@@ -234,6 +242,18 @@ GROUPS = {
             "kernels.rosenbrock.advance.advance",
         ),
         call_simulation,
+    ),
+    "coupled-simulation": Group(
+        "forward simulation with couplers",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.reduction.reduced_mass",
+            "kernels.dynamics.inverse.inverse_dynamics",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_coupled,
     ),
 }
 """The longest first, so that processes that work side by side end at about the same time."""
