@@ -123,6 +123,8 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     name: Name
     joint: JointKind
+    # what results at the joint are called; none given: the body's name
+    joint_name: str = ""
     parent: str = ""
     in_parent: Frame = Frame()
     in_child: Frame = Frame()

@@ -23,6 +23,7 @@ def check_names(spec: ModelSpec) -> None:
     check_once(bodies, "bodies")
     if GROUND in bodies:
         raise ValueError(f"bodies.{GROUND}: that is the name of what does not move; choose another")
+    check_once([body.joint_name or body.name for body in spec.bodies], "joints")
     held = [
         *(contact.name for contact in spec.contacts),
         *(ligament.name for ligament in spec.ligaments),

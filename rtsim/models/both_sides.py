@@ -125,6 +125,7 @@ def renamed(model: Table, sided: set[str], suffix: str) -> Table:
         row = walk(body)
         if body["name"] in sided:
             row = named(row, suffix)
+            row["joint_name"] += suffix if row["joint_name"] else ""
             place = row["in_parent"]
             if body["parent"] in sided and body["in_parent"]["point"]:
                 place["point"] = body["in_parent"]["point"]

@@ -64,6 +64,7 @@ class Names:
     """What the rows of a model's tables are called."""
 
     bodies: tuple[str, ...]
+    joints: tuple[str, ...]  # of each body's joint
     markers: tuple[str, ...]
     elements: tuple[str, ...]
     rolls: tuple[str, ...]
@@ -177,6 +178,7 @@ def names_of(
     """The names of everything in a model's tables, in their order."""
     return Names(
         bodies=tuple(body.name for body in spec.bodies),
+        joints=tuple(body.joint_name or body.name for body in spec.bodies),
         markers=markers,
         elements=tuple(row.name for row in rows),
         rolls=tuple(roll.name for roll in spec.rolls),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -31,6 +32,7 @@ def body_tables(
             )
         carried[joint.child.body] = joint
     tables, poses = [], {GROUND: Transform()}
+    names = names_of_their_own(joints, frames.bodies)
     left = list(frames.bodies)
     while left:
         name = next((n for n in left if n not in carried or carried[n].parent.body in poses), "")
@@ -44,10 +46,22 @@ def body_tables(
             poses[name] = Transform()
             continue
         joint = carried[name]
-        tables.append({"name": name, **joint_table(joint, followers, named), **mass(body)})
+        called = {"joint_name": joint.node.name} if joint.node.name in names else {}
+        tables.append({"name": name, **called, **joint_table(joint, followers, named), **mass(body)})
         X_GF = poses[joint.parent.body] @ joint.parent.transform
         poses[name] = X_GF @ joint.transform @ joint.child.transform.inverse()
     return tables, poses
+
+
+def names_of_their_own(joints: list[Joint], bodies: Collection[str]) -> set[str]:
+    """Names of joints that no other joint has, and no other joint's body."""
+    count = Counter(joint.node.name for joint in joints)
+    others = set(bodies)
+    return {
+        joint.node.name for joint in joints
+        if joint.node.name and count[joint.node.name] == 1
+        and (joint.node.name == joint.child.body or joint.node.name not in others)
+    }  # fmt: skip
 
 
 def joint_table(joint: Joint, followers: Collection[str], named: Collection[str]) -> Table:

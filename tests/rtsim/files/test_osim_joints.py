@@ -359,3 +359,14 @@ def test_knee_moves_as_written(read):
     np.testing.assert_allclose(bodies.rotation[0], R, atol=1e-15)
     along = 1.5 * value(function_of(read(knee_with(SPLINE))[0].bodies[0].motion[0]), q)
     np.testing.assert_allclose(bodies.position[0], [along, s, 0.0], atol=1e-15)
+
+
+def test_joints_keep_their_names(read):
+    """Protects results at joints: called as in the file, as the body where a name would say two things."""
+    parents = zip((GROUND, "a", "b", "c"), "abcd", strict=True)
+    joints = (Joint("PinJoint", parent, body, (Coordinate(f"q_{body}"),)) for parent, body in parents)
+    text = Model(tuple(joints)).text(40600)
+    for body, name in zip("abcd", ("hip", "knee", "knee", "a"), strict=True):
+        text = text.replace(f'name="{body}_joint"', f'name="{name}"')
+    spec, _ = read(text)
+    assert build(spec).names.joints == ("hip", "b", "c", "d")
