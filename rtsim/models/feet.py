@@ -1,0 +1,222 @@
+"""The feet of a model that brings its own markers: which bodies they are, from where to where they reach.
+
+A foot is the low end of a limb: a body that, with all that it carries, is small (no point of it is farther
+from its joint than 0.3 of the limb's length, from the root along the joints), while its parent is not, and
+that reaches down to the lowest fifth of the model in its neutral pose. Its points are markers and origins of
+these bodies. The heel is the one farthest back on the way from the first joint's centre to the farthest
+point; the tip of the toes lies towards the points of the forefoot, as far as the farthest of them, or as the
+joint of the toes tells the length of the foot. Plates press the body of the heel: they do not tell what the
+toes bear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.trial import name_some
+from rtsim.models.model import Model
+from rtsim.models.neutral import neutral_places
+from rtsim.subjects.foot_lines import FOREFOOT, TOES
+from rtsim.subjects.labs import SIDES
+
+Array = NDArray[np.float64]
+
+LOW = 0.2
+"""Part of the model's height in its neutral pose down to which a foot reaches."""
+SMALL = 0.3
+"""Size of a foot in parts of its limb."""
+LEAST_FREEDOM = 3
+"""Dofs of the root of a model that walks; one that ground holds has no feet."""
+SHORTEST = 0.02
+"""Points that are all nearer to each other make no foot [m]."""
+RIGHT = re.compile(r"(^|[_.])(r|right)([_.]|$)", re.IGNORECASE)
+LEFT = re.compile(r"(^|[_.])(l|left)([_.]|$)", re.IGNORECASE)
+FLAT = np.array([1.0, 0.0, 1.0])
+REMEDY = "name the bodies that plates press by --feet, or feet in [plates] of the run"
+
+
+class Point(NamedTuple):
+    """A point fixed in a body, and what it is called."""
+
+    body: int
+    place: Array  # (3,) - in the body [m]
+    name: str
+
+
+class Foot(NamedTuple):
+    """One foot: 0 right or 1 left, its bodies, the one that plates press first, and its line."""
+
+    side: int
+    bodies: tuple[int, ...]
+    heel: Point
+    toes: Point
+
+
+class PlacedFeet:
+    """The lines of a model's feet at a pose.
+
+    Attributes
+    ----------
+    feet : at most one of each side
+    lines : (2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN where there is none
+    known : which sides have a foot
+    """
+
+    def __init__(self, feet: Sequence[Foot]) -> None:
+        self.feet = tuple(feet)
+        self.lines: Array = np.full((2, 2, 3), np.nan)
+        self.known = tuple(any(foot.side == side for foot in feet) for side in range(len(SIDES)))
+
+    def at(self, position: Array, rotation: Array) -> Array:
+        """`lines` at origins (n_body, 3) and axes (n_body, 3, 3) of the bodies."""
+        for foot in self.feet:
+            for k, point in enumerate((foot.heel, foot.toes)):
+                self.lines[foot.side, k] = position[point.body] + rotation[point.body] @ point.place
+        return self.lines
+
+    def lost(self) -> Array:
+        """`lines` without a pose."""
+        self.lines[:] = np.nan
+        return self.lines
+
+
+def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
+    """The feet of a model, at most one of each side; named : the bodies that plates press, where given.
+
+    ConfigError where there is none, where there are more, or for a name that is no body with points.
+    """
+    position, rotation = neutral_places(model)
+    points = points_of(model)
+    spots = np.array([position[p.body] + rotation[p.body] @ p.place for p in points])
+    if named:
+        roots = [body_named(model, name) for name in named]
+    else:
+        roots = low_ends(model, points, spots)
+    if len(roots) > len(SIDES):
+        raise ConfigError(
+            f"it has {len(roots)} feet: {name_some([model.names.bodies[b] for b in roots])}",
+            where=f"model {model.name}", allowed="two", remedy=REMEDY,
+        )  # fmt: skip
+    sides = sides_of([model.names.bodies[b] for b in roots], [float(position[b, 2]) for b in roots])
+    found = []
+    for root, side in zip(roots, sides, strict=True):
+        bodies = tuple(b for b in range(len(position)) if b in carried_by(model, root))
+        rows = [k for k, point in enumerate(points) if point.body in bodies]
+        found.append(foot_of(side, model, bodies, [points[k] for k in rows], spots[rows], bool(named)))
+    return tuple(sorted(found, key=lambda foot: foot.side))
+
+
+def points_of(model: Model) -> list[Point]:
+    """Origins of all bodies and all markers."""
+    names = model.names
+    origins = [Point(b, np.zeros(3), f"the origin of {name}") for b, name in enumerate(names.bodies)]
+    own = zip(model.markers.body.tolist(), model.markers.position, names.markers, strict=True)
+    return [*origins, *(Point(b, place, name) for b, place, name in own)]
+
+
+def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
+    """First bodies of all feet by the neutral pose; ConfigError where there is none."""
+    tree, parents = model.tree, model.tree.parent.tolist()
+    freedom = [int(tree.v_start[b + 1] - tree.v_start[b]) for b, p in enumerate(parents) if p < 0]
+    joints, limb = joint_centres(model), np.zeros(len(parents))
+    height = float(spots[:, 1].max() - spots[:, 1].min())
+    limit = float(spots[:, 1].min()) + LOW * height
+    small = np.zeros(len(parents), np.bool_)
+    low = small.copy()
+    for b, p in enumerate(parents):
+        if p < 0 or max(freedom) < LEAST_FREEDOM:
+            continue
+        limb[b] = limb[p] + float(np.linalg.norm(joints[b] - joints[p]))
+        carried = carried_by(model, b)
+        own = spots[[k for k, point in enumerate(points) if point.body in carried]]
+        small[b] = np.linalg.norm(own - joints[b], axis=1).max() <= SMALL * limb[b]
+        low[b] = own[:, 1].min() <= limit
+    found = [b for b, p in enumerate(parents) if small[b] and low[b] and not small[p]]
+    if not found:
+        raise ConfigError(
+            "it has no foot that force plates could press: no limb of a body that moves freely ends low",
+            where=f"model {model.name}", remedy=f"leave the forces out, or {REMEDY}",
+        )  # fmt: skip
+    return found
+
+
+def joint_centres(model: Model) -> Array:
+    """(n_body, 3) - of the joints that carry the bodies, in the neutral pose [m]."""
+    position, rotation = neutral_places(model)
+    return position + (rotation @ model.tree.position_in_child[:, :, None])[:, :, 0]
+
+
+def foot_of(
+    side: int, model: Model, bodies: tuple[int, ...], points: list[Point], spots: Array, given: bool
+) -> Foot:
+    """The line of a foot; given : the first body is the one that plates press, else that of the heel.
+
+    spots : (n, 3) - the points in the neutral pose [m]
+    """
+    position, rotation = neutral_places(model)
+    flat, start = spots * FLAT, joint_centres(model)[bodies[0]] * FLAT
+    away = np.linalg.norm(flat - start, axis=1)
+    forward = (flat[away.argmax()] - start) / max(float(away.max()), SHORTEST)
+    heel = int(((flat - start) @ forward).argmin())
+    reach = np.linalg.norm(flat - flat[heel], axis=1)
+    if reach.max() < SHORTEST:
+        raise ConfigError(
+            f"{model.names.bodies[bodies[0]]} has no two points, markers or joints, that tell heel and toes",
+            where=f"model {model.name}", remedy=f"give it markers, or {REMEDY}",
+        )  # fmt: skip
+    fore = reach >= FOREFOOT * reach.max()
+    jointed = max((reach[k] for k, p in enumerate(points) if not p.place.any()), default=0.0)
+    longest = max(reach.max(), TOES * (jointed if jointed > 0.5 * reach.max() else reach.max()))
+    ahead = spots[fore].mean(axis=0) - spots[heel]
+    tip = spots[heel] + longest / np.linalg.norm(ahead * FLAT) * ahead
+    last = points[int(reach.argmax())]
+    place = rotation[last.body].T @ (tip - position[last.body])
+    pressed = bodies[0] if given else points[heel].body
+    others = tuple(b for b in bodies if b != pressed)
+    return Foot(side, (pressed, *others), points[heel], Point(last.body, place, last.name))
+
+
+def carried_by(model: Model, root: int) -> set[int]:
+    """A body and all that it carries."""
+    found = {root}
+    for b, p in enumerate(model.tree.parent.tolist()):
+        if p in found:
+            found.add(b)
+    return found
+
+
+def body_named(model: Model, name: str) -> int:
+    """Number of a body."""
+    if name not in model.names.bodies:
+        raise ConfigError(
+            f"the model {model.name} has no body {name!r} that plates could press", where="--feet",
+            allowed=name_some(list(model.names.bodies)),
+        )  # fmt: skip
+    return model.names.bodies.index(name)
+
+
+def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
+    """0 right or 1 left of each foot, by its name, else by where it is: Z is to the right."""
+    told = [0 if RIGHT.search(name) else 1 if LEFT.search(name) else -1 for name in names]
+    if len(names) == 1:
+        return [max(told[0], 0)]
+    if len(names) == 2 and set(told) != {0, 1}:
+        return [0, 1] if lateral[0] >= lateral[1] else [1, 0]
+    return told
+
+
+def in_words(model: Model, feet: Sequence[Foot]) -> str:
+    """Which feet were taken, in a sentence."""
+    told = []
+    for foot in feet:
+        pressed, *others = (model.names.bodies[b] for b in foot.bodies)
+        of = f"{pressed} with {', '.join(others)}" if others else pressed
+        told.append(f"{SIDES[foot.side]} {of}, from {foot.heel.name} towards {foot.toes.name}")
+    first = ", ".join(model.names.bodies[foot.bodies[0]] for foot in feet)
+    return f"feet for force plates: {'; '.join(told)}; plates press {first}"

@@ -1,0 +1,63 @@
+"""Where the bodies of a model are in its neutral pose, without kernels: for what is told before a run."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.functions import SPLINE, Functions
+from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
+from rtsim.models.model import Model
+from rtsim.models.packing.functions import value
+from rtsim.models.packing.tree import Function
+
+Array = NDArray[np.float64]
+
+
+def neutral_places(model: Model) -> tuple[Array, Array]:
+    """(n_body, 3) origins [m] and (n_body, 3, 3) axes of all bodies in ground."""
+    tree = model.tree
+    position, rotation = np.zeros((len(tree.parent), 3)), np.zeros((len(tree.parent), 3, 3))
+    for b, p in enumerate(tree.parent.tolist()):
+        R, x = (rotation[p], position[p]) if p >= 0 else (np.eye(3), np.zeros(3))
+        x, R = x + R @ tree.position_in_parent[b], R @ tree.rotation_in_parent[b]
+        for rotates, axis, amount in motions(model, b):
+            if rotates:
+                R = R @ turned_about(axis, amount)
+            else:
+                x = x + amount * (R @ axis)
+        rotation[b] = R @ tree.rotation_in_child[b].T
+        position[b] = x - rotation[b] @ tree.position_in_child[b]
+    return position, rotation
+
+
+def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
+    """The elementary motions of body b's joint: whether it turns, its axis (3,), how far [rad, m]."""
+    tree, kind, k = model.tree, model.tree.kind[b], model.tree.q_start[b]
+    q = model.q_neutral
+    if kind in (WELD, BALL, FREE):  # of these the frames lie on top of each other
+        return []
+    if kind in (HINGE, SLIDER):
+        return [(kind == HINGE, tree.axis[b], float(q[k]))]
+    assert kind == CHAIN
+    chains = tree.chains
+    found = []
+    for m in range(chains.start[b], chains.start[b + 1]):
+        x, f = float(q[k + chains.dof[m]]), int(chains.function[m])
+        amount = value(function_at(tree.functions, f), x) if f >= 0 else x
+        found.append((bool(chains.rotates[m]), chains.axis[m], amount))
+    return found
+
+
+def function_at(functions: Functions, f: int) -> Function:
+    """Row f of the kernels' table."""
+    kind, count, first = int(functions.kind[f]), int(functions.n_term[f]), int(functions.start[f])
+    n = 3 * count if kind == SPLINE else count
+    return Function(kind, count, tuple(functions.data[first : first + n].tolist()))
+
+
+def turned_about(axis: Array, angle: float) -> Array:
+    """(3, 3) - the rotation about a unit axis (3,)."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K))

@@ -1,0 +1,93 @@
+"""The feet of models that bring their own markers: which are found, and what is said where there are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernels.tree import new_pose, pose
+from rtsim.errors import ConfigError
+from rtsim.models.feet import PlacedFeet, find_feet, in_words
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.neutral import neutral_places
+
+from . import legs
+
+HELD = legs.PELVIS.replace(
+    'joint = "planar"\naxes = [[1, 0, 0], [0, 1, 0]]', 'joint = "hinge"\naxis = [0, 0, 1]'
+)
+HELD = HELD.replace('{ name = "forward" }, { name = "up", neutral_mm = 950.0 }, ', "")
+
+
+def test_the_neutral_pose_is_that_of_the_kernels(tmp_path: Path, shared: Path) -> None:
+    """Protects what is told before kernels are there: bodies lie where the kernels put them."""
+    models = [build(legs.load(tmp_path))]
+    models += [build(load_model(str(path))) for path in sorted((shared / "data/osim_models").glob("*.osim"))]
+    for model in models:
+        position, rotation = neutral_places(model)
+        at = new_pose(len(position), model.n_v, len(model.tree.chains.dof))
+        pose(model.tree, model.q_neutral, at)
+        np.testing.assert_allclose(position, at.position, atol=1e-12)
+        np.testing.assert_allclose(rotation, at.rotation, atol=1e-12)
+
+
+def test_feet_are_the_low_ends_of_limbs(tmp_path: Path) -> None:
+    """Protects models with names of their own: feet by form, their line from the heel as far as the toes."""
+    model = build(legs.load(tmp_path))
+    feet = find_feet(model)
+    assert [foot.side for foot in feet] == [0, 1]
+    assert [[model.names.bodies[b] for b in foot.bodies] for foot in feet] == [["sole_r"], ["sole_l"]]
+    assert [foot.heel.name for foot in feet] == ["sole_r.0", "sole_l.0"]
+    lines = PlacedFeet(feet).at(*neutral_places(model))
+    length = np.linalg.norm((lines[:, 1] - lines[:, 0])[:, [0, 2]], axis=1)
+    np.testing.assert_allclose(length, 1.3 * np.hypot(0.2, 0.03), rtol=0.02)  # metatarsals at 3/4 of a foot
+    assert (lines[:, 1, 0] > lines[:, 0, 0] + 0.2).all()
+    assert lines[0, 0, 2] > 0.0 > lines[1, 0, 2]
+    told = in_words(model, feet)
+    assert "right sole_r, from sole_r.0" in told
+    assert told.endswith("plates press sole_r, sole_l")
+
+
+def test_feet_of_published_models(shared: Path) -> None:
+    """Protects OpenSim's skeletons, with markers and without, in a pose of swing too: plates press calcn."""
+    for name in ("gait10dof18musc_subject01", "gait2392_millard2012muscle", "leg6dof9musc"):
+        model = build(load_model(str(shared / "data/osim_models" / f"{name}.osim")))
+        sides = ("r",) if name.startswith("leg") else ("r", "l")
+        feet = find_feet(model)
+        assert [model.names.bodies[foot.bodies[0]] for foot in feet] == [f"calcn_{side}" for side in sides]
+        for foot in feet:
+            assert {model.names.bodies[b][:-2] for b in foot.bodies} == {"talus", "calcn", "toes"}
+            assert 0.2 < np.linalg.norm(points(model, foot)) < 0.32
+
+
+def points(model, foot):
+    """From heel to toes in the neutral pose."""
+    heel, toes = PlacedFeet([foot]).at(*neutral_places(model))[foot.side]
+    return toes - heel
+
+
+def test_bodies_can_be_named(tmp_path: Path) -> None:
+    """Protects whoever knows better: a body is pressed as said, sides by names; strangers are told."""
+    model = build(legs.load(tmp_path))
+    feet = find_feet(model, ("lower_l", "sole_r"))
+    assert [[model.names.bodies[b] for b in foot.bodies] for foot in feet] == [
+        ["sole_r"],
+        ["lower_l", "sole_l"],
+    ]
+    with pytest.raises(ConfigError, match=r"no body 'heel'.*hips, upper_r"):
+        find_feet(model, ("heel",))
+    with pytest.raises(ConfigError, match=r"3 feet.*allowed: two"):
+        find_feet(model, ("sole_r", "sole_l", "hips"))
+
+
+def test_a_model_that_ground_holds_has_no_feet(tmp_path: Path, shared: Path) -> None:
+    """Protects from forces on hands: an arm is refused, and so is a leg on a stand, with what to do."""
+    held = build(legs.load(tmp_path, head=HELD))
+    arm = build(load_model(str(shared / "data/osim_models/arm26.osim")))
+    for model in (held, arm):
+        with pytest.raises(ConfigError, match=r"no foot that force plates could press.*--feet"):
+            find_feet(model)
+    assert len(find_feet(held, ("sole_r",))) == 1
