@@ -55,7 +55,7 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs, write
     from rtsim.live.checks import check_run
-    from rtsim.live.forces import check_forces, load_forces, part_of, told_before
+    from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, told_before
     from rtsim.live.groups import groups_of
 
     if is_stream(source):
@@ -79,7 +79,7 @@ def command(
     with console.status("starting"):
         units, up = run.units or None, run.up or None
         trial = load_trial(source, units=units, up=up, side=side_of_walker(run))
-        forces = load_forces(source, run.forces, trial, units, up)
+        forces = load_forces(source, run.forces, trial, units, up) if has_forces(run) else None
         if forces is not None:
             forces = part_of(forces, float(trial.times[0]), float(trial.times[-1]))
         feed = ForceFeed() if forces is not None else None

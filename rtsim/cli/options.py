@@ -20,7 +20,7 @@ from rtsim.files.output import check_folder
 from rtsim.live.sources import is_stream
 from streams.security import Security
 
-RECORDING = ".mcap"
+RECORDING, LOADS = ".mcap", ".xml"
 BOUND = ("results", "control")
 PORTS = ("markers", *BOUND)
 FILE_OPTIONS = (
@@ -63,7 +63,13 @@ RUN_OPTIONS = (
         "--forces",
         type=Source(),
         metavar="FORCES",
-        help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap), tcp://HOST:PORT, or walker.",
+        help="Force plates: a file (.c3d, .mot, .sto, .forces, .mcap, OpenSim's external loads .xml), "
+        "tcp://HOST:PORT, or walker.",
+    ),
+    click.option(
+        "--feet",
+        metavar="BODIES",
+        help="Bodies that plates press, of a model with its own markers (default: by its neutral pose).",
     ),
     click.option("--mass", "mass_kg", type=click.FloatRange(2.0, 400.0), help="Mass of the person [kg]."),
     SIDE_OPTION,
@@ -122,6 +128,7 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     """The run of a config with the options given on the command line on top."""
     run = load_toml(find_config(config, "runs"), Run) if config else Run(name="live")
     check_addresses(run, config or "")
+    options |= asked_of_plates(run, options.get("forces") or run.forces, options.get("feet") or "")
     given_ports = {k: options.pop(k, None) for k in PORTS}
     usual = msgspec.structs.asdict(run.ports)
     ports = placed(given_ports, usual, options.pop("port_offset", 0))
@@ -137,6 +144,20 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     if run.methods and run.method and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run
+
+
+def asked_of_plates(run: Run, forces: str, feet: str) -> dict[str, Any]:
+    """The options that external loads of OpenSim and named feet amount to; feet : bodies, by commas."""
+    asked: dict[str, Any] = {}
+    if Path(forces).suffix.lower() == LOADS and not is_stream(forces):
+        from rtsim.files.osim.external_loads import read_external_loads
+
+        loads = read_external_loads(forces)
+        asked["forces"], feet = str(loads.forces), feet or ",".join(loads.bodies)
+    if feet:
+        names = tuple(name.strip() for name in feet.split(","))
+        asked["plates"] = msgspec.structs.replace(run.plates, feet=names)
+    return asked
 
 
 def check_addresses(run: Run, config: str) -> None:
@@ -164,6 +185,7 @@ def run_arguments(run: Run, config: str | None = None) -> list[str]:
         value = getattr(run, option)
         if value:
             arguments += [f"--{option.replace('_', '-')}", str(value)]
+    arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
     arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
     arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
@@ -172,6 +194,7 @@ def run_arguments(run: Run, config: str | None = None) -> list[str]:
 def tell_notes(run: Run) -> None:
     """Say what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
     from rtsim.files.trial import count_of
+    from rtsim.live.feet import told_feet
     from rtsim.live.sources import brings_markers
     from rtsim.models.load import load_model
     from rtsim.stages.kinematics import followed_by
@@ -180,6 +203,8 @@ def tell_notes(run: Run) -> None:
     spec = load_model(run.model, notes.append)
     if notes:
         tell(f"{run.model}: {count_of(len(notes), 'note')}; `rtsim check {run.model}` tells")
+    for note in told_feet(run, spec):
+        tell(f"{run.model}: {note}")
     if run.ik_setup and brings_markers(run, spec):
         for note in followed_by(run, spec).notes:
             tell(f"{run.ik_setup}: {note}")

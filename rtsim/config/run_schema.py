@@ -58,6 +58,8 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     wait_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 20.0
     # nothing but plates is stood on, as on a treadmill: a foot on none of them bears nothing
     bear_all: bool = False
+    # bodies that plates press, of a model that brings its own markers; none given: found by its neutral pose
+    feet: tuple[str, ...] = ()
 
 
 USUAL_METHOD = "minimised"

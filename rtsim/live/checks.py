@@ -23,6 +23,7 @@ from rtsim.live.sources import (
 def check_run(run: Run) -> None:
     """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
     from rtsim.files.markers import check_kind
+    from rtsim.live.feet import placed_feet
     from rtsim.models.load import load_model
     from rtsim.models.roles import check_fits_markers
     from rtsim.stages.find import find_stage
@@ -42,6 +43,8 @@ def check_run(run: Run) -> None:
         load_subject(find_config(run.subject, "subjects"))
     if brings_markers(run, spec):
         check_own_markers(run)
+        if run.forces or run.plates.feet:
+            placed_feet(run, spec)
         followed_by(run, spec)
         check_fits_markers(spec)
     elif run.ik_setup:
@@ -51,6 +54,7 @@ def check_run(run: Run) -> None:
             remedy="leave it out, or --subject and --static",
         )
     else:
+        placed_feet(run, spec)
         if run.source == WALKER and not run.subject:
             the_walker(side_of_walker(run))
         check_subject_given(run)

@@ -12,6 +12,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.sources import WALKER, is_stream
 
 if TYPE_CHECKING:
+    from rtsim.config.model_schema import ModelSpec
     from rtsim.files.force_trial import ForceTrial
     from rtsim.files.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
@@ -23,6 +24,7 @@ NO_MASS = (
     "The mass of the person is not known: joint moments are left out. Give --mass, mass_kg in the subject's "
     "file, or a static trial with plates."
 )
+WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its bodies mass_kg."
 
 
 def check_forces(run: Run, streamed: bool = True) -> None:
@@ -72,8 +74,17 @@ def load_forces(
 
 
 def has_forces(run: Run) -> bool:
-    """Whether forces are asked for, or may be in the source."""
-    return bool(run.forces) or Path(run.source).suffix.lower() == C3D
+    """Whether forces are asked for, or may be in the source and the model has feet for them."""
+    if run.forces or Path(run.source).suffix.lower() != C3D:
+        return bool(run.forces)
+    from rtsim.live.feet import placed_feet
+    from rtsim.models.load import load_model
+
+    try:
+        placed_feet(run, load_model(run.model))
+    except ConfigError:
+        return False
+    return True
 
 
 def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
@@ -105,11 +116,15 @@ def weigh(forces: ForceTrial) -> float:
     return float(np.median(weight) / GRAVITY)
 
 
-def mass_of(run: Run, subject: Subject) -> float:
-    """Mass of the person [kg], as given, of the subject, or weighed in a static trial; 0 = not known."""
+def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
+    """Mass [kg] of the model, where it brings its own markers, else of the person: as given, of the subject,
+    or weighed in a static trial; 0 = not known.
+    """
     from rtsim.files.c3d_plates import NoPlatesError
     from rtsim.files.forces import read_forces
 
+    if subject is None:
+        return sum(body.mass_kg for body in spec.bodies)
     given = run.mass_kg or subject.mass_kg or 0.0
     if given or Path(run.static).suffix.lower() != C3D:
         return given
@@ -121,18 +136,26 @@ def mass_of(run: Run, subject: Subject) -> float:
 
 def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     """What is wrong with the plates of a recording, in sentences."""
+    from rtsim.live.feet import beginning, lines_of_model, placed_feet
     from rtsim.methods.plate_check import check_plates
     from rtsim.methods.plate_loads import at_times
+    from rtsim.models.load import load_model
     from rtsim.subjects.foot_lines import foot_lines
     from rtsim.subjects.labs import find_lab, load_lab
 
-    try:
-        lab = load_lab(run.lab) if run.lab else find_lab(trial.names)
-    except ConfigError as fault:
-        return [f"the plates are not checked against the feet: {fault}"]
+    spec = load_model(run.model)
+    placed, mass = placed_feet(run, spec), run.mass_kg
+    if placed is not None:
+        trial = beginning(trial)
+        lines, mass = lines_of_model(run, spec, trial, placed), mass_of(run, spec, None)
+    else:
+        try:
+            lab = load_lab(run.lab) if run.lab else find_lab(trial.names)
+        except ConfigError as fault:
+            return [f"the plates are not checked against the feet: {fault}"]
+        lines = foot_lines(trial, lab)
     wrench = at_times(forces, trial.times)
     findings = check_plates(
-        forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, foot_lines(trial, lab),
-        run.mass_kg or None,
-    )  # fmt: skip
+        forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, lines, mass or None
+    )
     return [finding.sentence for finding in findings]

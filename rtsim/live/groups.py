@@ -258,8 +258,6 @@ GROUPS = {
 }
 """The longest first, so that processes that work side by side end at about the same time."""
 LIVE = ("solver", "muscles")
-WITH_FORCES = (*LIVE, "forces")
-"""The same with force plates."""
 
 
 def groups_of(run: Run) -> tuple[str, ...]:
@@ -268,9 +266,10 @@ def groups_of(run: Run) -> tuple[str, ...]:
     from rtsim.models.load import load_model
 
     spec = load_model(run.model)
+    forces = ("forces",) if has_forces(run) else ()
     if not brings_markers(run, spec):
-        return WITH_FORCES if has_forces(run) else LIVE
-    return ("model", "moment-arms") if spec.muscles else ("model",)
+        return (*LIVE, *forces)
+    return ("model", *(("moment-arms",) if spec.muscles else ()), *forces)
 
 
 def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
-from rtsim.live.forces import NO_MASS, mass_of
+from rtsim.live.forces import NO_MASS, WEIGHTLESS, mass_of
 from rtsim.live.groups import compile_groups, groups_of
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
@@ -37,14 +37,14 @@ def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
     if not brings_markers(run, spec):
         subject = resolve_subject(run)
         spec = load_model(model_for(run.model, subject.side))
-    mass = mass_of(run, subject) if forces is not None and subject is not None else 0.0
+    mass = mass_of(run, spec, subject) if forces is not None else 0.0
     stages = make_stages(run, spec, subject, forces, mass)
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)
     names = kinematics.estimator.model.names.markers
     warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics))
     if forces is not None and not mass:
-        stages[-1].sentences.append(NO_MASS)
+        stages[-1].sentences.append(NO_MASS if subject is not None else WEIGHTLESS)
     return stages
 
 

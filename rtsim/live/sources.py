@@ -156,11 +156,11 @@ def check_own_markers(run: Run) -> None:
             allowed=f"{FILES}, or tcp://HOST:PORT",
             remedy="give a recording or a stream with the markers of the model",
         )
-    if run.forces:
+    if run.mass_kg:
         raise ConfigError(
-            "force plates are assigned to the feet of a person, and the model brings its own markers",
-            where="--forces",
-            remedy="leave it out, or give --subject or --static for a model with anatomy",
+            "a model that brings its own markers has its own masses",
+            where="--mass",
+            remedy="leave it out, or give the person's mass to `rtsim scale`",
         )
     if run.lab or run.side:
         raise ConfigError(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels._jit import bind
+from kernels.constraints import Roles
 from kernels.dynamics.constrained import joint_reactions
 from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.dynamics.system import System, new_dynamics_work
@@ -27,10 +28,11 @@ from kernels.kinetics import (
     joint_kinetics,
     new_kinetics,
 )
+from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.rates import n_coordinates
-from rtsim.models.model import build
+from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
 from rtsim.subjects.masses import Person, with_masses
 from rtsim.subjects.subject import Subject
@@ -146,6 +148,25 @@ class InverseDynamics:
             self._system, self._constraints, q, v, v_dot, self.external, multiplier, self._work, self._rows,
             self.reaction,
         )  # fmt: skip
+
+
+def every_joint(tree: Tree) -> JointAxes:
+    """The joints of all bodies with their frames on both bodies: centres are the frames' origins."""
+    return JointAxes(
+        tree.parent, np.arange(len(tree.parent)), tree.rotation_in_parent, tree.rotation_in_child,
+        tree.position_in_parent, tree.position_in_child,
+    )  # fmt: skip
+
+
+def dynamics_of_model(model: Model, roles: Roles) -> InverseDynamics:
+    """Inverse dynamics of a model of masses of its own, with all its joints cut, in the order of its bodies.
+
+    Of such joints `moment` and `force` in "ground", "proximal" and "distal" axes are the reactions: what
+    passes from the parent to the child through the joint, its actuators included.
+    """
+    joints, system = every_joint(model.tree), model.system
+    weight = float(system.bodies.mass.sum() * np.linalg.norm(system.gravity))
+    return InverseDynamics(system, model.constraints(roles), joints, np.ones((len(joints.distal), 3)), weight)
 
 
 def inverse_dynamics_of(

@@ -143,6 +143,17 @@ class MomentArms:
         arms_out[:, self._work.angle.status != kernels.path.angles.OK] = np.nan
         return int(failed.sum())
 
+    def speeds(self, q: Array, v: Array, speeds_out: Array) -> int:
+        """Rates of all lengths in a motion; returns how many paths fail, whose rates are NaN.
+
+        q, v : (n_q,), (n_v,) - coordinates and speeds [rad, m; rad/s, m/s]; speeds_out : (n_muscle,) [m/s]
+        """
+        self._evaluate(q, PARTIAL_VELOCITY)
+        np.dot(self._work.path.gradient, v, out=speeds_out)
+        failed = self._work.path.status != muscle_path.OK
+        speeds_out[failed] = np.nan
+        return int(failed.sum())
+
     def failures(self, q: Array) -> dict[str, str]:
         """Muscles whose path fails at q, and why."""
         self._evaluate(q, PARTIAL_VELOCITY)

@@ -27,7 +27,9 @@ GROUP = "rtsim.stages"
 USUAL = ("kinematics", "muscles")
 """The stages of a live run that names none; where there are force plates, with those that follow."""
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
-NOT_STAGES = ("stage", "find", "door", "yardstick", "coordinates")
+OF_MODEL = ("muscle_speeds",)
+"""After these, of a model that brings its own markers."""
+NOT_STAGES = ("stage", "find", "door", "yardstick", "coordinates", "joint_loads")
 
 
 @dataclass
@@ -35,7 +37,8 @@ class Setting:
     """What a stage is built from.
 
     subject : None where the model brings its own markers; before : the stages that come before it, by name
-    forces : what force plates say, where the run has some; mass_kg : of the person, 0 = not known
+    forces : what force plates say, where the run has some
+    mass_kg : of the person, or of the model, 0 = not known
     """
 
     run: Run
@@ -50,7 +53,9 @@ class Setting:
         """The stages where the run names none."""
         if self.forces is None:
             return USUAL
-        return (*USUAL, *(WITH_MASS if self.mass_kg else WITH_FORCES))
+        if not self.mass_kg:
+            return (*USUAL, *WITH_FORCES)
+        return (*USUAL, *WITH_MASS, *(OF_MODEL if self.subject is None else ()))
 
 
 Make = Callable[[Setting], Stage | None]

@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from kernels.rates.manifold import OK, plain
+from kernels.tree import TRANSLATES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.inverse_dynamics import InverseDynamics, inverse_dynamics_of
-from rtsim.methods.rates import RateEstimator
+from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_model, inverse_dynamics_of
+from rtsim.models.feet import Foot
+from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
-from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.joint_loads import JointLoads
 from rtsim.stages.plates import FootLoads
-from rtsim.stages.rates import FilteredMotion
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.rates import FilteredMotion, coordinate_names
 from rtsim.subjects.masses import Person, load_inertia_table, person_of
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Session
-from streams.ring import Frame
 
 FOOT = re.compile(r"(?:(?P<before>r|l|right|left)_)?(?:foot|calcn)(?:_(?P<after>r|l|right|left))?")
 LETTERS = {"r": 0, "right": 0, "l": 1, "left": 1}
@@ -31,88 +30,48 @@ MIRROR = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
 """Of a moment and a force, in a mirror square to Z."""
 
 
-class JointLoads(Stage):
-    """Net joint moments, forces and powers of the person, and what is left at the pelvis.
-
-    Where the force on a foot is not known, all that it reaches is NaN.
-    """
-
-    needs = ("kinematics", "rates", "plates")
+class PersonLoads(JointLoads):
+    """Net joint moments, forces and powers of a person, and what is left at the pelvis."""
 
     def __init__(
         self, spec: ModelSpec, subject: Subject, person: Person, motion: FilteredMotion, loads: FootLoads
     ) -> None:
-        super().__init__()
-        self.person, self.motion, self.loads = person, motion, loads
-        self.kinematics: Kinematics = motion.kinematics
-        self._mirror = MIRROR if subject.side == "left" else np.ones(6)
-        estimator = self.kinematics.estimator
+        self.person = person
+        estimator = motion.kinematics.estimator
         of_model: dict[int, InverseDynamics] = {}
-        self._of: dict[str, InverseDynamics] = {}
+        of: dict[str, InverseDynamics] = {}
         for method in estimator.methods:
             model, *_ = estimator.placed_by(method)
             if id(model) not in of_model:
                 of_model[id(model)] = inverse_dynamics_of(spec, subject, person, method)
-            self._of[method] = of_model[id(model)]
+            of[method] = of_model[id(model)]
         self._bodies, self._subject = tuple(body.name for body in spec.bodies), subject
-        self._feet = feet_of(self._bodies, 0)
-        if not self._feet:
+        feet = feet_of(self._bodies, 0)
+        if not feet:
             raise ConfigError(
                 f"{spec.name} has no foot for the forces of plates", where="stages",
                 remedy="call a body foot, foot_r, foot_l, calcn_r or calcn_l",
             )  # fmt: skip
-        self._filters: list[RateEstimator] = []
-        self._wrench, self._residual = np.zeros(6), np.full((2, 3), math.nan)
+        super().__init__(of, motion, loads, feet)
+        self._sign = MIRROR if subject.side == "left" else np.ones(6)
+        self._residual = np.full((2, 3), math.nan)
         self._moments = np.full(0, math.nan)
-        self.counters["moments_unknown"] = 0
 
     @property
-    def dynamics(self) -> InverseDynamics:
-        """Of the method in use."""
-        return self._of[self.kinematics.estimator.method]
-
-    def warm(self) -> None:
-        """Call everything once."""
-        for method, dynamics in self._of.items():
-            model, *_ = self.kinematics.estimator.placed_by(method)
-            dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+    def told(self) -> tuple[str, ...]:
+        return (f"Inverse dynamics of {self.person.mass:.1f} kg", *self.person.notes)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Filters for the forces like that of the motion."""
+        """Which foot is meant by the labels of the stream; filters for the forces."""
         foot = self._subject.segments.get("foot")
         markers = foot.markers_mm if foot is not None else ()
         self._feet = feet_of(self._bodies, self.loads.foot_with(markers, self._subject.side))
-        if anew:
-            told = (f"Inverse dynamics of {self.person.mass:.1f} kg", *self.person.notes)
-            self.sentences.append(f"{'; '.join(told)}.")
-        if anew or not self._filters:
-            rate = self.motion.rate
-            self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self._feet] if rate else []
-
-    def run(self, frame: Frame) -> Outcome:
-        """Moments at the time that motion and forces are filtered for."""
-        self.n_frame += 1
-        dynamics = self.dynamics
-        dynamics.clear()
-        known = self.motion.settled and bool(self._filters)
-        for (body, foot), smooth in zip(self._feet, self._filters, strict=False):
-            self._wrench[:3], self._wrench[3:] = self.loads.moment[foot], self.loads.force[foot]
-            if smooth.take(frame.time, self._wrench) == OK:
-                dynamics.external[body] = self._mirror * smooth.rates.q
-            else:
-                dynamics.external[body] = math.nan
-                self.counters["moments_unknown"] += known
-        if known:
-            dynamics.compute(*self.motion.rates)
-        else:
-            for array in dynamics.results:
-                array[...] = math.nan
-        return FINE
+        super().begin(session, anew)
 
     def report(self) -> None:
         """Moments in a row, and the residual on the side of the body."""
         self._moments[:] = self.dynamics.moment().reshape(-1)
-        np.multiply(self.dynamics.residual_share, self._mirror.reshape(2, 3), out=self._residual)
+        np.multiply(self.dynamics.residual_share, self._sign.reshape(2, 3), out=self._residual)
 
     def quantities(self) -> list[Quantity]:
         """Moments, forces, speeds and powers of all joints, and the residual."""
@@ -139,19 +98,122 @@ class JointLoads(Stage):
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
                 meaning="of the net moment on the turning, of the net force on the sliding; filtered",
             ),
-            Quantity(
-                "residual_moment", self._residual[0], "m", AXES, frame=GROUND,
-                meaning="moment about the root's origin that nothing explains, in body weights; filtered",
-            ),
-            Quantity(
-                "residual_force", self._residual[1], "1", AXES, frame=GROUND,
-                meaning="force at the root that nothing explains, in body weights; filtered",
-            ),
+            *residuals(self._residual),
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
         """The mass of the person."""
         return {"mass_kg": self.person.mass, "stature_m": self.person.stature}
+
+
+class ModelLoads(JointLoads):
+    """Generalized forces of a model's coordinates, what its joints transmit, and what is left at its root.
+
+    Names are those of the model's coordinates and joints.
+    """
+
+    def __init__(self, motion: FilteredMotion, loads: FootLoads, feet: Sequence[Foot]) -> None:
+        estimator = motion.kinematics.estimator
+        placed = {method: estimator.placed_by(method) for method in estimator.methods}
+        of_model = {id(model): dynamics_of_model(model, roles) for model, roles, *_ in placed.values()}
+        of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
+        super().__init__(of, motion, loads, [(foot.bodies[0], foot.side) for foot in feet])
+        self.mass = float(estimator.model.system.bodies.mass.sum())
+        self._pressed = [estimator.model.names.bodies[foot.bodies[0]] for foot in feet]
+        self._turns = np.zeros(0, np.bool_)
+        self._moments, self._forces = np.zeros(0), np.zeros(0)
+        self._external = np.full((2, len(feet), 3), math.nan)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        pressed = ", ".join(self._pressed)
+        return (f"Inverse dynamics of {self.mass:.1f} kg, the model's own; plates press {pressed}",)
+
+    def report(self) -> None:
+        """Generalized forces of angles apart from those of lengths; what the filter made of the plates."""
+        tau = self.dynamics.tau
+        self._moments[:], self._forces[:] = tau[self._turns], tau[~self._turns]
+        for k, (body, _) in enumerate(self._feet):
+            wrench = self.dynamics.external[body]
+            self._external[0, k], self._external[1, k] = wrench[3:], wrench[:3]
+
+    def quantities(self) -> list[Quantity]:
+        """Of all coordinates, then of all joints, and of the root."""
+        model, dynamics = self.kinematics.estimator.model, self.dynamics
+        joints, names = model.names.joints, np.array(coordinate_names(model)[1], object)
+        self._turns = turning(model)
+        self._moments = np.full(int(self._turns.sum()), math.nan)
+        self._forces = np.full(int((~self._turns).sum()), math.nan)
+        reactions = [
+            Quantity(
+                f"reaction_{what}_{told}", values(axes), unit, joints, AXES, frame,
+                meaning=f"{said}; filtered",
+            )
+            for told, axes, frame in FRAMES_TOLD
+            for what, values, unit, said in (
+                ("forces", dynamics.force, "N", "of the joint, its actuators included, on the child body"),
+                ("moments", dynamics.moment, "N m", "the same about the centre of the joint on the child"),
+            )
+        ]  # fmt: skip
+        return [
+            Quantity(
+                "coordinate_moments", self._moments, "N m", tuple(names[self._turns].tolist()),
+                curves=Curves("Moments", "moment", 2, 10.0),
+                meaning="generalized forces of coordinates that are angles: positive where they raise them; "
+                "filtered",
+            ),
+            Quantity(
+                "coordinate_forces", self._forces, "N", tuple(names[~self._turns].tolist()),
+                meaning="generalized forces of coordinates that are lengths; filtered",
+            ),
+            *reactions,
+            Quantity(
+                "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
+                meaning="of the reaction's moment on the turning, of its force on the sliding; filtered",
+            ),
+            Quantity(
+                "external_forces", self._external[0], "N", tuple(self._pressed), AXES, GROUND,
+                meaning="force of all plates on each foot, as the dynamics has it; filtered",
+            ),
+            Quantity(
+                "external_moments", self._external[1], "N m", tuple(self._pressed), AXES, GROUND,
+                meaning="its moment about the origin of ground; filtered",
+            ),
+            *residuals(dynamics.residual_share),
+        ]  # fmt: skip
+
+    def meta(self) -> dict[str, Any]:
+        """The mass of the model."""
+        return {"mass_kg": self.mass}
+
+
+FRAMES_TOLD = (
+    ("ground", "ground", GROUND),
+    ("parent", "proximal", "the joint's frame on the parent"),
+    ("child", "distal", "the joint's frame on the child"),
+)
+"""Axes of reactions: end of the field's name, axes of the method, frame."""
+
+
+def residuals(share: np.ndarray) -> list[Quantity]:
+    """What nothing explains at the root; share : (2, 3) of the moment [m] and the force [1]."""
+    return [
+        Quantity(
+            "residual_moment", share[0], "m", AXES, frame=GROUND,
+            meaning="moment about the root's origin that nothing explains, in body weights; filtered",
+        ),
+        Quantity(
+            "residual_force", share[1], "1", AXES, frame=GROUND,
+            meaning="force at the root that nothing explains, in body weights; filtered",
+        ),
+    ]  # fmt: skip
+
+
+def turning(model: Model) -> np.ndarray:
+    """(n_v,) bool - whether each speed is that of an angle."""
+    turns = model.tree.dof_rotates != TRANSLATES
+    turns[model.coordinates.dof] = model.coordinates.is_angle
+    return np.asarray(turns)
 
 
 def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
@@ -171,12 +233,13 @@ def feet_of(bodies: Sequence[str], own: int) -> list[tuple[int, int]]:
 
 
 def make(setting: Setting) -> JointLoads | None:
-    """Inverse dynamics of a run with plates and a person of known mass."""
+    """Inverse dynamics of a run with plates and a known mass, of a person or of the model itself."""
     motion, loads = setting.before.get("rates"), setting.before.get("plates")
     subject = setting.subject
-    if not isinstance(motion, FilteredMotion) or not isinstance(loads, FootLoads) or subject is None:
+    if not isinstance(motion, FilteredMotion) or not isinstance(loads, FootLoads) or not setting.mass_kg:
         return None
-    if not setting.mass_kg:
-        return None
+    if subject is None:
+        assert loads.placed is not None
+        return ModelLoads(motion, loads, loads.placed.feet)
     person = person_of(subject, load_inertia_table(), setting.mass_kg)
-    return JointLoads(setting.spec, subject, person, motion, loads)
+    return PersonLoads(setting.spec, subject, person, motion, loads)

@@ -25,6 +25,8 @@ from kernels.resampling import TAKEN
 from rtsim.errors import ConfigError
 from rtsim.files.force_trial import THRESHOLD, find_contacts, lay_out
 from rtsim.methods.force_feed import FAULTS, WORDS, ForceFeed
+from rtsim.models.feet import PlacedFeet, find_feet
+from rtsim.models.model import build
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
@@ -60,20 +62,28 @@ class FootLoads(Stage):
 
     Attributes
     ----------
+    placed : the feet of a model that brings its own markers; None where markers of a laboratory tell them
     force, moment : (2, 3) - on the right and the left foot, about the ground origin [N], [N m]; NaN = unknown
     """
 
     needs = ("kinematics",)
 
     def __init__(
-        self, kinematics: Kinematics, feed: ForceFeed, lab: str = "", bear_all: bool = False
+        self,
+        kinematics: Kinematics,
+        feed: ForceFeed,
+        lab: str = "",
+        bear_all: bool = False,
+        placed: PlacedFeet | None = None,
     ) -> None:
         super().__init__()
         self.kinematics, self.feed, self._lab, self._bear_all = kinematics, feed, lab, bear_all
+        self.placed = placed
         self.force, self.moment = np.full((2, 3), np.nan), np.full((2, 3), np.nan)
         self._former = np.full((2, 2, 3), np.nan)
         self._n_standing = [0, 0]
-        self._feet: FootMarkers | None = None
+        self._named = True  # which markers are on the feet, or which bodies are
+        self._labelled: FootMarkers | None = None
         self._n_session = -1
         for name in (*FAULTS.values(), *(name for name, _ in FAULTY.values()), "foot_elsewhere"):
             self.counters[name] = 0
@@ -96,13 +106,15 @@ class FootLoads(Stage):
     def foot_with(self, markers: Collection[str], side: str) -> int:
         """The foot that has these markers, by its labels; that of the side, where none has."""
         own = SIDES.index(side)
-        return self._feet.bearing(markers, own) if self._feet is not None else own
+        return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
     def begin(self, session: Session, anew: bool) -> None:
         """The feet among the markers of a session, and the plates there are."""
         self.feed.turn_to(session)
-        if anew or self._feet is None:
-            self._find_feet(session)
+        if anew:
+            if self.placed is None:
+                self._find_feet(session)
+            self._tell_unknown()
             self._former[:] = np.nan
             self._n_standing = [0, 0]
         if anew or self.outdated:
@@ -111,15 +123,11 @@ class FootLoads(Stage):
     def run(self, frame: Frame) -> Outcome:
         """The wrench on each foot."""
         self.n_frame += 1
-        assert self._feet is not None
         status = self.feed.take(frame, self._force[0], self._moment[0])
         if status != TAKEN:
             name = FAULTS[status]
             self.count(name, f"{WORDS[name]}: forces and moments of such frames are NaN.")
-        if self.kinematics.door is not None and self.kinematics.door.usable:
-            feet = self._feet.take(frame.data["positions"])
-        else:
-            feet = self._feet.lines
+        feet = self._lines(frame)
         self._contacts(
             self._plates, self._force, self._moment, THRESHOLD, self._centre, self._free, self._loaded
         )
@@ -182,10 +190,24 @@ class FootLoads(Stage):
         except ConfigError as fault:
             self.sentences.append(f"Which markers are on the feet is not known: {fault}")
         unit = field.unit if field is not None else "m"
-        self._feet = FootMarkers(labels, lab, METRES.get(unit, 1.0), session.meta.get("up") in ("Z", "z"))
-        for side, known in zip(SIDES, self._feet.known, strict=True):
-            if lab is not None and not known:
-                self.sentences.append(f"No markers of the {side} foot: plates that it may bear are not used.")
+        up = session.meta.get("up")
+        self._labelled = FootMarkers(labels, lab, METRES.get(unit, 1.0), up in ("Z", "z"))
+        self._named = lab is not None
+
+    def _lines(self, frame: Frame) -> np.ndarray:
+        """(2, 2, 3) - heel and tip of the toes of both feet in a frame [m]; NaN = not seen."""
+        if self.placed is not None:
+            estimator = self.kinematics.estimator
+            return self.placed.at(*estimator.pose) if self.kinematics.admitted else self.placed.lost()
+        assert self._labelled is not None
+        usable = self.kinematics.door is not None and self.kinematics.door.usable
+        return self._labelled.take(frame.data["positions"]) if usable else self._labelled.lines
+
+    def _tell_unknown(self) -> None:
+        for side, known in zip(SIDES, self._known, strict=True):
+            if self._named and not known:
+                lacks = "No markers of" if self.placed is None else "The model has not"
+                self.sentences.append(f"{lacks} the {side} foot: plates that it may bear are not used.")
 
     def _size(self) -> None:
         """Arrays for the plates at hand."""
@@ -230,8 +252,14 @@ class FootLoads(Stage):
             if self._n_standing[f] < self._rules.patience:
                 continue
             self.force[f] = self.moment[f] = math.nan
-            if self._feet is not None and self._feet.known[f]:
+            if self._known[f]:
                 self.count("foot_elsewhere", ELSEWHERE.format(side=side))
+
+    @property
+    def _known(self) -> tuple[bool, ...]:
+        """Whether it is known where the right and the left foot are."""
+        feet = self.placed or self._labelled
+        return feet.known if feet is not None else (False, False)
 
     def _may_stand(self, foot: np.ndarray, former: np.ndarray, dt: float) -> bool:
         """Whether heel or toes (2, 3) may be on the floor beside the plates: low and slow, or not seen."""
@@ -283,5 +311,7 @@ def make(setting: Setting) -> FootLoads | None:
     kinematics = setting.before.get("kinematics")
     if setting.forces is None or not isinstance(kinematics, Kinematics):
         return None
-    run = setting.run
-    return FootLoads(kinematics, setting.forces, run.lab, run.plates.bear_all)
+    run, placed = setting.run, None
+    if setting.subject is None:
+        placed = PlacedFeet(find_feet(build(setting.spec), run.plates.feet))
+    return FootLoads(kinematics, setting.forces, run.lab, run.plates.bear_all, placed)

@@ -1,0 +1,49 @@
+"""External loads of OpenSim's tools (ExternalLoads, .xml): the file of forces, and the bodies they act on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from rtsim.files.osim.document import read_part
+from rtsim.files.osim.tasks import NO_FILE, file_of
+
+LOADS = "ExternalLoads"
+
+
+class ExternalLoads(NamedTuple):
+    """Which forces act, and on which bodies, each once, in the order of the file."""
+
+    forces: Path
+    bodies: tuple[str, ...]
+
+
+def read_external_loads(path: str | Path) -> ExternalLoads:
+    """The forces of an .xml file that are switched on.
+
+    Which of the plates in the forces' file belongs to which body is left to where they are pressed.
+    ConfigError names file, element and remedy of what cannot be read: another class of forces, vectors or
+    points in axes of a body.
+    """
+    loads = read_part(Path(path), LOADS, "give the external loads of one of OpenSim's tools (.xml)")
+    forces = file_of(loads, "datafile")
+    if forces is None:
+        loads.fail("it names no datafile", remedy="name the file of the forces (.mot, .sto)")
+    holder = loads.child("objects")
+    bodies: dict[str, None] = {}
+    for force in holder.children() if holder is not None else ():
+        if force.tag != "ExternalForce":
+            force.fail(f"a {force.tag} has no counterpart here", allowed="ExternalForce")
+        if force.flag("isDisabled") or not force.flag("appliesForce", True):
+            continue
+        for tag in ("force_expressed_in_body", "point_expressed_in_body"):
+            axes = force.text(tag, default="ground")
+            if axes != "ground":
+                force.fail(f"{tag} is {axes}", allowed="ground", remedy="give the forces in ground")
+        body = force.text("applied_to_body")
+        if body in NO_FILE:
+            force.fail("applied_to_body names no body", remedy="name the body that the force acts on")
+        bodies[body] = None
+    if not bodies:
+        loads.fail("no force in it is switched on", remedy="leave --forces out, or switch one on")
+    return ExternalLoads(forces, tuple(bodies))

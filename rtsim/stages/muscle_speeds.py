@@ -1,0 +1,64 @@
+"""Muscle speeds: how fast muscles lengthen in the filtered motion."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rtsim.methods.moment_arms import MomentArms
+from rtsim.quantity import Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.rates import FilteredMotion
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.ring import Frame
+
+
+class MuscleSpeeds(Stage):
+    """Rates of the lengths of a model's muscles at the coordinates and speeds of the filter."""
+
+    needs = ("kinematics", "rates")
+
+    def __init__(self, motion: FilteredMotion) -> None:
+        super().__init__()
+        self.motion, self._estimator = motion, motion.kinematics.estimator
+        placed = {method: self._estimator.placed_by(method) for method in self._estimator.methods}
+        of_model = {
+            id(model): MomentArms(model, roles._replace(tasks=None, limits=None))
+            for model, roles, *_ in placed.values()
+        }
+        self._of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
+        self._speeds = np.full(len(self._estimator.model.names.muscles), math.nan)
+
+    def warm(self) -> None:
+        """Measure by every method once."""
+        for arms in self._of.values():
+            arms.speeds(arms.model.q_neutral.copy(), np.zeros(arms.model.n_v), self._speeds)
+
+    def run(self, frame: Frame) -> Outcome:
+        """Speeds at the time of the filtered motion; NaN where there is none, or a path fails."""
+        self.n_frame += 1
+        if self.motion.settled:
+            rates = self.motion.rates
+            self._of[self._estimator.method].speeds(rates.q, rates.v, self._speeds)
+        else:
+            self._speeds[:] = math.nan
+        return FINE
+
+    def quantities(self) -> list[Quantity]:
+        """One speed of each muscle."""
+        return [
+            Quantity(
+                "muscle_speeds", self._speeds, "m/s", self._estimator.model.names.muscles,
+                meaning="d(length)/dt of muscle and tendon in the filtered motion: positive where they "
+                "lengthen; NaN = the path fails; filtered",
+            ),
+        ]  # fmt: skip
+
+
+def make(setting: Setting) -> MuscleSpeeds | None:
+    """The muscles of a run with rates, where its model has some."""
+    motion = setting.before.get("rates")
+    if not setting.spec.muscles or not isinstance(motion, FilteredMotion):
+        return None
+    return MuscleSpeeds(motion)
