@@ -3,6 +3,7 @@
 Both are called from Python, a call a frame. Inverse kinematics are those of a walk by the marker weights of
 its setup, without coordinate tasks; OpenSim's solver, at an accuracy of 1e-5, follows from frame to frame as
 ours does. Moment arms are, of OpenSim, all that are not zero, one call each; ours are all, with all lengths.
+Besides, generalized forces and joint reactions of the whole walk are compared with those of OpenSim.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from kernels._jit import bind
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from rtsim.bench.figures import Figure, say
+from rtsim.bench.opensim_dynamics import Moved, largest_relative, moved, our_loads, their_loads
 from rtsim.config.run_schema import MarkerCheck
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_ik import read_ik_setup
@@ -36,12 +38,15 @@ Array = NDArray[np.float64]
 
 FOLDER = Path("../shared/data/gait_opensim/gait2354")
 MODEL, SETUP, TRIAL = "subject01_simbody.osim", "subject01_Setup_IK.xml", "subject01_walk1.trc"
+PLATES = "subject01_walk1_grf.mot"
 START, STOP = 0.4, 1.6  # s
 N_LAP, N_POSE = 3, 12
 SPEED = 0.1
 """Of every coordinate in inverse dynamics [rad/s, m/s], and the same in its acceleration."""
 LIMITS = {"ik": 20.0, "id": 10.0, "moment_arms": 100.0}
 RESIDUAL_MM = 10.7117
+LARGEST = 1e-6
+"""Difference from OpenSim in parts of the peak of a generalized force, or of a component of a reaction."""
 
 
 class Times(NamedTuple):
@@ -55,11 +60,11 @@ class Times(NamedTuple):
 
 def run(folder: Path = FOLDER) -> list[Figure]:
     """Figures of the walk in a folder, and of OpenSim beside it where that is installed."""
-    missing = [name for name in (MODEL, SETUP, TRIAL) if not (folder / name).is_file()]
+    missing = [name for name in (MODEL, SETUP, TRIAL, PLATES) if not (folder / name).is_file()]
     if missing:
         raise ConfigError(
             f"there is no {missing[0]} in {folder}", where="--data",
-            remedy="give the folder of the published gait2354 model, its setup and its walk",
+            remedy="give the folder of the published gait2354 model, its setup, its walk and its plates",
         )  # fmt: skip
     peer = open_peer(folder)
     gc.collect()
@@ -74,7 +79,20 @@ def run(folder: Path = FOLDER) -> list[Figure]:
             theirs = peer.times(ours.poses(), ours.names, N_LAP)
     finally:
         gc.enable()
-    return figures(mine, theirs)
+    return [*figures(mine, theirs), *(compared(ours, peer) if peer is not None else [])]
+
+
+def compared(ours: Ours, peer: Peer) -> list[Figure]:
+    """Largest differences of generalized forces and joint reactions over all frames of the walk."""
+    motion = ours.motion()
+    mine = our_loads(ours.spec, motion)
+    theirs = their_loads(peer.opensim, peer.folder / MODEL, motion)
+    reaction = max(largest_relative(mine.reactions[name], rows) for name, rows in theirs.reactions.items())
+    return [
+        Figure("id.frames", float(len(motion.times)), "1"),
+        Figure("id.largest_relative", largest_relative(mine.tau, theirs.tau), "1", LARGEST, "lower"),
+        Figure("reaction.largest_relative", reaction, "1", LARGEST, "lower"),
+    ]
 
 
 def figures(mine: Times, theirs: Times | None) -> list[Figure]:
@@ -109,8 +127,9 @@ class Ours:
         self.estimator = MultibodyEstimator(self.spec, None, method, check=check, following=weights)
         self.model = build(self.spec)
         self.names = self.model.coordinates.names
-        trial = read_trc(folder / TRIAL)
-        columns = [trial.names.index(name) for name in weights.markers]
+        self.trial, self.plates = read_trc(folder / TRIAL), folder / PLATES
+        self.columns = [self.trial.names.index(name) for name in weights.markers]
+        trial, columns = self.trial, self.columns
         inside = (trial.times > START - 1e-3) & (trial.times < STOP + 1e-3)
         self.frames = np.ascontiguousarray(trial.positions[inside][:, columns])
         self.dt = 1.0 / trial.rate
@@ -131,6 +150,10 @@ class Ours:
                 self.q.append(self.estimator.q.copy())
             ik = [*ik, *us[1:]]
         return Times(ik[len(self.frames) - 1 :], self.dynamics(), self.arms(), float(np.mean(rms)))
+
+    def motion(self) -> Moved:
+        """All frames of the walk with the forces of its plates."""
+        return moved(self.spec, self.estimator, self.trial, self.columns, self.plates)
 
     def poses(self) -> Array:
         """(n, n_coordinate) - coordinates of some frames."""

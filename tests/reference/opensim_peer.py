@@ -21,6 +21,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import DynamicsWork, new_dynamics_work
 from kernels.tree import FREE
+from rtsim.bench.opensim_dynamics import speed_indices
 from rtsim.errors import ConfigError
 from rtsim.files.osim.model import read_osim
 from rtsim.methods.moment_arms import MomentArms
@@ -264,17 +265,6 @@ def vector(v: Any) -> Array:
 def transform(X: Any) -> tuple[Array, Array]:
     """Rotation and position."""
     return np.array([[X.R().get(i, j) for j in range(3)] for i in range(3)]), vector(X.p())
-
-
-def speed_indices(coordinates: list, state: Any) -> list[int]:
-    """Where the speed of each coordinate is in OpenSim's state."""
-    found = []
-    for coordinate in coordinates:
-        for other in coordinates:
-            other.setSpeedValue(state, float(other is coordinate))
-        u = state.getU()
-        found.append(int(np.argmax([u.get(i) for i in range(u.size())])))
-    return found
 
 
 def row(path: Path, n_pose: int) -> str:
