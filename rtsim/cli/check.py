@@ -100,6 +100,7 @@ def check_config(path: Path) -> list[str]:
         return [
             f"model {spec.name}: {size_of(spec)}, methods {', '.join(spec.methods)}",
             *(understood(spec) if foreign else ()),  # not written in the words that follow
+            *feet_told(spec),
             *(f"note: {note}" for note in notes),
         ]
     if kind == "subject":
@@ -145,6 +146,20 @@ def understood(spec: ModelSpec) -> list[str]:
         ("no markers in the model: a pose needs those of a subject", [] if spec.markers else [""]),
     )
     return [words + name_some(names) for words, names in told if names]
+
+
+def feet_told(spec: ModelSpec) -> list[str]:
+    """Which feet force plates would be assigned to, of a model that can bring its own markers."""
+    from rtsim.models.feet import find_feet, in_words
+    from rtsim.models.model import build
+
+    if spec.of_subject or not spec.markers:
+        return []
+    model = build(spec)
+    try:
+        return [in_words(model, find_feet(model))]
+    except ConfigError as fault:
+        return [f"no force plates: {fault.what}"]
 
 
 def massless(spec: ModelSpec) -> list[str]:

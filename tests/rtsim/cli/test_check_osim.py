@@ -140,3 +140,17 @@ def test_what_cannot_be_is_one_sentence(here, tmp_path, name):
     assert "bad.osim" in done.err
     assert "Traceback" not in done.err
     assert done.err.count("\n") <= 2  # the second line counts the configs
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("gait_opensim/gait2354/subject01_simbody.osim", "left calcn_l with talus_l, toes_l, from L.Heel"),
+        ("osim_models/arm26.osim", "no force plates: it has no foot"),
+    ],
+)
+def test_feet_for_force_plates_are_told(here, shared, folder, words):
+    """Protects whoever has plates: which bodies they would press, or that there is none, before a run."""
+    done = here("check", shared / "data" / folder)
+    assert done.code == 0
+    assert words in done.out
