@@ -26,6 +26,7 @@ from rtsim.subjects.subject import load_subject
 from rtsim.subjects.walker import walk
 from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import FieldSpec, marker_session
+from tests.rtsim.models import legs
 from tests.rtsim.simulation.loose import MODEL
 
 MARKED = """
@@ -82,6 +83,18 @@ def of_own_markers(folder: Path) -> Iterable[FieldSpec]:
     return [spec for spec in fields if usual.get(spec.name) != spec.meaning]
 
 
+def own_with_forces(folder: Path) -> Iterable[FieldSpec]:
+    """What force plates add to a model with markers of its own, other than to persons."""
+    spec, names = legs.load(folder), ("kinematics", "rates", "plates", "inverse_dynamics", "muscle_speeds")
+    run, feed = Run(name="test", stages=names), ForceFeed()
+    stages = make_stages(run, spec, None, feed, 1.0)
+    session = marker_session([marker.name for marker in spec.markers], rate=100.0, t_start=0)
+    usual = {field.name: field.meaning for field in (*with_forces(folder), *of_own_markers(folder))}
+    fields = Course(stages, session, {}).fields.session.fields
+    known = {field.name for field in estimated(folder)}
+    return [field for field in fields if field.name not in known and usual.get(field.name) != field.meaning]
+
+
 def simulated(folder: Path) -> Iterable[FieldSpec]:
     """Of a model that has a thing of every kind."""
     path = folder / "loose.toml"
@@ -91,7 +104,7 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
     return Fields(told.quantities, 0.0, 0, {}).session.fields
 
 
-@pytest.mark.parametrize("fields", [estimated, with_forces, of_own_markers, simulated])
+@pytest.mark.parametrize("fields", [estimated, with_forces, of_own_markers, own_with_forces, simulated])
 def test_the_table_is_in_the_document(fields, tmp_path):
     """Protects strangers who write a client from the document: every field of a frame, as it is."""
     allow_compilation()
