@@ -93,3 +93,24 @@ def test_the_residual_is_small(walk: Results) -> None:
     residual = walk.fields["residual_force"]
     assert np.nanmax(np.abs(residual[:, 1])) < 0.2
     assert np.nanmedian(np.abs(residual[:, 1])) < 0.04
+
+
+def test_muscle_speeds_are_those_of_opensim(walk: Results, folder: Path) -> None:
+    """Protects sign and delay of muscle speeds: OpenSim's lengthening speeds at the published motion."""
+    opensim: Any = quiet(pytest.importorskip("opensim"))
+    model = opensim.Model(str(folder / MODEL))
+    state = model.initSystem()
+    found, muscles = model.getCoordinateSet(), model.getMuscles()
+    names, f = labels(walk, "coordinates"), walk.fields
+    rows = np.flatnonzero(np.isfinite(f["muscle_speeds"]).all(axis=1))[::10]
+    assert len(rows) > 10
+    expected = []
+    for k in rows:
+        for name, q, v in zip(names, f["coordinates"][k], f["coordinate_speeds"][k], strict=True):
+            found.get(name).setValue(state, float(q), False)
+            found.get(name).setSpeedValue(state, float(v))
+        model.realizeVelocity(state)
+        expected.append(
+            [muscles.get(name).getLengtheningSpeed(state) for name in labels(walk, "muscle_speeds")]
+        )
+    assert largest_relative(f["muscle_speeds"][rows], np.array(expected)) < ALIKE

@@ -13,9 +13,11 @@ from kernels._jit import allow_compilation
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.reduction import new_reduction_work, reduced_dynamics
 from kernels.dynamics.system import new_dynamics_work
+from rtsim.bench.opensim_dynamics import Moved, largest_relative, our_loads, their_loads
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.packing.couplers import drivers_first
+from tests.reference.opensim_peer import quiet
 
 Array = NDArray[np.float64]
 MODEL = "data/osim_models/leg6dof9musc.osim"
@@ -91,3 +93,21 @@ def test_inverse_dynamics_of_that_motion(shared: Path, seed: int) -> None:
     needed = osim.InverseDynamicsSolver(peer).solve(state, v_dot)
     expected = np.array([needed.get(k) for k in range(model.n_v)])
     np.testing.assert_allclose(tau[column], expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_reactions_of_that_motion(shared: Path) -> None:
+    """Protects joints beside a coupler: with the follower's force as inverse dynamics tells it, every
+    reaction is OpenSim's, under a push on the foot."""
+    osim = quiet(pytest.importorskip("opensim"))
+    spec = load_model(str(shared / MODEL))
+    model = build(spec)
+    tau = np.linspace(-20.0, 30.0, model.n_v)
+    rows = [Motion(*(x[model.coordinates.dof] for x in of_ours(model, seed, tau))) for seed in SEEDS]
+    q, v, v_dot = (np.array(column) for column in zip(*rows, strict=True))
+    push = np.random.default_rng(1).normal(size=(len(rows), 6)) * [50.0, 50.0, 50.0, 300.0, 300.0, 300.0]
+    moved = Moved(np.arange(len(rows)) * 0.1, model.coordinates.names, q, v, v_dot, {"calcn_r": push})
+    ours, theirs = our_loads(spec, moved), their_loads(osim, shared / MODEL, moved)
+    assert largest_relative(ours.tau, theirs.tau) < 1e-9
+    assert {*ours.reactions} == {*theirs.reactions}
+    for name, expected in theirs.reactions.items():
+        assert largest_relative(ours.reactions[name], expected) < 1e-6, name
