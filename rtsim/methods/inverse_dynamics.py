@@ -151,11 +151,10 @@ class InverseDynamics:
 
 
 def every_joint(tree: Tree) -> JointAxes:
-    """The joints of all bodies with their frames on both bodies: centres are the frames' origins."""
-    return JointAxes(
-        tree.parent, np.arange(len(tree.parent)), tree.rotation_in_parent, tree.rotation_in_child,
-        tree.position_in_parent, tree.position_in_child,
-    )  # fmt: skip
+    """The joints of all bodies, their centres the origins of their frames, in the axes of both bodies."""
+    n = len(tree.parent)
+    axes = np.tile(np.eye(3), (n, 1, 1))
+    return JointAxes(tree.parent, np.arange(n), axes, axes, tree.position_in_parent, tree.position_in_child)
 
 
 def dynamics_of_model(model: Model, roles: Roles) -> InverseDynamics:

@@ -189,8 +189,8 @@ class ModelLoads(JointLoads):
 
 FRAMES_TOLD = (
     ("ground", "ground", GROUND),
-    ("parent", "proximal", "the joint's frame on the parent"),
-    ("child", "distal", "the joint's frame on the child"),
+    ("parent", "proximal", "the parent body"),
+    ("child", "distal", "the child body"),
 )
 """Axes of reactions: end of the field's name, axes of the method, frame."""
 

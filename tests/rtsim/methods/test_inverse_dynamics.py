@@ -10,13 +10,19 @@ from kernels._jit import n_compiled
 from kernels.kinetics import ALONG_AXES
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.methods.inverse_dynamics import FRAMES, InverseDynamics, inverse_dynamics_of
+from rtsim.methods.inverse_dynamics import (
+    FRAMES,
+    InverseDynamics,
+    dynamics_of_model,
+    inverse_dynamics_of,
+)
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import load_subject
 from tests.naive.tree import integrate, state
+from tests.rtsim.models import legs
 
 SUBJECT = msgspec.structs.replace(
     load_subject(find_config("walker", "subjects")), mass_kg=73.0, stature_mm=1741.0, sex="male"
@@ -151,3 +157,46 @@ def test_a_model_without_anatomy_has_forces_and_reactions():
     assert np.isfinite(found.reaction).all()
     with pytest.raises(ConfigError, match="weight"):
         InverseDynamics(pin.system, pin.constraints(roles_of(load_model("pin"))), none, np.zeros((0, 3)), 0.0)
+
+
+def test_every_joint_of_a_model_in_the_axes_of_its_bodies(tmp_path):
+    """Protects reactions of models with joint frames turned on both bodies: about the joint's centre, in axes
+    of ground and of the bodies, as the kernel of reactions has it; what the joint lets free is its force."""
+    text = legs.text().replace(
+        "offset_mm = [0.0, -420.0, 0.0] }",
+        "offset_mm = [0.0, -420.0, 0.0], turned_deg = [0.0, 90.0, 20.0] }\n"
+        "in_child = { offset_mm = [10.0, 20.0, 0.0], turned_deg = [0.0, 90.0, -30.0] }",
+    )
+    first = "in_parent = { offset_mm = [0.0, -420"
+    text = text.replace(f"axis = [0, 0, 1]\n{first}", f"axis = [1, 0, 0]\n{first}")
+    path = tmp_path / "turned.toml"
+    path.write_text(text)
+    spec = load_model(str(path))
+    model = build(spec)
+    body = dynamics_of_model(model, roles_of(spec))
+    rng = np.random.default_rng(5)
+    q = model.q_neutral + rng.uniform(-0.5, 0.5, model.n_v)
+    v, v_dot = rng.normal(size=(2, model.n_v))
+    sole = model.names.bodies.index("sole_r")
+    body.push(sole, np.array([30.0, 600.0, -20.0]), np.array([0.1, 0.0, 0.1]))
+    body.compute(q, v, v_dot)
+    body.compute_reactions(q, v, v_dot)
+    at = state(model.tree, q)
+    for b, p in enumerate(model.tree.parent):
+        for k, values in ((0, body.moment), (3, body.force)):
+            ground = values("ground")[b]
+            np.testing.assert_allclose(ground, body.reaction[b, k : k + 3], atol=1e-9)
+            turned = rotation_of(at, b)
+            np.testing.assert_allclose(turned @ values("distal")[b], ground, atol=1e-9)
+            turned = rotation_of(at, p) if p >= 0 else np.eye(3)
+            np.testing.assert_allclose(turned @ values("proximal")[b], ground, atol=1e-9)
+    ankle = model.coordinates.dof[model.coordinates.names.index("ankle_r")]
+    axis = rotation_of(at, sole) @ model.tree.rotation_in_child[sole] @ [1.0, 0.0, 0.0]
+    assert body.tau[ankle] == pytest.approx(axis @ body.moment("ground")[sole], abs=1e-9)
+    assert body.power[sole].sum() == pytest.approx(body.tau[ankle] * v[ankle], abs=1e-9)
+
+
+def rotation_of(at, b):
+    """(3, 3) - axes of a body in ground."""
+    origin = at.point(b, np.zeros(3))
+    return np.column_stack([at.point(b, axis) - origin for axis in np.eye(3)])
