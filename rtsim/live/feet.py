@@ -68,6 +68,7 @@ def lines_of_model(run: Run, spec: ModelSpec, trial: MarkerTrial, placed: Placed
     """(n, 2, 2, 3) - heel and tip of the toes of a model's feet [m] in a trial; NaN = not seen."""
     estimator = make(Setting(run, spec, None)).estimator
     names = estimator.model.names.markers
+    followed = PlacedFeet(placed.feet, estimator.model.markers.body)
     found = find_markers(names, trial.names)
     measured = np.full((len(trial.times), len(names), 3), np.nan)
     for name, column in found.items():
@@ -76,5 +77,5 @@ def lines_of_model(run: Run, spec: ModelSpec, trial: MarkerTrial, placed: Placed
     for k, (frame, dt) in enumerate(zip(measured, np.diff(trial.times, prepend=trial.times[0]), strict=True)):
         estimator.aim(float(trial.times[k]))
         if estimator.estimate(frame, float(dt)).n_visible:
-            lines[k] = placed.at(*estimator.pose)
+            lines[k] = followed.at(*estimator.pose, frame)
     return lines

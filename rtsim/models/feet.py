@@ -59,7 +59,7 @@ class Foot(NamedTuple):
 
 
 class PlacedFeet:
-    """The lines of a model's feet at a pose.
+    """The lines of a model's feet at a pose; of a foot whose markers are all hidden it says nothing.
 
     Attributes
     ----------
@@ -68,14 +68,23 @@ class PlacedFeet:
     known : which sides have a foot
     """
 
-    def __init__(self, feet: Sequence[Foot]) -> None:
+    def __init__(self, feet: Sequence[Foot], marker_bodies: NDArray[np.int64] | None = None) -> None:
+        """marker_bodies : (n_marker,) - bodies of the markers that are followed"""
         self.feet = tuple(feet)
+        bodies = np.zeros(0, np.int64) if marker_bodies is None else marker_bodies
+        self._markers = [np.flatnonzero(np.isin(bodies, foot.bodies)) for foot in feet]
         self.lines: Array = np.full((2, 2, 3), np.nan)
         self.known = tuple(any(foot.side == side for foot in feet) for side in range(len(SIDES)))
 
-    def at(self, position: Array, rotation: Array) -> Array:
-        """`lines` at origins (n_body, 3) and axes (n_body, 3, 3) of the bodies."""
-        for foot in self.feet:
+    def at(self, position: Array, rotation: Array, measured: Array | None = None) -> Array:
+        """`lines` at origins (n_body, 3) and axes (n_body, 3, 3) of the bodies.
+
+        measured : (n_marker, 3) - markers of the frame [m], NaN = hidden
+        """
+        for foot, own in zip(self.feet, self._markers, strict=True):
+            if measured is not None and len(own) and np.isnan(measured[own, 0]).all():
+                self.lines[foot.side] = np.nan
+                continue
             for k, point in enumerate((foot.heel, foot.toes)):
                 self.lines[foot.side, k] = position[point.body] + rotation[point.body] @ point.place
         return self.lines

@@ -196,11 +196,13 @@ class FootLoads(Stage):
 
     def _lines(self, frame: Frame) -> np.ndarray:
         """(2, 2, 3) - heel and tip of the toes of both feet in a frame [m]; NaN = not seen."""
+        door = self.kinematics.door
         if self.placed is not None:
-            estimator = self.kinematics.estimator
-            return self.placed.at(*estimator.pose) if self.kinematics.admitted else self.placed.lost()
+            if door is None or not self.kinematics.admitted:
+                return self.placed.lost()
+            return self.placed.at(*self.kinematics.estimator.pose, door.measured)
         assert self._labelled is not None
-        usable = self.kinematics.door is not None and self.kinematics.door.usable
+        usable = door is not None and door.usable
         return self._labelled.take(frame.data["positions"]) if usable else self._labelled.lines
 
     def _tell_unknown(self) -> None:
@@ -313,5 +315,6 @@ def make(setting: Setting) -> FootLoads | None:
         return None
     run, placed = setting.run, None
     if setting.subject is None:
-        placed = PlacedFeet(find_feet(build(setting.spec), run.plates.feet))
+        feet = find_feet(build(setting.spec), run.plates.feet)
+        placed = PlacedFeet(feet, kinematics.estimator.model.markers.body)
     return FootLoads(kinematics, setting.forces, run.lab, run.plates.bear_all, placed)

@@ -13,7 +13,9 @@ from click.testing import CliRunner, Result
 from kernels._jit import allow_compilation
 from rtsim.cli.main import cli
 from rtsim.config.run_schema import Run
+from rtsim.files.markers import read_markers
 from rtsim.files.recording import Results, read_results
+from rtsim.files.trc import trc_text
 from rtsim.live.feet import told_feet
 from rtsim.live.forces import has_forces, mass_of
 from rtsim.live.groups import groups_of
@@ -94,6 +96,25 @@ def test_each_foot_has_its_plate_and_the_root_no_more_than_is_missing(analysed) 
     speed = f["coordinate_speeds"][known][:, rows["coordinate_speeds"].index("knee_r")]
     power = f["joint_powers"][known][:, joint].sum(axis=1)
     np.testing.assert_allclose(power, f["coordinate_moments"][known][:, column] * speed, atol=1e-8)
+
+
+def test_a_foot_without_markers_in_a_frame_is_unseen(folder: Path, analysed, tmp_path: Path) -> None:
+    """Protects from a foot that is held where it was: while its markers are hidden no foot surely has its
+    plate, and before and after all is as ever."""
+    trial = read_markers(folder / "bend.trc", up="Y")
+    hidden = [k for k, name in enumerate(trial.names) if name.startswith("sole_r")]
+    trial.positions[40:46, hidden] = np.nan
+    path = tmp_path / "hidden.trc"
+    path.write_text(trc_text(trial, path.name, str(path)), encoding="utf-8")
+    done = run("analyse", path, *options(folder), "--out", tmp_path / "hidden.mcap")
+    assert done.exit_code == 0, done.output
+    f, was = read_results(tmp_path / "hidden.mcap").fields, analysed[1].fields
+    for side in (0, 1):
+        unknown = np.isnan(f["foot_forces"][:, side]).any(axis=1)
+        np.testing.assert_array_equal(np.flatnonzero(unknown), np.arange(40, 46))
+        there = f["foot_forces"][~unknown, side]
+        np.testing.assert_array_equal(there, was["foot_forces"][~unknown, side])
+    assert "A foot without markers may be on a force plate" in done.output
 
 
 def test_muscles_lengthen_as_fast_as_their_lengths_say(analysed) -> None:
