@@ -288,3 +288,13 @@ def test_two_right_legs_make_one(person):
     assert "stand on the right" in found.notes[-1]
     with pytest.raises(ConfigError, match="right and left"):
         legs_that_are_there(legs.__getitem__, covered, all_of_them=True)
+
+
+def test_names_of_joints_are_those_of_a_side(one):
+    """Protects results at joints: a name of its own is there on each side, that of the middle stays."""
+    how = BothSides("both", "made up", "lower_limb", ("pelvis",))
+    named = {"thigh": "hip", "pelvis": "root"}
+    bodies = tuple(msgspec.structs.replace(body, joint_name=named.get(body.name, "")) for body in one.bodies)
+    doubled = both_sides(msgspec.structs.replace(one, bodies=bodies), how)
+    found = [body.joint_name for body in doubled.bodies if body.joint_name]
+    assert found == ["root", "hip_r", "hip_l"]
