@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 
 from streams.account import plain
-from streams.codec import FloatArray
+from streams.codec import WIRE_FLOAT, FloatArray
 
 RECENT = 64
 """How many frames back a copy is still told from a latecomer."""
@@ -18,6 +19,8 @@ CLOCK_JUMP_NS = 1_000_000_000
 """A capture clock that runs this far ahead of receipt at once has jumped [ns]."""
 EVENT_INTERVAL_NS = 1_000_000_000
 """Each kind of event is said at most once in this time [ns]."""
+
+INFINITY, MINUS_INFINITY = (np.array([x], WIRE_FLOAT).tobytes() for x in (np.inf, -np.inf))
 
 COUNTERS = (
     "received",
@@ -112,19 +115,19 @@ class ClockCheck:
         return not first and (back or ahead)
 
 
-class InfinityCheck:
-    """Replaces infinities by NaN without allocating."""
+def clean(flat: FloatArray, sent: Iterable[bytes]) -> bool:
+    """Replace infinities by NaN in place; returns whether there were any.
 
-    def __init__(self, n_value: int) -> None:
-        self._mask = np.zeros(n_value, dtype=np.bool_)
-
-    def clean(self, flat: FloatArray) -> bool:
-        """Replace in place; returns whether there were any."""
-        np.isinf(flat, out=self._mask)
-        if not self._mask.any():
-            return False
-        flat[self._mask] = np.nan
-        return True
+    sent : the bytes that the numbers came as, which are searched first: only a frame that is wrong has some
+    """
+    for blob in sent:
+        if INFINITY in blob or MINUS_INFINITY in blob:
+            break
+    else:
+        return False
+    found = np.isinf(flat)
+    flat[found] = np.nan
+    return bool(found.any())
 
 
 def count_frames(n: int) -> str:

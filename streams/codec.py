@@ -7,6 +7,7 @@ nothing is ever unpickled.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -247,7 +248,8 @@ class FieldLayout:
         return None
 
     def unpack_into(self, data: Mapping[str, bytes], out: Mapping[str, FloatArray]) -> str | None:
-        """Write a frame's bytes into the arrays `out`; a frame that does not fit leaves `out` untouched.
+        """Write a frame's bytes into the arrays `out`, C-contiguous float64; one that does not fit leaves
+        `out` untouched.
 
         Returns what `misfit` says.
         """
@@ -256,5 +258,7 @@ class FieldLayout:
             return fault
         for name, n_byte in self._sizes:
             if n_byte:
-                out[name].reshape(-1)[:] = np.frombuffer(data[name], WIRE_FLOAT)
+                memoryview(out[name]).cast("B")[:] = data[name]  # type: ignore[arg-type]
+                if sys.byteorder == "big":
+                    out[name].byteswap(inplace=True)
         return None

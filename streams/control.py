@@ -88,8 +88,7 @@ class ControlServer:
             while not self._stop.is_set():
                 if not socket.poll(IDLE_MS):
                     continue
-                parts = [socket.recv()]
-                receive_rest(socket, parts, MAX_PARTS)
+                parts = receive_rest(socket, socket.recv(copy=False), MAX_PARTS)
                 envelope, body = _split(parts)
                 ok, text = self._answer(body)
                 sentences = Sentences()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from streams.account import add, plain, received
-from streams.checks import COUNTERS, ClockCheck, EventLog, InfinityCheck, OrderCheck
+from streams.checks import COUNTERS, ClockCheck, EventLog, OrderCheck, clean
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError
 from streams.messages import AnyFrame, End, Forces, Markers, Result, Session, StreamName, Telemetry
@@ -35,7 +35,6 @@ class _Course(NamedTuple):
     layout: FieldLayout
     order: OrderCheck
     clock: ClockCheck
-    infinity: InfinityCheck
 
 
 class Intake:
@@ -89,7 +88,7 @@ class Intake:
                 self._count("malformed", 1, "the descriptor changed within its session", t_arrived)
             return
         layout = FieldLayout(session)
-        course = _Course(session, layout, OrderCheck(), ClockCheck(), InfinityCheck(layout.n_value))
+        course = _Course(session, layout, OrderCheck(), ClockCheck())
         self._ring.begin(session, layout)
         self._course, self._session_payload = course, payload
         self.ended = False
@@ -117,7 +116,7 @@ class Intake:
         if course.layout.unpack_into(message.data, slot.data) is not None:
             self._count("wrong_shape", 1, where, t_arrived)
             return
-        if course.infinity.clean(slot.flat):
+        if clean(slot.flat, message.data.values()):
             self._count("non_finite", 1, where, t_arrived)
         if course.clock.jumped(message.t_capture, t_arrived):
             self._count("clock_jump", 1, where, t_arrived)

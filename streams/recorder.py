@@ -188,14 +188,14 @@ def _record_until(
         while reception.events.sentences:
             say(reception.events.sentences.popleft())
         try:
-            parts = [socket.recv()]
+            first = socket.recv(copy=False)
         except zmq.Again:
             sentence = link.check()
             if sentence is not None:
                 say(sentence)
             continue
         t_ns = now_ns()
-        receive_rest(socket, parts)
+        parts = receive_rest(socket, first)
         link.heard()
         if len(parts) != 2 or parts[0] not in TOPICS or len(parts[1]) > MAX_PAYLOAD:
             n_refused += 1

@@ -130,7 +130,7 @@ class Subscriber:
     def _receive(self) -> None:
         events = self._intake.events
         try:
-            parts = [self._socket.recv()]
+            first = self._socket.recv(copy=False)
         except zmq.Again:
             sentence = self._link.check()
             if sentence is not None:
@@ -138,7 +138,7 @@ class Subscriber:
             events.flush(now_ns())
             return
         t_arrived = now_ns()
-        receive_rest(self._socket, parts)
+        parts = receive_rest(self._socket, first)
         self._link.heard()
         try:
             self._intake.accept(parts, t_arrived)

@@ -1,10 +1,11 @@
 """The checks at the door, without sockets."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.checks import ClockCheck, EventLog, InfinityCheck, OrderCheck
+from streams.checks import ClockCheck, EventLog, OrderCheck, clean
 
 S = 1_000_000_000
 
@@ -100,11 +101,25 @@ def test_a_stall_is_no_clock_jump():
 
 def test_infinities_become_nan():
     """Protects the estimator from infinities; NaN and numbers stay."""
-    check = InfinityCheck(5)
     values = np.array([1.0, np.inf, -np.inf, np.nan, -2.0])
-    assert check.clean(values)
+    assert clean(values, [b"", values.tobytes()])
     np.testing.assert_array_equal(values, [1.0, np.nan, np.nan, np.nan, -2.0])
-    assert not check.clean(values)
+    assert not clean(values, [values.tobytes()])
+
+
+@pytest.mark.parametrize("infinity", [np.inf, -np.inf])
+def test_one_infinity_among_numbers_is_found(infinity):
+    """Protects the search of the bytes: one infinity anywhere, none where bytes only look like one."""
+    for at in range(4):
+        values = np.zeros(4)
+        values[at] = infinity
+        assert clean(values, [values.tobytes()])
+        assert np.isnan(values[at])
+        assert np.count_nonzero(values) == 1
+    split = np.frombuffer(bytes(4) + np.array([infinity]).tobytes() + bytes(4)).copy()
+    before = split.copy()
+    assert not clean(split, [split.tobytes()])
+    np.testing.assert_array_equal(split, before)
 
 
 def test_each_kind_is_said_once_per_second_with_its_count():
