@@ -32,7 +32,7 @@ from rtsim.models.following import following_of
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
-from rtsim.stages.kinematics import weighted_rms
+from rtsim.stages.kinematic_results import weighted_rms
 
 Array = NDArray[np.float64]
 

@@ -196,8 +196,8 @@ def tell_notes(run: Run) -> None:
     from rtsim.files.trial import count_of
     from rtsim.live.feet import told_feet
     from rtsim.live.sources import brings_markers
+    from rtsim.methods.choice import followed_by
     from rtsim.models.load import load_model
-    from rtsim.stages.kinematics import followed_by
 
     notes: list[str] = []
     spec = load_model(run.model, notes.append)

@@ -24,10 +24,10 @@ def check_run(run: Run) -> None:
     """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
     from rtsim.files.markers import check_kind
     from rtsim.live.feet import placed_feet
+    from rtsim.methods.choice import followed_by, methods_of
     from rtsim.models.load import load_model
     from rtsim.models.roles import check_fits_markers
     from rtsim.stages.find import find_stage
-    from rtsim.stages.kinematics import followed_by, methods_of
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
 

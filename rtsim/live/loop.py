@@ -172,18 +172,18 @@ class Loop:
             course = self.course
             assert course is not None
         result = course.run(frame)
-        self.times.add_solved(frame.t_capture, frame.t_received, result.t_solved)
         if result.failure:
             self.failure = result.failure
             self.stop(result.failure)
-            return
-        if self._period_ns and now_ns() - frame.t_received > self._period_ns:
+        elif self._period_ns and result.t_solved - frame.t_received > self._period_ns:
             self._late = True
-        if result.told:
+        if result.told and not result.failure:
             self._publish(course, frame, result)
+        # last of all: who waits for the frame need not wait for what is noted of it
+        self.times.add_solved(frame.t_capture, frame.t_received, result.t_solved)
 
     def _publish(self, course: Course, frame: Frame, result: FrameResult) -> None:
-        status = result.status | (Status.LATE if self._late else Status.OK)
+        status = result.status | Status.LATE if self._late else result.status
         message = course.message(frame, result, self._seq, status)
         self.output.send(message)
         t_published = message.t_published
@@ -193,8 +193,9 @@ class Loop:
         self._late = False
         self._last, self._last_ns = message, t_published
         self.counters["published"] += 1
-        for bit in status:
-            self.counters[str(bit.name).lower()] += 1
+        if status is not Status.OK:
+            for bit in status:
+                self.counters[str(bit.name).lower()] += 1
 
     def _publish_stale(self, last: Result) -> None:
         """Repeat the last result under the flag stale: whoever controls something must know it is old."""

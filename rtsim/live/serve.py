@@ -14,10 +14,11 @@ from rtsim.live.loop import Loop
 from rtsim.live.paired import PairedInput
 from rtsim.live.sources import brings_markers, resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
+from rtsim.methods.choice import methods_of
 from rtsim.methods.force_feed import ForceFeed
 from rtsim.models.load import load_model, model_for
 from rtsim.stages.find import make_stages
-from rtsim.stages.kinematics import Kinematics, methods_of
+from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
 from streams.clock import now_ns
 from streams.control import ControlServer

@@ -30,6 +30,7 @@ from rtsim.models.roles import check_fits_markers, find_method, roles_of
 from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
+FLOAT = np.dtype(np.float64)
 
 
 class Solution(NamedTuple):
@@ -145,7 +146,7 @@ class MultibodyEstimator:
     def estimate(self, measured: Array, dt: float) -> Solution:
         """Solve one frame; measured : (n_marker, 3) C-contiguous float64 [m], NaN = occluded; dt [s]."""
         s = self._now
-        if measured.dtype != np.float64 or measured.shape != s.shape or not measured.flags.c_contiguous:
+        if measured.shape != s.shape or measured.dtype != FLOAT or not measured.flags.c_contiguous:
             raise TypeError(f"measured must be C-contiguous float64 of shape {s.shape}")
         status, iterations, residual, n_open, n_visible, n_swap = s.run(
             s.skeleton, s.method, measured, float(dt), self.options, self.track_options, self.health_options,

@@ -12,7 +12,8 @@ import numpy as np
 from rtsim.config.model_schema import ModelSpec
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
-from rtsim.stages.kinematics import Kinematics, mirror
+from rtsim.stages.kinematic_results import mirror
+from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import Subject

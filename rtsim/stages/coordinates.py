@@ -42,9 +42,3 @@ class CoordinateValues:
                 meaning="coordinates of the model that are lengths",
             ),
         ]  # fmt: skip
-
-
-def tree_lines(model: Model) -> list[list[str]]:
-    """Pairs of bodies that a stick figure joins: each with the one that carries it."""
-    names = model.names.bodies
-    return [[names[p], names[b]] for b, p in enumerate(model.tree.parent) if p >= 0]

@@ -24,6 +24,7 @@ from streams.account import plain
 from streams.messages import Session
 
 Array = NDArray[np.float64]
+FLOAT = np.dtype(np.float64)
 
 N_NAMED = 8
 """So many markers are named where more are missing or unknown."""
@@ -88,9 +89,7 @@ class Door:
 
     def _fits(self, positions: Array) -> bool:
         """Whether positions are such as the session says."""
-        return (
-            positions.shape == self._shape and positions.dtype == np.float64 and positions.flags.c_contiguous
-        )
+        return positions.shape == self._shape and positions.dtype == FLOAT and positions.flags.c_contiguous
 
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
         """Whether the line between the two groups can be; NaN (not visible) says nothing."""

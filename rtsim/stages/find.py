@@ -29,7 +29,9 @@ USUAL = ("kinematics", "muscles")
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
 OF_MODEL = ("muscle_speeds",)
 """After these, of a model that brings its own markers."""
-NOT_STAGES = ("stage", "find", "door", "yardstick", "coordinates", "joint_loads")
+NOT_STAGES = (
+    "stage", "find", "door", "yardstick", "coordinates", "kinematic_results", "stick", "joint_loads",
+)  # fmt: skip
 
 
 @dataclass

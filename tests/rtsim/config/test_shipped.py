@@ -12,9 +12,9 @@ from rtsim.cli.options import make_run
 from rtsim.config.paths import configs_root, find_config, shipped_names
 from rtsim.errors import ConfigError
 from rtsim.live.sources import load_trial, resolve_subject
+from rtsim.methods.choice import method_of
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
-from rtsim.stages.kinematics import method_of
 
 SHIPPED = sorted(configs_root().glob("*/*.toml"))
 FOLDERS = {"models": "model", "labs": "lab", "inertia": "inertia", "subjects": "subject", "runs": "run"}

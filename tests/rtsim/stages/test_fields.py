@@ -10,7 +10,7 @@ import pytest
 
 from rtsim.config.model_schema import MethodSpec
 from rtsim.methods.multibody import MultibodyEstimator
-from rtsim.stages.kinematics import stick
+from rtsim.stages.stick import stick
 from rtsim.subjects.walker import ANGLES, CYCLE_S, series
 from streams.codec import FieldLayout, decode, encode
 from streams.messages import FieldSpec, Session, Status, marker_session

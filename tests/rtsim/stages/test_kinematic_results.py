@@ -1,10 +1,10 @@
-"""Kinematics: what a left leg's results are turned back to."""
+"""What a left leg's results are turned back to."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rtsim.stages.kinematics import mirror
+from rtsim.stages.kinematic_results import mirror
 
 
 def test_a_left_leg_is_mirrored_back():

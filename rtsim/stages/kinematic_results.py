@@ -1,0 +1,216 @@
+"""The results of the kinematics as quantities, in the signs and on the side in which they are published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.model import Model
+from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.coordinates import CoordinateValues
+from rtsim.stages.stick import centre_names, side_of
+from rtsim.subjects.subject import kind_of_segment
+from rtsim.units import DEGREES
+from streams.messages import Curves
+
+Array = NDArray[np.float64]
+
+WAYS = ("lateral", "anterior", "proximal")
+
+
+class KinematicResults:
+    """Angles, knees, ligaments, contacts, markers and segments of the method in use.
+
+    What the solver leaves as it is published is published where it lies; `report` brings the rest up to date.
+
+    Parameters
+    ----------
+    estimator : the solver, whose method stays; measured : (n_marker, 3) - its input [m]
+    mirrors : whether a left leg is solved as a right one
+    of_person : whether the stick figure joins the joints of a person, not the bodies of a model
+    """
+
+    def __init__(
+        self, estimator: MultibodyEstimator, measured: Array, mirrors: bool, of_person: bool
+    ) -> None:
+        self._estimator, self._measured = estimator, measured
+        self._mirrors, self._of_person = mirrors, of_person
+        self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
+        self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
+        self._swaps = np.zeros(estimator.health.swap_with.shape)
+        named = bool(estimator.model.names.joint_angles)
+        self._coordinates = None if named else CoordinateValues(estimator.model)
+        self._weighted = np.zeros(1)
+
+    def report(self) -> None:
+        """Signs of the angles and of what is lateral, swaps as numbers, the side of the body; coordinates."""
+        for raw, signs, out in self._signed:
+            np.multiply(raw, signs, out)
+        self._swaps[:] = self._estimator.health.swap_with
+        if self._coordinates is not None:
+            self._coordinates.report(self._estimator.q)
+            self._weighted[0] = weighted_rms(self._estimator)
+        for turned, own in self._mirrored:
+            turned[:] = own
+            mirror(turned)
+
+    def quantities(self) -> list[Quantity]:
+        """All of them; to be asked for once."""
+        found = [*self._of_coordinates(), *self._of_joints(), *self._of_markers(), *self._of_segments()]
+        return [self._of_side(quantity) for quantity in found]
+
+    def _of_coordinates(self) -> list[Quantity]:
+        if self._coordinates is None:
+            return []
+        return [
+            *self._coordinates.quantities(),
+            Quantity(
+                "marker_rms_weighted", self._weighted, "m",
+                curves=Curves("Marker residual", "RMS", 1, 0.005, True),
+                meaning="sqrt(sum of weight * residual^2 / sum of weights), by the weights of marker_weights "
+                "in the descriptor's meta",
+            ),
+        ]  # fmt: skip
+
+    def _of_joints(self) -> list[Quantity]:
+        model, out = self._estimator.model, self._estimator.outputs
+        ligaments = tuple(model.names.elements[e] for e in model.reported.ligaments)
+        contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
+        on_left = model.mirrored[model.elements.body_b[model.reported.contacts]]
+        ways, displaced = self._knees(model)
+        return [
+            Quantity(
+                "joint_angles", self._shown(out.angles.reshape(-1), model.joint_signs.ravel()), "rad",
+                model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
+                meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
+            ),
+            Quantity(
+                "knee_displacements", displaced, "m", ways,
+                curves=Curves("Knee displacement", "displacement", 1, 0.004),
+                meaning="tibial origin from the femoral one, along the knee's axes",
+            ),
+            Quantity(
+                "ligament_lengthening", out.lengthening, "1", ligaments,
+                curves=Curves("Ligaments", "lengthening", 1, 0.04),
+                meaning="change of length / neutral length",
+            ),
+            Quantity(
+                "contact_points", self._shown(out.contact_points, lateral_signs(on_left, 2)), "m", contacts,
+                AXES, "tibia",
+                meaning="contact points in the tibial frame: X forward, Y up, Z lateral",
+            ),
+        ]  # fmt: skip
+
+    def _knees(self, model: Model) -> tuple[tuple[str, ...], Array]:
+        """Names and values of the displacements of all joints that carry a shank."""
+        knees = displaced_joints(model.names.bodies, model.joints.distal)
+        shanks = model.joints.distal[knees]
+        ways = tuple(f"{way}{side_of(model.names.bodies[b])}" for b in shanks for way in WAYS)
+        signs = lateral_signs(model.mirrored[shanks], 0)
+        rows = [self._estimator.outputs.displacements[j] for j in knees]
+        if len(rows) == 1:
+            return ways, self._shown(rows[0], signs[0])
+        displaced = np.zeros(len(ways))
+        self._signed += zip(rows, signs, np.split(displaced, len(rows)) if rows else (), strict=True)
+        return ways, displaced
+
+    def _of_markers(self) -> list[Quantity]:
+        out, health = self._estimator.outputs, self._estimator.health
+        names = self._estimator.model.names.markers
+        return [
+            Quantity(
+                "markers_measured", self._measured, "m", names, frame=GROUND,
+                meaning="the input, converted; NaN = occluded",
+            ),
+            Quantity(
+                "markers_model", out.markers, "m", names, frame=GROUND,
+                meaning="where the model has them",
+            ),
+            Quantity(
+                "marker_residuals", out.residuals, "m", names,
+                meaning="distance of the two; NaN when occluded",
+            ),
+            Quantity(
+                "marker_weights", health.weight, "1", names,
+                meaning="weight in the solution: 1 = full, 0 = occluded, suspicious ones between",
+            ),
+            Quantity(
+                "marker_gap_age", health.gap_age, "s", names,
+                meaning="how long a marker has been occluded",
+            ),
+            Quantity(
+                "marker_swap_with", self._swaps, "1", names,
+                meaning="index of the marker it may be swapped with, -1 = none",
+            ),
+            Quantity(
+                "marker_rms", out.rms, "m", curves=Curves("Marker residual", "RMS", 1, 0.005, True),
+                meaning="root mean square of the residuals",
+            ),
+        ]  # fmt: skip
+
+    def _of_segments(self) -> list[Quantity]:
+        model, bodies = self._estimator.model, self._estimator.model.names.bodies
+        position, rotation = self._estimator.pose
+        points = centre_names(bodies, model.tree.parent) if self._of_person else bodies
+        return [
+            Quantity(
+                "joint_centres", self._estimator.outputs.points, "m", points, frame=GROUND,
+                meaning="for a stick figure",
+            ),
+            Quantity("segment_positions", position, "m", bodies, frame=GROUND, meaning="segment origins"),
+            Quantity(
+                "segment_rotations", rotation, "1", bodies, frame=GROUND,
+                meaning="rotation matrices, segment to ground",
+            ),
+        ]  # fmt: skip
+
+    def _shown(self, raw: Array, signs: Array) -> Array:
+        """Where raw times signs are found after `report`: raw itself where no sign turns it."""
+        if (signs == 1.0).all():
+            return raw
+        out = np.zeros(raw.shape)
+        self._signed.append((raw, signs, out))
+        return out
+
+    def _of_side(self, quantity: Quantity) -> Quantity:
+        """The quantity, of a left leg turned back across the body where it is given in ground axes."""
+        if quantity.frame != GROUND or not self._mirrors:
+            return quantity
+        out = quantity.array.copy()
+        self._mirrored.append((out, quantity.array))
+        return quantity._replace(array=out)
+
+
+def weighted_rms(estimator: MultibodyEstimator) -> float:
+    """RMS of the residuals of the last frame by the markers' own weights [m]; NaN where none is seen."""
+    residuals, own = estimator.outputs.residuals, estimator.model.markers.weight
+    seen = np.isfinite(residuals)
+    if not seen.any():
+        return math.nan
+    w = np.ones(len(residuals)) if own is None else own
+    return math.sqrt(float(w[seen] @ residuals[seen] ** 2) / float(w[seen].sum()))
+
+
+def mirror(x: Array) -> None:
+    """Turn points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
+    if x.ndim == 2:
+        x[:, 2] *= -1.0
+    else:
+        x[:, 2, :2] *= -1.0
+        x[:, :2, 2] *= -1.0
+
+
+def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:
+    """Joints whose displacements are reported: those that carry a shank."""
+    return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
+
+
+def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:
+    """(n, 3) - signs that make one component of vectors lateral on both sides."""
+    signs = np.ones((len(mirrored), 3))
+    signs[mirrored, lateral] = -1.0
+    return signs

@@ -1,0 +1,42 @@
+"""The stick figure: the points of a person, or the bodies of a model, and what it joins."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.models.model import Model
+from rtsim.subjects.subject import kind_of_segment
+
+CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle"}
+
+
+def stick(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> list[list[str]]:
+    """Pairs of points that the stick figure of a person joins."""
+    names, ends = centre_names(body_names, parent), ends_of(parent)
+    joints = [[names[p], names[b]] for b, p in enumerate(parent) if p >= 0]
+    tips = [[names[b], names[len(body_names) + k]] for k, b in enumerate(ends)]
+    return [*joints, *tips]
+
+
+def tree_lines(model: Model) -> list[list[str]]:
+    """Pairs of bodies that the stick figure of a model joins: each with the one that carries it."""
+    names = model.names.bodies
+    return [[names[p], names[b]] for b, p in enumerate(model.tree.parent) if p >= 0]
+
+
+def centre_names(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> tuple[str, ...]:
+    """Names of the points of the stick figure: the proximal end of every body and the tips of the last."""
+    kinds = [(kind_of_segment(name), side_of(name)) for name in body_names]
+    ends = [side_of(body_names[b]) for b in ends_of(parent)]
+    return (*(CENTRES.get(kind, kind) + side for kind, side in kinds), *(f"toe{side}" for side in ends))
+
+
+def ends_of(parent: NDArray[np.int64]) -> list[int]:
+    """Bodies that carry no other."""
+    return [b for b in range(len(parent)) if b not in parent]
+
+
+def side_of(body_name: str) -> str:
+    """The end of a name that says the side, empty where it does not."""
+    return body_name[len(kind_of_segment(body_name)) :]
