@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, Self
 
 from rtsim.live.budget import LabelBudget
+from rtsim.live.rehearsal import Rehearsal
 from rtsim.live.sources import STREAM_OVER
 from rtsim.live.ticks import Ticks
 from rtsim.stages.stage import Args, Order
@@ -77,6 +78,10 @@ class StreamInput:
     ----------
     open_stream : opens the subscriber
     duration_s : how long to listen [s]; 0 = until the stream ends
+
+    Attributes
+    ----------
+    rehearsal : gone through while it waits for a frame, where there is one
     """
 
     def __init__(self, open_stream: Callable[[], Subscriber], duration_s: float = 0.0) -> None:
@@ -86,6 +91,8 @@ class StreamInput:
         self._n_turned_away = 0
         self._known: Session | None = None
         self._end_ns = 0
+        self.rehearsal: Rehearsal | None = None
+        self._held: Frame | None = None  # the newest, valid until the next one is asked for
         self.orders: dict[str, Order] = {}
         self.holds = False
 
@@ -111,7 +118,7 @@ class StreamInput:
         return TIME_UP if self._end_ns and now_ns() > self._end_ns else ""
 
     def wait(self, obey: Obey) -> Frame | None:
-        frame = self.subscriber.wait(WAIT_S)
+        frame = self._next()
         obey()
         if frame is None or frame.session is self._known or self._grants(frame.session):
             return frame
@@ -121,7 +128,9 @@ class StreamInput:
         return max(1, int(min(1e9 / session.rate, LONGEST_PERIOD_NS))) if session.rate > 0.0 else 0
 
     def counters(self) -> Mapping[str, int]:
-        return {**self.subscriber.counters, **({"turned_away": n} if (n := self._n_turned_away) else {})}
+        turned_away = {"turned_away": n} if (n := self._n_turned_away) else {}
+        rehearsed = {"rehearsed": self.rehearsal.n_done} if self.rehearsal is not None else {}
+        return {**self.subscriber.counters, **turned_away, **rehearsed}
 
     def gauges(self) -> Mapping[str, float]:
         return {}
@@ -131,6 +140,23 @@ class StreamInput:
 
     def rest(self) -> None:
         gc.collect(0)  # young objects only, the rest is frozen: microseconds
+        if self.rehearsal is not None:
+            self.rehearsal.rest()
+
+    def _next(self) -> Frame | None:
+        """The next frame; where there are rehearsals, after the one for it."""
+        if self.rehearsal is None:
+            return self.subscriber.wait(WAIT_S)
+        ahead_s = 0.0
+        if self._held is not None:
+            self.rehearsal.follow(self._held)
+            ahead_s = self.rehearsal.ahead_s()
+        self._held = self.subscriber.wait(ahead_s) if ahead_s > 0.0 else None
+        if self._held is None:
+            if ahead_s > 0.0:
+                self.rehearsal.run()
+            self._held = self.subscriber.wait(WAIT_S)
+        return self._held
 
     def _grants(self, session: Session) -> bool:
         """Whether a session that another descriptor came before is let in.

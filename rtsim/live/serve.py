@@ -12,6 +12,7 @@ from rtsim.live.groups import compile_groups, groups_of
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
 from rtsim.live.paired import PairedInput
+from rtsim.live.rehearsal import Rehearsal
 from rtsim.live.sources import brings_markers, resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
 from rtsim.methods.choice import methods_of
@@ -83,6 +84,7 @@ def serve(
             )
         else:
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
+        source.rehearsal = Rehearsal(stages)
         loop = Loop(source, stages, publisher, meta_of(run))
         with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events

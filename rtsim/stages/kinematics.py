@@ -47,6 +47,8 @@ class Kinematics(Stage):
     admitted : whether the newest frame could be a person, and the solver saw it
     """
 
+    rehearses = True
+
     def __init__(self, estimator: MultibodyEstimator, subject: Subject | None) -> None:
         super().__init__()
         self.estimator, self.subject = estimator, subject
@@ -95,6 +97,15 @@ class Kinematics(Stage):
         self.estimator.restart()
         self.door = Door(self.yardstick, session)
         self._time = math.nan
+
+    def follow(self, other: Kinematics) -> bool:
+        """Method and down-weighting of the other."""
+        own, others = self.estimator, other.estimator
+        own.health_options = others.health_options
+        changed = own.method != others.method
+        if changed:
+            own.switch(others.method)
+        return changed
 
     def run(self, frame: Frame) -> Outcome:
         """Solve one frame; never raises for bad data, the status says what is wrong with it."""

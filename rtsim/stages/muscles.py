@@ -22,6 +22,7 @@ class MuscleLengths(Stage):
     """Lengths and moment arms of a model's muscles; a path that fails is NaN, counted and named."""
 
     needs = ("kinematics",)
+    rehearses = True
 
     def __init__(self, kinematics: Kinematics) -> None:
         super().__init__()
@@ -62,7 +63,8 @@ class MuscleLengths(Stage):
         model = self.kinematics.estimator.model
         anatomical = bool(model.names.joint_angles)
         angles = model.names.joint_angles if anatomical else model.names.angles
-        self._signs = model.joint_signs.ravel() if anatomical else np.ones(len(angles))
+        signs = model.joint_signs.ravel() if anatomical else np.ones(len(angles))
+        self._signs = np.tile(signs, (len(self.arms.names), 1))  # a row is multiplied slower
         return [
             Quantity(
                 "muscle_lengths", self.arms.lengths, "m", self.arms.names,

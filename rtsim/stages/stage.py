@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from rtsim.quantity import Quantity
 from streams.account import plain
@@ -59,12 +59,15 @@ class Stage:
     Attributes
     ----------
     needs : names of the stages whose results it reads; they come before it
+    rehearses : whether a copy of it may go through frames for practice: it has no effect but on its arrays,
+        and those of its needs rehearse as well
     orders : command -> what becomes of it
     counters : faults by name, since the start of the run
     sentences : what is to be told with the next telemetry; n_frame : frames so far, for `count`
     """
 
     needs: tuple[str, ...] = ()
+    rehearses = False
 
     def __init__(self) -> None:
         self.orders: dict[str, Order] = {}
@@ -84,6 +87,12 @@ class Stage:
 
     def begin(self, session: Session, anew: bool) -> None:
         """Turn to the frames of an input session; anew = False: to the same after a change of settings."""
+
+    def follow(self, other: Self) -> bool:
+        """Take the settings of another like it, which commands may have changed; whether its quantities
+        change by that.
+        """
+        return False
 
     @property
     def outdated(self) -> bool:

@@ -18,6 +18,7 @@ from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
+from rtsim.live.rehearsal import Rehearsal
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.models.model import build
@@ -209,13 +210,16 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
     """Start a loop that listens to a source; its results are read from the first on."""
     with contextlib.ExitStack() as stack:
 
-        def begin(duration_s: float = 0.0, backlog: int = BACKLOG, address: str = "") -> Run:
+        def begin(
+            duration_s: float = 0.0, backlog: int = BACKLOG, address: str = "", rehearses: bool = False
+        ) -> Run:
             source = Source()
             stack.callback(source.close)
             publisher = stack.enter_context(Publisher(LOCAL))
             kinematics = Kinematics(estimator, subject)
             stages = [kinematics, MuscleLengths(kinematics)]
             source_of = StreamInput(lambda: markers, duration_s)
+            source_of.rehearsal = Rehearsal(stages) if rehearses else None
             meta = {"model": "lower_limb", "source": "test", "up": "Y"}
             loop = Loop(source_of, stages, publisher, meta)
             control = stack.enter_context(ControlServer(LOCAL, loop.command, loop.commands))
