@@ -128,12 +128,10 @@ class StreamInput:
         return max(1, int(min(1e9 / session.rate, LONGEST_PERIOD_NS))) if session.rate > 0.0 else 0
 
     def counters(self) -> Mapping[str, int]:
-        turned_away = {"turned_away": n} if (n := self._n_turned_away) else {}
-        rehearsed = {"rehearsed": self.rehearsal.n_done} if self.rehearsal is not None else {}
-        return {**self.subscriber.counters, **turned_away, **rehearsed}
+        return {**self.subscriber.counters, **({"turned_away": n} if (n := self._n_turned_away) else {})}
 
     def gauges(self) -> Mapping[str, float]:
-        return {}
+        return {} if self.rehearsal is None else {"rehearsals": float(self.rehearsal.n_done)}
 
     def sentences(self) -> list[str]:
         return [*drained(self.subscriber.events), *self._said.take()]

@@ -83,7 +83,7 @@ class PairedInput(StreamInput):
 
     def gauges(self) -> Mapping[str, float]:
         longest, self._longest_ns = self._longest_ns, 0
-        return {"force_wait_ms": 1e-6 * longest}
+        return {**super().gauges(), "force_wait_ms": 1e-6 * longest}
 
     def sentences(self) -> list[str]:
         return [*super().sentences(), *(f"Forces: {said}" for said in drained(self.forces.events))]

@@ -169,4 +169,4 @@ def test_a_live_run_rehearses_and_tells_how_often(start, trial):
         player.join()
     results = [result for result in seen if not result.status & Status.STALE]
     assert [result.time for result in results] == pytest.approx(trial.times.tolist())
-    assert 0 < run.final.counters["rehearsed"] < len(trial.times)
+    assert 0 < run.final.gauges["rehearsals"] < len(trial.times)
