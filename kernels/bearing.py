@@ -2,9 +2,11 @@
 
 A foot is the line from its heel to the tip of its toes. It is under a centre of pressure that is no farther
 from this line, along the plate, than about half its width; the foot that bears a plate keeps it up to a
-somewhat greater distance, and another takes over only when it is nearer for some frames on end. Two feet are
-on one plate when both have a low point on its surface and do not move against each other: a foot that swings
-past one that stands does, on a treadmill as well.
+somewhat greater distance, and another takes over only when it is nearer for some frames on end. A plate that
+knows moments to m places a pressing force F to m / F: lightly loaded, it adds that to each distance, and
+takes a foot only where no other may be meant. Two feet are on one plate when both have a low point on its
+surface and do not move against each other: a foot that swings past one that stands does, on a treadmill as
+well.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ class BearingRules(NamedTuple):
     patience: int  # for how many frames on end
     low: float  # height of a point above the plate up to which it may touch [m]
     slip: float  # relative speed up to which two points stand on the same ground [m/s]
+    moment: float  # error of a plate's moments; over the force it is that of the centre of pressure [N m]
     edge: float  # a centre of pressure lies so far beyond the edge, or a foot so far inside, to be there [m]
 
 
@@ -52,8 +55,9 @@ class Bearing(NamedTuple):
 
 
 def new_rules() -> BearingRules:
-    """The rules in use: half the width of a shod foot and a margin for where markers sit on it."""
-    return BearingRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 0.02)
+    """The rules in use: half the width of a shod foot and a margin for where markers sit on it; a moment as
+    plates of several laboratories have it wrong (docs/forces.md)."""
+    return BearingRules(0.06, 0.09, 0.03, 3, 0.1, 0.8, 2.5, 0.02)
 
 
 def new_bearing(n_plate: int, n_foot: int) -> Bearing:
@@ -68,10 +72,11 @@ def new_bearing(n_plate: int, n_foot: int) -> Bearing:
 
 
 @entry
-def assign_feet(plates, centre, loaded, feet, dt, rules, state, share_out, status_out):
+def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out, status_out):
     """Share of each foot in each plate, in one frame.
 
     plates : Plates - n_plate of them
+    force : (n_plate, 3) - on the person [N]
     centre : (n_plate, 3) - centres of pressure [m]
     loaded : (n_plate,) int64 - as kernels.plates.contacts has it
     feet : (n_foot, 2, 3) - heel and tip of the toes of each foot [m]; NaN = not seen
@@ -91,7 +96,7 @@ def assign_feet(plates, centre, loaded, feet, dt, rules, state, share_out, statu
             share_out[p, f] = NONE
         status_out[p] = 0
         if loaded[p] == LOADED:
-            status_out[p] = assign_plate(plates, p, centre[p], feet, rules, state, share_out[p])
+            status_out[p] = assign_plate(plates, p, force[p], centre[p], feet, rules, state, share_out[p])
         else:
             state.bearer[p] = -1
             state.rival[p] = 0
@@ -140,11 +145,12 @@ def find_speeds(feet, dt, state):
 
 
 @njit
-def assign_plate(plates, p, centre, feet, rules, state, share_out):
+def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
     """The status of one loaded plate.
 
     plates : Plates
     p : int - the plate
+    force : (3,) - on the person [N]
     centre : (3,) - where it is pressed [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : BearingRules
@@ -159,8 +165,9 @@ def assign_plate(plates, p, centre, feet, rules, state, share_out):
         unseen = unseen or math.isnan(state.distance[f])
         if not math.isnan(state.distance[f]) and (nearest < 0 or state.distance[f] < state.distance[nearest]):
             nearest = f
-    partner = other_foot(plates, p, centre, feet, rules, state)
-    chosen = choose(p, nearest, rules, state)
+    blur = rules.moment / pressing_force(plates, p, force)
+    partner = other_foot(plates, p, centre, blur, feet, rules, state)
+    chosen = choose(p, nearest, blur, rules, state)
     if partner:
         status |= TWO_FEET
         mark_possible(plates, p, feet, rules, share_out)
@@ -173,21 +180,35 @@ def assign_plate(plates, p, centre, feet, rules, state, share_out):
         return status
     status |= UNSEEN if unseen else FAR
     for f in range(n_foot):
-        if f == nearest or math.isnan(state.distance[f]):
+        if f == nearest or not state.distance[f] > rules.reach + blur:  # NaN, not seen, may be anywhere
             share_out[f] = UNSURE
     return status
 
 
 @njit
-def choose(p, nearest, rules, state):
-    """The foot that bears plate p by state.distance, -1 = none; the one that had it keeps it in doubt."""
+def pressing_force(plates, p, force):
+    """Force (3,) of plate p along its normal, upwards [N]."""
+    n = plates.axes[p, 2]
+    return n[0] * force[0] + n[1] * force[1] + n[2] * force[2]
+
+
+@njit
+def choose(p, nearest, blur, rules, state):
+    """The foot that bears plate p by state.distance, -1 = none; the one that had it keeps it in doubt.
+
+    p : int - the plate
+    nearest : int - the nearest foot, -1 = none is seen
+    blur : float - error of the centre of pressure [m]
+    rules : BearingRules
+    state : Bearing - distance is read, bearer and rival are too; rival is written in place
+    """
     old = state.bearer[p]
     if nearest < 0:
         return -1
-    if old < 0 or math.isnan(state.distance[old]) or state.distance[old] > rules.keep:
+    if old < 0 or math.isnan(state.distance[old]) or state.distance[old] > rules.keep + blur:
         state.rival[p] = 0
-        return nearest if state.distance[nearest] <= rules.reach else -1
-    if nearest != old and state.distance[nearest] + rules.nearer < state.distance[old]:
+        return nearest if is_under(nearest, blur, rules, state) else -1
+    if nearest != old and state.distance[nearest] + rules.nearer + blur < state.distance[old]:
         state.rival[p] += 1
         if state.rival[p] >= rules.patience:
             state.rival[p] = 0
@@ -198,13 +219,25 @@ def choose(p, nearest, rules, state):
 
 
 @njit
-def other_foot(plates, p, centre, feet, rules, state):
+def is_under(nearest, blur, rules, state):
+    """Whether the nearest foot, and no other, may be under a centre of pressure that is known to blur [m]."""
+    if state.distance[nearest] <= rules.reach:
+        return True
+    for f in range(state.distance.shape[0]):
+        if f != nearest and state.distance[f] <= rules.reach + blur:
+            return False
+    return state.distance[nearest] <= rules.reach + blur
+
+
+@njit
+def other_foot(plates, p, centre, blur, feet, rules, state):
     """Whether two feet stand on plate p together: on its surface, or where that has no known end, to either
     side of a centre of pressure that is under neither of them.
 
     plates : Plates
     p : int - the plate
     centre : (3,) - where it is pressed [m]
+    blur : float - error of that [m]
     feet : (n_foot, 2, 3) - heel and tip of the toes [m]
     rules : BearingRules
     state : Bearing - distance and speed are read
@@ -215,7 +248,7 @@ def other_foot(plates, p, centre, feet, rules, state):
             if bounded:
                 near = True
             else:
-                near = min(state.distance[f], state.distance[g]) > rules.reach
+                near = min(state.distance[f], state.distance[g]) > rules.reach + blur
                 near = near and between(centre, feet[f], feet[g])
             if near and stand_together(plates, p, feet, f, g, rules, state):
                 return True

@@ -95,7 +95,7 @@ def check_plates(
     findings += _weight(contact, times, mass)
     for p in range(len(names)):
         findings += _position(contact, names, p)
-    shares, status = assign(plates, contact.centre, contact.loaded, feet, times, new_rules())
+    shares, status = assign(plates, force, contact.centre, contact.loaded, feet, times, new_rules())
     return [*findings, *_feet(names, shares, status, contact.loaded)]
 
 
@@ -130,7 +130,9 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
         return []
     speed = np.linalg.norm(np.gradient(contact.feet, times, axis=0), axis=-1)
     stands = (speed < STANDS).all(axis=(1, 2))
-    shares, _ = assign(contact.plates, contact.centre, contact.loaded, contact.feet, times, new_rules())
+    shares, _ = assign(
+        contact.plates, contact.force, contact.centre, contact.loaded, contact.feet, times, new_rules()
+    )
     stands &= (shares != NONE).any(axis=1).all(axis=1)
     if not stands.any():
         return []

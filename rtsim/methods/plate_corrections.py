@@ -27,7 +27,7 @@ class PlateContacts:
         self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
         self.centre, _, self.loaded = find_contacts(plates, force, moment)
         rules = new_rules()
-        self.reach, self.edge = rules.keep, rules.edge
+        self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
         """Share of the loaded frames in which this wrench (n, 3) presses plate p, and under a foot."""
@@ -37,13 +37,18 @@ class PlateContacts:
         rows = np.flatnonzero(loaded[:, p] == LOADED)
         if rows.size == 0:
             return 0.0
-        near = distances(centre[rows, p], self.feet[rows], self.plates.axes[p]) <= self.reach
-        return float((near.any(axis=1) & ~self._is_beside(p, centre[rows, p])).mean())
+        near = self._is_near(p, force[rows], centre[rows, p], self.feet[rows])
+        return float((near & ~self._is_beside(p, centre[rows, p])).mean())
 
     def beyond(self, p: int) -> float:
         """Share of the loaded frames in which plate p is pressed beside its surface."""
         rows = self.loaded[:, p] == LOADED
         return float(self._is_beside(p, self.centre[rows, p]).mean()) if rows.any() else 0.0
+
+    def _is_near(self, p: int, force: FloatArray, centre: FloatArray, feet: FloatArray) -> NDArray[np.bool_]:
+        """Whether points (n, 3) where forces (n, 3) press plate p are under one of the feet (n, 2, 2, 3)."""
+        reach = self.reach + self.error / (force @ self.plates.axes[p, 2])
+        return np.asarray((distances(centre, feet, self.plates.axes[p]) <= reach[:, None]).any(axis=1))
 
     def _is_beside(self, p: int, centre: FloatArray) -> NDArray[np.bool_]:
         """Whether points (n, 3) lie beside the surface of plate p."""
@@ -66,7 +71,7 @@ class PlateContacts:
         """Share of the loaded frames in which plate p is pressed between two feet, and under neither."""
         rows = np.flatnonzero(self.loaded[:, p] == LOADED)
         centre, feet = self.centre[rows, p], self.feet[rows]
-        near = (distances(centre, feet, self.plates.axes[p]) <= self.reach).any(axis=1)
+        near = self._is_near(p, self.force[rows, p], centre, feet)
         to_feet = feet.mean(axis=2) - centre[:, None]
         cosine = (to_feet[:, 0] * to_feet[:, 1]).sum(axis=1) / np.linalg.norm(to_feet, axis=2).prod(axis=1)
         return float(((cosine < -np.sqrt(0.5)) & ~near).mean())

@@ -61,6 +61,7 @@ def at_times(trial: ForceTrial, times: FloatArray, before: float = 0.0, after: f
 
 def assign(
     plates: Plates,
+    force: FloatArray,
     centre: FloatArray,
     loaded: NDArray[np.int64],
     feet: FloatArray,
@@ -69,6 +70,7 @@ def assign(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Share (n, n_plate, n_foot) and status (n, n_plate) of kernels.bearing.assign_feet, frame after frame.
 
+    force : (n, n_plate, 3) - on the person [N]
     centre (n, n_plate, 3), loaded (n, n_plate) : of kernels.plates.contacts
     feet : (n, n_foot, 2, 3) [m]; times : (n,) [s]
     """
@@ -76,7 +78,9 @@ def assign(
     share, status = np.empty((n, n_plate, n_foot), np.int64), np.empty((n, n_plate), np.int64)
     state, lines, former = new_bearing(n_plate, n_foot), np.ascontiguousarray(feet), np.inf
     for i, time in enumerate(times.tolist()):
-        assign_feet(plates, centre[i], loaded[i], lines[i], time - former, rules, state, share[i], status[i])
+        assign_feet(
+            plates, force[i], centre[i], loaded[i], lines[i], time - former, rules, state, share[i], status[i]
+        )
         former = time
     return share, status
 
@@ -100,7 +104,7 @@ def plate_loads(
     force, moment = np.ascontiguousarray(wrench[..., :3]), np.ascontiguousarray(wrench[..., 3:])
     n, n_foot = len(times), feet.shape[1]
     centre, free_moment, loaded = find_contacts(trial.plates, force, moment, threshold)
-    share, status = assign(trial.plates, centre, loaded, feet, times, rules or new_rules())
+    share, status = assign(trial.plates, force, centre, loaded, feet, times, rules or new_rules())
     foot_force, foot_moment = np.empty((n, n_foot, 3)), np.empty((n, n_foot, 3))
     for i in range(n):
         foot_wrenches(share[i], force[i], moment[i], foot_force[i], foot_moment[i])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernels.tree import TRANSLATES
+from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_model, inverse_dynamics_of
@@ -20,12 +21,13 @@ from rtsim.stages.find import Setting
 from rtsim.stages.joint_loads import JointLoads
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, coordinate_names
+from rtsim.subjects.labs import SIDES
 from rtsim.subjects.masses import Person, load_inertia_table, person_of
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Session
 
 FOOT = re.compile(r"(?:(?P<before>r|l|right|left)_)?(?:foot|calcn)(?:_(?P<after>r|l|right|left))?")
-LETTERS = {"r": 0, "right": 0, "l": 1, "left": 1}
+LETTERS = {"r": "right", "right": "right", "l": "left", "left": "left"}
 MIRROR = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
 """Of a moment and a force, in a mirror square to Z."""
 
@@ -46,7 +48,7 @@ class PersonLoads(JointLoads):
                 of_model[id(model)] = inverse_dynamics_of(spec, subject, person, method)
             of[method] = of_model[id(model)]
         self._bodies, self._subject = tuple(body.name for body in spec.bodies), subject
-        feet = feet_of(self._bodies, 0)
+        feet = [(b, SIDES.index(side)) for b, side in feet_of(self._bodies, "right")]
         if not feet:
             raise ConfigError(
                 f"{spec.name} has no foot for the forces of plates", where="stages",
@@ -62,10 +64,10 @@ class PersonLoads(JointLoads):
         return (f"Inverse dynamics of {self.person.mass:.1f} kg", *self.person.notes)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Which foot is meant by the labels of the stream; filters for the forces."""
-        foot = self._subject.segments.get("foot")
-        markers = foot.markers_mm if foot is not None else ()
-        self._feet = feet_of(self._bodies, self.loads.foot_with(markers, self._subject.side))
+        """Which foot of the plates each of the model is, and filters for the forces."""
+        segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
+        markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
+        self._feet = [(b, self.loads.foot_with(markers.get(b, ()), side)) for b, side in feet]
         super().begin(session, anew)
 
     def report(self) -> None:
@@ -217,12 +219,13 @@ def turning(model: Model) -> np.ndarray:
 
 
 def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
-    """The joints whose angles, three of each, have these names."""
-    return tuple(name.partition("_")[0] for name in angles[::3])
+    """The joints whose angles, three of each, have these names, with the side where they say one."""
+    sides = (name[-2:] if name.endswith(tuple(SUFFIXES.values())) else "" for name in angles[::3])
+    return tuple(name.partition("_")[0] + side for name, side in zip(angles[::3], sides, strict=True))
 
 
-def feet_of(bodies: Sequence[str], own: int) -> list[tuple[int, int]]:
-    """Body and foot (0 right, 1 left) of all feet of a model; one without a side is the foot `own`."""
+def feet_of(bodies: Sequence[str], own: str) -> list[tuple[int, str]]:
+    """Body and side of all feet of a model; one that does not say it is on the side `own`."""
     found = []
     for b, name in enumerate(bodies):
         match = FOOT.fullmatch(name)

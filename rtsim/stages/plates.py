@@ -133,8 +133,8 @@ class FootLoads(Stage):
         )
         dt = self.kinematics.dt
         n_odd = self._assign(
-            self._plates, self._centre[0], self._loaded[0], feet, dt, self._rules, self._state, self._share,
-            self._status,
+            self._plates, self._force[0], self._centre[0], self._loaded[0], feet, dt, self._rules,
+            self._state, self._share, self._status,
         )  # fmt: skip
         self._wrenches(self._share, self._force[0], self._moment[0], self.force, self.moment)
         if n_odd and status == TAKEN:
@@ -231,8 +231,8 @@ class FootLoads(Stage):
         self._assign = bind(
             assign_feet,
             (
-                self._plates, self._centre[0], self._loaded[0], feet, 0.0, self._rules, self._state,
-                self._share, self._status,
+                self._plates, self._force[0], self._centre[0], self._loaded[0], feet, 0.0, self._rules,
+                self._state, self._share, self._status,
             ),
         )  # fmt: skip
         self._wrenches = bind(
@@ -304,7 +304,7 @@ def call_plates() -> None:
     centre, _, loaded = find_contacts(plates, force, moment)
     share, status = np.zeros((n, 2), np.int64), np.zeros(n, np.int64)
     feet = np.zeros((2, 2, 3))
-    assign_feet(plates, centre[0], loaded[0], feet, 0.0, new_rules(), state, share, status)
+    assign_feet(plates, force[0], centre[0], loaded[0], feet, 0.0, new_rules(), state, share, status)
     foot_wrenches(share, force[0], moment[0], feet[0], feet[1])
 
 

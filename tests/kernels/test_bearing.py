@@ -47,14 +47,17 @@ class Steps:
         self.state = new_bearing(len(plates.centre), 2)
         self.dt = 0.0
 
-    def __call__(self, centre, feet, loaded=None) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, centre, feet, loaded=None, pressing=None) -> tuple[np.ndarray, np.ndarray]:
+        """pressing : (n_plate,) - vertical forces [N]; 700 N without"""
         n_plate = len(self.plates.centre)
         share, status = np.empty((n_plate, 2), np.int64), np.empty(n_plate, np.int64)
         centre = np.asarray(centre, dtype=float).reshape(n_plate, 3)
         if loaded is None:
             loaded = np.where(np.isfinite(centre[:, 0]), LOADED, EMPTY)
+        force = np.zeros((n_plate, 3))
+        force[:, 1] = 700.0 if pressing is None else pressing
         n_odd = assign_feet(
-            self.plates, centre, np.asarray(loaded), np.ascontiguousarray(feet), self.dt, self.rules,
+            self.plates, force, centre, np.asarray(loaded), np.ascontiguousarray(feet), self.dt, self.rules,
             self.state, share, status,
         )  # fmt: skip
         assert n_odd == np.count_nonzero(status)
@@ -142,6 +145,23 @@ def test_a_foot_keeps_its_plate_in_doubt():
     assert steps([[0.0, 0, 0.025]], feet)[0].tolist() == [[BEARS, NONE]]
 
 
+def test_a_lightly_loaded_plate_is_known_as_well_as_its_moments_are():
+    """Protects contacts of 20 to 50 N, as of one who sits: 2.5 N m there are 50 to 125 mm."""
+    feet = [foot(-0.1, 0.1), foot(-0.1, -0.1, 0.3)]
+    for pressing, away, reached in ((20.0, 0.18, True), (20.0, 0.19, False), (50.0, 0.105, True),
+                                    (50.0, 0.115, False), (700.0, 0.07, False)):  # fmt: skip
+        steps = Steps(plates_of((0.0, 0.0), half=(1.0, 1.0)))
+        share, status = steps([[0.0, 0, 0.1 + away]], feet, pressing=[pressing])
+        assert (status[0], share[0, 0]) == ((0, BEARS) if reached else (FAR, UNSURE))
+    steps = Steps(plates_of((0.0, 0.0), half=(np.inf, np.inf)))
+    standing = [foot(-0.1, 0.15), foot(-0.1, -0.15)]
+    assert steps([[0.0, 0, 0.06]], standing, pressing=[25.0])[0].tolist() == [[BEARS, NONE]]
+    steps = Steps(plates_of((0.0, 0.0), half=(np.inf, np.inf)))
+    share, status = steps([[0.0, 0, 0.005]], standing, pressing=[25.0])  # either may be meant
+    assert (status[0], share.tolist()) == (FAR, [[UNSURE, UNSURE]])
+    assert steps([[0.0, 0, 0.04]], standing, pressing=[300.0])[1][0] == TWO_FEET
+
+
 def test_a_foot_that_takes_over_is_told_after_its_patience():
     """Protects the change of feet without an empty plate between: told once, and late."""
     steps = Steps(plates_of((0.0, 0.0)))
@@ -192,8 +212,10 @@ def test_random_walks_are_those_of_the_twin(seed):
         target[:, 1] = 0.0
         loaded = rng.choice([LOADED, LOADED, LOADED, LOADED, EMPTY, NOT_MEASURED], 3)
         target[loaded != LOADED] = np.nan
-        share, status = steps(target, shown, loaded)
-        share_twin, status_twin = twin.step(target, loaded, shown, dt)
+        pressing = rng.choice([20.0, 40.0, 700.0], 3)
+        share, status = steps(target, shown, loaded, pressing)
+        force = np.stack([np.zeros(3), pressing, np.zeros(3)], axis=1)
+        share_twin, status_twin = twin.step(force, target, loaded, shown, dt)
         dt = DT
         np.testing.assert_array_equal(status, status_twin)
         np.testing.assert_array_equal(share, share_twin)

@@ -32,7 +32,7 @@ class Assigner:
         self.rival = [0] * n_plate
         self.former: Array | None = None
 
-    def step(self, centre: Array, loaded: Array, feet: Array, dt: float) -> tuple[Array, Array]:
+    def step(self, force: Array, centre: Array, loaded: Array, feet: Array, dt: float) -> tuple[Array, Array]:
         """Shares (n_plate, n_foot) and status (n_plate,) of one frame."""
         known = self.former is not None and dt > 0.0
         self.speed = (feet - self.former) / dt if known else np.full(feet.shape, np.nan)
@@ -41,7 +41,7 @@ class Assigner:
         status = np.zeros(len(self.plates.centre), int)
         for p in range(len(status)):
             if loaded[p] == LOADED:
-                status[p] = self._plate(p, centre[p], feet, share[p])
+                status[p] = self._plate(p, force[p], centre[p], feet, share[p])
                 continue
             self.bearer[p], self.rival[p] = None, 0
             if loaded[p] == NOT_MEASURED:
@@ -49,15 +49,16 @@ class Assigner:
                 self._spoil(p, feet, share[p])
         return share, status
 
-    def _plate(self, p: int, centre: Array, feet: Array, share: Array) -> int:
+    def _plate(self, p: int, force: Array, centre: Array, feet: Array, share: Array) -> int:
         rules = self.rules
+        blur = rules.moment / float(self.plates.axes[p, 2] @ force)
         distance = [self._distance(p, centre, foot) for foot in feet]
         seen = [f for f in range(self.n_foot) if not np.isnan(distance[f])]
         status = OFF_PLATE if self._beyond(p, centre) > rules.edge else 0
         nearest = min(seen, key=lambda f: distance[f]) if seen else None
         pairs = [(f, g) for f in range(self.n_foot) for g in range(f)]
-        together = any(self._together(p, centre, feet, f, g, distance) for f, g in pairs)
-        chosen = self._choose(p, nearest, distance)
+        together = any(self._together(p, centre, feet, f, g, distance, blur) for f, g in pairs)
+        chosen = self._choose(p, nearest, distance, blur)
         if together:
             self._spoil(p, feet, share)
             return status | TWO_FEET
@@ -68,18 +69,19 @@ class Assigner:
             share[chosen] = BEARS
             return status
         for f in range(self.n_foot):
-            if f == nearest or f not in seen:
+            if f == nearest or f not in seen or distance[f] <= rules.reach + blur:
                 share[f] = UNSURE
         return status | (UNSEEN if len(seen) < self.n_foot else FAR)
 
-    def _choose(self, p: int, nearest: int | None, distance: list[float]) -> int | None:
+    def _choose(self, p: int, nearest: int | None, distance: list[float], blur: float) -> int | None:
         old, rules = self.bearer[p], self.rules
         if nearest is None:
             return None
-        if old is None or not distance[old] <= rules.keep:
+        if old is None or not distance[old] <= rules.keep + blur:
             self.rival[p] = 0
-            return nearest if distance[nearest] <= rules.reach else None
-        if nearest == old or not distance[nearest] + rules.nearer < distance[old]:
+            possible = [f for f, away in enumerate(distance) if away <= rules.reach + blur]
+            return nearest if distance[nearest] <= rules.reach or possible == [nearest] else None
+        if nearest == old or not distance[nearest] + rules.nearer + blur < distance[old]:
             self.rival[p] = 0
             return old
         self.rival[p] += 1
@@ -88,11 +90,13 @@ class Assigner:
         self.rival[p] = 0
         return nearest
 
-    def _together(self, p: int, centre: Array, feet: Array, f: int, g: int, distance: list[float]) -> bool:
+    def _together(
+        self, p: int, centre: Array, feet: Array, f: int, g: int, distance: list[float], blur: float
+    ) -> bool:
         if not np.isfinite(self.plates.half[p]).all():
             to_f, to_g = feet[f].mean(axis=0) - centre, feet[g].mean(axis=0) - centre
             cosine = to_f @ to_g / (np.linalg.norm(to_f) * np.linalg.norm(to_g))
-            if not (min(distance[f], distance[g]) > self.rules.reach and cosine < -np.sqrt(0.5)):
+            if not (min(distance[f], distance[g]) > self.rules.reach + blur and cosine < -np.sqrt(0.5)):
                 return False
         for k in range(2):
             for m in range(2):

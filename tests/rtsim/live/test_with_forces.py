@@ -25,6 +25,7 @@ from rtsim.methods.rates import track
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
 from rtsim.stages.inverse_dynamics import MIRROR, feet_of
+from rtsim.subjects.both_sides import symmetric
 from rtsim.subjects.foot_lines import foot_lines
 from rtsim.subjects.foot_markers import FootMarkers
 from rtsim.subjects.labs import load_lab
@@ -144,6 +145,42 @@ def test_a_left_leg_has_the_moments_of_its_mirror(whole, spec, subject, trial, f
         np.testing.assert_allclose(seen.fields[name], sign * whole.fields[name], atol=1e-9)
 
 
+def exchanged(name: str) -> str:
+    """A label of the walker's legs, of the other side."""
+    return {"R": "L", "L": "R"}.get(name[0], name[0]) + name[1:]
+
+
+def test_the_legs_of_both_have_the_moments_of_each(spec, subject, forces):
+    """Protects both legs over plates: each foot bears its own, by its labels, and a leg's moments are those
+    of the leg alone; labels that are exchanged change nothing."""
+    person, run = symmetric(subject), msgspec.structs.replace(RUN, side="both")
+    two = walk(load_model("both_legs"), person, 1.2)
+    alone = two.positions.copy()
+    alone[:, [k for k, name in enumerate(two.names) if name not in subject.marker_names]] = np.nan
+    one = analysed(spec, subject, two, forces).fields["joint_moments"]
+    n = one.shape[1]
+    right = analysed(load_model("both_legs"), person, two._replace(positions=alone), forces, run)
+    np.testing.assert_allclose(right.fields["joint_moments"][:, :n], one, atol=1e-3)
+    seen = analysed(load_model("both_legs"), person, two, forces, run)
+    assert np.nanmax(np.abs(seen.fields["joint_moments"][:, n:])) > 5.0  # the other leg swings at least
+    labels_of = {field.name: field.labels for field in seen.session.fields}
+    assert labels_of["joint_powers"] == ("hip_r", "knee_r", "ankle_r", "hip_l", "knee_l", "ankle_l")
+    legs = [name for segment, s in person.segments.items() if segment != "pelvis" for name in s.markers_mm]
+    labels = tuple(exchanged(name) if name in legs else name for name in two.names)
+    segments = {
+        name: msgspec.structs.replace(
+            s, markers_mm={exchanged(m) if m in legs else m: x for m, x in s.markers_mm.items()}
+        )
+        for name, s in person.segments.items()
+    }
+    odd = analysed(
+        load_model("both_legs"), msgspec.structs.replace(person, segments=segments),
+        two._replace(names=labels), forces, run,
+    )  # fmt: skip
+    np.testing.assert_array_equal(odd.fields["joint_moments"], seen.fields["joint_moments"])
+    assert odd.fields["foot_loads"][50, 1] == seen.fields["foot_loads"][50, 0] > 100.0
+
+
 def cut(forces: ForceTrial, keep: NDArray[np.bool_]) -> ForceTrial:
     """A part of the samples."""
     rows = {name: getattr(forces, name)[keep] for name in ("times", "force", "moment", "centre")}
@@ -203,5 +240,6 @@ def test_feet_are_those_of_a_whole_trial(trial):
 
 def test_feet_of_a_model_by_their_names():
     """Protects models of both legs and of other programs: each foot gets its own plate."""
-    assert feet_of(("pelvis", "foot"), 1) == [(1, 1)]
-    assert feet_of(("foot_r", "calcn_l", "left_foot", "toes_r"), 0) == [(0, 0), (1, 1), (2, 1)]
+    assert feet_of(("pelvis", "foot"), "left") == [(1, "left")]
+    sided = [(0, "right"), (1, "left"), (2, "left")]
+    assert feet_of(("foot_r", "calcn_l", "left_foot", "toes_r"), "both") == sided
