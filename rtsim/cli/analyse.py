@@ -137,6 +137,7 @@ def check_common(stages: Sequence[Stage], names: tuple[str, ...], source: str) -
 
 def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]) -> dict[str, Any]:
     """What is told about a run; NaN is told as nothing."""
+    from rtsim.methods.kinetic_figures import kinetic_figures
     from streams.messages import Status
 
     counted: Counter[str] = Counter()
@@ -155,17 +156,24 @@ def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]
         "compute_s": wall,
         "real_time_factor": length / wall if wall > 0.0 else None,
         "fields": [spec.name for spec in results.session.fields],
+        "kinetics": kinetic_figures(results),
     }
 
 
 def in_words(told: dict[str, Any]) -> str:
     """The summary for people."""
+    from rtsim.methods.kinetic_figures import in_sentences
+
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
+    kinetics = in_sentences(told["kinetics"]) if told["kinetics"] else []
     rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
-    return (
-        f"{told['frames']} frames ({flags}){rms}; {told['model']}, {told['method']}\n"
-        f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "
-        f"{told['outcome']}"
+    return "\n".join(
+        (
+            f"{told['frames']} frames ({flags}){rms}; {told['model']}, {told['method']}",
+            *kinetics,
+            f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "
+            f"{told['outcome']}",
+        )
     )
 
 

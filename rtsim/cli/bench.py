@@ -184,6 +184,19 @@ def startup(as_json: bool) -> None:
     click.echo(figures.report("startup", startup.run(), as_json))
 
 
+@command.command("recordings")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--live", is_flag=True, help="Through `rtsim live` over sockets, at the recorded pace.")
+@click.option("--only", default="*", show_default=True, help="Pattern of the recordings' names.")
+@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: both).")
+def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | None) -> None:
+    """Known recordings with force plates under FOLDER: pressure under feet, peaks, weight, residual."""
+    from rtsim.bench import figures, recordings
+
+    click.echo(figures.report("recordings", recordings.run(folder, live, only, side or ""), as_json))
+
+
 @command.command("trials")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))

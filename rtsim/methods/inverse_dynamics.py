@@ -129,6 +129,11 @@ class InverseDynamics:
         return self.results.residual
 
     @property
+    def mass(self) -> float:
+        """Of all bodies of the model [kg]."""
+        return float(self._system.bodies.mass.sum())
+
+    @property
     def residual_share(self) -> Array:
         """(2, 3) - the same in parts of the person's weight [m, 1]."""
         return self.results.residual_share

@@ -104,8 +104,9 @@ class PersonLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """The mass of the person."""
-        return {"mass_kg": self.person.mass, "stature_m": self.person.stature}
+        """The mass of the person, and how much of it the model has."""
+        person = {"mass_kg": self.person.mass, "stature_m": self.person.stature}
+        return {**person, "model_mass_kg": self.dynamics.mass}
 
 
 class ModelLoads(JointLoads):

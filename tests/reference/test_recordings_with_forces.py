@@ -1,0 +1,65 @@
+"""Every recording with force plates next to the project, through `rtsim analyse`, both legs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kernels._jit import allow_compilation
+from rtsim.bench.recordings import RECORDINGS, Recording, arguments_of
+from rtsim.cli.main import cli
+from rtsim.methods.plate_check import UNDER
+
+TWO_FEET = {"bmc.walk2": 14, "mcgill.HC002D_static": 51, "mcgill.HC030A_static": 300}
+STANDING = (
+    "mcgill.HC002D_static",
+    "mcgill.HC030A_static",
+    "opencap.static1",
+    "opencap.squats1",
+    "opencap.STS1",
+)
+WALKING = ("bmc", "lenhart", "opensim", "mcgill.HC002D_straight", "mcgill.HC030A_straight",
+           "mcgill.HC030A_turn", "opencap.walking1")  # fmt: skip
+
+
+def analysed(data: Path, recording: Recording) -> dict[str, Any]:
+    """What the command prints."""
+    allow_compilation()
+    source = data / recording.source
+    if not source.is_file():
+        pytest.skip(f"{recording.source} is not there")
+    done = CliRunner().invoke(cli, ["analyse", str(source), *arguments_of(data, recording), "--json"])
+    allow_compilation()
+    assert done.exit_code == 0, done.output
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+@pytest.mark.parametrize("name", sorted(RECORDINGS))
+def test_signs_axes_and_units_are_right(shared: Path, name: str) -> None:
+    """Protects the whole chain: pressure under the feet, peaks as published, the weight, and at the pelvis no
+    more than the part of the body that is not in the model."""
+    told = analysed(shared / "data", RECORDINGS[name])
+    found = told["kinetics"]
+    assert told["model"] == "both_legs"
+    assert found["flagged"].get("two_feet", 0) == TWO_FEET.get(name, 0)
+    if not name.startswith("mcgill") or "static" not in name:
+        assert found["under"] >= UNDER
+        for foot in found["feet"].values():
+            assert foot["loaded"] == 0 or foot["under"] >= UNDER
+    assert found["walks"] == name.startswith(WALKING)
+    if found["walks"]:
+        assert [k for k, peak in found["peaks"].items() if not peak["within"]] == []
+        assert len(found["peaks"]) == 4
+    assert (found["weight"] is not None) == (name in STANDING)
+    if found["weight"]:
+        assert not found["weight"]["warning"]
+    if found["residual"]:
+        forwards, _, sideways = found["residual"]["mean_force"]
+        assert abs(found["residual"]["unexplained_up"]) < 0.11  # masses of two are assumed, one sits
+        assert max(abs(forwards), abs(sideways)) < 0.07
+        assert found["residual"]["most_moment_m"] < 0.25
