@@ -45,9 +45,9 @@ FIGURE_FIELDS: dict[str, tuple[int, ...]] = {
 }
 
 
-COLUMNS_MOST = 2  # of curves; what a descriptor wants beyond stands in the last
+COLUMNS_MOST = 3  # of curves; what a descriptor wants beyond stands in the last
 CONTACTS_MOST = 12  # traces in the plot of the contact points
-ARM_COLUMN, ARM_EXTENT_LEAST = 2, 20.0  # a column of their own; shortest axis [mm]
+ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [mm]
 
 
 class Panel(NamedTuple):

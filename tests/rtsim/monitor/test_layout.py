@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rtsim.monitor.layout import layout_of
+from rtsim.monitor.layout import ARM_COLUMN, layout_of
 from streams.messages import Curves, FieldSpec, Session
 
 SessionOf = Callable[..., Session]
@@ -66,12 +66,32 @@ def test_forces_and_displacements_of_a_simulation_are_shown(session_of: SessionO
         ("Velocities", "velocity (mm/s)", 0),
         ("Contacts", "normal force (N)", 1),
         ("Ligaments", "tension (N)", 1),
-        ("Friction", "force (N)", 1),
+        ("Friction", "force (N)", 2),
     ]
     values = np.empty(layout.n_channel)
     data = {spec.name: np.arange(1.0, 1.0 + spec.shape[0]) for spec in fields}
     layout.read(data, values)
     assert values.tolist() == [1000.0, 1000.0, 1.0, 2.0, 1.0, 1.0]
+
+
+def test_moments_stand_in_a_column_of_their_own(session_of: SessionOf) -> None:
+    """Protects runs with forces: angles, moments of the same joints and the rest, side by side, not one long
+    column; moment arms stay apart from them."""
+    names = tuple(f"{joint}_flexion_{side}" for side in "rl" for joint in ("hip", "knee", "ankle"))
+    fields = (
+        drawn("joint_angles", "rad", names, Curves("", "angle", 0, 0.17)),
+        drawn("foot_loads", "N", ("right", "left"), Curves("Feet", "vertical force", 1, 100.0)),
+        drawn("joint_moments", "N m", names, Curves("", "moment", 2, 10.0)),
+        FieldSpec(name="moment_arms", shape=(2, 6), unit="m", labels=("soleus_r", "soleus_l")),
+    )
+    layout = layout_of(session_of(fields))
+    of_moments = [panel for panel in layout.panels if panel.quantity == "moment"]
+    assert [panel.title for panel in of_moments] == [
+        f"{joint} {side}" for side in ("right", "left") for joint in ("Hip", "Knee", "Ankle")
+    ]
+    assert {panel.column for panel in of_moments} == {2}
+    assert {panel.column for panel in layout.panels} == {0, 1, 2}
+    assert {panel.column for panel in layout.arms} == {ARM_COLUMN}
 
 
 def test_values_are_converted_where_they_are_shown(session_of: SessionOf) -> None:
