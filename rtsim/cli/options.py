@@ -89,6 +89,11 @@ RUN_OPTIONS = (
 )
 LIVE_OPTIONS = (
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
+    click.option(
+        "--wait-ms",
+        type=click.FloatRange(0.0, 1000.0),
+        help="Longest time that a frame of markers waits for forces [ms] (default: 20).",
+    ),
     click.option("--results", type=Address(binding=True), help="Address to publish results at."),
     click.option("--control", type=Address(binding=True), help="Address to take commands at."),
     offset_option(),
@@ -132,6 +137,9 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     given_ports = {k: options.pop(k, None) for k in PORTS}
     usual = msgspec.structs.asdict(run.ports)
     ports = placed(given_ports, usual, options.pop("port_offset", 0))
+    wait_ms = options.pop("wait_ms", None)
+    if wait_ms is not None:
+        run = msgspec.structs.replace(run, plates=msgspec.structs.replace(run.plates, wait_ms=wait_ms))
     given = {k: v for k, v in options.items() if v is not None and k in Run.__struct_fields__}
     if not 0.0 <= given.get("duration_s", 0.0) <= LONGEST_S:
         raise ConfigError(
@@ -187,6 +195,7 @@ def run_arguments(run: Run, config: str | None = None) -> list[str]:
             arguments += [f"--{option.replace('_', '-')}", str(value)]
     arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
     arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
+    arguments += ["--wait-ms", str(run.plates.wait_ms)] if run.forces else []
     arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
 

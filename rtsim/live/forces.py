@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rtsim.subjects.subject import Subject
 
 C3D = ".c3d"
+BODY_MASS = "Bodymass"
+"""Of the person [kg], among what a C3D file tells of the subject."""
 SWAYS = 0.05
 """Standing still, the weight on the plates varies by no more than this part of it."""
 NO_MASS = (
@@ -134,6 +136,15 @@ def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
         return 0.0
 
 
+def mass_before(run: Run, trial: MarkerTrial) -> float:
+    """Mass [kg] for the standing check: given, of the subject's file, or told by the recording; 0 = none."""
+    from rtsim.config.paths import find_config
+    from rtsim.subjects.subject import load_subject
+
+    of_subject = load_subject(find_config(run.subject, "subjects")).mass_kg if run.subject else None
+    return run.mass_kg or of_subject or trial.subject.get(BODY_MASS, 0.0)
+
+
 def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     """What is wrong with the plates of a recording, in sentences."""
     from rtsim.live.feet import beginning, lines_of_model, placed_feet
@@ -144,7 +155,7 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     from rtsim.subjects.labs import find_lab, load_lab
 
     spec = load_model(run.model)
-    placed, mass = placed_feet(run, spec), run.mass_kg
+    placed, mass = placed_feet(run, spec), mass_before(run, trial)
     if placed is not None:
         trial = beginning(trial)
         lines, mass = lines_of_model(run, spec, trial, placed), mass_of(run, spec, None)

@@ -99,3 +99,11 @@ def test_a_duration_that_is_none_is_refused(duration):
     """Protects the loop's clock."""
     with pytest.raises(ConfigError, match=r"--duration: .*allowed: 0 \(until the end\)"):
         make_run(duration_s=duration)
+
+
+def test_the_wait_for_forces_reaches_the_estimator():
+    """Protects --wait-ms: it goes over the run config's, and to the process that waits."""
+    run = make_run(wait_ms=35.0, forces="tcp://127.0.0.1:1")
+    assert run.plates.wait_ms == 35.0
+    assert understood(run_arguments(run)).plates.wait_ms == 35.0
+    assert "--wait-ms" not in run_arguments(make_run())
