@@ -150,6 +150,7 @@ class Curves(QWidget):
             column.hide()
             column.deleteLater()
         self._columns, self.panels, self._arm_column = [], [], None
+        self.n_curve = 0  # those before slow the new ones down no more
         self._period = 1.0 / layout.rate_assumed
         for index in sorted({panel.column for panel in layout.panels}):
             self._add_column([panel for panel in layout.panels if panel.column == index])

@@ -51,6 +51,7 @@ class Door:
         self._z_up = session.meta.get("up") in ("Z", "z")
         index = find_markers(self.names, labels)
         self.usable = bool(index) and unit in STREAMED
+        self.absent = frozenset(self.names) - index.keys()
         self._source = np.array([index.get(name, -1) for name in self.names], np.int64)
         self.measured: Array = np.full((len(self.names), 3), np.nan)
         example = (np.zeros((1, 3)), self._source, 1.0, 0, 0, yardstick.group, self.measured)

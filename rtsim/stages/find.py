@@ -30,7 +30,8 @@ WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
 OF_MODEL = ("muscle_speeds",)
 """After these, of a model that brings its own markers."""
 NOT_STAGES = (
-    "stage", "find", "door", "yardstick", "coordinates", "kinematic_results", "stick", "joint_loads",
+    "stage", "find", "door", "yardstick", "unseen",
+    "coordinates", "kinematic_results", "stick", "joint_loads",
 )  # fmt: skip
 
 

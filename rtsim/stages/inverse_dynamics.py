@@ -74,6 +74,11 @@ class PersonLoads(JointLoads):
         """Moments in a row, and the residual on the side of the body."""
         self._moments[:] = self.dynamics.moment().reshape(-1)
         np.multiply(self.dynamics.residual_share, self._sign.reshape(2, 3), out=self._residual)
+        unknown = self.kinematics.unknown
+        if unknown.any():  # at a root that is not seen
+            self._moments[unknown] = self._residual[:] = math.nan
+            for array in (self.dynamics.force("distal"), self.dynamics.angle_rate, self.dynamics.power):
+                array[unknown[::3]] = math.nan
 
     def quantities(self) -> list[Quantity]:
         """Moments, forces, speeds and powers of all joints, and the residual."""

@@ -32,13 +32,19 @@ class KinematicResults:
     estimator : the solver, whose method stays; measured : (n_marker, 3) - its input [m]
     mirrors : whether a left leg is solved as a right one
     of_person : whether the stick figure joins the joints of a person, not the bodies of a model
+    unknown : (3 n_joint,) bool - angles that are NaN
     """
 
     def __init__(
-        self, estimator: MultibodyEstimator, measured: Array, mirrors: bool, of_person: bool
+        self,
+        estimator: MultibodyEstimator,
+        measured: Array,
+        mirrors: bool,
+        of_person: bool,
+        unknown: NDArray[np.bool_],
     ) -> None:
         self._estimator, self._measured = estimator, measured
-        self._mirrors, self._of_person = mirrors, of_person
+        self._mirrors, self._of_person, self._unknown = mirrors, of_person, unknown
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
         self._swaps = np.zeros(estimator.health.swap_with.shape)
@@ -82,9 +88,10 @@ class KinematicResults:
         contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
         on_left = model.mirrored[model.elements.body_b[model.reported.contacts]]
         ways, displaced = self._knees(model)
+        signs = np.where(self._unknown, math.nan, model.joint_signs.ravel())
         return [
             Quantity(
-                "joint_angles", self._shown(out.angles.reshape(-1), model.joint_signs.ravel()), "rad",
+                "joint_angles", self._shown(out.angles.reshape(-1), signs), "rad",
                 model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
                 meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
             ),

@@ -17,6 +17,7 @@ from rtsim.stages.find import Setting
 from rtsim.stages.kinematic_results import KinematicResults
 from rtsim.stages.stage import Args, Order, Outcome, Stage
 from rtsim.stages.stick import stick, tree_lines
+from rtsim.stages.unseen import beside_unseen_root
 from rtsim.stages.yardstick import Yardstick, of_model, of_subject
 from rtsim.subjects.subject import Subject
 from streams.account import plain
@@ -45,6 +46,7 @@ class Kinematics(Stage):
     estimator : whose newest results other stages read; door : of the session at hand
     dt : time since the frame before [s], 0 where the stream does not tell
     admitted : whether the newest frame could be a person, and the solver saw it
+    unknown : (3 n_joint,) bool - angles beside a root of which the stream has no marker; NaN
     """
 
     rehearses = True
@@ -54,6 +56,7 @@ class Kinematics(Stage):
         self.estimator, self.subject = estimator, subject
         self.yardstick = yardstick_of(estimator, subject)
         self.door: Door | None = None
+        self.unknown = np.zeros(0, bool)
         self.dt = 0.0
         self.admitted = False
         self._former: Counter[str] = Counter()  # of the doors of former sessions
@@ -96,6 +99,9 @@ class Kinematics(Stage):
             self.sentences += self.door.sentences
         self.estimator.restart()
         self.door = Door(self.yardstick, session)
+        absent = self.door.absent if self.door.usable else frozenset()
+        self.unknown, said = beside_unseen_root(self.estimator.model, self.subject, absent)
+        self.sentences += said
         self._time = math.nan
 
     def follow(self, other: Kinematics) -> bool:
@@ -137,7 +143,9 @@ class Kinematics(Stage):
         """Angles, knee, ligaments, contacts, markers and segments of the method in use."""
         assert self.door is not None
         of_person = self.subject is not None
-        self._results = KinematicResults(self.estimator, self.door.measured, self.door.mirrors, of_person)
+        self._results = KinematicResults(
+            self.estimator, self.door.measured, self.door.mirrors, of_person, self.unknown
+        )
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:

@@ -186,7 +186,7 @@ class FootLoads(Stage):
         labels = tuple(field.labels) if field is not None else ()
         lab = None
         try:
-            lab = load_lab(self._lab) if self._lab else find_lab(labels)
+            lab = load_lab(self._lab) if self._lab else find_lab((*labels, *self._unseen(labels)))
         except ConfigError as fault:
             self.sentences.append(f"Which markers are on the feet is not known: {fault}")
         unit = field.unit if field is not None else "m"
@@ -210,6 +210,11 @@ class FootLoads(Stage):
             if self._named and not known:
                 lacks = "No markers of" if self.placed is None else "The model has not"
                 self.sentences.append(f"{lacks} the {side} foot: plates that it may bear are not used.")
+
+    def _unseen(self, labels: Collection[str]) -> list[str]:
+        """Markers of the person that a stream does not have: by them the laboratory is known all the same."""
+        subject = self.kinematics.subject
+        return [name for name in subject.marker_names if name not in labels] if subject is not None else []
 
     def _size(self) -> None:
         """Arrays for the plates at hand."""

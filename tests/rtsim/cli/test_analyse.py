@@ -118,3 +118,21 @@ def test_what_cannot_be_is_told(arguments, words):
     done = analyse(*arguments)
     assert done.exit_code != 0
     assert all(word in done.output + str(done.exception) for word in words), (done.output, done.exception)
+
+
+def test_a_run_with_plates_is_told_in_figures_and_in_words():
+    """Protects the summary of runs with forces: the same figures as JSON and as sentences."""
+    options = ["walker", "--forces", "walker", "--mass", "72"]
+    done = analyse(*options, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["kinetics"]
+    assert found["under"] == 1.0
+    assert found["feet"]["right"]["loaded"] == found["loaded"] > 0
+    assert found["mass_kg"] == 72.0
+    assert set(found["peaks"]) == {"ankle plantarflexors", "knee extensors"}
+    said = analyse(*options).stdout
+    assert "pressure under the foot in 100.0 % of the readings" in said
+    assert (
+        f"ankle plantarflexors: at most {found['peaks']['ankle plantarflexors']['value']:.2f} N m/kg" in said
+    )
+    assert "residual at the pelvis in body weights" in said

@@ -181,6 +181,25 @@ def test_the_legs_of_both_have_the_moments_of_each(spec, subject, forces):
     assert odd.fields["foot_loads"][50, 1] == seen.fields["foot_loads"][50, 0] > 100.0
 
 
+def test_a_leg_without_a_pelvis_goes_on(whole, spec, subject, trial, forces):
+    """Protects a leg that is marked alone: what hangs on the pelvis is NaN and said, knee and ankle stay."""
+    pelvis = subject.segments["pelvis"].markers_mm
+    legs = [k for k, name in enumerate(trial.names) if name not in pelvis]
+    bare = trial._replace(names=tuple(trial.names[k] for k in legs), positions=trial.positions[:, legs])
+    seen = analysed(spec, subject, bare, forces)
+    assert any("No marker of the pelvis" in said for said in seen.sentences)
+    assert ((seen.status & Status.DEGRADED) != 0).all()
+    for name, of_hip in (("joint_angles", 3), ("joint_moments", 3), ("joint_forces", 1), ("joint_powers", 1)):
+        found, known = seen.fields[name], whole.fields[name]
+        assert np.isnan(found[:, :of_hip]).all()
+        np.testing.assert_array_equal(np.isfinite(found[:, of_hip:]), np.isfinite(known[:, of_hip:]))
+    assert np.isnan(seen.fields["residual_force"]).all()
+    knee, ankle = ((np.s_[:, k], whole.fields["joint_moments"][:, k]) for k in (3, 6))
+    for entry, known in (knee, ankle):
+        apart = np.nanmax(np.abs(seen.fields["joint_moments"][entry] - known))
+        assert apart < 0.05 * np.nanmax(np.abs(known))
+
+
 def cut(forces: ForceTrial, keep: NDArray[np.bool_]) -> ForceTrial:
     """A part of the samples."""
     rows = {name: getattr(forces, name)[keep] for name in ("times", "force", "moment", "centre")}
