@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 from kernels._jit import njit
+from kernels.joints.motions import ROTATES, TRANSLATES
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
-from kernels.tree import ROTATES, TRANSLATES, pose
+from kernels.tree import pose
 
 LEVER = 0.3  # [m]
 N_STEP = 30

@@ -18,7 +18,7 @@ import numpy as np
 from kernels._jit import njit
 from kernels.coordinates import Limits, Tasks
 from kernels.copying import copy
-from kernels.joint_order import order_joint
+from kernels.joints.kinds import order_joint
 from kernels.rotation import rotate
 from kernels.tree import along, point_in_ground
 

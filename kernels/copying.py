@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 
 
 @njit
@@ -18,3 +18,17 @@ def copy_matrix(X, Y_out):
     for i in range(Y_out.shape[0]):
         for j in range(Y_out.shape[1]):
             Y_out[i, j] = X[i, j]
+
+
+@inlined
+def copy_vector(x, y_out):
+    """y_out : (3,) = x."""
+    y_out[0], y_out[1], y_out[2] = x[0], x[1], x[2]
+
+
+@inlined
+def copy_frame(X, Y_out):
+    """Y_out : (3, 3) = X."""
+    Y_out[0, 0], Y_out[0, 1], Y_out[0, 2] = X[0, 0], X[0, 1], X[0, 2]
+    Y_out[1, 0], Y_out[1, 1], Y_out[1, 2] = X[1, 0], X[1, 1], X[1, 2]
+    Y_out[2, 0], Y_out[2, 1], Y_out[2, 2] = X[2, 0], X[2, 1], X[2, 2]

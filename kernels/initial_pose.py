@@ -15,8 +15,9 @@ from kernels._jit import njit
 from kernels.chain_fit import fit_chain
 from kernels.copying import copy, copy_matrix
 from kernels.couplers import place_followers
+from kernels.joints.kinds import is_chain, is_loose, joint_coordinates
 from kernels.rotation import multiply, quaternion_to_matrix, rotate
-from kernels.tree import CHAIN, FREE, joint_coordinates, pose
+from kernels.tree import pose
 
 N_CHAIN = 6  # coordinates of a chain joint that is fitted; one of more is left where it is
 
@@ -70,7 +71,7 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
             continue
         n_fitted += 1
         R, x = fit.matrices[0], fit.vectors[0]
-        if tree.kind[b] == CHAIN:
+        if is_chain(tree, b):
             place_chain(tree.chains, tree, b, R, x, pose_work, fit, q_out)
             continue
         parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
@@ -99,7 +100,7 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
                 + parent_frame[1, i] * fit.vectors[2, 1]
                 + parent_frame[2, i] * fit.vectors[2, 2]
             )
-        if tree.kind[b] == FREE and p >= 0:
+        if is_loose(tree, b):
             copy(q_neutral[tree.q_start[b] : tree.q_start[b] + 3], fit.vectors[3])
         joint_coordinates(tree, b, joint, fit.vectors[3], q_out)
         place_followers(tree.couplers, tree.functions, q_out)

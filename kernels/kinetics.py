@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import entry, njit
+from kernels.copying import copy_frame
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.joint_angles import JointAxes, resolve
 from kernels.rotation import multiply
-from kernels.tree import copy_frame, point_in_ground
+from kernels.tree import point_in_ground
 
 IN_GROUND, IN_PROXIMAL, IN_DISTAL, ALONG_AXES = 0, 1, 2, 3
 """How a moment or a force is resolved: axes of ground, of the proximal and of the distal body's anatomy

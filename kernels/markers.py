@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
-from kernels.dynamics.twist_rates import power
-from kernels.joint_order import order_joint
+from kernels.joints.kinds import order_joint
+from kernels.spatial import power
 from kernels.tree import along, point_in_ground
 
 # Columns of the moments table, about the reference point of kernels/tree.Pose.twist, in ground axes.
@@ -126,7 +126,7 @@ def marker_hessian(tree, pose, work, second_order, H_out):
     """H_out : (n_v, n_v) = J'WJ + second_order * sum f . d2x, lower triangle.
 
     Entry (i, j), i nearer to ground: with the motion w X x + v of dof i, w . moment + v . push of column j
-    (`column_vectors`); kernels/joint_order puts the dofs of one joint right.
+    (`column_vectors`); kernels/joints/kinds.order_joint puts the dofs of one joint right.
     """
     twist, push, moment, dof_parent = pose.twist, work.push, work.moment, tree.dof_parent
     H_out[:, :] = 0.0

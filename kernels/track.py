@@ -13,9 +13,11 @@ from kernels.coordinates import FREE_TO_MOVE, clamp, find_bounds, set_tasks
 from kernels.copying import copy
 from kernels.couplers import coupler_slopes, fold_matrix, fold_vector, place_followers
 from kernels.initial_pose import initial_pose
+from kernels.joints.kinds import is_chain, is_loose
+from kernels.joints.motions import TRANSLATES
 from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, hard_row, hold_cost, solve
 from kernels.markers import marker_hessian, marker_moments, model_markers, weight_of
-from kernels.tree import CHAIN, FREE, TRANSLATES, difference, integrate, pose
+from kernels.tree import difference, integrate, pose
 
 # Curvature of the marker cost per unit weight below which a dof counts as open: one marker on a lever of
 # 1 cm for a rotation [m^2], a hundredth of a marker for a translation [1].
@@ -253,7 +255,7 @@ def restart(model, roles, measured, weight, options, track, work, fit, status, i
     tree, markers, elements = model.tree, model.markers, model.elements
     total, n_inner = iterations, 0
     for b in range(tree.parent.shape[0]):
-        n_inner += int(tree.kind[b] == FREE and tree.parent[b] >= 0)
+        n_inner += int(is_loose(tree, b))
     for start in range(2 + n_inner if n_inner > 1 else 2):
         n_fitted = initial_pose(tree, markers, measured, weight, track.q_before, work.pose, fit, track.q_try)
         if start > 0:
@@ -281,11 +283,9 @@ def relax(tree, q_neutral, only, q_out):
     """
     n_inner = 0
     for b in range(tree.parent.shape[0]):
-        if tree.parent[b] < 0 or (tree.kind[b] != FREE and tree.kind[b] != CHAIN):
-            continue
-        chosen = only < 0 or (tree.kind[b] == FREE and n_inner == only)
-        n_inner += int(tree.kind[b] == FREE)
-        if chosen:
-            n_v = tree.v_start[b + 1] - tree.v_start[b]
-            k, n = tree.q_start[b], 7 if tree.kind[b] == FREE else n_v
-            copy(q_neutral[k : k + n], q_out[k : k + n])
+        loose = is_loose(tree, b)
+        if loose or (is_chain(tree, b) and tree.parent[b] >= 0):
+            if only < 0 or (loose and n_inner == only):
+                k, stop = tree.q_start[b], tree.q_start[b + 1]
+                copy(q_neutral[k:stop], q_out[k:stop])
+            n_inner += int(loose)

@@ -22,9 +22,10 @@ from kernels._jit import inlined, njit
 from kernels.dynamics.coriolis import IMPULSE, N_CORIOLIS, add_coriolis, coriolis
 from kernels.dynamics.inertia import N_INERTIA, momentum
 from kernels.dynamics.inverse import body_force
-from kernels.dynamics.third_derivative import third_derivative
-from kernels.dynamics.twist_rates import add_scaled_cross, cross, crossed, power, twist_rates
-from kernels.tree import BALL, CHAIN, FREE, Tree
+from kernels.dynamics.twist_rates import twist_rates
+from kernels.joints.kinds import joint_jerks, joint_within
+from kernels.spatial import power
+from kernels.tree import Tree
 
 
 class DerivativeWork(NamedTuple):
@@ -99,7 +100,8 @@ def derivatives_after_rates(system, q, v, v_dot, work, own, tau_q_out, tau_v_out
     gather(tree, own)
     responses(tree, work.pose.twist, own)
     pair_up(tree, work.pose.twist, own, tau_q_out, tau_v_out)
-    within_joints(tree, work.pose, own.force, tau_q_out)
+    for b in range(tree.parent.shape[0]):
+        joint_within(tree, work.pose, b, own.force[b], tau_q_out)
 
 
 @inlined
@@ -116,7 +118,7 @@ def accelerations(system, q, v, v_dot, work, own):
     tree, twist, body = system.tree, work.pose.twist, work.velocities.body
     V, A = own.before[0], own.before[1]
     for b in range(tree.parent.shape[0]):
-        p, start, kind = tree.parent[b], tree.v_start[b], tree.kind[b]
+        p = tree.parent[b]
         for i in range(6):
             V[i] = body[p, i] if p >= 0 else 0.0
             A[i] = own.acceleration[p, i] if p >= 0 else 0.0
@@ -125,74 +127,10 @@ def accelerations(system, q, v, v_dot, work, own):
                 A[3 + i] -= system.gravity[i]
         for i in range(6):
             own.acceleration[b, i] = A[i] + work.velocities.bias[b, i]
-        if kind == CHAIN:
-            chain_accelerations(tree, work.pose, b, q, v, v_dot, own)
-        for d in range(start, tree.v_start[b + 1]):
-            S, psi_dot, sway = twist[d], own.psi_dot[d], own.sway[d]
+        for d in range(tree.v_start[b], tree.v_start[b + 1]):
             for i in range(6):
-                own.acceleration[b, i] += v_dot[d] * S[i]
-                sway[i] = 2.0 * psi_dot[i]
-            if kind == CHAIN:
-                continue
-            if kind == FREE and d == start + 3:
-                for k in range(start, d):  # its rotations come after its translations
-                    pass_motion(1.0, twist[k], v[k], v_dot[k], V, A)
-            if kind == BALL or (kind == FREE and d >= start + 3):  # carried round by the others of the group
-                cross(body[b], S, sway)
-                for i in range(6):
-                    sway[i] += psi_dot[i]
-            cross(A, S, own.psi_ddot[d])
-            add_scaled_cross(1.0, V, psi_dot, own.psi_ddot[d])
-
-
-@njit
-def pass_motion(slope, twist, speed, acceleration, V, A):
-    """V, A : (6,) beyond a motion; its speed and acceleration are those of its coordinate, times slope.
-
-    slope : float - of the function that drives the motion
-    twist : (6,) - of the motion
-    speed : float - of its coordinate [rad/s, m/s]
-    acceleration : float - of its coordinate [rad/s^2, m/s^2]
-    """
-    add_scaled_cross(slope * speed, V, twist, A)
-    for i in range(6):
-        V[i] += slope * speed * twist[i]
-        A[i] += slope * acceleration * twist[i]
-
-
-@inlined
-def chain_accelerations(tree, pose, b, q, v, v_dot, own):
-    """own.psi_ddot of the dofs of chain joint b; own.before : V and A of the parent, used up.
-
-    Sum over the motions n that a coordinate drives of
-    f' (A x s + V x (V x s)) + 2 f'' v V x s + (f'' v_dot + f''' v^2) s, with V and A before n.
-
-    tree : Tree
-    pose : Pose
-    b : int - body of the chain joint
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
-    own : DerivativeWork - written
-    """
-    V, A, turned = own.before[0], own.before[1], own.before[2]
-    chains, first = tree.chains, tree.v_start[b]
-    for d in range(first, tree.v_start[b + 1]):
-        for i in range(6):
-            own.psi_ddot[d, i] = 0.0
-    for m in range(chains.start[b], chains.start[b + 1]):
-        d, s = first + chains.dof[m], pose.screw[m]
-        slope, curvature, psi_ddot = pose.rate[m, 0], pose.rate[m, 1], own.psi_ddot[d]
-        third = third_derivative(tree.functions, chains.function[m], q[tree.q_start[b] + chains.dof[m]])
-        cross(V, s, turned)
-        add_scaled_cross(slope, A, s, psi_ddot)
-        add_scaled_cross(slope, V, turned, psi_ddot)
-        twice, jerk = 2.0 * curvature * v[d], curvature * v_dot[d] + third * v[d] * v[d]
-        for i in range(6):
-            psi_ddot[i] += twice * turned[i] + jerk * s[i]
-        pass_motion(slope, s, v[d], v_dot[d], V, A)
-        for i in range(6):
-            A[i] += curvature * v[d] * v[d] * s[i]
+                own.acceleration[b, i] += v_dot[d] * twist[d, i]
+        joint_jerks(tree, work.pose, b, q, v, v_dot, body[b], own)
 
 
 @inlined
@@ -235,7 +173,7 @@ def responses(tree, twist, own):
 
 @inlined
 def pair_up(tree, twist, own, tau_q_out, tau_v_out):
-    """Both matrices, as if all dofs of one joint acted at once (within_joints puts that right).
+    """Both matrices, as if all dofs of one joint acted at once (kinds.joint_within puts that right).
 
     tree : Tree
     twist : (n_v, 6) - of all dofs, about the reference point
@@ -276,26 +214,3 @@ def respond(twist, own, d, e, tau_q_out, tau_v_out):
         power(own.psi_ddot[e], lever) + lever[6] * psi_dot[0] + lever[7] * psi_dot[1] + lever[8] * psi_dot[2]
     )
     tau_v_out[d, e] = power(own.sway[e], lever) + lever[6] * S[0] + lever[7] * S[1] + lever[8] * S[2]
-
-
-@inlined
-def within_joints(tree, pose, force, tau_q_out):
-    """tau_q_out += (dS_d/dq_e - S_e x S_d) . force of dofs of one joint: a later dof does not turn a former.
-
-    In a chain that is - f_m' f_n' (s_n x s_m) . force of its motions m of d before n of e, and the curvatures
-    of one's own motions, f'' s . force.
-    """
-    chains = tree.chains
-    for b in range(tree.parent.shape[0]):
-        start, f = tree.v_start[b], force[b]
-        if tree.kind[b] == FREE:
-            for d in range(start, start + 3):
-                for e in range(start + 3, start + 6):
-                    tau_q_out[d, e] -= crossed(pose.twist[e], pose.twist[d], f)
-        elif tree.kind[b] == CHAIN:
-            for n in range(chains.start[b], chains.start[b + 1]):
-                e = start + chains.dof[n]
-                tau_q_out[e, e] += pose.rate[n, 1] * power(pose.screw[n], f)
-                for m in range(chains.start[b], n):
-                    slopes = pose.rate[m, 0] * pose.rate[n, 0]
-                    tau_q_out[start + chains.dof[m], e] -= slopes * crossed(pose.screw[n], pose.screw[m], f)

@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.copying import copy_vector
 from kernels.dynamics.constraints import point_motion
 from kernels.rotation import rotate
-from kernels.tree import along, copy_vector, point_in_ground
+from kernels.tree import along, point_in_ground
 
 FLAT = 1e-9
 """Sine of the angle between axis and normal below which a disc lies flat and has no lowest point."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from kernels._jit import inlined
 from kernels.dynamics.twist_rates import twist_shift
-from kernels.tree import CHAIN, Tree
+from kernels.joints.motions import DRIVEN
+from kernels.tree import Tree
 
 VELOCITY, ONSET, JERK = 0, 1, 2
 """Rows of PairWork.motion: velocity of A relative to B, its rate by the joints' accelerations alone, and the
@@ -70,24 +71,25 @@ def turning_table(tree: Tree) -> np.ndarray:
     order = motion_order(tree)
     for d in range(n_v):
         for e in range(n_v):
-            b = tree.dof_body[d]
-            if tree.kind[b] != CHAIN or tree.dof_body[e] != b:
-                table[d, e] = TURNS if d > e or tree.dof_group[d] == tree.dof_group[e] else STAYS
-            elif order[d] < 0 or order[e] < 0:
+            if tree.dof_body[d] != tree.dof_body[e]:
+                table[d, e] = TURNS if d > e else STAYS
+            elif DRIVEN in tree.dof_rotates[[d, e]]:
                 table[d, e] = SHIFTS
             else:
-                table[d, e] = TURNS if order[e] < order[d] else STAYS
+                table[d, e] = TURNS if order[e] <= order[d] else STAYS
     return table
 
 
-def motion_order(tree: Tree) -> list[int]:
-    """Of each dof the motion of a chain that it alone drives, without a function; -1 where there is none."""
-    motions: list[list[int]] = [[] for _ in tree.dof_body]
+def motion_order(tree: Tree) -> np.ndarray:
+    """(n_v,) - in which order the dofs of one joint move: by their groups, in a chain by their motions.
+
+    A driven one, which may drive several motions, has none.
+    """
+    order, chains = tree.dof_group.copy(), tree.chains
     for b in range(len(tree.parent)):
-        for m in range(tree.chains.start[b], tree.chains.start[b + 1]):
-            motions[tree.v_start[b] + tree.chains.dof[m]].append(m)
-    simple = [len(found) == 1 and tree.chains.function[found[0]] < 0 for found in motions]
-    return [found[0] if ok else -1 for found, ok in zip(motions, simple, strict=True)]
+        for m in range(chains.start[b], chains.start[b + 1]):
+            order[tree.v_start[b] + chains.dof[m]] = m
+    return order
 
 
 @inlined

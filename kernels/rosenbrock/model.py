@@ -64,7 +64,6 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
     """Allocate a SimulationWork."""
     tree = simulation.system.tree
     n_body, n_v = len(tree.parent), len(tree.dof_body)
-    n_q = int(n_v + (tree.kind == 3).sum() + (tree.kind == 4).sum())
     return SimulationWork(
         new_dynamics_work(tree),
         new_derivative_work(tree),
@@ -75,7 +74,7 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
         np.zeros(n_v),
         np.zeros(n_v),
         np.zeros(n_v),
-        np.zeros(n_q),
+        np.zeros(tree.q_start[-1]),
         np.zeros((3, 2 * n_v)),
         None if simulation.couplers is None else new_reduction_work(n_v),
     )

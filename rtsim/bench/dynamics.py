@@ -20,7 +20,8 @@ from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
-from kernels.tree import HINGE, integrate, pose
+from kernels.joints.kinds import HINGE
+from kernels.tree import integrate, pose
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.humanoid import humanoid
 from rtsim.models.packing.tree import Joint, build_tree

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
-from kernels.tree import FREE, HINGE
+from kernels.joints.kinds import FREE, HINGE
 from rtsim.models.packing.tree import Joint, build_tree
 
 Array = NDArray[np.float64]

@@ -17,7 +17,8 @@ import pinocchio
 from numpy.typing import NDArray
 
 from kernels.dynamics.system import System
-from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, Tree
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER
+from kernels.tree import Tree
 
 Array = NDArray[np.float64]
 pin: Any = pinocchio
@@ -170,7 +171,7 @@ def joint_pieces(tree: Tree, b: int) -> list[Piece]:
     """Joints of Pinocchio that make joint b, from its frame on the parent to that on the body."""
     kind, q, v, here = tree.kind[b], int(tree.q_start[b]), int(tree.v_start[b]), pin.SE3.Identity()
     if kind in (HINGE, SLIDER):
-        return [Piece(along(Motion(kind == HINGE, tree.axis[b])), here, q, v)]
+        return [Piece(along(Motion(kind == HINGE, tree.parameter[b])), here, q, v)]
     if kind == BALL:
         return [Piece(pin.JointModelSpherical(), here, q, v)]
     if kind == FREE:

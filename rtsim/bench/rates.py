@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.joints.motions import ROTATES
 from kernels.rates.manifold import Manifold, manifold_of
-from kernels.tree import ROTATES
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.trials import static_of
 from rtsim.config.paths import find_config

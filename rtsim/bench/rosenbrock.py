@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from kernels._jit import entry
 from kernels.contact.elements import NORMAL
+from kernels.joints.kinds import HINGE
 from kernels.rosenbrock.stages import factor, new_stage_work, next_stage, stage_solve
 from kernels.rosenbrock.tableau import METHODS
-from kernels.tree import HINGE
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.swinging_chains import chain, double_pendulum
 from rtsim.config.model_schema import ModelSpec

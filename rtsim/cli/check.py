@@ -121,6 +121,7 @@ def check_config(path: Path) -> list[str]:
 def understood(spec: ModelSpec) -> list[str]:
     """How the model moves, and what its parts can and cannot be used for."""
     from rtsim.config.function_schema import MOTION, TIME
+    from rtsim.config.joint_kinds import KINDS
     from rtsim.config.joint_schema import coordinates_of
     from rtsim.files.trial import count_of, name_some
 
@@ -130,7 +131,7 @@ def understood(spec: ModelSpec) -> list[str]:
     moved = [c.coordinate for c in spec.couplers if c.of == TIME]
     told_to = [c.coordinate for c in spec.couplers if c.of == MOTION]
     clamped = [c.name for c in coordinates if c.clamped]
-    unnamed = [body.name for body in spec.bodies if body.joint in ("free", "ball")]
+    unnamed = [body.name for body in spec.bodies if KINDS[body.joint].rotation]
     idle = massless(spec)
     unforced = [muscle.name for muscle in spec.muscles if muscle.hill is None]
     told = (

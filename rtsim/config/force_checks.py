@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rtsim.config.joint_kinds import KINDS
 from rtsim.config.joint_schema import coordinates_of, is_angular
 from rtsim.config.model_names import check_known, check_once, check_place, coordinate_names
 from rtsim.config.place_schema import GROUND
@@ -71,13 +72,16 @@ def check_settings(spec: ModelSpec, bodies: list[str]) -> None:
             "or weightless"
         )
     joints = {body.name: body.joint for body in spec.bodies}
-    for table, allowed in (("velocities_mm_s", ("free",)), ("turning_deg_s", ("free", "ball"))):
+    for table, allowed in (
+        ("velocities_mm_s", [name for name, kind in KINDS.items() if kind.translation is not None]),
+        ("turning_deg_s", [name for name, kind in KINDS.items() if kind.rotation is not None]),
+    ):
         for name in getattr(settings, table):
             key = f"simulation.{table}"
             check_known([name], bodies, key)
             if joints[name] not in allowed:
                 raise ValueError(
-                    f"{key}.{name}: a {joints[name]} joint has no such speed; allowed: "
+                    f"{key}.{name}: its {joints[name]} joint has no such speed; allowed: "
                     f"{' or '.join(allowed)} joints; name its coordinates in simulation.speeds"
                 )
 

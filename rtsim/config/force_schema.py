@@ -176,7 +176,7 @@ class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     hold: tuple[str, ...] = ()
     # of coordinates at the start [deg/s, mm/s]
     speeds: dict[str, float] = {}
-    # of bodies on free and ball joints at the start
+    # of bodies on joints that move without named coordinates, as ball and free joints, at the start
     velocities_mm_s: dict[str, Vector] = {}
     turning_deg_s: dict[str, Vector] = {}
     # coordinates to draw

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
 from rtsim.config.function_schema import FunctionSpec
+from rtsim.config.joint_kinds import KINDS
 from rtsim.config.place_schema import Direction, Frame, Name, NonNegative, Vector
 
-PlainJoint = Literal["weld", "hinge", "slider", "ball", "free", "universal", "planar"]
-JointKind = PlainJoint | Literal["custom"]
+if TYPE_CHECKING:
+    JointKind = str
+    PlainJoint = str
+else:
+    JointKind = Literal[tuple(KINDS)]
+    PlainJoint = Literal[tuple(name for name, kind in KINDS.items() if kind.angular is not None)]
 Axis = Direction | Vector
 """A direction of the parent's segment, or a vector; both are turned with the joint's frame."""
 Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
-
-# whether each coordinate of a kind of joint is an angle; a custom joint's depend on its motion, and the
-# speeds of ball and free joints are no coordinates
-ANGULAR: dict[str, tuple[bool, ...]] = {
-    "weld": (),
-    "hinge": (True,),
-    "slider": (False,),
-    "ball": (),
-    "free": (),
-    "universal": (True, True),
-    "planar": (False, False, True),
-}
 
 
 class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -118,8 +111,8 @@ class Motion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
         return axis
 
 
-class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A segment and the joint that carries it."""
+class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A segment and the joint that carries it; some kinds of joints have keys of their own beside these."""
 
     name: Name
     joint: JointKind
@@ -145,12 +138,26 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     mirrored: bool = False
 
 
+if TYPE_CHECKING:
+    Body = BodyRecord
+else:  # with the keys of each kind of joint
+    Body = msgspec.defstruct(
+        "Body",
+        [(name, own | None, None) for kind in KINDS.values() for name, own in kind.keys.items()],
+        bases=(BodyRecord,),
+        module=__name__,
+        forbid_unknown_fields=True,
+        frozen=True,
+    )
+
+
 def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinate, ...]:
     """Coordinates of a body's joint, or of another kind in its place; unnamed ones get the body's name."""
     kind = kind or body.joint
     if kind == body.joint and body.coordinates:
         return body.coordinates
-    n = 1 if kind == "custom" else len(ANGULAR[kind])
+    angular = KINDS[kind].angular
+    n = 1 if angular is None else len(angular)
     return tuple(Coordinate(body.name if n == 1 else f"{body.name}_{k + 1}") for k in range(n))
 
 
@@ -160,8 +167,9 @@ def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
     One of a custom joint is what its numbers say, and an angle where it has none and turns something.
     """
     kind = kind or body.joint
-    if kind != "custom":
-        return ANGULAR[kind][k]
+    angular = KINDS[kind].angular
+    if angular is not None:
+        return angular[k]
     coordinate = coordinates_of(body, kind)[k]
     if coordinate.unit:
         return coordinate.unit == "deg"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rtsim.config.function_schema import MOTION
-from rtsim.config.joint_schema import ANGULAR, coordinates_of, is_angular, motions_of
+from rtsim.config.joint_kinds import KINDS
+from rtsim.config.joint_schema import coordinates_of, is_angular, motions_of
 from rtsim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
+OWN_KEYS = sorted({name for kind in KINDS.values() for name in kind.needs} - {"axis"})
+"""What only some kinds of joints have; an axis may stay where another kind takes a joint's place."""
 ROUNDING = 1e-9
 """How far an inertia may violate its inequalities, of its size: printed numbers are rounded."""
 
@@ -41,20 +44,14 @@ def check_mechanics(spec: ModelSpec) -> None:
 def check_joint(body: Body, kinds: set[str]) -> None:
     """The keys that its kinds of joint (the model's and the methods') need, and no others."""
     key = f"bodies.{body.name}"
-    two = kinds & {"universal", "planar"}
-    if two and body.axes is None:
-        raise ValueError(f"{key}.axes: a {min(two)} joint needs two axes; add axes = [first, second]")
-    if body.axes is not None and not two:
-        raise ValueError(f"{key}.axes: only universal and planar joints have two axes; remove the key")
-    if "custom" in kinds and not body.motion:
-        raise ValueError(f"{key}.motion: a custom joint needs one motion at least; add it")
-    if body.motion and "custom" not in kinds:
-        raise ValueError(f"{key}.motion: only a custom joint has it; remove the key")
-    one = kinds & {"hinge", "slider"}
-    if one and body.axis is None:
-        raise ValueError(
-            f'{key}.axis: a {min(one)} joint needs its axis; add axis = [x, y, z], or "u", "v" or "w"'
-        )
+    needed = {name: how for kind in sorted(kinds, reverse=True) for name, how in KINDS[kind].needs.items()}
+    for name in OWN_KEYS:
+        if getattr(body, name) and name not in needed:
+            able = " and ".join(kind for kind, row in KINDS.items() if name in row.needs)
+            raise ValueError(f"{key}.{name}: only {able} joints have it; remove the key")
+    for name, how in needed.items():
+        if not getattr(body, name):
+            raise ValueError(f"{key}.{name}: {how}")
     single = () if body.axis is None else (body.axis,)
     for axis in (*single, *(body.axes or ()), *(motion.axis for motion in body.motion)):
         if not any(in_segment(axis)):
@@ -68,14 +65,14 @@ def check_joint(body: Body, kinds: set[str]) -> None:
 def check_coordinates(body: Body) -> None:
     """As many coordinates as the joint has, in its units; those of a custom joint move something."""
     key = f"bodies.{body.name}.coordinates"
-    n = None if body.joint == "custom" else len(ANGULAR[body.joint])
-    if body.coordinates and n is not None and len(body.coordinates) != n:
-        raise ValueError(f"{key}: {len(body.coordinates)} given, a {body.joint} joint has {n}; correct it")
+    angular, given = KINDS[body.joint].angular, len(body.coordinates)
+    if given and angular is not None and given != len(angular):
+        raise ValueError(f"{key}: {given} given, its {body.joint} joint has {len(angular)}; correct it")
     for k, coordinate in enumerate(coordinates_of(body)):
         unit = "deg" if is_angular(body, k) else "mm"
         if coordinate.unit not in ("", unit):
             raise ValueError(f"{key}: {coordinate.name} needs its numbers in {unit}, as neutral_{unit}")
-        if body.joint == "custom" and not motions_of(body, coordinate.name):
+        if angular is None and not motions_of(body, coordinate.name):
             raise ValueError(f"{key}: {coordinate.name} moves nothing; name it in `of` of a motion")
     if len(coordinates_of(body)) > 1 and any(not m.of and m.constant is None for m in body.motion):
         raise ValueError(f"bodies.{body.name}.motion: of is missing; name one of the coordinates")

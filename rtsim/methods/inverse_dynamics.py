@@ -31,7 +31,6 @@ from kernels.kinetics import (
 from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.rates import n_coordinates
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
 from rtsim.subjects.masses import Person, with_masses
@@ -76,7 +75,7 @@ class InverseDynamics:
         self.external = np.zeros((n_body, 6))
         self.reaction = np.zeros((n_body, 6))
         self._no_multiplier = np.zeros(len(rows.value))
-        q, v = np.zeros(n_coordinates(system.tree)), np.zeros(n_v)
+        q, v = np.zeros(system.tree.q_start[-1]), np.zeros(n_v)
         self._run: Any = bind(joint_kinetics, self._arguments(q, v, v))
 
     def compute(self, q: Array, v: Array, v_dot: Array) -> None:
@@ -140,7 +139,7 @@ class InverseDynamics:
 
     @cached_property
     def _react(self) -> Any:
-        q, v = np.zeros(n_coordinates(self._system.tree)), np.zeros_like(self.tau)
+        q, v = np.zeros(self._system.tree.q_start[-1]), np.zeros_like(self.tau)
         return bind(joint_reactions, self._reaction_arguments(q, v, v, self._no_multiplier))
 
     def _arguments(self, q: Array, v: Array, v_dot: Array) -> tuple[Any, ...]:

@@ -17,7 +17,6 @@ from kernels.rates.butterworth import (
 )
 from kernels.rates.manifold import OK, Manifold, Rates, new_rates, plain
 from kernels.rates.savitzky_golay import SavitzkyGolay, new_savitzky_golay_state, savitzky_golay
-from kernels.tree import BALL, FREE, Tree
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
 from rtsim.errors import ConfigError
 
@@ -60,7 +59,7 @@ class RateEstimator:
     def __init__(self, spec: RateSpec, manifold: Manifold, rate: float) -> None:
         self.spec, self.manifold = spec, manifold
         self._kernel = kernel_of(spec, rate)
-        self._n_q = n_coordinates(manifold)
+        self._n_q = int(manifold.q_start[-1])
         self.rates: Rates = new_rates(self._n_q, int(manifold.v_start[-1]))
         self.restart()
         arguments = (manifold, self._kernel.options, 0.0, np.zeros(self._n_q), self._state, self.rates)
@@ -125,11 +124,6 @@ def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
     return _Kernel(savitzky_golay, options, new_state, window)
 
 
-def n_coordinates(manifold: Manifold | Tree) -> int:
-    """n_q: a ball and a free joint have one coordinate more than speeds."""
-    return int(manifold.v_start[-1] + np.isin(manifold.kind, (BALL, FREE)).sum())
-
-
 def response(spec: RateSpec, rate: float) -> Response:
     """Delay and noise gain of an estimator, from its impulse response h_k, k steps after the impulse.
 
@@ -178,5 +172,5 @@ def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: A
 def new_track(n: int, manifold: Manifold) -> Track:
     """Rows without numbers."""
     n_v = int(manifold.v_start[-1])
-    q, v, v_dot = (np.full((n, width), np.nan) for width in (n_coordinates(manifold), n_v, n_v))
+    q, v, v_dot = (np.full((n, width), np.nan) for width in (int(manifold.q_start[-1]), n_v, n_v))
     return Track(q, v, v_dot, np.zeros(n, bool))

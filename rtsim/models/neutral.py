@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.functions import SPLINE, Functions
-from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
+from kernels.joints.kinds import CHAIN
+from kernels.joints.motions import ROTATES
 from rtsim.models.model import Model
 from rtsim.models.packing.functions import value
 from rtsim.models.packing.tree import Function
@@ -33,13 +34,11 @@ def neutral_places(model: Model) -> tuple[Array, Array]:
 
 def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
     """The elementary motions of body b's joint: whether it turns, its axis (3,), how far [rad, m]."""
-    tree, kind, k = model.tree, model.tree.kind[b], model.tree.q_start[b]
+    tree, k, d = model.tree, model.tree.q_start[b], model.tree.v_start[b]
     q = model.q_neutral
-    if kind in (WELD, BALL, FREE):  # of these the frames lie on top of each other
-        return []
-    if kind in (HINGE, SLIDER):
-        return [(kind == HINGE, tree.axis[b], float(q[k]))]
-    assert kind == CHAIN
+    if tree.kind[b] != CHAIN:  # the frames of joints of several freedoms lie on top of each other
+        one = tree.v_start[b + 1] - d == 1
+        return [(bool(tree.dof_rotates[d] == ROTATES), tree.parameter[b], float(q[k]))] if one else []
     chains = tree.chains
     found = []
     for m in range(chains.start[b], chains.start[b + 1]):

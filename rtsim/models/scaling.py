@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.function_schema import FunctionSpec
+from rtsim.config.joint_kinds import KINDS
 from rtsim.config.joint_schema import Axis, Body, Motion, coordinates_of
 from rtsim.config.model_schema import Coupler, Element, ModelSpec
 from rtsim.config.muscle_schema import Moving, Muscle, Station, Surface
@@ -71,6 +72,7 @@ def scale_body(body: Body, factors: Factors) -> Body:
         in_child=scale_offset(body.in_child, own),
         mass_centre_mm=times(body.mass_centre_mm, own),
         motion=tuple(scale_motion(motion, body.in_parent, of_parent) for motion in body.motion),
+        **KINDS[body.joint].scaled(body, of_parent),
     )
 
 
@@ -106,10 +108,8 @@ def scale_coupler(coupler: Coupler, spec: ModelSpec, factors: Factors) -> Couple
 
 def translation_of(body: Body, k: int) -> Axis | None:
     """The axis along which coordinate k of a body's joint itself moves it; None where it turns it."""
-    if body.joint == "slider":
-        return body.axis
-    if body.joint == "planar" and k < 2 and body.axes is not None:
-        return body.axes[k]
+    if (axis := KINDS[body.joint].slides(body, k)) is not None:
+        return axis
     name = coordinates_of(body)[k].name
     found = [m.translates for m in body.motion if m.is_identity and m.of in ("", name) and m.translates]
     return found[0] if found else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kernels.tree import FREE
 from rtsim.files.recording import Results
+from rtsim.models.packing.joints import translations
 from rtsim.quantity import AXES
 from rtsim.simulation.results import largest, outside, specs_of
 from rtsim.simulation.run import Run
@@ -78,11 +78,8 @@ def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
     rows = list(
         zip(m.coordinates.names, m.coordinates.q, m.coordinates.dof, m.coordinates.is_angle, strict=True)
     )
-    for b in [b for b, kind in enumerate(tree.kind) if kind == FREE]:
-        rows += [
-            (f"{m.names.bodies[b]}_{axis}", tree.q_start[b] + k, tree.v_start[b] + k, False)
-            for k, axis in enumerate(AXES)
-        ]
+    for b, q, v in translations(tree):
+        rows += [(f"{m.names.bodies[b]}_{axis}", q + k, v + k, False) for k, axis in enumerate(AXES)]
     return {
         name: {
             "value": plain(float(simulator.q[q])),

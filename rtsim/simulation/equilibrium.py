@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.dynamics.reduction import PACE
+from kernels.joints.motions import TRANSLATES
 from kernels.rosenbrock.trace import Trace
-from kernels.tree import TRANSLATES, integrate
+from kernels.tree import integrate
 from rtsim.errors import ModelError
 from rtsim.simulation.statics import Statics, statics_at
 

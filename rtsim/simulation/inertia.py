@@ -7,7 +7,7 @@ import numpy as np
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import System, new_dynamics_work
-from kernels.tree import BALL, FREE, integrate
+from kernels.tree import integrate
 
 N_POSE = 3
 ROUNDING = 1e-12
@@ -20,9 +20,9 @@ def is_constant(system: System) -> bool:
     random tell: sliders, planar bodies about their centre of mass. A step then needs neither of them again.
     """
     tree = system.tree
-    if len(tree.functions.kind) or np.isin(tree.kind, (BALL, FREE)).any():
-        return False
     n_v = len(tree.dof_body)
+    if len(tree.functions.kind) or tree.q_start[-1] != n_v:  # there are rotations by quaternions
+        return False
     random = np.random.default_rng(1)
     work, none = new_dynamics_work(tree), np.zeros((len(tree.parent), 6))
     found = []

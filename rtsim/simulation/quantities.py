@@ -10,7 +10,8 @@ from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.forces.lines import LENGTH, TENSION
 from kernels.ligament import LINEAR
 from kernels.rosenbrock.trace import Trace
-from kernels.tree import BALL, FREE, Pose
+from kernels.tree import Pose
+from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import AXES, GROUND, QUATERNION, Quantity, is_rotation
 from rtsim.simulation.simulator import Simulator
 from rtsim.units import DEGREES
@@ -95,26 +96,25 @@ class SimulatedQuantities:
                        curves=drawn, meaning=f"rates of the {meaning}")  # fmt: skip
 
     def _add_joints(self) -> None:
-        """Motion of ball and free joints, which have no coordinates, named by the bodies they carry."""
+        """Motion of joints that move or turn without named coordinates, named by the bodies they carry."""
         tree, names, trace = (
             self.simulator.model.tree,
             self.simulator.model.names.bodies,
             self._trace,
         )
-        free = [b for b, kind in enumerate(tree.kind) if kind == FREE]
-        turning = [b for b, kind in enumerate(tree.kind) if kind in (FREE, BALL)]
-        shift = np.array([3 if tree.kind[b] == FREE else 0 for b in turning], np.int64)
-        movers, turners = tuple(names[b] for b in free), tuple(names[b] for b in turning)
+        moving, turning = translations(tree), rotations(tree)
+        movers, turners = (tuple(names[b] for b, _, _ in found) for found in (moving, turning))
+        x_q, x_v, R_q, w_v = ([row[k] for row in found] for found in (moving, turning) for k in (1, 2))
         joint = "the joint's frame on the parent"
-        self._take("joint_positions", trace.q, (rows(tree.q_start[free], 3),), "m", movers, AXES, joint,
+        self._take("joint_positions", trace.q, (rows(x_q, 3),), "m", movers, AXES, joint,
                    meaning="translation of free joints")  # fmt: skip
-        self._take("joint_quaternions", trace.q, (rows(tree.q_start[turning] + shift, 4),), "1", turners,
-                   QUATERNION, joint, meaning="rotation of ball and free joints")  # fmt: skip
-        self._take("joint_velocities", trace.v, (rows(tree.v_start[free], 3),), "m/s", movers, AXES, joint,
+        self._take("joint_quaternions", trace.q, (rows(R_q, 4),), "1", turners,
+                   QUATERNION, joint, meaning="rotation of joints without angles, as balls")  # fmt: skip
+        self._take("joint_velocities", trace.v, (rows(x_v, 3),), "m/s", movers, AXES, joint,
                    meaning="rates of joint_positions")  # fmt: skip
-        self._take("joint_turning", trace.v, (rows(tree.v_start[turning] + shift, 3),), "rad/s", turners,
+        self._take("joint_turning", trace.v, (rows(w_v, 3),), "rad/s", turners,
                    AXES, "the joint's frame on the child",
-                   meaning="angular velocity of ball and free joints")  # fmt: skip
+                   meaning="angular velocity of the joints of joint_quaternions")  # fmt: skip
 
     def _add_lines(self) -> None:
         """Ligaments, and springs between places."""

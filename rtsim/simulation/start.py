@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernels.tree import BALL, FREE
 from rtsim.errors import ModelError
+from rtsim.models.packing.joints import rotations, translations
 
 if TYPE_CHECKING:
     from rtsim.simulation.simulator import Simulator
@@ -22,17 +22,17 @@ def set_speeds(simulator: Simulator) -> None:
         k = model.coordinates.names.index(name)
         turns = model.coordinates.is_angle[k]
         simulator.v[model.coordinates.dof[k]] = math.radians(speed) if turns else 1e-3 * speed
-    for table, scale, kinds, first in (
-        (settings.velocities_mm_s, 1e-3, (FREE,), 0),
-        (settings.turning_deg_s, math.radians(1.0), (FREE, BALL), -3),
+    for table, scale, joints in (
+        (settings.velocities_mm_s, 1e-3, translations(tree)),
+        (settings.turning_deg_s, math.radians(1.0), rotations(tree)),
     ):
+        starts = {b: start for b, _, start in joints}
         for name, vector in table.items():
             b = model.names.bodies.index(name)
-            if tree.kind[b] not in kinds:
+            if b not in starts:
                 raise ModelError(
                     f"{name} has no joint that this speed could go to",
                     where=f"{model.name}: simulation",
                     remedy="give speeds of its coordinates, or a free joint",
                 )
-            start = int(tree.v_start[b + 1]) - 3 if first < 0 else int(tree.v_start[b])
-            simulator.v[start : start + 3] = scale * np.array(vector)
+            simulator.v[starts[b] : starts[b] + 3] = scale * np.array(vector)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.tree import TRANSLATES
+from kernels.joints.motions import TRANSLATES
 from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from kernels.rates.manifold import OK, Manifold, Rates, manifold_of, new_rates
-from kernels.tree import BALL, FREE
 from rtsim.config.rate_schema import RateSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.rates import RateEstimator, Response, n_coordinates, response
+from rtsim.methods.rates import RateEstimator, Response, response
 from rtsim.models.model import Model
+from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import AXES, QUATERNION, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
@@ -60,7 +60,7 @@ class FilteredMotion(Stage):
         self._model, self.settled = model, False
         self._estimator, self.rate = None, 0.0
         manifold = manifold_of(model.tree)
-        self.rates = new_rates(n_coordinates(manifold), model.n_v)
+        self.rates = new_rates(int(manifold.q_start[-1]), model.n_v)
         for row in self.rates:
             row[:] = math.nan
         try:
@@ -96,7 +96,7 @@ class FilteredMotion(Stage):
         names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
         meanings = (
             "generalized coordinates, filtered, by the filter's delay before the frame",
-            "their rates at the same time; of ball and free joints in the axes of the kernels",
+            "their rates at the same time; of rotations without angles in the axes of the kernels",
             "rates of coordinate_speeds at the same time",
         )
         labels = (places, motions, motions)
@@ -128,14 +128,12 @@ def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
     q_names, v_names = [""] * len(model.q_neutral), [""] * model.n_v
     for name, q, dof in zip(model.coordinates.names, model.coordinates.q, model.coordinates.dof, strict=True):
         q_names[q] = v_names[dof] = name
-    for b, body in enumerate(bodies):
-        q, v, kind = tree.q_start[b], tree.v_start[b], tree.kind[b]
-        slides = AXES if kind == FREE else ()
-        if kind in (BALL, FREE):
-            own = [*slides, *(f"q{part}" for part in QUATERNION)]
-            q_names[q : q + len(own)] = [f"{body}_{part}" for part in own]
-            turns = [*slides, *(f"turn_{part}" for part in AXES)]
-            v_names[v : v + len(turns)] = [f"{body}_{part}" for part in turns]
+    for b, q, v in translations(tree):
+        for k, axis in enumerate(AXES):
+            q_names[q + k] = v_names[v + k] = f"{bodies[b]}_{axis}"
+    for b, q, v in rotations(tree):
+        q_names[q : q + 4] = [f"{bodies[b]}_q{part}" for part in QUATERNION]
+        v_names[v : v + 3] = [f"{bodies[b]}_turn_{part}" for part in AXES]
     return (
         tuple(name or f"coordinate_{k + 1}" for k, name in enumerate(q_names)),
         tuple(name or f"dof_{k + 1}" for k, name in enumerate(v_names)),

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from kernels import kkt as kernel
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Roles
+from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
 from kernels.kkt import Options, Work, new_work
-from kernels.tree import BALL, FREE, HINGE, SLIDER
 from tests.naive import constraints, kkt, markers, random_models
 from tests.naive.kkt import Problem
 from tests.naive.tree import state

@@ -11,9 +11,10 @@ from kernels import kkt
 from kernels.coordinates import AT_LOWER, AT_UPPER, FREE_TO_MOVE, Limits, Tasks
 from kernels.couplers import Couplers
 from kernels.functions import CONSTANT
+from kernels.joints.kinds import CHAIN, HINGE, SLIDER
 from kernels.kkt import CONVERGED, Options
 from kernels.track import find_open_dofs
-from kernels.tree import CHAIN, HINGE, SLIDER, Tree
+from kernels.tree import Tree
 from rtsim.models.packing.tree import build_functions, constant
 from tests.kernels.problems import random_problem, solved, work_for
 from tests.naive.kkt import Problem

@@ -9,8 +9,9 @@ from scipy.spatial.transform import Rotation
 
 from kernels import initial_pose as kernel
 from kernels.initial_pose import new_fit_work
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
 from kernels.markers import Markers
-from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD, Tree, new_pose
+from kernels.tree import Tree, new_pose
 from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.packing.tree import Motion, build_functions, linear, polynomial
 from tests.kernels import leg

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 from kernels import kinetics as kernel
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joint_angles import JointAxes
+from kernels.joints.kinds import FREE, HINGE
 from kernels.kinetics import ALONG_AXES, IN_DISTAL, IN_GROUND, IN_PROXIMAL, Cuts, Kinetics
-from kernels.tree import FREE, HINGE
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.cases import Case, assert_same, forward, inverse, mass, some_case
 from tests.naive import dynamics as naive_dynamics

@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels import markers as kernel
+from kernels.joints.kinds import FREE
 from kernels.markers import Markers, new_marker_work
-from kernels.tree import FREE, Tree, new_pose, pose
+from kernels.tree import Tree, new_pose, pose
 from tests.naive import differences, random_models
 from tests.naive import markers as naive
 

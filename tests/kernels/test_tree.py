@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels import tree as kernel
-from kernels.tree import BALL, CHAIN, DRIVEN, FREE, HINGE, SLIDER, Pose, Tree, new_pose
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, joint_coordinates
+from kernels.joints.motions import DRIVEN
+from kernels.tree import Pose, Tree, new_pose
 from tests.naive import differences, random_models
 from tests.naive import tree as naive
 
@@ -232,7 +234,7 @@ def test_joint_coordinates_undo_the_joint_motion(seed: int) -> None:
     q_read = np.full(len(q), np.nan)
     for b in range(len(tree.parent)):
         T = naive.joint_motion(tree, b, q[naive.slices(tree, b)[0]])
-        kernel.joint_coordinates(tree, b, T[:3, :3].copy(), T[:3, 3].copy(), q_read)
+        joint_coordinates(tree, b, T[:3, :3].copy(), T[:3, 3].copy(), q_read)
     np.testing.assert_allclose(q_read, q, atol=1e-13)
 
 
@@ -242,8 +244,8 @@ def test_joint_coordinates_of_a_hinge_all_the_way_round(angle: float) -> None:
     rng = np.random.default_rng(4)
     tree = random_models.tree_of(rng, (HINGE,), (-1,))
     q = np.zeros(1)
-    R = Rotation.from_rotvec(angle * tree.axis[0]).as_matrix()
-    kernel.joint_coordinates(tree, 0, R, np.zeros(3), q)
+    R = Rotation.from_rotvec(angle * tree.parameter[0]).as_matrix()
+    joint_coordinates(tree, 0, R, np.zeros(3), q)
     assert np.cos(q[0] - angle) == pytest.approx(1.0, abs=1e-15)
 
 
@@ -251,14 +253,14 @@ def test_joint_coordinates_leave_out_what_a_joint_does_not_allow() -> None:
     """Protects the projection: hinge and slider keep what lies along their axis, a ball drops translation."""
     rng = np.random.default_rng(5)
     tree = random_models.tree_of(rng, (HINGE, SLIDER, BALL), (-1, -1, -1))
-    axis = tree.axis[0]
+    axis = tree.parameter[0]
     across = np.cross(axis, random_models.unit_rows(rng, 1)[0])
     # a turn about an axis square to the hinge's leaves its angle alone
     R = Rotation.from_rotvec(0.4 * across / np.linalg.norm(across)).as_matrix()
     q = np.zeros(6)
     x = rng.normal(size=3)
     for b in range(3):
-        kernel.joint_coordinates(tree, b, R, x, q)
+        joint_coordinates(tree, b, R, x, q)
     assert q[0] == pytest.approx(0.0, abs=1e-15)
-    assert q[1] == pytest.approx(x @ tree.axis[1], abs=1e-15)
+    assert q[1] == pytest.approx(x @ tree.parameter[1], abs=1e-15)
     np.testing.assert_allclose(naive.quaternion_matrix(q[2:]), R, atol=1e-15)

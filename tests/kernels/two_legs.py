@@ -39,7 +39,7 @@ def second(body: NDArray[np.int64]) -> NDArray[np.int64]:
 def joint_of(tree: Tree, b: int, parent: int) -> Joint:
     """Return joint b of a tree on another parent."""
     return Joint(
-        parent, int(tree.kind[b]), tree.axis[b], tree.position_in_parent[b], tree.rotation_in_parent[b],
+        parent, int(tree.kind[b]), tree.parameter[b], tree.position_in_parent[b], tree.rotation_in_parent[b],
         tree.position_in_child[b], tree.rotation_in_child[b],
     )  # fmt: skip
 

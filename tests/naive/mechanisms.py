@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
 from kernels.dynamics.constraints import Constraints, Couplers
 from kernels.dynamics.system import System
-from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD, Pose, Tree, integrate, new_pose, pose
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
+from kernels.tree import Pose, Tree, integrate, new_pose, pose
 from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.packing.tree import (
     Joint,
@@ -132,7 +133,7 @@ def joints_of(tree: Tree) -> list[Joint]:
         Joint(
             int(tree.parent[b]),
             int(tree.kind[b]),
-            tree.axis[b],
+            tree.parameter[b],
             tree.position_in_parent[b],
             tree.rotation_in_parent[b],
             tree.position_in_child[b],

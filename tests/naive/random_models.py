@@ -10,8 +10,9 @@ from kernels.constraints import Elements
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
 from kernels.functions import Functions
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
 from kernels.markers import Markers
-from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD, Tree
+from kernels.tree import Tree
 from rtsim.models.packing.tree import (
     Joint,
     Motion,

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.tree import BALL, CHAIN, DRIVEN, FREE, HINGE, N_Q, SLIDER, Tree
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER
+from kernels.joints.motions import DRIVEN
+from kernels.tree import Tree
 from tests.naive.functions import evaluate
 
 Array = NDArray[np.floating]
@@ -39,9 +41,7 @@ def homogeneous(R: Array, x: Array) -> Array:
 
 def slices(tree: Tree, b: int) -> tuple[slice, slice]:
     """Return where the coordinates and the speeds of joint b are."""
-    q, v, v_stop = tree.q_start[b], tree.v_start[b], tree.v_start[b + 1]
-    n_q = v_stop - v if tree.kind[b] == CHAIN else N_Q[tree.kind[b]]
-    return slice(q, q + n_q), slice(v, v_stop)
+    return slice(tree.q_start[b], tree.q_start[b + 1]), slice(tree.v_start[b], tree.v_start[b + 1])
 
 
 def n_coordinates(tree: Tree) -> int:
@@ -61,7 +61,7 @@ def shift(axis: Array, distance: float) -> Array:
 
 def joint_motion(tree: Tree, b: int, q: Array) -> Array:
     """Return the (4, 4) motion of joint b's child frame in its parent frame at its own coordinates."""
-    kind, axis = tree.kind[b], tree.axis[b]
+    kind, axis = tree.kind[b], tree.parameter[b]
     if kind == HINGE:
         return turn(axis, q[0])
     if kind == SLIDER:
@@ -158,7 +158,7 @@ def joint_steps(tree: Tree, b: int, q: Array, before: Array, after: Array) -> li
     """Return the steps of joint b between its frames (4, 4) on the parent and on the body."""
     kind, v, x = tree.kind[b], int(tree.v_start[b]), after[:3, 3]
     if kind in (HINGE, SLIDER):
-        return [Step(v, kind == HINGE, before[:3, :3] @ tree.axis[b], x)]
+        return [Step(v, kind == HINGE, before[:3, :3] @ tree.parameter[b], x)]
     if kind == BALL:
         return [Step(v + i, True, after[:3, i], x, True) for i in range(3)]
     if kind == FREE:

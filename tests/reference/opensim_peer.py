@@ -20,7 +20,7 @@ from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import DynamicsWork, new_dynamics_work
-from kernels.tree import FREE
+from kernels.joints.kinds import FREE
 from rtsim.bench.opensim_dynamics import speed_indices
 from rtsim.errors import ConfigError
 from rtsim.files.osim.model import read_osim

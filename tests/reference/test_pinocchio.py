@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, WELD, Tree, new_pose, pose
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
+from kernels.tree import Tree, new_pose, pose
 from tests.kernels.dynamics.cases import Case, assert_same, forward, inverse, mass
 from tests.naive import random_models
 from tests.naive.tree import dofs_of
@@ -31,7 +32,7 @@ def tree_of_kinds(rng: np.random.Generator, kinds: list[int], parents: list[int]
     motions |= {b: random_models.universal(rng) for b, kind in enumerate(kinds) if kind == UNIVERSAL}
     own = tuple(CHAIN if kind in (PLANAR, UNIVERSAL) else kind for kind in kinds)
     tree = random_models.tree_of(rng, own, tuple(parents), motions)
-    tree.axis[::3] = np.eye(3)[rng.integers(3, size=len(tree.axis[::3]))]
+    tree.parameter[::3] = np.eye(3)[rng.integers(3, size=len(tree.parameter[::3]))]
     return tree
 
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.tree import BALL, CHAIN, FREE, HINGE, N_Q, SLIDER, WELD, Tree
+import kernels.joints.kinds
+from kernels.joints.kinds import CHAIN
+from kernels.tree import N_PARAMETER, Tree
+from rtsim.config.joint_kinds import KINDS
 from rtsim.config.joint_schema import Axis, Body, JointKind, coordinates_of, is_angular
 from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.config.place_schema import GROUND, Frame
@@ -19,15 +22,16 @@ from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
-KINDS = {
-    "weld": WELD, "hinge": HINGE, "slider": SLIDER, "ball": BALL, "free": FREE,
-    "universal": CHAIN, "planar": CHAIN, "custom": CHAIN,
-}  # fmt: skip
+NUMBERS: dict[str, int] = {
+    name: CHAIN if kind.steps else getattr(kernels.joints.kinds, name.upper()) for name, kind in KINDS.items()
+}
+"""Constant of each kind in kernels/joints/kinds; a row of motions is a chain, whatever it is called."""
+ROWS = {NUMBERS[name]: kind for name, kind in KINDS.items()}
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """All coordinates of a model, joint by joint; ball and free joints have none."""
+    """All coordinates of a model, joint by joint; joints that turn freely have none."""
 
     names: tuple[str, ...]
     q: NDArray[np.int64]  # (n_coordinate,) - index in q
@@ -62,8 +66,8 @@ def joints_of(
         joints.append(
             Joint(
                 parent=index[body.parent or GROUND],
-                kind=KINDS[kind],
-                axis=axis_of(body.axis or "w", basis),  # read by hinges and sliders, which name it
+                kind=NUMBERS[kind],
+                parameter=numbers_of(body, kind, basis),
                 position_in_parent=anatomy.place(body.in_parent, body.parent or GROUND, f"{where}.in_parent"),
                 rotation_in_parent=turned(body.in_parent),
                 position_in_child=anatomy.place(body.in_child, body.name, f"{where}.in_child"),
@@ -88,29 +92,25 @@ def turned(frame: Frame) -> Array:
     return about_x @ about_y @ about_z
 
 
+def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
+    """(N_PARAMETER,) - what the kernels of a joint read."""
+    numbers = np.zeros(N_PARAMETER)
+    given = KINDS[kind].parameter(body, lambda axis: axis_of(axis, basis))
+    numbers[: len(given)] = given
+    return numbers
+
+
 def motions_of_joint(
     body: Body, kind: JointKind, basis: Array, functions: FunctionTable
 ) -> tuple[Motion, ...]:
-    """Elementary motions of a universal, planar or custom joint; none of another."""
-    if kind == "custom":
-        own = [coordinate.name for coordinate in coordinates_of(body)]
-        return tuple(
-            Motion(
-                rotates=motion.rotates is not None,
-                axis=axis_of(motion.axis, basis),
-                dof=own.index(motion.of) if motion.of else 0,
-                function=functions.add(motion),
-            )
-            for motion in body.motion
-        )
-    if kind not in ("universal", "planar"):
+    """Elementary motions of a chain; none of another joint."""
+    steps = KINDS[kind].steps
+    if steps is None:
         return ()
-    assert body.axes is not None
-    first, second = (axis_of(axis, basis) for axis in body.axes)
-    if kind == "universal":
-        return Motion(True, first, 0), Motion(True, second, 1)
-    normal = unit(np.cross(first, second))
-    return Motion(False, first, 0), Motion(False, second, 1), Motion(True, normal, 2)
+    return tuple(
+        Motion(step.rotates, step.axis, step.dof, functions.add(step.function) if step.function else -1)
+        for step in steps(body, lambda axis: axis_of(axis, basis))
+    )
 
 
 def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[Joint]) -> Coordinates:
@@ -137,18 +137,24 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[Joint]) 
     )
 
 
-def n_coordinates(tree: Tree) -> int:
-    """Length of q."""
-    speeds = np.diff(tree.v_start)
-    return int(sum(n if k == CHAIN else N_Q[k] for k, n in zip(tree.kind, speeds, strict=True)))
-
-
 def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> Array:
     """(n_q,) - joint frames on top of each other, or where the coordinates start."""
-    q = np.zeros(n_coordinates(tree))
-    for b, kind in enumerate(tree.kind):
-        if kind in (BALL, FREE):
-            q[tree.q_start[b] + (3 if kind == FREE else 0)] = 1.0
+    q = np.zeros(tree.q_start[-1])
+    for b, number in enumerate(tree.kind):
+        given = ROWS[number].neutral
+        q[tree.q_start[b] : tree.q_start[b] + len(given)] = given
     if coordinates is not None:
         q[coordinates.q] = coordinates.neutral
     return q
+
+
+def translations(tree: Tree) -> list[tuple[int, int, int]]:
+    """Of each joint that translates without named coordinates its body, and where they start in q and v."""
+    rows = ((b, ROWS[number].translation) for b, number in enumerate(tree.kind))
+    return [(b, tree.q_start[b] + k, tree.v_start[b] + k) for b, k in rows if k is not None]
+
+
+def rotations(tree: Tree) -> list[tuple[int, int, int]]:
+    """Of each joint that turns without angles its body, and where quaternion and angular velocity start."""
+    rows = ((b, ROWS[number].rotation) for b, number in enumerate(tree.kind))
+    return [(b, tree.q_start[b] + at[0], tree.v_start[b] + at[1]) for b, at in rows if at is not None]

@@ -9,19 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.functions import CONSTANT, LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
-from kernels.tree import (
-    BALL,
-    CHAIN,
-    DRIVEN,
-    FREE,
-    HINGE,
-    N_Q,
-    N_V,
-    ROTATES,
-    TRANSLATES,
-    Chains,
-    Tree,
-)
+from kernels.joints.kinds import CHAIN, LAYOUTS
+from kernels.joints.motions import DRIVEN, Layout
+from kernels.tree import Chains, Tree
 
 Array = NDArray[np.float64]
 
@@ -42,7 +32,7 @@ class Joint:
 
     parent: int
     kind: int
-    axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    parameter: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))  # (3,)
     position_in_parent: Array = field(default_factory=lambda: np.zeros(3))
     rotation_in_parent: Array = field(default_factory=lambda: np.eye(3))
     position_in_child: Array = field(default_factory=lambda: np.zeros(3))
@@ -50,12 +40,25 @@ class Joint:
     motions: tuple[Motion, ...] = ()  # of a chain
 
     @property
+    def layout(self) -> Layout:
+        """Its sizes; those of a chain follow from its motions."""
+        if self.kind != CHAIN:
+            return LAYOUTS[self.kind]
+        n = 1 + max(motion.dof for motion in self.motions)
+        own = [[m for m in self.motions if m.dof == d] for d in range(n)]
+        dofs = [
+            int(motions[0].rotates) if len(motions) == 1 and motions[0].function < 0 else DRIVEN
+            for motions in own
+        ]
+        return Layout(n, tuple(dofs), tuple(range(n)))
+
+    @property
     def n_q(self) -> int:
-        return self.n_v if self.kind == CHAIN else N_Q[self.kind]
+        return self.layout.n_q
 
     @property
     def n_v(self) -> int:
-        return 1 + max(motion.dof for motion in self.motions) if self.kind == CHAIN else N_V[self.kind]
+        return len(self.layout.dofs)
 
 
 def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> Tree:
@@ -68,9 +71,9 @@ def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> T
     last_dof = np.full(n, -1, np.int64)
     for b, joint in enumerate(joints):
         last = last_dof[joint.parent] if joint.parent >= 0 else -1
-        for d, rotates in enumerate(dof_motions(joint)):
-            together = d > 0 and joint.kind in (BALL, FREE) and rotates == dof_rotates[-1]
-            dof_group.append(dof_group[-1] if together else len(dof_body))
+        layout, first = joint.layout, len(dof_body)
+        for rotates, group in zip(layout.dofs, layout.group, strict=True):
+            dof_group.append(first + layout.group.index(group))
             dof_parent.append(int(last))
             last = len(dof_body)
             dof_body.append(b)
@@ -86,9 +89,9 @@ def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> T
     return Tree(
         parent=np.array([joint.parent for joint in joints], np.int64),
         kind=np.array([joint.kind for joint in joints], np.int64),
-        q_start=np.cumsum([0, *(joint.n_q for joint in joints)])[:-1].astype(np.int64),
+        q_start=np.cumsum([0, *(joint.n_q for joint in joints)]).astype(np.int64),
         v_start=np.cumsum([0, *(joint.n_v for joint in joints)]).astype(np.int64),
-        axis=np.array([joint.axis for joint in joints], float),
+        parameter=np.array([joint.parameter for joint in joints], float),
         position_in_parent=np.array([joint.position_in_parent for joint in joints], float),
         rotation_in_parent=in_parent,
         position_in_child=np.array([joint.position_in_child for joint in joints], float),
@@ -106,19 +109,6 @@ def build_tree(joints: Sequence[Joint], functions: Functions | None = None) -> T
 
 def is_identity(R: Array) -> bool:
     return np.array_equal(R, np.eye(3))
-
-
-def dof_motions(joint: Joint) -> list[int]:
-    """What each dof of a joint does: TRANSLATES, ROTATES or DRIVEN."""
-    if joint.kind == CHAIN:
-        own = [[m for m in joint.motions if m.dof == d] for d in range(joint.n_v)]
-        return [
-            int(motions[0].rotates) if len(motions) == 1 and motions[0].function < 0 else DRIVEN
-            for motions in own
-        ]
-    if joint.kind == FREE:
-        return [TRANSLATES] * 3 + [ROTATES] * 3
-    return [ROTATES if joint.kind in (HINGE, BALL) else TRANSLATES] * N_V[joint.kind]
 
 
 def build_chains(joints: Sequence[Joint]) -> Chains:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.tree import BALL, CHAIN, FREE, HINGE
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE
 from rtsim.models.packing.tree import Motion
 from tests.kernels.dynamics.cases import TREES, Case, some_case
 from tests.naive import random_models

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.tree import BALL, FREE, Tree, integrate
+from kernels.joints.kinds import BALL, FREE
+from kernels.tree import Tree, integrate
 from tests.kernels.dynamics.cases import Case, forward
 
 Array = NDArray[np.floating]

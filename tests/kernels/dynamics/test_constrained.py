@@ -12,7 +12,7 @@ from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.dynamics.forward import forward_dynamics
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
-from kernels.tree import HINGE, SLIDER
+from kernels.joints.kinds import HINGE, SLIDER
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.moving_mechanisms import Case, answer, pendulum, some_case
 from tests.naive import constrained as naive

@@ -12,7 +12,7 @@ from kernels.dynamics.derivatives import DerivativeWork, inverse_dynamics_deriva
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
-from kernels.tree import CHAIN, FREE, HINGE, SLIDER, WELD
+from kernels.joints.kinds import CHAIN, FREE, HINGE, SLIDER, WELD
 from rtsim.models.packing.tree import Joint, Motion, build_functions, build_tree, polynomial
 from tests.kernels.dynamics.cases import Case, assert_same, inverse
 from tests.kernels.dynamics.derivative_cases import CASES, any_case

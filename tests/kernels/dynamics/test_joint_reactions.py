@@ -10,7 +10,7 @@ from kernels.constraints import HARD, SPHERE_ON_PLANE
 from kernels.dynamics import constrained as kernel
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.system import new_dynamics_work
-from kernels.tree import HINGE
+from kernels.joints.kinds import HINGE
 from rtsim.models.packing.tree import Joint
 from tests.kernels.dynamics.moving_mechanisms import Answer, Case, answer, pendulum, some_case
 from tests.naive import constrained as naive

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.tree import BALL, CHAIN, FREE, HINGE, SLIDER, Tree
+from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER
+from kernels.tree import Tree
 from rtsim.models.packing.tree import Motion, build_functions, polynomial
 from tests.kernels.dynamics.cases import (
     TREES,

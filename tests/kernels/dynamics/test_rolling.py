@@ -14,9 +14,10 @@ from kernels.dynamics import rolling
 from kernels.dynamics.constraints import Constraints, constraint_rows, new_constraint_work
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
+from kernels.joints.kinds import FREE
 from kernels.path.angles import Angles
 from kernels.path.assembly import assemble
-from kernels.tree import FREE, new_pose
+from kernels.tree import new_pose
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.flight import moved, tangent_rate
 from tests.naive import constrained as naive_constrained

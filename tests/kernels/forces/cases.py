@@ -18,8 +18,9 @@ from kernels.forces.loads import Loads
 from kernels.forces.pairs import Pairs
 from kernels.forces.springs import Springs
 from kernels.friction import ANDERSSON, HOLLARS, PROPOSED, SPECKER
+from kernels.joints.kinds import BALL, FREE, WELD
 from kernels.ligament import LINEAR, TOE_LINEAR
-from kernels.tree import BALL, FREE, WELD, Tree
+from kernels.tree import Tree
 from tests.naive import volumetric
 from tests.naive.constraints import path_between
 from tests.naive.forces import axes, place_jacobian

@@ -12,7 +12,8 @@ from kernels.contact.pressure import HUNT_CROSSLEY, KELVIN_VOIGT, POWER, VOLUMET
 from kernels.forces.assembly import Forces
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.forces.lines import TENSION
-from kernels.tree import BALL, FREE, HINGE, ROTATES, SLIDER
+from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
+from kernels.joints.motions import ROTATES
 from tests.kernels.forces import calls
 from tests.kernels.forces.cases import (
     CONTACTS,

@@ -17,8 +17,9 @@ from kernels.dynamics.constraints import (
 )
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
+from kernels.joints.kinds import HINGE, SLIDER
 from kernels.path.angles import Angles, AngleWork, couplings, new_angle_work, place_angles
-from kernels.tree import HINGE, SLIDER, Tree
+from kernels.tree import Tree
 from rtsim.models.packing.tree import Function, Joint, build_functions, build_tree
 from tests.naive.mechanisms import (
     IDENTITY,

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from kernels.constraints import SOFT
 from kernels.joint_angles import joint_angles
+from kernels.joints.kinds import HINGE
 from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
-from kernels.tree import HINGE, new_pose, pose
+from kernels.tree import new_pose, pose
 from rtsim.models.model import Model
 from tests.kernels import leg
 from tests.naive import constraints as naive_constraints

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, HARD
 from kernels.dynamics.constraints import Constraints, constraint_rows, factor_rows, new_constraint_work
+from kernels.joints.kinds import HINGE
 from kernels.path import angles as kernel
 from kernels.path.angles import Angles
-from kernels.tree import HINGE
 from rtsim.models.packing.tree import linear
 from tests.kernels.path.couplings import (
     ANGLES,
@@ -205,7 +205,7 @@ def test_an_element_that_no_dof_changes_locks_nothing(seed: int) -> None:
     rng = np.random.default_rng([seed, 15])
     tree = random_models.tree_of(rng, (HINGE,), (-1,))
     rod = random_models.elements_between(rng, tree, (DISTANCE,), ((0, -1),))
-    axis = tree.rotation_in_parent[0] @ tree.axis[0]
+    axis = tree.rotation_in_parent[0] @ tree.parameter[0]
     rod = rod._replace(point_b=(tree.position_in_parent[0] + 0.2 * axis)[np.newaxis])
     angles = angles_of(tree, (((0, 0, IDENTITY, 1.0),),))
     for turned in np.linspace(-3.0, 3.0, 7):

@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.dynamics.constraints import Constraints, new_constraint_work
+from kernels.joints.kinds import BALL, FREE
 from kernels.path import assembly as kernel
 from kernels.path.angles import Angles
-from kernels.tree import BALL, FREE, Tree, difference, new_pose
+from kernels.tree import Tree, difference, new_pose
 from tests.kernels.path.couplings import ANGLES, angles_of, coupled, only_couplers, slider_crank
 from tests.naive import constrained as naive
 from tests.naive.mechanisms import COUPLED, IDENTITY, dirty, moved, random_mechanism, twice

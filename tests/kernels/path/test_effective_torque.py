@@ -15,9 +15,9 @@ from kernels.dynamics.constrained import OK, constrained_dynamics
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
+from kernels.joints.kinds import HINGE, SLIDER
 from kernels.path.moment_arms import FORCE, Leverage, moment_arms, new_leverage_work
 from kernels.path.muscle_path import add_forces
-from kernels.tree import HINGE, SLIDER
 from rtsim.models.packing.tree import Joint, build_functions, build_tree, linear, polynomial
 from tests.kernels.path.couplings import ANGLES, X, Z, angles_of, only_couplers
 from tests.kernels.path.muscles import GROUND, Case, at, random_case, stations_of, surfaces_of

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.dynamics.constraints import Constraints, new_constraint_work
+from kernels.joints.kinds import CHAIN
 from kernels.path import angles as angle_kernel
 from kernels.path import assembly, muscle_path
 from kernels.path.angles import Angles
@@ -20,7 +21,7 @@ from kernels.path.moment_arms import (
     new_leverage_work,
 )
 from kernels.path.surfaces import CYLINDER, Surfaces
-from kernels.tree import CHAIN, Tree
+from kernels.tree import Tree
 from rtsim.models.packing.tree import Joint, Motion, build_functions, build_tree, linear
 from tests.kernels.path.couplings import ANGLES, Z, angles_of, hinges, only_couplers
 from tests.kernels.path.muscles import GROUND, Case, Station, at, over, random_case, stations_of, surfaces_of

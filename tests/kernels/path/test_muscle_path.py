@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
 from kernels.path import muscle_path as kernel
 from kernels.path.surfaces import CYLINDER, SPHERE
-from kernels.tree import BALL, FREE, HINGE, SLIDER
 from rtsim.models.packing.tree import build_functions, linear
 from tests.kernels.path.muscles import (
     GROUND,

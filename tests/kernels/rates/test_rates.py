@@ -7,9 +7,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels.joints.kinds import BALL, FREE, HINGE
+from kernels.joints.turning import turn
 from kernels.rates import manifold as kernel
 from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, Manifold, manifold_of, plain
-from kernels.tree import BALL, FREE, HINGE
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
 from rtsim.methods.rates import RateEstimator, response, track
 from rtsim.models.packing.tree import Joint, build_tree
@@ -209,7 +210,7 @@ def test_rates_of_a_rotation_vector_become_angular_velocity(seed: int) -> None:
     phi, rate, curve = rng.normal(size=(3, 3))
     phi *= np.pi * rng.uniform() / np.linalg.norm(phi)
     w, w_dot = rate.copy(), curve.copy()
-    kernel.turn(phi, w, w_dot)
+    turn(phi, w, w_dot)
     expected = naive.turning_rates(lambda t: Rotation.from_rotvec(phi + rate * t + 0.5 * curve * t**2), 0.0)
     np.testing.assert_allclose(w, expected[0], atol=1e-6)
     np.testing.assert_allclose(w_dot, expected[1], atol=1e-4)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels import linear
+from kernels.joints.kinds import BALL
 from kernels.rosenbrock import local, stages
 from kernels.rosenbrock.tableau import METHODS, Method
-from kernels.tree import BALL
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.naive.random_models import branched_tree
 from tests.naive.rosenbrock_step import rotations, skew

@@ -143,7 +143,7 @@ MISTAKES = {
     "turning of a hinge": (
         "{ bob = [0.0, 180.0",
         "{ arm = [0.0, 180.0",
-        ("turning_deg_s.arm", "hinge joint", "free or ball"),
+        ("turning_deg_s.arm", "hinge joint", "ball or "),
     ),
     "half a velocity": ("[500.0, 0.0, 0.0]", "[500.0, 0.0]", ("simulation.velocities_mm_s.ball", ">= 3")),
 }

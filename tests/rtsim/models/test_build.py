@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.constraints import HARD, OFF, SOFT, SPHERE_ON_PLANE
-from kernels.tree import BALL, FREE, HINGE, N_Q, N_V, Tree
+from kernels.joints.kinds import BALL, FREE, HINGE, LAYOUTS
+from kernels.tree import Tree
 from rtsim.cli.check import check_config
 from rtsim.config.model_schema import MethodSpec, ModelSpec
 from rtsim.config.paths import configs_root, find_config
@@ -273,8 +274,8 @@ def test_shapes_fit_each_other(spec, subject, method):
     n_v, n_q = model.n_v, len(model.q_neutral)
     tree, elements, roles = model.tree, model.elements, roles_of(spec, method, subject)
     assert len(tree.dof_parent) == len(tree.dof_rotates) == n_v
-    assert n_q == sum(N_Q[kind] for kind in tree.kind)
-    assert n_v == sum(N_V[kind] for kind in tree.kind)
+    assert n_q == sum(LAYOUTS[kind].n_q for kind in tree.kind)
+    assert n_v == sum(len(LAYOUTS[kind].dofs) for kind in tree.kind)
     assert (tree.dof_parent < np.arange(n_v)).all()
     assert (tree.parent < np.arange(4)).all()
     n_element = len(spec.contacts) + len(spec.ligaments)

@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from kernels.constraints import HARD, SPHERE_ON_PLANE
 from kernels.functions import evaluate
-from kernels.tree import BALL, CHAIN, FREE, point_in_ground
+from kernels.joints.kinds import BALL, CHAIN, FREE
+from kernels.tree import point_in_ground
 from rtsim.config.function_schema import FunctionSpec, Spline
 from rtsim.models.model import build
 from rtsim.models.packing.functions import FunctionTable, function_of, value

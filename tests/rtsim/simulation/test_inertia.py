@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
-from kernels.tree import BALL, FREE, HINGE, SLIDER, WELD
+from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER, WELD
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.packing.tree import Joint, build_tree

@@ -1,0 +1,1 @@
+"""The kinds of joints: one file each, chosen in kinds."""

@@ -1,0 +1,152 @@
+"""A free joint: three translations along the axes of its frame on the parent, then a rotation as of a ball.
+
+Its coordinates are x, y, z and a unit quaternion, its speeds the rates of the former and the angular velocity
+in the child's frame.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import inlined
+from kernels.copying import copy_vector
+from kernels.joints.motions import (
+    ROTATES,
+    TRANSLATES,
+    Layout,
+    add_group,
+    group_jerks,
+    group_rates,
+    pass_motion,
+)
+from kernels.joints.turning import turn_by, turned_axes, turning_jerks, turning_step
+from kernels.rotation import matrix_to_quaternion, quaternion_difference
+from kernels.spatial import crossed
+
+FREE_LAYOUT = Layout(7, 3 * (TRANSLATES,) + 3 * (ROTATES,), (0, 0, 0, 1, 1, 1))
+
+
+@inlined
+def free_motion(tree, b, q, pose_out):
+    """pose_out.rotation[b], position[b], axis, centre of free joint b; q : (n_q,) [m]."""
+    k, v, frame, x = tree.q_start[b], tree.v_start[b], pose_out.rotation[b], pose_out.position[b]
+    for i in range(3):
+        x[i] += frame[i, 0] * q[k] + frame[i, 1] * q[k + 1] + frame[i, 2] * q[k + 2]
+    turned_axes(frame, x, v, pose_out)
+    turn_by(frame, q[k + 3 : k + 7], pose_out.work)
+    turned_axes(frame, x, v + 3, pose_out)
+
+
+@inlined
+def free_step(tree, b, q, delta, scale, q_out):
+    """q_out : (n_q,) of free joint b: x + scale * delta, R exp(scale * delta).
+
+    tree : Tree
+    b : int - body that the joint carries
+    q : (n_q,) - coordinates [m]
+    delta : (n_v,) - tangent step [m, rad]
+    scale : float
+    q_out : (n_q,) - may be q
+    """
+    k, v = tree.q_start[b], tree.v_start[b]
+    for i in range(3):
+        q_out[k + i] = q[k + i] + scale * delta[v + i]
+    turning_step(q, k + 3, delta, v + 3, scale, q_out)
+
+
+@inlined
+def free_difference(tree, b, q_from, q_to, delta_out):
+    """delta_out : (n_v,) of free joint b.
+
+    tree : Tree
+    b : int - body that the joint carries
+    q_from, q_to : (n_q,) - coordinates [m]
+    delta_out : (n_v,) [m, rad]
+    """
+    k, v = tree.q_start[b], tree.v_start[b]
+    for i in range(3):
+        delta_out[v + i] = q_to[k + i] - q_from[k + i]
+    quaternion_difference(q_from[k + 3 : k + 7], q_to[k + 3 : k + 7], delta_out[v + 3 : v + 6])
+
+
+@inlined
+def free_coordinates(tree, b, R_joint, x_joint, q_out):
+    """q_out : (n_q,) of free joint b: all of the relative pose.
+
+    tree : Tree
+    b : int - body that the joint carries
+    R_joint : (3, 3) - child's joint frame in the parent's
+    x_joint : (3,) - its origin there [m]
+    q_out : (n_q,) - the joint's coordinates written
+    """
+    k = tree.q_start[b]
+    copy_vector(x_joint, q_out[k : k + 3])
+    matrix_to_quaternion(R_joint, q_out[k + 3 : k + 7])
+
+
+@inlined
+def free_velocity(tree, pose, b, v, carrier, velocity, bias):
+    """velocity, bias : (6,) through free joint b.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [m/s, rad/s]
+    carrier : (6,) - working space
+    velocity : (6,) - carried on [rad/s, m/s]
+    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    """
+    start = tree.v_start[b]
+    add_group(pose.twist, start, start + 3, v, carrier, velocity, bias)
+    add_group(pose.twist, start + 3, start + 6, v, carrier, velocity, bias)
+
+
+@inlined
+def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
+    """psi_dot_out of free joint b: its rotations come after its translations.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [m/s, rad/s]
+    before : (6,) - velocity of the parent, used up [rad/s, m/s]
+    psi_dot_out : (n_v, 6)
+    """
+    twist, start = pose.twist, tree.v_start[b]
+    group_rates(twist, start, start + 3, before, psi_dot_out)
+    for i in range(3, 6):
+        before[i] += (
+            v[start] * twist[start, i]
+            + v[start + 1] * twist[start + 1, i]
+            + v[start + 2] * twist[start + 2, i]
+        )
+    group_rates(twist, start + 3, start + 6, before, psi_dot_out)
+
+
+@inlined
+def free_jerks(tree, pose, b, v, v_dot, velocity, own):
+    """own.psi_ddot, own.sway of the dofs of free joint b.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [m/s, rad/s]
+    v_dot : (n_v,) - accelerations [m/s^2, rad/s^2]
+    velocity : (6,) - of that body [rad/s, m/s]
+    own : DerivativeWork - its before holds V and A of the parent, used up
+    """
+    start = tree.v_start[b]
+    group_jerks(pose.twist, start, start + 3, own)
+    for d in range(start, start + 3):
+        pass_motion(1.0, pose.twist[d], v[d], v_dot[d], own.before[0], own.before[1])
+    turning_jerks(tree, pose.twist, velocity, b, own)
+
+
+@inlined
+def free_within(tree, pose, b, force, tau_q_out):
+    """tau_q_out : (n_v, n_v) -= (S_e x S_d) . force: the rotations e of free joint b move no translation d.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    force : (6,) - what the joint transmits
+    tau_q_out : (n_v, n_v) - changed
+    """
+    start = tree.v_start[b]
+    for d in range(start, start + 3):
+        for e in range(start + 3, start + 6):
+            tau_q_out[d, e] -= crossed(pose.twist[e], pose.twist[d], force)

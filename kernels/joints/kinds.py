@@ -1,0 +1,350 @@
+"""Which kind a joint is: the one place where the kernels of kinds are chosen.
+
+A kind is one kernel file (its Layout, its motion, what it has of its own beside motions one by one), its
+branches here, and its row in rtsim/config/joint_kinds. With the twists S of its dofs and its parent held,
+  dS_d/dq_e               how steps of q along the tangent change them (`joint_twist_shift`)
+says all of the rest:
+  bias    sum of dS_d/dq_e v_d v_e, beside V x S v of the parent's velocity V           (`joint_velocity`)
+  psi_dot sum over d of dS_d/dq_e v_d - S_e x V_b, V_b the velocity of the body         (`joint_twist_rates`)
+and likewise psi_ddot of accelerations. Motions one by one, and rotations that act at once, have closed forms
+(kernels/joints/motions, turning).
+"""
+
+from __future__ import annotations
+
+from kernels._jit import inlined, njit
+from kernels.copying import copy_frame
+from kernels.joints.ball import (
+    BALL_LAYOUT,
+    ball_coordinates,
+    ball_difference,
+    ball_motion,
+    ball_step,
+    ball_velocity,
+)
+from kernels.joints.chain import (
+    chain_jerks,
+    chain_motion,
+    chain_order,
+    chain_twist_rates,
+    chain_twist_shift,
+    chain_twists,
+    chain_velocity,
+    chain_within,
+)
+from kernels.joints.free import (
+    FREE_LAYOUT,
+    free_coordinates,
+    free_difference,
+    free_jerks,
+    free_motion,
+    free_step,
+    free_twist_rates,
+    free_velocity,
+    free_within,
+)
+from kernels.joints.hinge import HINGE_LAYOUT, hinge_coordinates, hinge_motion
+from kernels.joints.motions import (
+    Layout,
+    add_motion,
+    axis_twists,
+    group_jerks,
+    group_rates,
+    number_difference,
+    number_step,
+)
+from kernels.joints.slider import SLIDER_LAYOUT, slider_coordinates, slider_motion
+from kernels.joints.turning import local_turning, local_turning_solve, order_turning, turn, turning_jerks
+from kernels.spatial import crossed
+
+WELD, HINGE, SLIDER, BALL, FREE, CHAIN = 0, 1, 2, 3, 4, 5
+LAYOUTS = (Layout(0), HINGE_LAYOUT, SLIDER_LAYOUT, BALL_LAYOUT, FREE_LAYOUT)
+"""Of each kind; a chain has the sizes of its motions."""
+
+
+@inlined
+def joint_motion(tree, b, q, turned, pose_out):
+    """pose_out.rotation[b], position[b] moved from the joint's frame on the parent to that on the child.
+
+    Axes, points and rates of its dofs are written on the way.
+
+    tree : Tree
+    b : int - body that the joint carries
+    q : (n_q,) - coordinates [rad, m]
+    turned : bool - rotation[b] is the joint's frame already; else that is the parent's rotation
+    pose_out : Pose - written
+    """
+    kind, p, frame = tree.kind[b], tree.parent[b], pose_out.rotation[b]
+    if kind == HINGE:  # the most frequent joint saves a copy
+        hinge_motion(tree, b, q, frame if turned else pose_out.rotation[p], pose_out)
+        return
+    if not turned:
+        copy_frame(pose_out.rotation[p], frame)
+    if kind == BALL:
+        ball_motion(tree, b, q, pose_out)
+    elif kind == FREE:
+        free_motion(tree, b, q, pose_out)
+    elif kind == SLIDER:
+        slider_motion(tree, b, q, pose_out)
+    elif kind == CHAIN:
+        chain_motion(tree.chains, tree.functions, tree, b, q, frame, pose_out)
+
+
+@inlined
+def joint_twists(tree, b, pose_out):
+    """pose_out.twist : (n_v, 6) of the dofs of joint b about the origin of body 0."""
+    if tree.kind[b] == CHAIN:
+        chain_twists(tree.chains, tree, b, pose_out)
+    else:
+        axis_twists(tree, b, pose_out)
+
+
+@inlined
+def joint_step(tree, b, q, delta, scale, q_out):
+    """q_out : (n_q,) of joint b = q moved by the tangent step scale * delta; may alias q.
+
+    tree : Tree
+    b : int - body that the joint carries
+    q : (n_q,) - coordinates [rad, m]
+    delta : (n_v,) - tangent step
+    scale : float
+    q_out : (n_q,)
+    """
+    kind = tree.kind[b]
+    if kind == BALL:
+        ball_step(tree, b, q, delta, scale, q_out)
+    elif kind == FREE:
+        free_step(tree, b, q, delta, scale, q_out)
+    else:
+        number_step(tree, b, q, delta, scale, q_out)
+
+
+@inlined
+def joint_difference(tree, b, q_from, q_to, delta_out):
+    """delta_out : (n_v,) of joint b, the tangent step from q_from to q_to.
+
+    tree : Tree
+    b : int - body that the joint carries
+    q_from, q_to : (n_q,) - coordinates [rad, m]
+    delta_out : (n_v,)
+    """
+    kind = tree.kind[b]
+    if kind == BALL:
+        ball_difference(tree, b, q_from, q_to, delta_out)
+    elif kind == FREE:
+        free_difference(tree, b, q_from, q_to, delta_out)
+    else:
+        number_difference(tree, b, q_from, q_to, delta_out)
+
+
+@njit
+def joint_coordinates(tree, b, R_joint, x_joint, q_out):
+    """Coordinates of joint b whose child joint frame lies at R_joint, x_joint in the parent joint frame.
+
+    Motion that the joint does not allow is left out: a hinge keeps the rotation about its axis, a
+    ball drops the translation. A chain keeps the coordinates it has.
+
+    tree : Tree
+    b : int - body
+    R_joint : (3, 3) - child joint frame in the parent one
+    x_joint : (3,) - its origin there [m]
+    q_out : (n_q,) - the joint's coordinates written
+    """
+    kind = tree.kind[b]
+    if kind == HINGE:
+        hinge_coordinates(tree, b, R_joint, q_out)
+    elif kind == SLIDER:
+        slider_coordinates(tree, b, x_joint, q_out)
+    elif kind == BALL:
+        ball_coordinates(tree, b, R_joint, q_out)
+    elif kind == FREE:
+        free_coordinates(tree, b, R_joint, x_joint, q_out)
+
+
+@inlined
+def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
+    """velocity, bias : (6,) from those of the parent to those of the body that joint b carries.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [rad/s, m/s]
+    carrier : (6,) - working space
+    velocity : (6,) - carried on [rad/s, m/s]
+    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    """
+    kind = tree.kind[b]
+    if kind == CHAIN:
+        chain_velocity(tree, pose, b, v, carrier, velocity, bias)
+    elif kind == FREE:
+        free_velocity(tree, pose, b, v, carrier, velocity, bias)
+    elif kind == BALL:
+        ball_velocity(tree, pose, b, v, carrier, velocity, bias)
+    else:
+        for d in range(tree.v_start[b], tree.v_start[b + 1]):
+            add_motion(pose.twist, d, v[d], velocity, bias)
+
+
+@inlined
+def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
+    """psi_dot_out : (n_v, 6) of the dofs of joint b (kernels/dynamics/twist_rates).
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [rad/s, m/s]
+    before : (6,) - velocity of the parent, used up [rad/s, m/s]
+    psi_dot_out : (n_v, 6)
+    """
+    kind = tree.kind[b]
+    if kind == CHAIN:
+        chain_twist_rates(tree, pose, b, v, before, psi_dot_out)
+    elif kind == FREE:
+        free_twist_rates(tree, pose, b, v, before, psi_dot_out)
+    else:
+        group_rates(pose.twist, tree.v_start[b], tree.v_start[b + 1], before, psi_dot_out)
+
+
+@inlined
+def joint_twist_shift(tree, pose, b, d, e, w):
+    """(dS_d/dq_e) . w of two dofs of joint b, with its parent held.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    d, e : int - dof
+    w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
+    """
+    if tree.kind[b] == CHAIN:
+        return chain_twist_shift(tree, pose, b, d, e, w)
+    if tree.dof_group[e] > tree.dof_group[d]:
+        return 0.0
+    return crossed(pose.twist[e], pose.twist[d], w)
+
+
+@inlined
+def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
+    """own.psi_ddot and own.sway of the dofs of joint b (kernels/dynamics/derivatives).
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    velocity : (6,) - of that body [rad/s, m/s]
+    own : DerivativeWork - its psi_dot is current, its before holds V and A of the parent, used up
+    """
+    kind = tree.kind[b]
+    if kind == CHAIN:
+        chain_jerks(tree, pose, b, q, v, v_dot, own)
+    elif kind == FREE:
+        free_jerks(tree, pose, b, v, v_dot, velocity, own)
+    elif kind == BALL:
+        turning_jerks(tree, pose.twist, velocity, b, own)
+    else:
+        group_jerks(pose.twist, tree.v_start[b], tree.v_start[b + 1], own)
+
+
+@inlined
+def joint_within(tree, pose, b, force, tau_q_out):
+    """tau_q_out : (n_v, n_v) += (dS_d/dq_e - S_e x S_d) . force of the dofs of joint b.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    force : (6,) - what the joint transmits
+    tau_q_out : (n_v, n_v) - changed
+    """
+    kind = tree.kind[b]
+    if kind == FREE:
+        free_within(tree, pose, b, force, tau_q_out)
+    elif kind == CHAIN:
+        chain_within(tree, pose, b, force, tau_q_out)
+
+
+@njit
+def order_joint(tree, pose, b, factor, wrench, H):
+    """H : (n_v, n_v), lower triangle, of the dofs of joint b: from i before j to the joint's own order.
+
+    Of two motions the one nearer to ground turns the other. With twists S and a wrench w, the second
+    derivative of what works along w is that of dof i before dof j, and the other order differs by
+      h_ij - h_ji = (S_i x S_j) . w
+    (the Lie bracket of two motions; Featherstone 2008, Rigid Body Dynamics Algorithms, section 2.10). Between
+    two joints the one nearer to ground comes first, and h_ij stands. Inside one joint
+      h_ij + (dS_i/dq_j + dS_j/dq_i - S_i x S_j) . w / 2,
+    of rotations that act at once the mean of both orders.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    factor : float - scales the wrench
+    wrench : (6,) - moment about the reference point of kernels/tree.Pose.twist [N m] and force [N]
+    H : (n_v, n_v) - changed
+    """
+    kind = tree.kind[b]
+    if turns_at_once(kind):
+        order_turning(pose.twist, tree.v_start[b + 1] - 3, factor, wrench, H)
+    elif kind == CHAIN:
+        chain_order(tree.chains, tree, pose, b, factor, wrench, H)
+
+
+@inlined
+def turns_at_once(kind):
+    """Whether the last three speeds of a kind are the angular velocity of a unit quaternion."""
+    return kind == BALL or kind == FREE
+
+
+@inlined
+def joint_speeds(tree, b, step, v, v_dot):
+    """v, v_dot : (n_v,) of joint b, rates of a tangent step, become speeds and accelerations at its end.
+
+    tree : Manifold
+    b : int - body that the joint carries
+    step : (n_v,) [rad, m]
+    v : (n_v,) - changed [rad/s, m/s]
+    v_dot : (n_v,) - changed [rad/s^2, m/s^2]
+    """
+    if turns_at_once(tree.kind[b]):
+        d = tree.v_start[b + 1] - 3
+        turn(step[d : d + 3], v[d : d + 3], v_dot[d : d + 3])
+
+
+@inlined
+def joint_local_rate(tree, b, theta, v, rate_out):
+    """rate_out : (n_v,), which holds v, of joint b: theta-dot at theta (kernels/rosenbrock/local).
+
+    tree : Tree
+    b : int - body that the joint carries
+    theta : (n_v,) - tangent step from the start [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    rate_out : (n_v,) - changed
+    """
+    if turns_at_once(tree.kind[b]):
+        local_turning(tree.v_start[b + 1] - 3, theta, v, rate_out)
+
+
+@inlined
+def joint_local_solve(tree, b, v, shift, sign, x, out):
+    """out : (n_v,), which holds x / shift, of joint b: (shift 1 - A)^-1 x (kernels/rosenbrock/local).
+
+    tree : Tree
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [rad/s, m/s]
+    shift : float - [1/s]
+    sign : float - +1, or -1 for the transposed matrix
+    x : (n_v,)
+    out : (n_v,) - changed
+    """
+    if turns_at_once(tree.kind[b]):
+        local_turning_solve(tree.v_start[b + 1] - 3, v, shift, sign, x, out)
+
+
+GENERAL = (CHAIN,)
+"""Kinds that a tree without tables has not: with tree.chains None their kernels compile to nothing."""
+
+
+@inlined
+def is_chain(tree, b):
+    """Whether joint b is read off a pose by least squares (kernels/chain_fit)."""
+    return tree.kind[b] == CHAIN
+
+
+@inlined
+def is_loose(tree, b):
+    """Whether joint b is a free one inside the tree: elements hold its body, and its translation is small."""
+    return tree.kind[b] == FREE and tree.parent[b] >= 0

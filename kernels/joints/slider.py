@@ -1,0 +1,27 @@
+"""A slider: one translation along an axis; tree.parameter holds it, unit, in the joint's frame."""
+
+from __future__ import annotations
+
+from kernels._jit import inlined
+from kernels.copying import copy_vector
+from kernels.joints.motions import TRANSLATES, Layout
+from kernels.rotation import rotate
+
+SLIDER_LAYOUT = Layout(1, (TRANSLATES,), (0,))
+
+
+@inlined
+def slider_motion(tree, b, q, pose_out):
+    """pose_out.position[b], axis, centre of slider b; q : (n_q,) [m]."""
+    v, x = tree.v_start[b], pose_out.position[b]
+    rotate(pose_out.rotation[b], tree.parameter[b], pose_out.axis[v])
+    for i in range(3):
+        x[i] += q[tree.q_start[b]] * pose_out.axis[v, i]
+    copy_vector(x, pose_out.centre[v])
+
+
+@inlined
+def slider_coordinates(tree, b, x_joint, q_out):
+    """q_out : (n_q,) of slider b: the part of x_joint : (3,) along its axis [m]."""
+    axis = tree.parameter[b]
+    q_out[tree.q_start[b]] = x_joint[0] * axis[0] + x_joint[1] * axis[1] + x_joint[2] * axis[2]

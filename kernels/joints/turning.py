@@ -1,0 +1,162 @@
+"""Rotations by unit quaternions, as joints have them: R <- R exp(theta), speeds w in the child's frame.
+
+With theta moving at theta', theta'' the angular velocity in the child's frame is
+  w = J theta',  J = sum over k of (-1)^k theta^k / (k + 1)!  (theta as the matrix of its cross product)
+and its rate J theta'' + J' theta' (Chirikjian 2012, Stochastic Models, Information Theory, and Lie Groups 2,
+section 10.7.1: the right Jacobian). The other way round (Munthe-Kaas 1998, BIT 38, 92-111)
+  theta' = w + theta x w / 2 + (1 - (a/2) cot(a/2))/a^2 theta x (theta x w), a = |theta|.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import inlined, njit
+from kernels.copying import copy_frame
+from kernels.rotation import multiply, quaternion_step, quaternion_to_matrix
+from kernels.spatial import add_scaled_cross, cross, crossed
+
+N_TERM = 14
+"""Terms of the series of J: 1e-16 up to a half turn."""
+
+
+@njit
+def turn_by(frame, quaternion, work):
+    """frame : (3, 3) <- frame R(quaternion); two matrices of work are used."""
+    quaternion_to_matrix(quaternion, work[0])
+    copy_frame(frame, work[1])
+    multiply(work[1], work[0], frame)
+
+
+@inlined
+def turned_axes(frame, x, v, pose_out):
+    """pose_out.axis, centre of dofs v to v + 2: the columns of a frame : (3, 3), through x : (3,)."""
+    for d in range(3):
+        for i in range(3):
+            pose_out.axis[v + d, i] = frame[i, d]
+            pose_out.centre[v + d, i] = x[i]
+
+
+@inlined
+def turning_step(q, k, delta, v, scale, q_out):
+    """q_out[k : k + 4] = the quaternion there, turned by scale * delta[v : v + 3].
+
+    q : (n_q,) - coordinates
+    k, v : int - first of the quaternion, and of the speeds
+    delta : (n_v,) - tangent step [rad]
+    scale : float
+    q_out : (n_q,) - may be q
+    """
+    quaternion_step(
+        q[k : k + 4], scale * delta[v], scale * delta[v + 1], scale * delta[v + 2], q_out[k : k + 4]
+    )
+
+
+@inlined
+def turning_jerks(tree, twist, velocity, b, own):
+    """own.psi_ddot, own.sway of the last three dofs of joint b: each is carried round by the two others.
+
+    tree : Tree
+    twist : (n_v, 6) - of all dofs, about the reference point
+    velocity : (6,) - of the body beyond the joint [rad/s, m/s]
+    b : int - body that the joint carries
+    own : DerivativeWork - its before holds V and A before these dofs
+    """
+    V, A, stop = own.before[0], own.before[1], tree.v_start[b + 1]
+    for d in range(stop - 3, stop):
+        S, psi_dot, sway = twist[d], own.psi_dot[d], own.sway[d]
+        cross(velocity, S, sway)
+        for i in range(6):
+            sway[i] += psi_dot[i]
+        cross(A, S, own.psi_ddot[d])
+        add_scaled_cross(1.0, V, psi_dot, own.psi_ddot[d])
+
+
+@njit
+def order_turning(twist, start, factor, wrench, H):
+    """H : (n_v, n_v), lower triangle, of three dofs: - (S_i x S_j) . w / 2, the mean of both orders.
+
+    twist : (n_v, 6) - of all dofs, about the reference point
+    start : int - first of the three
+    factor : float - scales the wrench
+    wrench : (6,) - moment [N m] and force [N]
+    H : (n_v, n_v) - changed
+    """
+    for i in range(start, start + 3):
+        for j in range(i + 1, start + 3):
+            H[j, i] -= 0.5 * factor * crossed(twist[i], twist[j], wrench)
+
+
+@njit
+def local_turning(k, theta, v, rate_out):
+    """rate_out[k : k + 3] = theta' of the rotation theta[k : k + 3] at the angular velocity v[k : k + 3]."""
+    x, y, z = theta[k], theta[k + 1], theta[k + 2]
+    wx, wy, wz = v[k], v[k + 1], v[k + 2]
+    square = x * x + y * y + z * z
+    if square < 1e-4:
+        factor = (1.0 + square / 60.0) / 12.0
+    else:
+        half = 0.5 * math.sqrt(square)
+        factor = (1.0 - half / math.tan(half)) / square
+    cx, cy, cz = y * wz - z * wy, z * wx - x * wz, x * wy - y * wx
+    rate_out[k] += 0.5 * cx + factor * (y * cz - z * cy)
+    rate_out[k + 1] += 0.5 * cy + factor * (z * cx - x * cz)
+    rate_out[k + 2] += 0.5 * cz + factor * (x * cy - y * cx)
+
+
+@njit
+def local_turning_solve(k, v, shift, sign, x, out):
+    """out[k : k + 3] = (shift 1 - A)^-1 x[k : k + 3], A = d theta'/d theta at theta = 0: -w~/2.
+
+    k : int - first of the three dofs
+    v : (n_v,) - speeds [rad/s, m/s]
+    shift : float - [1/s]
+    sign : float - +1, or -1 for the transposed matrix
+    x : (n_v,)
+    out : (n_v,) - not x
+    """
+    half, inverse = 0.5 * sign, 1.0 / shift
+    wx, wy, wz = half * v[k], half * v[k + 1], half * v[k + 2]
+    along = wx * x[k] + wy * x[k + 1] + wz * x[k + 2]
+    scale = inverse / (shift * shift + wx * wx + wy * wy + wz * wz)
+    cx = wy * x[k + 2] - wz * x[k + 1]
+    cy = wz * x[k] - wx * x[k + 2]
+    cz = wx * x[k + 1] - wy * x[k]
+    out[k] = scale * (shift * (shift * x[k] - cx) + wx * along)
+    out[k + 1] = scale * (shift * (shift * x[k + 1] - cy) + wy * along)
+    out[k + 2] = scale * (shift * (shift * x[k + 2] - cz) + wz * along)
+
+
+@njit
+def turn(theta, w, w_dot):
+    """w, w_dot : (3,), the rates of the rotation vector theta : (3,), become angular velocity and its rate.
+
+    With A = sum (-s)^k/(2k+2)!, B = sum (-s)^k/(2k+3)!, s = |theta|^2: J = 1 - A theta + B theta^2.
+    """
+    s = theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2]
+    A, B, A_slope, B_slope = 0.0, 0.0, 0.0, 0.0  # slopes in s
+    for k in range(N_TERM - 1, -1, -1):  # Horner's rule, each factor (2k+1)(2k+2) or (2k+2)(2k+3) pulled out
+        A_slope = -(A + s * A_slope) / ((2 * k + 3) * (2 * k + 4))
+        B_slope = -(B + s * B_slope) / ((2 * k + 4) * (2 * k + 5))
+        A = 1.0 - s * A / ((2 * k + 3) * (2 * k + 4))
+        B = 1.0 - s * B / ((2 * k + 4) * (2 * k + 5))
+    A, A_slope, B, B_slope = 0.5 * A, 0.5 * A_slope, B / 6.0, B_slope / 6.0
+    s_rate = 2.0 * (theta[0] * w[0] + theta[1] * w[1] + theta[2] * w[2])
+    cx, cy, cz = cross_components(theta, w[0], w[1], w[2])
+    dx, dy, dz = cross_components(theta, cx, cy, cz)
+    ex, ey, ez = cross_components(theta, w_dot[0], w_dot[1], w_dot[2])
+    fx, fy, fz = cross_components(theta, ex, ey, ez)
+    gx, gy, gz = cross_components(w, cx, cy, cz)
+    A_rate, B_rate = A_slope * s_rate, B_slope * s_rate
+    w_dot[0] += -A * ex + B * fx - A_rate * cx + B_rate * dx + B * gx
+    w_dot[1] += -A * ey + B * fy - A_rate * cy + B_rate * dy + B * gy
+    w_dot[2] += -A * ez + B * fz - A_rate * cz + B_rate * dz + B * gz
+    w[0] += -A * cx + B * dx
+    w[1] += -A * cy + B * dy
+    w[2] += -A * cz + B * dz
+
+
+@njit
+def cross_components(a, x, y, z):
+    """The three components of a X (x, y, z), a : (3,)."""
+    return a[1] * z - a[2] * y, a[2] * x - a[0] * z, a[0] * y - a[1] * x

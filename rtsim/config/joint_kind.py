@@ -1,0 +1,66 @@
+"""What a kind of joint is for the model's files, tables and results: the row that every module of the folder
+rtsim/config/joint_kinds brings as KIND.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Directed = Callable[[Any], Array]
+"""An axis of a body's table -> (3,) unit, in the joint's frame."""
+
+
+class Step(NamedTuple):
+    """One elementary motion of a chain (kernels/joints/chain)."""
+
+    rotates: bool
+    axis: Array  # (3,) unit, in the frame reached so far
+    dof: int  # which coordinate of the joint drives it
+    function: Any = None  # FunctionSpec by which it does
+
+
+def nothing(body: Any, directed: Directed) -> Sequence[float]:
+    """Kinds whose kernels read no numbers."""
+    return ()
+
+
+def along_none(body: Any, k: int) -> None:
+    """Kinds none of whose coordinates moves the body along an axis of its table."""
+
+
+def unscaled(body: Any, factors: Array) -> dict[str, Any]:
+    """Kinds without sizes of their own."""
+    return {}
+
+
+class Kind(NamedTuple):
+    """One kind of joint; its constant in kernels/joints/kinds is its name in capitals, or CHAIN if it has
+    steps.
+
+    angular : whether each of its named coordinates is an angle; None where the model's file says how many
+    needs : key of a body that it needs -> what is said where that is not given
+    keys : those of them that are its own -> their type; None where they are not given
+    parameter : (body, directed) -> its numbers for the kernels, kernels/tree.Tree.parameter
+    steps : (body, directed) -> its motions, of a chain; None of every other
+    neutral : coordinates without names with the joint's frames on top of each other
+    translation : which of them is the first of three along the axes of the frame on the parent; None = none
+    rotation : which is the first of its unit quaternion, which speed the first of its angular velocity
+    slides : (body, k) -> the axis along which coordinate k itself moves the body
+    scaled : (body, (3,) factors of its parent) -> keys of the body that change with them
+    """
+
+    angular: tuple[bool, ...] | None = ()
+    needs: Mapping[str, str] = {}
+    keys: Mapping[str, Any] = {}
+    parameter: Callable[[Any, Directed], Sequence[float] | Array] = nothing
+    steps: Callable[[Any, Directed], Sequence[Step]] | None = None
+    neutral: tuple[float, ...] = ()
+    translation: int | None = None
+    rotation: tuple[int, int] | None = None
+    slides: Callable[[Any, int], Any] = along_none
+    scaled: Callable[[Any, Array], dict[str, Any]] = unscaled

@@ -1,0 +1,13 @@
+"""Kinds of joints: one module each, found by folder and named as in a model's file."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from rtsim.config.joint_kind import Kind
+
+KINDS: dict[str, Kind] = {
+    module.name: import_module(f"{__name__}.{module.name}").KIND
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name)
+}

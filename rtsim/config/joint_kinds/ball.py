@@ -1,0 +1,5 @@
+"""A ball joint (kernels/joints/ball)."""
+
+from rtsim.config.joint_kind import Kind
+
+KIND = Kind(neutral=(1.0, 0.0, 0.0, 0.0), rotation=(0, 0))

@@ -1,0 +1,25 @@
+"""A custom joint: the motions that its table lists, by coordinates or functions (kernels/joints/chain)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rtsim.config.joint_kind import Directed, Kind, Step
+
+NEEDS = {"motion": "a custom joint needs one motion at least; add it"}
+
+
+def steps(body: Any, directed: Directed) -> tuple[Step, ...]:
+    own = [coordinate.name for coordinate in body.coordinates]
+    return tuple(
+        Step(
+            motion.rotates is not None,
+            directed(motion.axis),
+            own.index(motion.of) if motion.of and own else 0,
+            motion,
+        )
+        for motion in body.motion
+    )
+
+
+KIND = Kind(angular=None, needs=NEEDS, steps=steps)

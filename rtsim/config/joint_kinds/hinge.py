@@ -1,0 +1,16 @@
+"""A hinge (kernels/joints/hinge)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rtsim.config.joint_kind import Array, Directed, Kind
+
+NEEDS = {"axis": 'a hinge joint needs its axis; add axis = [x, y, z], or "u", "v" or "w"'}
+
+
+def parameter(body: Any, directed: Directed) -> Array:
+    return directed(body.axis)
+
+
+KIND = Kind(angular=(True,), needs=NEEDS, parameter=parameter)

@@ -1,0 +1,24 @@
+"""A planar joint: translations along two axes, then a rotation about their normal (kernels/joints/chain)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rtsim.config.joint_kind import Directed, Kind, Step
+
+NEEDS = {"axes": "a planar joint needs two axes; add axes = [first, second]"}
+
+
+def steps(body: Any, directed: Directed) -> tuple[Step, ...]:
+    first, second = (directed(axis) for axis in body.axes)
+    normal = np.cross(first, second)
+    return Step(False, first, 0), Step(False, second, 1), Step(True, normal / np.linalg.norm(normal), 2)
+
+
+def slides(body: Any, k: int) -> Any:
+    return body.axes[k] if k < 2 else None
+
+
+KIND = Kind(angular=(False, False, True), needs=NEEDS, steps=steps, slides=slides)

@@ -1,0 +1,20 @@
+"""A slider (kernels/joints/slider)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rtsim.config.joint_kind import Array, Directed, Kind
+
+NEEDS = {"axis": 'a slider joint needs its axis; add axis = [x, y, z], or "u", "v" or "w"'}
+
+
+def parameter(body: Any, directed: Directed) -> Array:
+    return directed(body.axis)
+
+
+def slides(body: Any, k: int) -> Any:
+    return body.axis
+
+
+KIND = Kind(angular=(False,), needs=NEEDS, parameter=parameter, slides=slides)

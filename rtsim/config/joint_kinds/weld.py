@@ -1,0 +1,5 @@
+"""A weld: no motion."""
+
+from rtsim.config.joint_kind import Kind
+
+KIND = Kind()
