@@ -12,8 +12,10 @@ import pytest
 import kernels.contact.geometries
 import kernels.contact.pressure
 import kernels.friction
+import kernels.joints.kinds
 from rtsim.config.contact_geometries import GEOMETRIES
 from rtsim.config.friction_laws import Friction
+from rtsim.config.joint_kinds import KINDS
 from rtsim.config.pressure_laws import Pressure
 
 ROOT = Path(__file__).parents[1]
@@ -66,6 +68,26 @@ def test_a_contact_geometry_touches_three_files(name: str) -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["ellipsoidal"])
+def test_a_joint_kind_touches_three_files(kind: str) -> None:
+    """Protects the count of a kind with a manifold of its own; the others' names are common words."""
+    assert kind in KINDS
+    assert files_with([kind]) == {
+        f"kernels/joints/{kind}.py",
+        "kernels/joints/kinds.py",
+        f"rtsim/config/joint_kinds/{kind}.py",
+    }
+
+
+def test_nobody_else_asks_for_a_joint_kind() -> None:
+    """Protects that count: what is no chain is known to the switch list alone, and to benches' models."""
+    constants = {kind.upper() for kind, row in KINDS.items() if row.steps is None}
+    for name, text in SOURCES.items():
+        found = re.findall(r"^from kernels\.joints\.kinds import (\([^)]*\)|.*)", text, re.MULTILINE)
+        named = constants & set(re.findall(r"\w+", " ".join(found)))
+        assert not named or name.startswith("rtsim/bench/"), (name, named)
+
+
 def test_a_live_stage_touches_one_file() -> None:
     """Protects the count of a stage with results of its own: found by folder, its quantity declared there."""
     assert files_with(["centre_of_mass", "CentreOfMass"]) == {"rtsim/stages/centre_of_mass.py"}
@@ -77,6 +99,7 @@ def test_every_name_in_a_model_file_has_its_kernel() -> None:
         (kernels.friction, laws(Friction)),
         (kernels.contact.pressure, laws(Pressure)),
         (kernels.contact.geometries, tuple(GEOMETRIES)),
+        (kernels.joints.kinds, ("chain", *(kind for kind, row in KINDS.items() if row.steps is None))),
     ):
         numbers = [getattr(module, name.upper()) for name in names]
         assert sorted(numbers) == list(range(len(names)))

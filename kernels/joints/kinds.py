@@ -32,6 +32,17 @@ from kernels.joints.chain import (
     chain_velocity,
     chain_within,
 )
+from kernels.joints.ellipsoidal import (
+    ELLIPSOIDAL_LAYOUT,
+    ellipsoidal_jerks,
+    ellipsoidal_motion,
+    ellipsoidal_order,
+    ellipsoidal_shift,
+    ellipsoidal_twist_rates,
+    ellipsoidal_twists,
+    ellipsoidal_velocity,
+    ellipsoidal_within,
+)
 from kernels.joints.free import (
     FREE_LAYOUT,
     free_coordinates,
@@ -57,8 +68,8 @@ from kernels.joints.slider import SLIDER_LAYOUT, slider_coordinates, slider_moti
 from kernels.joints.turning import local_turning, local_turning_solve, order_turning, turn, turning_jerks
 from kernels.spatial import crossed
 
-WELD, HINGE, SLIDER, BALL, FREE, CHAIN = 0, 1, 2, 3, 4, 5
-LAYOUTS = (Layout(0), HINGE_LAYOUT, SLIDER_LAYOUT, BALL_LAYOUT, FREE_LAYOUT)
+WELD, HINGE, SLIDER, BALL, FREE, CHAIN, ELLIPSOIDAL = 0, 1, 2, 3, 4, 5, 6
+LAYOUTS = (Layout(0), HINGE_LAYOUT, SLIDER_LAYOUT, BALL_LAYOUT, FREE_LAYOUT, Layout(0), ELLIPSOIDAL_LAYOUT)
 """Of each kind; a chain has the sizes of its motions."""
 
 
@@ -88,13 +99,18 @@ def joint_motion(tree, b, q, turned, pose_out):
         slider_motion(tree, b, q, pose_out)
     elif kind == CHAIN:
         chain_motion(tree.chains, tree.functions, tree, b, q, frame, pose_out)
+    elif kind == ELLIPSOIDAL:
+        ellipsoidal_motion(tree.chains, tree, b, q, pose_out)
 
 
 @inlined
 def joint_twists(tree, b, pose_out):
     """pose_out.twist : (n_v, 6) of the dofs of joint b about the origin of body 0."""
-    if tree.kind[b] == CHAIN:
+    kind = tree.kind[b]
+    if kind == CHAIN:
         chain_twists(tree.chains, tree, b, pose_out)
+    elif kind == ELLIPSOIDAL:
+        ellipsoidal_twists(tree.chains, tree, b, pose_out)
     else:
         axis_twists(tree, b, pose_out)
 
@@ -111,7 +127,7 @@ def joint_step(tree, b, q, delta, scale, q_out):
     q_out : (n_q,)
     """
     kind = tree.kind[b]
-    if kind == BALL:
+    if kind == BALL or kind == ELLIPSOIDAL:
         ball_step(tree, b, q, delta, scale, q_out)
     elif kind == FREE:
         free_step(tree, b, q, delta, scale, q_out)
@@ -129,7 +145,7 @@ def joint_difference(tree, b, q_from, q_to, delta_out):
     delta_out : (n_v,)
     """
     kind = tree.kind[b]
-    if kind == BALL:
+    if kind == BALL or kind == ELLIPSOIDAL:
         ball_difference(tree, b, q_from, q_to, delta_out)
     elif kind == FREE:
         free_difference(tree, b, q_from, q_to, delta_out)
@@ -155,7 +171,7 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
         hinge_coordinates(tree, b, R_joint, q_out)
     elif kind == SLIDER:
         slider_coordinates(tree, b, x_joint, q_out)
-    elif kind == BALL:
+    elif kind == BALL or kind == ELLIPSOIDAL:
         ball_coordinates(tree, b, R_joint, q_out)
     elif kind == FREE:
         free_coordinates(tree, b, R_joint, x_joint, q_out)
@@ -179,6 +195,8 @@ def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
         free_velocity(tree, pose, b, v, carrier, velocity, bias)
     elif kind == BALL:
         ball_velocity(tree, pose, b, v, carrier, velocity, bias)
+    elif kind == ELLIPSOIDAL:
+        ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias)
     else:
         for d in range(tree.v_start[b], tree.v_start[b + 1]):
             add_motion(pose.twist, d, v[d], velocity, bias)
@@ -199,6 +217,8 @@ def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
         chain_twist_rates(tree, pose, b, v, before, psi_dot_out)
     elif kind == FREE:
         free_twist_rates(tree, pose, b, v, before, psi_dot_out)
+    elif kind == ELLIPSOIDAL:
+        ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out)
     else:
         group_rates(pose.twist, tree.v_start[b], tree.v_start[b + 1], before, psi_dot_out)
 
@@ -212,8 +232,11 @@ def joint_twist_shift(tree, pose, b, d, e, w):
     d, e : int - dof
     w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
     """
-    if tree.kind[b] == CHAIN:
+    kind = tree.kind[b]
+    if kind == CHAIN:
         return chain_twist_shift(tree, pose, b, d, e, w)
+    if kind == ELLIPSOIDAL:
+        return ellipsoidal_shift(tree, pose, b, d, e, w)
     if tree.dof_group[e] > tree.dof_group[d]:
         return 0.0
     return crossed(pose.twist[e], pose.twist[d], w)
@@ -238,6 +261,8 @@ def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
         free_jerks(tree, pose, b, v, v_dot, velocity, own)
     elif kind == BALL:
         turning_jerks(tree, pose.twist, velocity, b, own)
+    elif kind == ELLIPSOIDAL:
+        ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own)
     else:
         group_jerks(pose.twist, tree.v_start[b], tree.v_start[b + 1], own)
 
@@ -256,6 +281,8 @@ def joint_within(tree, pose, b, force, tau_q_out):
         free_within(tree, pose, b, force, tau_q_out)
     elif kind == CHAIN:
         chain_within(tree, pose, b, force, tau_q_out)
+    elif kind == ELLIPSOIDAL:
+        ellipsoidal_within(tree, pose, b, force, tau_q_out)
 
 
 @njit
@@ -277,16 +304,18 @@ def order_joint(tree, pose, b, factor, wrench, H):
     H : (n_v, n_v) - changed
     """
     kind = tree.kind[b]
-    if turns_at_once(kind):
+    if kind == BALL or kind == FREE:
         order_turning(pose.twist, tree.v_start[b + 1] - 3, factor, wrench, H)
     elif kind == CHAIN:
         chain_order(tree.chains, tree, pose, b, factor, wrench, H)
+    elif kind == ELLIPSOIDAL:
+        ellipsoidal_order(tree.chains, tree, pose, b, factor, wrench, H)
 
 
 @inlined
 def turns_at_once(kind):
     """Whether the last three speeds of a kind are the angular velocity of a unit quaternion."""
-    return kind == BALL or kind == FREE
+    return kind == BALL or kind == FREE or kind == ELLIPSOIDAL
 
 
 @inlined
@@ -334,7 +363,7 @@ def joint_local_solve(tree, b, v, shift, sign, x, out):
         local_turning_solve(tree.v_start[b + 1] - 3, v, shift, sign, x, out)
 
 
-GENERAL = (CHAIN,)
+GENERAL = (CHAIN, ELLIPSOIDAL)
 """Kinds that a tree without tables has not: with tree.chains None their kernels compile to nothing."""
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels import tree as kernel
-from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, joint_coordinates
+from kernels.joints.kinds import BALL, CHAIN, HINGE, SLIDER, joint_coordinates
 from kernels.joints.motions import DRIVEN
 from kernels.tree import Pose, Tree, new_pose
 from tests.naive import differences, random_models
@@ -22,6 +22,7 @@ TREES = {
     "random": random_models.random_tree,
     "long": lambda rng: random_models.random_tree(rng, 10),
     "chained": random_models.chained_tree,
+    "ellipsoidal": random_models.ellipsoidal_tree,
 }
 
 
@@ -58,7 +59,7 @@ def canonical(tree: Tree, q: Array) -> Array:
     q = q.copy()
     for b, kind in enumerate(tree.kind):
         stop = naive.slices(tree, b)[0].stop
-        if kind in (BALL, FREE) and q[stop - 4] < 0.0:
+        if kind in naive.TURNING and q[stop - 4] < 0.0:
             q[stop - 4 : stop] *= -1.0
     return q
 
@@ -140,9 +141,10 @@ def test_a_pose_forgets_the_one_before() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS[:2])
-def test_second_derivatives_of_the_twin_are_differences(seed: int) -> None:
+@pytest.mark.parametrize("name", ["chained", "ellipsoidal"])
+def test_second_derivatives_of_the_twin_are_differences(name: str, seed: int) -> None:
     """Protects the twin that curvature and accelerations are held against, curves of chains included."""
-    rng, tree, q = some_tree("chained", seed)
+    rng, tree, q = some_tree(name, seed)
     body, x = 3, rng.uniform(-0.3, 0.3, 3)
     first, second = naive.state(tree, q).point_derivatives(body, x)
 
@@ -191,7 +193,7 @@ def test_integrate_may_write_in_place() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", ["branched", "chained"])
+@pytest.mark.parametrize("name", ["branched", "chained", "ellipsoidal"])
 def test_rigid_move_of_ground_moves_everything_alike(name: str, seed: int) -> None:
     """Protects invariance: root frames moved in ground move bodies, axes, centres and twists rigidly."""
     rng, tree, q = some_tree(name, seed)
@@ -212,7 +214,7 @@ def test_both_signs_of_a_quaternion_are_one_pose() -> None:
     _, tree, q = some_tree("branched", 2)
     other = q.copy()
     for b, kind in enumerate(tree.kind):
-        if kind in (BALL, FREE):
+        if kind in naive.TURNING:
             stop = naive.slices(tree, b)[0].stop
             other[stop - 4 : stop] *= -1.0
     np.testing.assert_allclose(posed(tree, other).position, posed(tree, q).position, atol=1e-15)

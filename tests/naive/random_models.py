@@ -10,7 +10,7 @@ from kernels.constraints import Elements
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
 from kernels.functions import Functions
-from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
+from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER, WELD
 from kernels.markers import Markers
 from kernels.tree import Tree
 from rtsim.models.packing.tree import (
@@ -25,7 +25,7 @@ from rtsim.models.packing.tree import (
     spline,
 )
 from tests.naive.constraints import path_between
-from tests.naive.tree import integrate, matrix_quaternion, n_coordinates, slices
+from tests.naive.tree import TURNING, integrate, matrix_quaternion, n_coordinates, slices
 
 Array = NDArray[np.floating]
 
@@ -126,6 +126,12 @@ def chained_tree(rng: np.random.Generator) -> Tree:
     return tree_of(rng, kinds, parents, motions, build_functions(FUNCTIONS))
 
 
+def ellipsoidal_tree(rng: np.random.Generator) -> Tree:
+    """Return a tree with ellipsoidal joints as root, in the middle, on each other and as a leaf."""
+    kinds = (ELLIPSOIDAL, HINGE, ELLIPSOIDAL, ELLIPSOIDAL, CHAIN, FREE, ELLIPSOIDAL, BALL)
+    return tree_of(rng, kinds, (-1, 0, 1, 2, 0, 4, 5, 6), {4: custom(rng, 2)}, build_functions(FUNCTIONS))
+
+
 def moved_in_ground(tree: Tree, R: Array, x: Array) -> Tree:
     """Return a tree whose roots are carried by a ground that was turned by R (3, 3), then moved by x (3,)."""
     roots = tree.parent < 0
@@ -156,7 +162,7 @@ def random_coordinates(rng: np.random.Generator, tree: Tree) -> Array:
     """Return random coordinates (n_q,) with unit quaternions."""
     q = rng.uniform(-1.5, 1.5, n_coordinates(tree))
     for b, kind in enumerate(tree.kind):
-        if kind in (BALL, FREE):
+        if kind in TURNING:
             stop = slices(tree, b)[0].stop
             q[stop - 4 : stop] = matrix_quaternion(Rotation.random(None, rng).as_matrix())
     return q

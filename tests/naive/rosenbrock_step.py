@@ -14,13 +14,12 @@ from scipy.linalg import expm
 
 from kernels.dynamics.system import System
 from kernels.forces.assembly import Forces
-from kernels.joints.kinds import BALL, FREE
 from kernels.rosenbrock.tableau import Method, lower
 from kernels.tree import Tree
 from tests.naive import rosenbrock
 from tests.naive.dynamics import inverse_dynamics, mass_matrix
 from tests.naive.ligament import line_force
-from tests.naive.tree import State, integrate, state
+from tests.naive.tree import TURNING, State, integrate, state
 
 Array = NDArray[np.floating]
 
@@ -39,7 +38,7 @@ def right_jacobian(theta: Array) -> Array:
 
 def rotations(tree: Tree) -> list[slice]:
     """Return where the angular velocities of balls and free joints are in v."""
-    stops = [int(tree.v_start[b + 1]) for b, kind in enumerate(tree.kind) if kind in (BALL, FREE)]
+    stops = [int(tree.v_start[b + 1]) for b, kind in enumerate(tree.kind) if kind in TURNING]
     return [slice(stop - 3, stop) for stop in stops]
 
 

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER
+from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER
 from kernels.joints.motions import DRIVEN
 from kernels.tree import Tree
 from tests.naive.functions import evaluate
 
 Array = NDArray[np.floating]
+TURNING = (BALL, FREE, ELLIPSOIDAL)
+"""Kinds that end with a quaternion, and with its angular velocity."""
 
 
 def quaternion_matrix(q: Array) -> Array:
@@ -70,6 +72,8 @@ def joint_motion(tree: Tree, b: int, q: Array) -> Array:
         return homogeneous(quaternion_matrix(q), np.zeros(3))
     if kind == FREE:
         return homogeneous(quaternion_matrix(q[3:]), q[:3])
+    if kind == ELLIPSOIDAL:  # its parameters are the radii
+        return homogeneous(quaternion_matrix(q), axis * quaternion_matrix(q)[:, 2])
     T = np.eye(4)
     for motion in chain_motions(tree, b, q):
         T = T @ motion
@@ -95,6 +99,7 @@ class Step(NamedTuple):
     at_once: bool = False  # with the other rotations of its ball
     slope: float = 1.0  # of the function that the dof drives it by
     curvature: float = 0.0
+    bend: Array | None = None  # (3, 3) second derivatives, a column for each dof of the joint
 
 
 class State(NamedTuple):
@@ -138,6 +143,9 @@ class State(NamedTuple):
         for i, near in enumerate(steps):
             first[:, near.dof] += near.slope * moved[i]
             second[:, near.dof, near.dof] += near.curvature * moved[i]
+            if near.bend is not None:
+                start = self.tree.v_start[self.tree.dof_body[near.dof]]
+                second[:, near.dof, start : start + 3] += near.bend
             for j in range(i, len(steps) if near.rotates else 0):
                 far = steps[j]
                 turned = cross(near.axis, moved[j])
@@ -164,6 +172,13 @@ def joint_steps(tree: Tree, b: int, q: Array, before: Array, after: Array) -> li
     if kind == FREE:
         shifts = [Step(v + i, False, before[:3, i], x) for i in range(3)]
         return shifts + [Step(v + 3 + i, True, after[:3, i], x, True) for i in range(3)]
+    if kind == ELLIPSOIDAL:  # its centre moves as the child's third axis does, stretched
+        F, c = before[:3, :3], after[:3, :3].T
+        M = F @ np.diag(tree.parameter[b]) @ F.T
+        twice = [[cross(c[i], cross(c[j], c[2])) for j in range(3)] for i in range(3)]
+        bends = 0.5 * (np.array(twice) + np.swapaxes(twice, 0, 1)) @ M.T
+        shifts = [Step(v + i, False, M @ cross(c[i], c[2]), x, bend=bends[i].T) for i in range(3)]
+        return shifts + [Step(v + i, True, c[i], x, True) for i in range(3)]
     steps, T, chains = [], before, tree.chains
     for m, motion in enumerate(chain_motions(tree, b, q), tree.chains.start[b]):
         axis, dof = T[:3, :3] @ chains.axis[m], int(chains.dof[m])
@@ -209,7 +224,7 @@ def integrate(tree: Tree, q: Array, delta: Array) -> Array:
         step = delta[speeds]
         if kind in (HINGE, SLIDER, CHAIN):
             q_new[own] = q[own] + step
-        elif kind in (BALL, FREE):
+        elif kind in TURNING:
             turn = Rotation.from_rotvec(step[-3:]).as_matrix()
             q_new[own.stop - 4 : own.stop] = matrix_quaternion(
                 quaternion_matrix(q[own.stop - 4 : own.stop]) @ turn
@@ -226,7 +241,7 @@ def difference(tree: Tree, q_from: Array, q_to: Array) -> Array:
         own, speeds = slices(tree, b)
         if kind in (HINGE, SLIDER, CHAIN):
             delta[speeds] = q_to[own] - q_from[own]
-        elif kind in (BALL, FREE):
+        elif kind in TURNING:
             start, stop = (quaternion_matrix(q[own.stop - 4 : own.stop]) for q in (q_from, q_to))
             delta[speeds.stop - 3 : speeds.stop] = Rotation.from_matrix(start.T @ stop).as_rotvec()
             if kind == FREE:

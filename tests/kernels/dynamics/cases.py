@@ -19,6 +19,7 @@ TREES = {
     "branched": random_models.branched_tree,
     "random": random_models.random_tree,
     "chained": random_models.chained_tree,
+    "ellipsoidal": random_models.ellipsoidal_tree,
 }
 
 

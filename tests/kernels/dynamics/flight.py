@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.joints.kinds import BALL, FREE
 from kernels.tree import Tree, integrate
 from tests.kernels.dynamics.cases import Case, forward
+from tests.naive.tree import TURNING
 
 Array = NDArray[np.floating]
 
@@ -48,7 +48,7 @@ def tangent_rate(tree: Tree, u: Array, v: Array) -> Array:
     """
     rate = v.copy()
     for b, kind in enumerate(tree.kind):
-        if kind in (BALL, FREE):
+        if kind in TURNING:
             own = slice(tree.v_start[b + 1] - 3, tree.v_start[b + 1])
             turn, w = u[own], v[own]
             size = float(np.linalg.norm(turn))

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER
+from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER
 from kernels.tree import Tree
 from rtsim.models.packing.tree import Motion, build_functions, polynomial
 from tests.kernels.dynamics.cases import (
@@ -65,10 +65,11 @@ def momentum(case: Case) -> Array:
     return naive.momentum(case.system, case.q, case.v)
 
 
+@pytest.mark.parametrize("root", [BALL, ELLIPSOIDAL])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_swinging_tree_keeps_its_energy(seed: int) -> None:
+def test_a_swinging_tree_keeps_its_energy(seed: int, root: int) -> None:
     """Protects v_dot along whole motions: no energy comes or goes, but what the steps lose at order four."""
-    case = smooth_case(seed, BALL)
+    case = smooth_case(seed, root)
     ends = [fly(case, np.zeros_like, DURATION, n) for n in STEPS]
     drift = drifts(case, ends, energy)
     kinetic = 0.5 * case.v @ mass(case) @ case.v
@@ -76,10 +77,11 @@ def test_a_swinging_tree_keeps_its_energy(seed: int) -> None:
     assert np.all(np.log2(drift[:-1] / drift[1:]) > 3.5)
 
 
+@pytest.mark.parametrize("root", [BALL, ELLIPSOIDAL])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_steps_converge_with_order_four(seed: int) -> None:
+def test_the_steps_converge_with_order_four(seed: int, root: int) -> None:
     """Protects integrate and v_dot together: anything inexact in either would spoil the order."""
-    case = smooth_case(seed, BALL)
+    case = smooth_case(seed, root)
     tree, ends = case.system.tree, [fly(case, np.zeros_like, DURATION, n) for n in STEPS]
     gaps = [np.abs([difference(tree, a.q, b.q), a.v - b.v]).max() for a, b in pairwise(ends)]
     assert 3.7 < np.log2(gaps[0] / gaps[1]) < 4.3

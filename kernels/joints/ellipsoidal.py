@@ -1,0 +1,252 @@
+"""An ellipsoidal joint: a rotation by a unit quaternion whose centre glides over an ellipsoid of the parent.
+
+With R the child's axes in the joint's frame on the parent and n = R e_z, the child's origin lies at D n,
+D = diag(radii), radii [m] in tree.parameter: where stretching the unit sphere puts n. That is the normal of
+the ellipsoid there only along its axes, or where it is a sphere. Its speeds are those of a ball. (OpenSim's
+EllipsoidJoint, Simbody's mobilizer of that name.)
+
+In ground axes, c_d the child's axes, M the tensor of D, S_d = (c_d, M (c_d x n)) about the child's origin:
+  dS_d/dq_e = S_e x S_d + (0, K(c_d, c_e)),  K(a, c) = M (c x (a x n)) - c x M (a x n)
+so that everything is that of a ball and what K adds.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.copying import copy_frame
+from kernels.joints.ball import ball_velocity
+from kernels.joints.motions import DRIVEN, ROTATES, Layout, group_rates
+from kernels.joints.turning import order_turning, turn_by, turning_jerks
+from kernels.rotation import multiply
+from kernels.spatial import crossed
+
+ELLIPSOIDAL_LAYOUT = Layout(4, (DRIVEN, DRIVEN, ROTATES), (0, 0, 0))
+
+
+@njit
+def ellipsoidal_motion(chains, tree, b, q, pose_out):
+    """pose_out.rotation[b], position[b] of ellipsoidal joint b; its twists, about ground's origin so far.
+
+    chains : Chains - of the tree; None prunes the rest
+    tree : Tree
+    b : int - body that the joint carries
+    q : (n_q,) - coordinates
+    pose_out : Pose - written
+    """
+    if chains is None:
+        return
+    k, v, frame, x = tree.q_start[b], tree.v_start[b], pose_out.rotation[b], pose_out.position[b]
+    turn_by(frame, q[k : k + 4], pose_out.work)
+    R, F, radii, twist = pose_out.work[0], pose_out.work[1], tree.parameter[b], pose_out.twist
+    for i in range(3):
+        for d in range(3):
+            twist[v + d, i], twist[v + d, 3 + i] = frame[i, d], 0.0
+        for j in range(3):
+            along = F[i, j] * radii[j]
+            x[i] += along * R[j, 2]
+            twist[v, 3 + i] -= along * R[j, 1]
+            twist[v + 1, 3 + i] += along * R[j, 0]
+    for d in range(v, v + 3):
+        carried = across(first_three(x), first_three(twist[d]))
+        for i in range(3):
+            twist[d, 3 + i] += carried[i]
+    for i in range(3):
+        pose_out.axis[v + 2, i], pose_out.centre[v + 2, i] = frame[i, 2], x[i]
+
+
+@njit
+def ellipsoidal_twists(chains, tree, b, pose_out):
+    """pose_out.twist of the dofs of ellipsoidal joint b, about the origin of body 0; chains None prunes."""
+    if chains is None:
+        return
+    twist, origin = pose_out.twist, pose_out.position[0]
+    for d in range(tree.v_start[b], tree.v_start[b + 1]):
+        carried = across(first_three(origin), first_three(twist[d]))
+        for i in range(3):
+            twist[d, 3 + i] -= carried[i]
+
+
+@njit
+def find_tensor(tree, b, pose):
+    """pose.work[1] : (3, 3) = M of ellipsoidal joint b in ground axes."""
+    p, F, M, radii = tree.parent[b], pose.work[0], pose.work[1], tree.parameter[b]
+    if p < 0:
+        copy_frame(tree.rotation_in_parent[b], F)
+    else:
+        multiply(pose.rotation[p], tree.rotation_in_parent[b], F)
+    for i in range(3):
+        for j in range(3):
+            M[i, j] = (
+                F[i, 0] * radii[0] * F[j, 0] + F[i, 1] * radii[1] * F[j, 1] + F[i, 2] * radii[2] * F[j, 2]
+            )
+
+
+@njit
+def product(M, a):
+    """M a of a matrix : (3, 3) and three numbers."""
+    return (
+        M[0, 0] * a[0] + M[0, 1] * a[1] + M[0, 2] * a[2],
+        M[1, 0] * a[0] + M[1, 1] * a[1] + M[1, 2] * a[2],
+        M[2, 0] * a[0] + M[2, 1] * a[1] + M[2, 2] * a[2],
+    )
+
+
+@njit
+def across(a, b):
+    """a x b of three numbers each."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit
+def first_three(a):
+    """The first three numbers of an array."""
+    return a[0], a[1], a[2]
+
+
+@njit
+def bend(M, n, a, c):
+    """K(a, c) = M (c x (a x n)) - c x M (a x n), three numbers each."""
+    moved = across(a, n)
+    turned, carried = product(M, across(c, moved)), across(c, product(M, moved))
+    return turned[0] - carried[0], turned[1] - carried[1], turned[2] - carried[2]
+
+
+@njit
+def angular(twist, start, v):
+    """sum of v_d c_d over the three dofs from start on."""
+    return (
+        v[start] * twist[start, 0] + v[start + 1] * twist[start + 1, 0] + v[start + 2] * twist[start + 2, 0],
+        v[start] * twist[start, 1] + v[start + 1] * twist[start + 1, 1] + v[start + 2] * twist[start + 2, 1],
+        v[start] * twist[start, 2] + v[start + 1] * twist[start + 1, 2] + v[start + 2] * twist[start + 2, 2],
+    )
+
+
+@njit
+def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
+    """velocity, bias : (6,) through ellipsoidal joint b: as of a ball, and bias += (0, K(w, w)).
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [rad/s]
+    carrier : (6,) - working space
+    velocity : (6,) - carried on [rad/s, m/s]
+    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
+    """
+    ball_velocity(tree, pose, b, v, carrier, velocity, bias)
+    start = tree.v_start[b]
+    find_tensor(tree, b, pose)
+    w = angular(pose.twist, start, v)
+    K = bend(pose.work[1], first_three(pose.twist[start + 2]), w, w)
+    for i in range(3):
+        bias[3 + i] += K[i]
+
+
+@njit
+def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
+    """psi_dot_out of ellipsoidal joint b: V x S_e + (0, K(w, c_e)).
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [rad/s]
+    before : (6,) - velocity of the parent [rad/s, m/s]
+    psi_dot_out : (n_v, 6)
+    """
+    start, twist = tree.v_start[b], pose.twist
+    group_rates(twist, start, start + 3, before, psi_dot_out)
+    find_tensor(tree, b, pose)
+    M, w, n = pose.work[1], angular(twist, start, v), first_three(twist[start + 2])
+    for e in range(start, start + 3):
+        K = bend(M, n, w, first_three(twist[e]))
+        for i in range(3):
+            psi_dot_out[e, 3 + i] += K[i]
+
+
+@njit
+def ellipsoidal_shift(tree, pose, b, d, e, w):
+    """(dS_d/dq_e) . w of two dofs of ellipsoidal joint b.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    d, e : int - dof
+    w : (6,) - moment about the reference point and force [N m, N]
+    """
+    twist = pose.twist
+    n = first_three(twist[tree.v_start[b] + 2])
+    find_tensor(tree, b, pose)
+    K = bend(pose.work[1], n, first_three(twist[d]), first_three(twist[e]))
+    return crossed(twist[e], twist[d], w) + K[0] * w[3] + K[1] * w[4] + K[2] * w[5]
+
+
+@njit
+def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
+    """own.psi_ddot, own.sway of ellipsoidal joint b: as of a ball, and with m = w x n
+      sway += (0, K(c_e, w))
+      psi_ddot += (0, W x K(w, c_e) + K(w_dot, c_e)
+                      + M (c_e x (w x m)) - (c_e x w) x M m - w x M (c_e x m) - c_e x K(w, w))
+    where w is the angular velocity of the joint, W that of the body.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    v : (n_v,) - speeds [rad/s]
+    v_dot : (n_v,) - accelerations [rad/s^2]
+    velocity : (6,) - of that body [rad/s, m/s]
+    own : DerivativeWork - its before holds V and A of the parent
+    """
+    turning_jerks(tree, pose.twist, velocity, b, own)
+    find_tensor(tree, b, pose)
+    start, twist, M = tree.v_start[b], pose.twist, pose.work[1]
+    w, w_dot, n = angular(twist, start, v), angular(twist, start, v_dot), first_three(twist[start + 2])
+    m = across(w, n)
+    K, T, curved = bend(M, n, w, w), product(M, m), across(w, m)
+    for e in range(start, start + 3):
+        c = first_three(twist[e])
+        gained = bend(M, n, c, w)
+        carried = across(first_three(velocity), bend(M, n, w, c))
+        driven, outer = bend(M, n, w_dot, c), product(M, across(c, curved))
+        first, second, third = across(across(c, w), T), across(w, product(M, across(c, m))), across(c, K)
+        for i in range(3):
+            own.sway[e, 3 + i] += gained[i]
+            own.psi_ddot[e, 3 + i] += carried[i] + driven[i] + outer[i] - first[i] - second[i] - third[i]
+
+
+@njit
+def ellipsoidal_within(tree, pose, b, force, tau_q_out):
+    """tau_q_out : (n_v, n_v) += K(c_d, c_e) . force of the dofs of ellipsoidal joint b.
+
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    force : (6,) - what the joint transmits
+    tau_q_out : (n_v, n_v) - changed
+    """
+    find_tensor(tree, b, pose)
+    start, twist, M = tree.v_start[b], pose.twist, pose.work[1]
+    n = first_three(twist[start + 2])
+    for d in range(start, start + 3):
+        for e in range(start, start + 3):
+            K = bend(M, n, first_three(twist[d]), first_three(twist[e]))
+            tau_q_out[d, e] += K[0] * force[3] + K[1] * force[4] + K[2] * force[5]
+
+
+@njit
+def ellipsoidal_order(chains, tree, pose, b, factor, wrench, H):
+    """H : (n_v, n_v), lower triangle, of joint b: as of a ball, and (K(c_i, c_j) + K(c_j, c_i)) . f / 2.
+
+    chains : Chains - of the tree; None prunes the rest
+    tree : Tree, pose : Pose
+    b : int - body that the joint carries
+    factor : float - scales the wrench
+    wrench : (6,) - moment [N m] and force f [N]
+    H : (n_v, n_v) - changed
+    """
+    if chains is None:
+        return
+    find_tensor(tree, b, pose)
+    start, twist, M = tree.v_start[b], pose.twist, pose.work[1]
+    order_turning(twist, start, factor, wrench, H)
+    n = first_three(twist[start + 2])
+    for i in range(start, start + 3):
+        for j in range(i, start + 3):
+            one = bend(M, n, first_three(twist[i]), first_three(twist[j]))
+            other = bend(M, n, first_three(twist[j]), first_three(twist[i]))
+            for k in range(3):
+                H[j, i] += 0.5 * factor * (one[k] + other[k]) * wrench[3 + k]

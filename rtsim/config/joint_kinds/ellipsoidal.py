@@ -1,0 +1,33 @@
+"""An ellipsoidal joint: its centre glides over an ellipsoid of the parent (kernels/joints/ellipsoidal)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from rtsim.config.joint_kind import Array, Directed, Kind
+from rtsim.config.place_schema import Positive
+
+NEEDS = {"radii_mm": "an ellipsoidal joint needs three radii; add radii_mm = [x, y, z]"}
+# along the axes of the joint's frame on the parent
+KEYS = {"radii_mm": Annotated[tuple[Positive, ...], msgspec.Meta(min_length=3, max_length=3)]}
+
+
+def parameter(body: Any, directed: Directed) -> tuple[float, ...]:
+    return tuple(1e-3 * radius for radius in body.radii_mm)
+
+
+def scaled(body: Any, factors: Array) -> dict[str, Any]:
+    """Radii grow with the parent, as in OpenSim (EllipsoidJoint::extendScale)."""
+    return {"radii_mm": tuple(float(r * f) for r, f in zip(body.radii_mm, factors, strict=True))}
+
+
+KIND = Kind(
+    needs=NEEDS,
+    keys=KEYS,
+    parameter=parameter,
+    neutral=(1.0, 0.0, 0.0, 0.0),
+    rotation=(0, 0),
+    scaled=scaled,
+)
