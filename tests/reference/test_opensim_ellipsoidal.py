@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from scipy.spatial.transform import Rotation
 from kernels._jit import allow_compilation
 from kernels.dynamics.forward import forward_dynamics
 from kernels.dynamics.system import DynamicsWork, new_dynamics_work
-from rtsim.models.model import Model
+from rtsim.files.osim.model import read_osim
+from rtsim.models.model import Model, build
 from tests.naive.tree import matrix_quaternion
 from tests.rtsim.models.small_models import built
 
@@ -151,6 +153,21 @@ def test_a_limb_on_an_ellipsoidal_joint_moves_as_opensims(seed: int) -> None:
     ours = ours_at(built(MODEL), theirs, angles[3], speeds[3])
     for name, found, expected in zip(Motion._fields, ours, theirs.motion, strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-9 * (1.0 + np.abs(expected).max()), err_msg=name)
+
+
+def test_the_file_of_opensim_is_read_as_the_same_limb(tmp_path: Path) -> None:
+    """Protects the reader: frames, radii and masses of a file that OpenSim wrote."""
+    osim = pytest.importorskip("opensim")
+    osim.Logger.setLevelString("Error")
+    theirs_at(osim, np.zeros(4), np.zeros(4)).model.printToXML(str(tmp_path / "limb.osim"))
+    read, ours = build(read_osim(tmp_path / "limb.osim")[0]), built(MODEL)
+    for found, expected in ((read.tree, ours.tree), (read.system.bodies, ours.system.bodies)):
+        for key in ("parameter", "position_in_parent", "rotation_in_parent", "position_in_child", "kind",
+                    "rotation_in_child", "mass", "centre", "inertia"):  # fmt: skip
+            if hasattr(expected, key):
+                np.testing.assert_allclose(
+                    getattr(found, key), getattr(expected, key), atol=1e-12, err_msg=key
+                )
 
 
 def test_neutral_lies_on_the_third_axis() -> None:

@@ -79,6 +79,8 @@ def joint_table(joint: Joint, followers: Collection[str], named: Collection[str]
             "two of which become one where the second is 90 degrees; speeds and moment arms belong to their "
             "rates, not to the angular velocity as in OpenSim"
         )
+    elif kind == "ellipsoidal":
+        tell_ellipsoidal(joint, followers, named)
     if kind in ("free", "weld"):
         in_parent = in_parent @ joint.transform
     table: Table = {
@@ -95,12 +97,29 @@ def joint_table(joint: Joint, followers: Collection[str], named: Collection[str]
         table["axes"] = axes[:2]
     elif kind == "custom":
         table["motion"] = joint.motions
-    if kind not in ("free", "weld"):
+    elif kind == "ellipsoidal":
+        table["radii_mm"] = (1e3 * joint.radii).tolist()
+    if kind not in ("free", "weld", "ellipsoidal"):
         if kind != "custom":  # in the order of the motions
             by_name = {coordinate.name: coordinate for coordinate in coordinates}
             coordinates = [by_name[motion["of"]] for motion in joint.motions]
         table["coordinates"] = [coordinate_table(c, followers) for c in coordinates]
     return table
+
+
+def tell_ellipsoidal(joint: Joint, followers: Collection[str], named: Collection[str]) -> None:
+    """A note on what an ellipsoidal joint has not here; ConfigError where something in the file needs it."""
+    for coordinate in joint.coordinates:
+        if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
+            joint.node.fail(
+                f"its coordinate {coordinate.name} is locked or named elsewhere; here it has none",
+                remedy="leave that out",
+            )
+    turned = ", and starts without a turn" if any(c.default for c in joint.coordinates) else ""
+    joint.node.document.note(
+        f"{joint.node.label}: an ellipsoidal joint here turns without angles, so its coordinates have no "
+        f"names and no ranges{turned}"
+    )
 
 
 def coordinate_table(coordinate: Coordinate, followers: Collection[str]) -> Table:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtsim.files.osim.document import Node
 from rtsim.files.osim.frames import Frame, Frames, Transform, about, offset_of
 from rtsim.files.osim.functions import KNOWN, function_below, read_function, rough_value
 
+Array = NDArray[np.float64]
 Motion = dict[str, Any]
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -31,6 +33,7 @@ PLAIN = {
     "PlanarJoint": ("planar", ((1, ALONG, X), (2, ALONG, Y), (0, ABOUT, Z))),
     "GimbalJoint": ("custom", TURNS),
     "BallJoint": ("custom", TURNS),
+    "EllipsoidJoint": ("ellipsoidal", TURNS),
     "FreeJoint": ("custom", ((3, ALONG, X), (4, ALONG, Y), (5, ALONG, Z), *TURNS)),
 }
 AXES = ("translation1", "translation2", "translation3", "rotation1", "rotation2", "rotation3")
@@ -76,8 +79,21 @@ class Joint:
     coordinates: list[Coordinate]
 
     @property
+    def radii(self) -> Array:
+        """(3,) - of the ellipsoid over which an EllipsoidJoint glides [m]."""
+        radii = self.node.vector("radii_x_y_z", default=None)
+        if not (radii > 0.0).all():
+            self.node.fail(f"radii_x_y_z {radii.tolist()}", allowed="above 0", remedy="correct the file")
+        return radii
+
+    @property
     def transform(self) -> Transform:
-        """The child's frame in the parent's at the default values, roughly where splines move it."""
+        """The child's frame in the parent's at the default values, roughly where splines move it.
+
+        Of an ellipsoidal joint where it starts here: without a turn.
+        """
+        if self.kind == "ellipsoidal":
+            return Transform(position=np.array([0.0, 0.0, self.radii[2]]))
         at = {coordinate.name: coordinate.default for coordinate in self.coordinates}
         X_FM = Transform()
         for motion in self.motions:

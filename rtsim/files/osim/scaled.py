@@ -156,8 +156,10 @@ def scale_wrap_sizes(frames: Frames, factors: Mapping[str, Array]) -> None:
 
 
 def scale_joints(joints: list[Joint], factors: Mapping[str, Array]) -> None:
-    """Translations of custom joints by functions."""
+    """Translations of custom joints by functions, radii of ellipsoidal ones."""
     for joint in joints:
+        if joint.kind == "ellipsoidal":
+            put(joint.node, "radii_x_y_z", factors.get(joint.parent.body, ONE) * joint.radii)
         transform = joint.node.child("SpatialTransform")
         if joint.node.tag != "CustomJoint" or transform is None:
             continue

@@ -116,7 +116,7 @@ BAD = {
         "'p' is there more than once",
     ),
     "a joint of another kind": (
-        WHOLE.replace("PinJoint", "EllipsoidJoint"), "a EllipsoidJoint has no counterpart"
+        WHOLE.replace("PinJoint", "ScapulothoracicJoint"), "a ScapulothoracicJoint has no counterpart"
     ),
     "a step": (with_function("<StepFunction/>"), "a StepFunction has no counterpart"),
     "no pieces": (with_function("<PiecewiseLinearFunction/>"), "0 x and 0 y; allowed: two or more pairs"),

@@ -34,6 +34,11 @@ from .osim_texts import (
 FREE = Joint("FreeJoint", GROUND, "a", tuple(Coordinate(f"f{k}", 0.1 * k) for k in range(6)))
 BALL = Joint("BallJoint", GROUND, "a", tuple(Coordinate(f"b{k}", 0.1 * k) for k in range(3)))
 
+GLIDE = Joint(
+    "EllipsoidJoint", GROUND, "a", tuple(Coordinate(f"g{k}", 0.1 * k) for k in range(3)),
+    "<radii_x_y_z>0.07 0.12 0.1</radii_x_y_z>",
+)  # fmt: skip
+
 
 @pytest.fixture
 def read(write):
@@ -83,7 +88,7 @@ def test_kinds_of_joints(read):
     assert spec.bodies[0].coordinates[0].range == pytest.approx((-1.5, 1.5), rel=1e-15)
 
 
-@pytest.mark.parametrize("kind", ["EllipsoidJoint", "ScapulothoracicJoint"])
+@pytest.mark.parametrize("kind", ["ScapulothoracicJoint"])
 def test_joints_without_counterpart_are_refused(read, kind):
     """Protects from a wrong shoulder: joints on surfaces are named, with the classes there are."""
     with pytest.raises(ConfigError, match=rf"{kind} .*has no counterpart.*CustomJoint, WeldJoint"):
@@ -297,6 +302,38 @@ def test_ball_joint_keeps_its_coordinates(read):
     spec, notes = read(Model((BALL,)))
     assert [c.name for c in spec.bodies[0].coordinates] == ["b0", "b1", "b2"]
     assert any("not to the angular velocity" in note for note in notes)
+
+
+@pytest.mark.parametrize("version", [30000, 40600])
+def test_ellipsoid_joint_glides(read, version):
+    """Protects its radii and where it starts: without a turn, at the end of the third radius."""
+    spec, notes = read(Model((GLIDE,)), version)
+    body = spec.bodies[0]
+    assert body.joint == "ellipsoidal"
+    assert not body.coordinates
+    assert body.radii_mm == pytest.approx((70.0, 120.0, 100.0), rel=1e-15)
+    assert any("turns without angles" in note and "starts without a turn" in note for note in notes)
+    P, C = euler(0.1, -0.2, 0.3), euler(-0.2, 0.1, 0.2)
+    found, R = poses(spec), P @ C.T
+    np.testing.assert_allclose(found.rotation[0], R, atol=1e-15)
+    at = P @ [0.0, 0.0, 0.1] + [0.01, 0.2, 0.03] - R @ [0.0, 0.1, 0.02]
+    np.testing.assert_allclose(found.position[0], at, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("<radii_x_y_z>0.07 0.12 0.1</radii_x_y_z>", "", "radii_x_y_z needs 3 numbers"),
+        ("0.07 0.12 0.1", "0.07 0 0.1", "radii_x_y_z"),
+        ('<Coordinate name="g1">', '<Coordinate name="g1"><locked>true</locked>', "g1 is locked"),
+    ],
+)
+def test_ellipsoid_joint_that_cannot_be_is_refused(read, right, wrong, words):
+    """Protects from radii that are missing or none, and from a locked angle that is not there."""
+    text = Model((GLIDE,)).text(40000)
+    assert right in text
+    with pytest.raises(ConfigError, match=words):
+        read(text.replace(right, wrong, 1))
 
 
 def test_body_without_joint_is_free(read):

@@ -21,6 +21,7 @@ from tests.rtsim.files.osim_texts import (
     CHAIN,
     CHAIN_MUSCLES,
     ZERO,
+    Coordinate,
     Joint,
     Model,
     Muscle,
@@ -100,8 +101,14 @@ def tables(spec: ModelSpec) -> dict:
     return found
 
 
+GLIDE = Joint(
+    "EllipsoidJoint", "b", "h", tuple(Coordinate(f"g{k}") for k in range(3)),
+    "<radii_x_y_z>0.07 0.12 0.1</radii_x_y_z>",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("version", [30000, 40600])
-@pytest.mark.parametrize("joints", [CHAIN, UNTURNED], ids=["turned", "unturned"])
+@pytest.mark.parametrize("joints", [(*CHAIN, GLIDE), UNTURNED], ids=["turned", "unturned"])
 def test_the_file_written_is_the_model(tmp_path: Path, joints: tuple[Joint, ...], version: int) -> None:
     """Protects both ways of scaling: the file, changed where numbers stand, reads as the scaled model."""
     path, out = tmp_path / "a.osim", tmp_path / "b.osim"
