@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 import zmq
 
 from streams.account import Sentences, account, plain
 from streams.clock import now_ns
+from streams.closing import Closing
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
 from streams.guard import Allowance
@@ -31,7 +31,7 @@ MAX_PARTS = 8
 Handler = Callable[[Command], tuple[bool, str]]
 
 
-class ControlServer:
+class ControlServer(Closing):
     """Receives commands in a thread of its own and answers each.
 
     Parameters
@@ -73,14 +73,6 @@ class ControlServer:
         """Answer no more commands."""
         self._stop.set()
         self._thread.join()
-
-    def __enter__(self) -> ControlServer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _run(self) -> None:
         socket = self._bound.socket

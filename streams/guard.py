@@ -8,7 +8,7 @@ endpoints other than tcp://, there is no such count, and nothing is watched.
 
 from __future__ import annotations
 
-import socket as system
+import socket
 import threading
 from collections import deque
 from typing import NamedTuple
@@ -48,7 +48,7 @@ class Connection:
     `guilty` is why it is to be cut off; whoever finds a reason writes it there. `topics` is for the owner.
     """
 
-    def __init__(self, wire: system.socket, left: float) -> None:
+    def __init__(self, wire: socket.socket, left: float) -> None:
         self.wire, self.left = wire, left
         self.since_ns = self._seen_ns = now_ns()
         self.guilty = ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from types import TracebackType
 
 import zmq
 
 from streams.clock import now_ns
+from streams.closing import Closing
 from streams.codec import TOPICS, encode
 from streams.guard import Allowance
 from streams.messages import AnyMessage, End, Forces, Markers, Result, Session, StreamName
@@ -37,7 +37,7 @@ class _Open:
         self.n_sent = 0
 
 
-class Publisher:
+class Publisher(Closing):
     """Frames to any number of subscribers; for use by one thread. Streams may go side by side, each with a
     session of its own.
 
@@ -134,14 +134,6 @@ class Publisher:
         if not self._closed:
             self._closed = True
             self._bound.close()
-
-    def __enter__(self) -> Publisher:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _send_sessions(self) -> None:
         for current in self._open.values():

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 
+from mcap import records
 from mcap.exceptions import EndOfFile
 from mcap.records import Channel, Chunk, McapRecord
-from mcap.records import Message as McapMessage
 from mcap.stream_reader import StreamReader, breakup_chunk
 
 from streams.errors import StreamError
@@ -46,7 +46,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             record = self._next_record()
             if isinstance(record, Channel):
                 self._topics[record.id] = record.topic.encode()
-            elif isinstance(record, McapMessage) and record.channel_id in self._topics:
+            elif isinstance(record, records.Message) and record.channel_id in self._topics:
                 self.n_read += 1
                 return record.log_time, self._topics[record.channel_id], record.data
         raise StopIteration

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 import zmq
 from mcap.writer import CompressionType, Writer
 
 from streams.clock import now_ns
+from streams.closing import Closing
 from streams.codec import MAX_PAYLOAD, TOPICS
 from streams.errors import StreamError
 from streams.link import Link
@@ -31,7 +31,7 @@ IDLE_MS = 20
 """How often recording looks whether it shall stop, while nothing arrives [ms]."""
 
 
-class Recorder:
+class Recorder(Closing):
     """Writes messages to a new MCAP file.
 
     Raises StreamError when the file exists (a recording is never overwritten) or cannot be made.
@@ -118,14 +118,6 @@ class Recorder:
             f"{self.path} cannot be written on after {self.n_message} messages ({fault.strerror}); "
             "is the disk full?"
         )
-
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class Recorded(NamedTuple):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable
-from types import TracebackType
 
 import zmq
 
 from streams.clock import now_ns
+from streams.closing import Closing
 from streams.codec import TOPICS
 from streams.errors import StreamError
 from streams.intake import Intake
@@ -23,7 +23,7 @@ IDLE_MS = 20
 """How often the thread looks up while nothing arrives [ms]."""
 
 
-class Subscriber:
+class Subscriber(Closing):
     """The newest frames of one stream, received by a thread of its own.
 
     Parameters
@@ -103,14 +103,6 @@ class Subscriber:
         if not self._context.closed:
             self._context.term()  # wakes the thread out of its recv, and waits until it has closed its socket
             self._thread.join()
-
-    def __enter__(self) -> Subscriber:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _run(self) -> None:
         self._socket.rcvtimeo = IDLE_MS

@@ -1,0 +1,22 @@
+"""What is closed at the end of a `with` block."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+
+class Closing:
+    """Base of what has `close`: a `with` block calls it at its end, whatever happened inside."""
+
+    def close(self) -> None:
+        """Give back what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
