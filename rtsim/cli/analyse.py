@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import make_run, method_options, tell_notes
+from rtsim.cli.options import make_run, method_options, results_option, tell_notes
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
@@ -32,13 +32,7 @@ N_TOLD = 10
 @click.command("analyse")
 @click.argument("source", type=Source())
 @method_options
-@click.option(
-    "--out",
-    "outputs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable).",
-)
+@results_option
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(

@@ -100,6 +100,17 @@ LIVE_OPTIONS = (
 )
 
 
+def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --out: files that get the results."""
+    return click.option(
+        "--out",
+        "outputs",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable).",
+    )(function)
+
+
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that correct what a marker file says of itself."""
     for option in reversed(FILE_OPTIONS):

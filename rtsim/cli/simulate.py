@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from rtsim.cli.lines import tell
+from rtsim.cli.options import results_option
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.types import Address, Config, Source
@@ -72,13 +73,7 @@ MOST_VALUES = 200_000_000
     type=Config("subjects"),
     help="Subject that scales the model, where it has anatomy: .toml or shipped name.",
 )
-@click.option(
-    "--out",
-    "outputs",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="Write the results to this .mot, .sto, .csv or .mcap file (repeatable).",
-)
+@results_option
 @click.option(
     "--every",
     type=click.IntRange(1),

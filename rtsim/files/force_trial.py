@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from kernels.plates import Plates, contacts
 from rtsim.errors import ConfigError
-from rtsim.files.ground import LONGEST_S, RATES
+from rtsim.files.ground import check_clock
 from rtsim.files.trial import count_of
 
 FloatArray = NDArray[np.float64]
@@ -141,40 +141,33 @@ def edges(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Axes x, y, z of a plate as rows (3, 3), and half its lengths (2,), from corners (4, 3) in the order
     +x +y, -x +y, -x -y, +x -y.
     """
-    along = 0.5 * (corners[0] + corners[3] - corners[1] - corners[2])
-    across = 0.5 * (corners[0] + corners[1] - corners[2] - corners[3])
+    along, across = spans(corners)
     normal = np.cross(along, across)
     axes = np.stack([along, np.cross(normal, along), normal])
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
     return axes, 0.5 * np.array([np.linalg.norm(along), np.linalg.norm(across)])
 
 
+def spans(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of both edges along x (3,) [m], and along y, of corners (4, 3) in that order."""
+    return (
+        0.5 * (corners[0] + corners[3] - corners[1] - corners[2]),
+        0.5 * (corners[0] + corners[1] - corners[2] - corners[3]),
+    )
+
+
 def are_corners(corners: FloatArray) -> bool:
     """Whether four corners (4, 3) [m] span a surface."""
     if not np.isfinite(corners).all():
         return False
-    along = 0.5 * (corners[0] + corners[3] - corners[1] - corners[2])
-    across = 0.5 * (corners[0] + corners[1] - corners[2] - corners[3])
+    along, across = spans(corners)
     return float(np.linalg.norm(np.cross(along, across))) >= SMALLEST_EDGE**2
 
 
 def _check_extent(raw: RawForces) -> None:
     if raw.force.shape[0] == 0 or raw.force.shape[1] == 0:
         raise ConfigError("it holds no samples of force plates", where=raw.source, remedy="export it again")
-    if not RATES[0] <= raw.rate <= RATES[1]:
-        raise ConfigError(
-            f"the rate of the forces is {raw.rate:g} Hz",
-            where=raw.source,
-            allowed=f"{RATES[0]:g} to {RATES[1]:g} Hz",
-            remedy="correct the rate or the times in the file",
-        )
-    if not np.abs(raw.times).max() <= LONGEST_S:
-        raise ConfigError(
-            f"times from {raw.times[0]:g} to {raw.times[-1]:g} s",
-            where=raw.source,
-            allowed=f"up to {LONGEST_S:g} s",
-            remedy="let the times begin at 0",
-        )
+    check_clock(raw.times, raw.rate, "rate of the forces", raw.source)
 
 
 def _pushes_down(force: FloatArray, threshold: float) -> bool:

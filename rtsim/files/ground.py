@@ -21,17 +21,22 @@ def check_extent(raw: RawTrial) -> None:
     """ConfigError for a trial without markers, and for times and rates that no clock can play."""
     if raw.positions.shape[0] == 0 or raw.positions.shape[1] == 0:
         raise ConfigError("it holds no frames of markers", where=raw.source, remedy="export it again")
-    if not RATES[0] <= raw.rate <= RATES[1]:
+    check_clock(raw.times, raw.rate, "frame rate", raw.source)
+
+
+def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source: str) -> None:
+    """ConfigError for times (n,) [s] and a rate [Hz] that no clock can play."""
+    if not RATES[0] <= rate <= RATES[1]:
         raise ConfigError(
-            f"the frame rate is {raw.rate:g} Hz",
-            where=raw.source,
+            f"the {rate_name} is {rate:g} Hz",
+            where=source,
             allowed=f"{RATES[0]:g} to {RATES[1]:g} Hz",
             remedy="correct the rate or the times in the file",
         )
-    if not np.abs(raw.times).max() <= LONGEST_S:
+    if not np.abs(times).max() <= LONGEST_S:
         raise ConfigError(
-            f"times from {raw.times[0]:g} to {raw.times[-1]:g} s",
-            where=raw.source,
+            f"times from {times[0]:g} to {times[-1]:g} s",
+            where=source,
             allowed=f"up to {LONGEST_S:g} s",
             remedy="let the times begin at 0",
         )

@@ -16,6 +16,7 @@ from rtsim.config.load import load_toml
 from rtsim.config.model_schema import Positive, Vector
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
+from rtsim.files.toml_text import entries, entry, word
 from rtsim.subjects.natural import Segment
 
 # from small children to very tall adults, markers included [m]
@@ -149,36 +150,23 @@ def subject_text(subject: Subject) -> str:
             raise ConfigError(f"{lost} has no position", where=f"subject {subject.name}: segments.{name}")
     lines = [
         "# Subject model: segment parameters and marker positions, in millimetres and degrees.",
+        *(entry(key, getattr(subject, key)) for key in ("name", "source", "side", "hip_regression")),
         *(
-            f"{key} = {literal(getattr(subject, key))}"
-            for key in ("name", "source", "side", "hip_regression")
-        ),
-        *(
-            f"{key} = {literal(getattr(subject, key))}"
+            entry(key, getattr(subject, key))
             for key in ("mass_kg", "stature_mm", "sex")
             if getattr(subject, key)
         ),
-        f"n_frame = {subject.n_frame}",
-        f"notes = {literal(list(subject.notes))}",
+        entry("n_frame", subject.n_frame),
+        entry("notes", list(subject.notes)),
     ]
     if subject.ligament_mean_mm:
-        lines += ["", "[ligament_mean_mm]", *table_lines(subject.ligament_mean_mm)]
+        lines += ["", "[ligament_mean_mm]", *entries(subject.ligament_mean_mm)]
     for name, segment in subject.segments.items():
-        lines += ["", f"[segments.{literal(name)}]"]
+        lines += ["", f"[segments.{word(name)}]"]
         lines += [
-            f"{key} = {literal(getattr(segment, key))}"
-            for key in ("length_mm", "alpha_deg", "beta_deg", "gamma_deg")
+            entry(key, getattr(segment, key)) for key in ("length_mm", "alpha_deg", "beta_deg", "gamma_deg")
         ]
         for table in ("markers_mm", "points_mm"):
             if getattr(segment, table):
-                lines += [f"[segments.{literal(name)}.{table}]", *table_lines(getattr(segment, table))]
+                lines += [f"[segments.{word(name)}.{table}]", *entries(getattr(segment, table))]
     return "\n".join(lines) + "\n"
-
-
-def table_lines(table: dict) -> list[str]:
-    return [f"{literal(key)} = {literal(value)}" for key, value in table.items()]
-
-
-def literal(value: object) -> str:
-    """A TOML value: JSON's strings and arrays are TOML's too, but for the delete character."""
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 import numpy as np
@@ -32,7 +32,7 @@ class Document:
 
     where: str
     version: int = 0
-    defaults: dict[str, ET.Element] = field(default_factory=dict)  # of a class of elements
+    defaults: dict[str, ElementTree.Element] = field(default_factory=dict)  # of a class of elements
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
@@ -45,7 +45,7 @@ class Document:
 class Node:
     """An element with its properties; one that a file leaves out has the value that its class defines."""
 
-    element: ET.Element
+    element: ElementTree.Element
     document: Document
     trail: str  # where the element is in the document
 
@@ -65,7 +65,7 @@ class Node:
     def fail(self, what: str, *, allowed: str | None = None, remedy: str | None = None) -> NoReturn:
         raise ConfigError(what, where=f"{self.document.where}: {self.trail}", allowed=allowed, remedy=remedy)
 
-    def node(self, element: ET.Element) -> Node:
+    def node(self, element: ElementTree.Element) -> Node:
         """An element below this one; the wrapper `objects` of a set is not worth a step of the trail."""
         label = Node(element, self.document, "").label
         return Node(element, self.document, self.trail if label == "objects" else f"{self.trail} / {label}")
@@ -166,7 +166,7 @@ def read_part(path: Path, tag: str, remedy: str) -> Node:
     return Node(found[0], document, f"{tag} {found[0].get('name', '')}".strip())
 
 
-def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ET.Element, Document]:
+def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementTree.Element, Document]:
     """The root element of an OpenSim document."""
     root = parse(read_bounded(path, MAX_BYTES, "no model needs so much"), str(path), comments)
     version = root.get("Version", "")
@@ -179,10 +179,10 @@ def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ET.Eleme
     return root, Document(str(path), int(version))
 
 
-def parse(data: bytes, where: str, comments: bool = False) -> ET.Element:
+def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Element:
     """The root element. A document type, which could bring entities, is refused before it is read."""
     parser, depth, n_element = expat.ParserCreate(), 0, 0
-    builder = ET.TreeBuilder(insert_comments=comments)
+    builder = ElementTree.TreeBuilder(insert_comments=comments)
 
     def refuse(*_: object) -> NoReturn:
         raise ConfigError(

@@ -7,9 +7,9 @@ sizes of bones' pictures excepted.
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,10 +53,10 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
     put_bodies(frames, scaled, factors)
     put_muscles(model, scaled)
     put_markers(model, scaled.markers)
-    root = ET.Element("OpenSimDocument", {"Version": str(model.document.version)})
+    root = ElementTree.Element("OpenSimDocument", {"Version": str(model.document.version)})
     root.append(model.element)
-    ET.indent(root, "\t")
-    return '<?xml version="1.0" encoding="UTF-8" ?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+    ElementTree.indent(root, "\t")
+    return '<?xml version="1.0" encoding="UTF-8" ?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
@@ -64,7 +64,7 @@ def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
     values = [numbers] if isinstance(numbers, float) else list(numbers)
     own = node.element.find(tag)
     if own is None:
-        own = ET.SubElement(node.element, tag)
+        own = ElementTree.SubElement(node.element, tag)
     own.text = " ".join(repr(float(x)) for x in values)
 
 
@@ -199,10 +199,10 @@ def multiply(holder: Node, factor: float, identity: bool = True) -> None:
         put(found, "scale", factor * found.number("scale", 1.0))
         return
     above = next(element for element in holder.element.iter() if found.element in list(element))
-    multiplier = ET.Element("MultiplierFunction")
+    multiplier = ElementTree.Element("MultiplierFunction")
     above[list(above).index(found.element)] = multiplier
-    ET.SubElement(multiplier, "function").append(found.element)
-    ET.SubElement(multiplier, "scale").text = repr(factor)
+    ElementTree.SubElement(multiplier, "function").append(found.element)
+    ElementTree.SubElement(multiplier, "scale").text = repr(factor)
 
 
 def constraint_points(model: Node, frames: Frames, factors: Mapping[str, Array]) -> list[Change]:
@@ -254,15 +254,15 @@ def put_muscles(model: Node, scaled: ModelSpec) -> None:
 def put_markers(model: Node, markers: tuple[Marker, ...]) -> None:
     """The marker set anew, each marker in its body itself."""
     old = model.element.find("MarkerSet")
-    new = ET.Element("MarkerSet", {"name": "markerset"})
-    objects = ET.SubElement(new, "objects")
+    new = ElementTree.Element("MarkerSet", {"name": "markerset"})
+    objects = ElementTree.SubElement(new, "objects")
     modern = model.document.version >= NEWEST_LAYOUT
     for marker in markers:
-        element = ET.SubElement(objects, "Marker", {"name": marker.name})
+        element = ElementTree.SubElement(objects, "Marker", {"name": marker.name})
         tag = "socket_parent_frame" if modern else "body"
-        ET.SubElement(element, tag).text = f"/bodyset/{marker.segment}" if modern else marker.segment
-        ET.SubElement(element, "location").text = " ".join(repr(1e-3 * x) for x in marker.offset_mm)
-        ET.SubElement(element, "fixed").text = str(marker.fixed).lower()
+        ElementTree.SubElement(element, tag).text = f"/bodyset/{marker.segment}" if modern else marker.segment
+        ElementTree.SubElement(element, "location").text = " ".join(repr(1e-3 * x) for x in marker.offset_mm)
+        ElementTree.SubElement(element, "fixed").text = str(marker.fixed).lower()
     if old is None:
         model.element.append(new)
     else:

@@ -1,0 +1,54 @@
+"""Keys and values as TOML text, number for number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+WIDTH = 110
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def is_table(value: Any) -> bool:
+    """Whether a value is written as a table, or as tables."""
+    return isinstance(value, dict) or (
+        isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+    )
+
+
+def entry(key: str, value: Any) -> str:
+    """A key and its value; a long list in lines of its own."""
+    line = f"{word(key)} = {inline(value)}"
+    if len(line) <= WIDTH or not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        return line
+    rows = "".join(f"  {inline(row)},\n" for row in value)
+    return f"{word(key)} = [\n{rows}]"
+
+
+def entries(table: Mapping[str, Any]) -> list[str]:
+    """A line for each key of a table."""
+    return [entry(key, value) for key, value in table.items()]
+
+
+def inline(value: Any) -> str:
+    """A value in one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{word(key)} = {inline(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(inline(inner) for inner in value) + "]"
+    if isinstance(value, float):  # TOML has infinity, JSON has not
+        return repr(float(value))
+    return text(value)
+
+
+def word(key: str) -> str:
+    """A key, bare where it may be."""
+    return key if BARE.fullmatch(key) else text(key)
+
+
+def text(value: object) -> str:
+    """Strings, whole numbers and truth are written as in JSON, but for the delete character."""
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")
