@@ -211,3 +211,23 @@ def own_lab(tmp_path: Path) -> str:
     right, left = (LAB.format(side=side).split("[", 1) for side in ("right", "left"))
     (tmp_path / "lab.toml").write_text(f"{right[0]}[{right[1]}\n[{left[1]}")
     return "lab.toml"
+
+
+@pytest.fixture
+def refused(here) -> Iterator[Callable[..., str]]:
+    """Run a command in this process that must end in one sentence, and soon; returns that."""
+
+    def run(*arguments: object) -> str:
+        if hasattr(signal, "alarm"):
+            signal.alarm(60)  # a command that waits for ever ends the tests
+        done = here(*arguments)
+        assert done.code == 1
+        assert done.out == ""
+        assert "Traceback" not in done.err
+        assert len(done.err) < 3000
+        assert done.err.count("\n") <= 2  # `check` counts in a second line
+        return done.err
+
+    yield run
+    if hasattr(signal, "alarm"):
+        signal.alarm(0)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import io
-import os
-import signal
 import struct
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,11 +14,10 @@ from rtsim.files.trc import write_trc
 from streams.codec import encode
 from streams.messages import FieldSpec, Markers, Result, Session
 from streams.recorder import Recorder
-from streams.security import create_keys
+from tests.rtsim.cli.files import REPLAY, command_for, trc
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no such files")
 OWN = "00000000000000aa"
-REPLAY = ("--address", "tcp://127.0.0.1:0", "--wait", "0", "--speed", "1000")
 # A command with little memory and time: what asks for more fails, in other words than those about the file.
 LITTLE = """if True:
     import resource
@@ -31,50 +26,7 @@ LITTLE = """if True:
     from rtsim.cli.main import main
     main()
 """
-TRC = (
-    "PathFileType\t4\t(X/Y/Z)\ta.trc\n"
-    "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
-    "{rate}\t100\t3\t{n_marker}\tmm\t100\t1\t3\n"
-    "Frame#\tTime\tRASI\t\t\tRHEE\t\t{more}\n"
-    "\t\tX1\tY1\tZ1\tX2\tY2\tZ2\n\n"
-    "1\t{start}\t1\t950\t2\t1\t30\t2\n"
-    "2\t{start}1\t1\t950\t2\t1\t30\t2\n"
-    "3\t{start}2\t1\t950\t2\t1\t30\t2\n"
-)
 STORAGE = "results\nnRows=2\nnColumns=3\ninDegrees=yes\nendheader\ntime\ta\tb\n0\t1\t2\n0.1\t3\t4\n"
-
-
-def trc(rate: str = "100", n_marker: str = "2", more: str = "", start: str = "0.0") -> str:
-    return TRC.format(rate=rate, n_marker=n_marker, more=more, start=start)
-
-
-def command_for(name: str) -> tuple[str, ...]:
-    """A command that reads a file of this suffix."""
-    return {
-        ".toml": ("check", name),
-        ".mcap": ("export", name, "out.csv"),
-        ".osim": ("moment-arms", name, "--muscle", "a", "--angle", "b"),
-    }.get(Path(name).suffix, ("replay", name, *REPLAY))
-
-
-@pytest.fixture
-def refused(here) -> Iterator[Callable[..., str]]:
-    """Run a command in this process that must end in one sentence, and soon; returns that."""
-
-    def run(*arguments: object) -> str:
-        if hasattr(signal, "alarm"):
-            signal.alarm(60)  # a command that waits for ever ends the tests
-        done = here(*arguments)
-        assert done.code == 1
-        assert done.out == ""
-        assert "Traceback" not in done.err
-        assert len(done.err) < 3000
-        assert done.err.count("\n") <= 2  # `check` counts in a second line
-        return done.err
-
-    yield run
-    if hasattr(signal, "alarm"):
-        signal.alarm(0)
 
 
 @pytest.mark.parametrize(
@@ -255,120 +207,6 @@ def test_a_c3d_that_crashes_its_reader(rtsim, any_ports, tmp_path, command):
         "rtsim: a.c3d: the C3D file is damaged: its reader crashed (SIGSEGV); "
         "export the trial again, as C3D or as TRC\n"
     )
-
-
-SUFFIXES = (".trc", ".c3d", ".mcap", ".npz", ".toml", ".osim")
-
-
-@POSIX
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_pipes_devices_and_folders_are_no_files(refused, tmp_path, suffix):
-    """Protects the program from waiting for ever for a pipe, and from reading a device without end."""
-    os.mkfifo(tmp_path / f"pipe{suffix}")
-    (tmp_path / f"zero{suffix}").symlink_to("/dev/zero")
-    (tmp_path / f"folder{suffix}").mkdir()
-    (tmp_path / f"loop{suffix}").symlink_to(f"loop{suffix}")
-    assert f"pipe{suffix} is a pipe, not a file" in refused(*command_for(f"pipe{suffix}"))
-    assert f"zero{suffix} is a device, not a file" in refused(*command_for(f"zero{suffix}"))
-    of_markers = suffix in (".trc", ".c3d")  # told before anything is opened
-    words = ": markers of a folder cannot be read" if of_markers else " is a folder, not a file"
-    assert f"folder{suffix}{words}" in refused(*command_for(f"folder{suffix}"))
-    said = refused(*command_for(f"loop{suffix}"))
-    assert "no such source" in said or "Too many levels of symbolic links" in said
-
-
-@POSIX
-def test_configs_that_are_pipes(refused, tmp_path):
-    """Protects the options that name configs: what is no file is not there."""
-    os.mkfifo(tmp_path / "pipe.toml")
-    os.mkfifo(tmp_path / "pipe.trc")
-    (tmp_path / "a.trc").write_text(trc())
-    assert "no such file 'pipe.toml'" in refused("calibrate", "a.trc", "--lab", "pipe.toml")
-    assert "no such file 'pipe.toml'" in refused("live", "--config", "pipe.toml")
-    assert "pipe.trc is a pipe" in refused("calibrate", "a.trc", "--static", "pipe.trc")
-
-
-KEYS = {
-    "empty": b"",
-    "random": bytes(range(256)) * 10,
-    "gzip": b"\x1f\x8b\x08" + b"\0" * 2000,
-    "huge": b"#" * 70_000,
-    "overflow": b'curve\n    public-key = "' + b"#" * 40 + b'"\n    secret-key = "' + b"#" * 40 + b'"\n',
-    "short": b'curve\n    public-key = "abc"\n    secret-key = "abc"\n',
-}
-
-
-@pytest.mark.parametrize("kind", [*KEYS, "pipe", "folder", "device", "nothing"])
-def test_key_files_of_another_kind(refused, tmp_path, kind):
-    """Protects who connects: a key file is read in no time or refused by name, whatever it is."""
-    path = tmp_path / "me.key_secret"
-    if kind in KEYS:
-        path.touch(mode=0o600)
-        path.write_bytes(KEYS[kind])
-    elif kind == "folder":
-        path.mkdir(mode=0o700)
-    elif sys.platform == "win32":
-        pytest.skip("no such files")
-    elif kind == "pipe":
-        os.mkfifo(path, mode=0o600)
-    elif kind == "device":
-        path.symlink_to("/dev/zero")
-    keys = ("--client-key", path.name, "--server-key", path.name)
-    said = refused("record", "tcp://127.0.0.1:1", "new.mcap", "--duration", "0.1", *keys)
-    assert "me.key_secret" in said
-    assert not (tmp_path / "new.mcap").exists()
-
-
-@pytest.mark.parametrize("kind", KEYS)
-def test_key_files_of_another_kind_for_who_binds(refused, tmp_path, kind):
-    """Protects who offers a stream: a wrong key of the server is one sentence, and the command ends."""
-    create_keys(tmp_path / "allowed", "friend")
-    path = tmp_path / "me.key_secret"
-    path.touch(mode=0o600)
-    path.write_bytes(KEYS[kind])
-    keys = ("--key", path.name, "--clients", "allowed")
-    assert "me.key_secret" in refused("replay", "walker", "--address", "tcp://127.0.0.1:0", *keys)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"\n", b"\0" * 2000, "some text".encode("utf-16"), b"\xff" * 2000, b"\x1f\x8b\x08" + b"\0" * 2000],
-    ids=["empty", "blank", "zeros", "UTF-16", "0xff", "gzip"],
-)
-def test_content_of_another_kind(refused, tmp_path, suffix, content):
-    """Protects the user who picks the wrong file: empty, binary, compressed or of another encoding."""
-    (tmp_path / f"a{suffix}").write_bytes(content)
-    assert f"a{suffix}" in refused(*command_for(f"a{suffix}"))
-
-
-@POSIX
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may read everything")
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_files_without_permission(refused, tmp_path, suffix):
-    """Protects the user: which file may not be read."""
-    (tmp_path / f"a{suffix}").write_bytes(b"x")
-    (tmp_path / f"a{suffix}").chmod(0)
-    assert "Permission denied" in refused(*command_for(f"a{suffix}"))
-
-
-@POSIX
-def test_a_file_that_grows_is_read_as_far_as_allowed(refused, tmp_path, monkeypatch):
-    """Protects memory from a file to which somebody writes on and on: /proc has such ones, of size 0."""
-    if not Path("/proc/self/maps").exists():
-        pytest.skip("no such file")
-    monkeypatch.setattr("rtsim.config.load.MOST_BYTES", 1000)
-    (tmp_path / "a.toml").symlink_to("/proc/self/maps")
-    assert "larger than 0.001 MB" in refused("check", "a.toml")
-
-
-@POSIX
-def test_outputs_in_a_loop_of_links(refused, tmp_path):
-    """Protects the end of a run: a path that leads nowhere is told before it."""
-    (tmp_path / "loop").symlink_to("loop")
-    assert "loop" in refused("simulate", "impact", "--out", "loop/a.sto")
-    assert "loop" in refused("record", "tcp://127.0.0.1:1", "loop/a.mcap")
-    assert "loop" in refused("live", "--record", "loop/a.mcap")
 
 
 @pytest.mark.filterwarnings("error")
