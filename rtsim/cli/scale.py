@@ -50,6 +50,9 @@ def command(
     force: bool,
 ) -> None:
     """Scale MODEL (.osim or .toml) to a person by marker distances, and put its markers where they were."""
+    from rich.console import Console
+
+    from rtsim.cli.compiling import compile_first
     from rtsim.config.bounds import UNITS
     from rtsim.files.model_toml import model_text
     from rtsim.files.osim.scaled import scaled_text
@@ -79,6 +82,8 @@ def command(
     for note in read.notes:
         tell(f"{setup}: {note}")
     spec = load_model(str(model), tell)
+    groups = ("moment-arms",) if read.placer is None else ("model", "moment-arms")
+    compile_first(Console(stderr=True), groups)
     scaled = scale(spec, read, static, tell)
     text = (
         scaled_text(model, scaled.factors, scaled.spec)

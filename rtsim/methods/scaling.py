@@ -124,7 +124,7 @@ def place(spec: ModelSpec, placer: Placer, static: Path | None, note: Note) -> t
             note(f"the task of marker {name} is left out: the model has no such marker")
     arms = arms_of(spec)
     seen = {name: x for name, x in measured.items() if np.isfinite(x).all()}
-    found = fit_pose(spec, arms, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial)))
+    found = fit_pose(spec, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial)))
     return place_markers(spec, found.places, measured, note), found
 
 

@@ -59,7 +59,7 @@ def test_a_pose_is_found_again(chain, seed):
     arms = arms_of(chain)
     q = random_pose(arms, seed)
     seen = measured(chain, arms, q)
-    found = fit_pose(chain, arms, Wanted(seen, dict.fromkeys(seen, 1.0), {}))
+    found = fit_pose(chain, Wanted(seen, dict.fromkeys(seen, 1.0), {}))
     np.testing.assert_allclose(found.q, q, atol=1e-8)
     assert max(found.errors.values()) < 1e-8
 
@@ -72,7 +72,7 @@ def test_it_is_a_minimum_under_constraints(chain):
     seen = {name: x + rng.normal(0.0, 0.01, 3) for name, x in measured(chain, arms, q).items()}
     weights = {name: float(rng.uniform(0.1, 10.0)) for name in seen}
     goals = {"slide": (0.1, 0.5)}
-    found = fit_pose(chain, arms, Wanted(seen, weights, goals))
+    found = fit_pose(chain, Wanted(seen, weights, goals))
     names, total = arms.model.coordinates.names, sum(weights.values())
 
     def cost(q: np.ndarray) -> float:
@@ -106,9 +106,7 @@ def test_clamped_coordinates_stay_in_range(chain):
     q = arms.model.q_neutral.copy()
     q[0] = 0.5
     q = arms.assembled(q)
-    found = fit_pose(
-        clamped, arms, Wanted(measured(clamped, arms, q), {m.name: 1.0 for m in clamped.markers}, {})
-    )
+    found = fit_pose(clamped, Wanted(measured(clamped, arms, q), {m.name: 1.0 for m in clamped.markers}, {}))
     assert found.q[0] == pytest.approx(limit, abs=1e-12)
 
 
@@ -137,11 +135,10 @@ def test_markers_are_put_where_they_were(chain):
 
 def test_names_that_do_not_meet(chain):
     """Protects from a pose of nothing: no common marker, and an unknown coordinate, are told."""
-    arms = arms_of(chain)
     with pytest.raises(ConfigError, match="no marker of the model is measured"):
-        fit_pose(chain, arms, Wanted({"x": np.zeros(3)}, {"x": 1.0}, {}))
+        fit_pose(chain, Wanted({"x": np.zeros(3)}, {"x": 1.0}, {}))
     with pytest.raises(ConfigError, match="unknown coordinate 'knee'"):
-        fit_pose(chain, arms, Wanted({"a0": np.zeros(3)}, {"a0": 1.0}, {"knee": (0.0, 1.0)}))
+        fit_pose(chain, Wanted({"a0": np.zeros(3)}, {"a0": 1.0}, {"knee": (0.0, 1.0)}))
 
 
 def test_means_and_frames():
