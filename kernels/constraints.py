@@ -157,7 +157,11 @@ def path_motions(elements, pose, e, work):
 
 @njit
 def cross_into(ax, ay, az, bx, by, bz, c_out):
-    """c_out : (3,) = a X b."""
+    """c = a X b.
+
+    ax, ay, az, bx, by, bz : float
+    c_out : (3,) - written
+    """
     c_out[0], c_out[1], c_out[2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
@@ -167,7 +171,15 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
 
     With x the gap (DISTANCE) or the normal (plane), and m the first derivatives of an end, its second
     derivative along x is x . (w_i x m_k) = (x X w_i) . m_k, i nearer to ground than k: the levers x X w_i
-    are taken once per dof. Then kernels/joint_order puts the dofs of one joint right.
+    are taken once per dof. Then kernels/joints/kinds.order_joint puts the dofs of one joint right.
+
+    tree : Tree
+    elements : Elements
+    pose : Pose
+    e : int - element
+    factor : float
+    work : ElementWork - motion, turn, lever, lever_turn, wrench written
+    H : (n_v, n_v) - written
     """
     path_motions(elements, pose, e, work)
     motion, turn, lever, lever_turn = work.motion, work.turn, work.lever, work.lever_turn
@@ -193,7 +205,16 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
 
 @njit
 def order_path(tree, elements, pose, e, factor, work, H):
-    """The part of add_curvature that kernels/joint_order tells: inside each joint of the path."""
+    """The part of add_curvature that kernels/joints/kinds.order_joint tells: inside each joint of the path.
+
+    tree : Tree
+    elements : Elements
+    pose : Pose
+    e : int - element
+    factor : float
+    work : ElementWork - wrench written
+    H : (n_v, n_v) - lower triangle, written
+    """
     w = work.wrench
     w[0], w[1], w[2], w[3], w[4], w[5] = element_wrench(elements, pose, e, work)
     for k in range(elements.n_path[e]):

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import entry, inlined, njit
 from kernels.constraints import Elements, Roles, element_values
 from kernels.copying import copy
 from kernels.health import (
+    Health,
+    HealthOptions,
     expect,
     find_strays,
     find_swaps,
@@ -23,7 +25,17 @@ from kernels.health import (
 from kernels.joint_angles import JointAxes, joint_angles
 from kernels.kkt import CONVERGED
 from kernels.markers import Markers, model_markers
-from kernels.track import PARTLY, WHOLLY, conclude, follow, predict, remember, rewind
+from kernels.track import (
+    PARTLY,
+    WHOLLY,
+    Track,
+    TrackOptions,
+    conclude,
+    follow,
+    predict,
+    remember,
+    rewind,
+)
 from kernels.tree import Tree, point_in_ground, pose
 
 N_REWEIGH = 4
@@ -52,6 +64,21 @@ class Method(NamedTuple):
     first: Roles  # of the method solved before it, where follows = 1
     follows: int
     flexion: np.ndarray  # (n_element,) int64 - joint whose first angle enters eq. 1
+
+
+class FrameOptions(NamedTuple):
+    """Numbers of a frame."""
+
+    track: TrackOptions
+    health: HealthOptions
+
+
+class FrameState(NamedTuple):
+    """What goes on from frame to frame."""
+
+    track: Track  # of the method
+    first: Track  # of the method solved before it
+    health: Health  # of the markers, whatever the method
 
 
 class Outputs(NamedTuple):
@@ -84,76 +111,102 @@ def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_
 
 
 @entry
-def estimate(
-    model, method, measured, dt, options, track_options, health_options, track, first, health, work, fit, out
-):  # fmt: skip
-    """Estimate one frame; dt [s] since the last one (0 = unknown).
+def estimate(model, method, measured, dt, options, state, work, out):
+    """Estimate one frame.
 
+    model : Skeleton
+    method : Method
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    track, first : followed solutions of the method and of the one before it, updated in place
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : FrameOptions
+    state : FrameState - updated
+    work : TrackWork - written
+    out : Outputs - written
     Returns (status of kernels.kkt, iterations, residual, n_open dofs, n_visible markers, n_swap pairs).
     """
+    track, health, at = state.track, state.health, work.solver
     n_swap = 0
     followed = track.started[0] == 1
-    foreseen = track.trusted[0] > 0 and 0.0 < dt <= track_options.max_prediction
+    foreseen = track.trusted[0] > 0 and 0.0 < dt <= options.track.max_prediction
     remember(track)
-    remember(first)
+    remember(state.first)
     if foreseen:
-        predict(model.tree, dt, track_options, track, track.q_try)
-        pose(model.tree, track.q_try, work.pose)
-        model_markers(model.markers, work.pose, work.marker.model)
-        expect(model.markers, work.pose, work.marker.model, health_options, health)
-        if track.trusted[0] == PARTLY:
-            forget_unseen(health)
+        foresee(model, dt, options, state, at)
     n_visible = visibility(measured, dt, health)
     if foreseen:
-        n_swap = find_swaps(measured, health_options, health)
-        find_strays(measured, dt, health_options, health)
+        n_swap = find_swaps(measured, options.health, health)
+        find_strays(measured, dt, options.health, health)
     status, iterations, residual, n_open = solve_method(
-        model, method, measured, dt, options, track_options, track, first, health.weight, work, fit, out
+        model, method, measured, dt, options.track, state, work, out
     )
-    if health_options.downweight == 1 and status == CONVERGED:
+    if options.health.downweight == 1 and status == CONVERGED:
         for _ in range(N_REWEIGH):
-            if not weigh_worst(model.markers, work.pose, work.marker.model, measured, health_options, health):
+            if not weigh_worst(model.markers, at.pose, at.marker.model, measured, options.health, health):
                 break
             if followed:
                 rewind(track)
-                rewind(first)
+                rewind(state.first)
             status, more, residual, n_open = solve_method(
-                model, method, measured, dt, options, track_options, track, first, health.weight, work, fit,
-                out,
-            )  # fmt: skip
+                model, method, measured, dt, options.track, state, work, out
+            )
             iterations += more
     solved = 0
     if status == CONVERGED:
         solved = PARTLY if n_open > 0 else WHOLLY
     conclude(model.tree, dt, followed, solved, track)
     if method.follows == 1:
-        conclude(model.tree, dt, followed, solved, first)
-    report(model, method, measured, track, health, work, out)
+        conclude(model.tree, dt, followed, solved, state.first)
+    report(model, method.roles, measured, track.q, at, out)
     if status == CONVERGED:
-        learn(model.markers, work.pose, work.marker.model, measured, dt, health_options, health)
+        learn(model.markers, at.pose, at.marker.model, measured, dt, options.health, health)
     return status, iterations, residual, n_open, n_visible, n_swap
 
 
+@inlined
+def foresee(model, dt, options, state, work):
+    """Where every marker is expected now, from the frame before.
+
+    model : Skeleton
+    dt : float - time since then [s]
+    options : FrameOptions
+    state : FrameState - health.expected written
+    work : Work - pose, marker written
+    """
+    track, health = state.track, state.health
+    predict(model.tree, dt, options.track, track, track.q_try)
+    pose(model.tree, track.q_try, work.pose)
+    model_markers(model.markers, work.pose, work.marker.model)
+    expect(model.markers, work.pose, work.marker.model, options.health, health)
+    if track.trusted[0] == PARTLY:
+        forget_unseen(health)
+
+
 @njit
-def solve_method(
-    model, method, measured, dt, options, track_options, track, first, weight, work, fit, out
-):  # fmt: skip
-    """Solve a frame by the method, after the one it follows: (status, iterations, residual, n_open)."""
-    more = 0
+def solve_method(model, method, measured, dt, options, state, work, out):
+    """Solve a frame by the method, after the one it follows: (status, iterations, residual, n_open).
+
+    model : Skeleton
+    method : Method - roles.target written
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : TrackOptions
+    state : FrameState - track, first updated
+    work : TrackWork - written
+    out : Outputs - axes, angles, displacements written
+    """
+    track, first, weight, more = state.track, state.first, state.health.weight, 0
     if method.follows == 1:
         status, more, residual, _, n_open = follow(
-            model, method.first, measured, weight, dt, options, track_options, first, work, fit
+            model, method.first, measured, weight, dt, options, first, work
         )
         if status != CONVERGED:
             return status, more, residual, n_open
-        joint_angles(model.joints, work.pose, out.axes, out.angles, out.displacements)
+        joint_angles(model.joints, work.solver.pose, out.axes, out.angles, out.displacements)
         lengths_at(model, method.flexion, out.angles, method.roles.target)
         if track.started[0] == 0:
             copy(first.q, track.q)
     status, iterations, residual, _, n_open = follow(
-        model, method.roles, measured, weight, dt, options, track_options, track, work, fit
+        model, method.roles, measured, weight, dt, options, track, work
     )
     return status, iterations + more, residual, n_open
 
@@ -177,11 +230,19 @@ def lengths_at(model, flexion, angles, target_out):
 
 
 @njit
-def report(model, method, measured, track, health, work, out):
-    """Outputs of the frame at track.q."""
-    pose(model.tree, track.q, work.pose)
+def report(model, roles, measured, q, work, out):
+    """Outputs of the frame at its solution.
+
+    model : Skeleton
+    roles : Roles
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    q : (n_q,) - the solution [m, rad]
+    work : Work - pose, marker.model, element written
+    out : Outputs - written
+    """
+    pose(model.tree, q, work.pose)
     model_markers(model.markers, work.pose, work.marker.model)
-    element_values(model.elements, work.pose, method.roles.target, work.element)
+    element_values(model.elements, work.pose, roles.target, work.element)
     joint_angles(model.joints, work.pose, out.axes, out.angles, out.displacements)
     total, n = 0.0, 0
     for m in range(measured.shape[0]):

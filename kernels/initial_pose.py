@@ -57,8 +57,17 @@ def new_fit_work() -> FitWork:
 
 @njit
 def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_out):
-    """q_out : (n_q,) - from the markers of each body on its own; bodies with fewer than three visible
-    markers, or with markers on a line, keep q_neutral. Returns how many bodies were fitted.
+    """From the markers of each body on its own; bodies with fewer than three visible markers, or with
+    markers on a line, keep q_neutral. Returns how many bodies were fitted.
+
+    tree : Tree
+    markers : Markers
+    measured : (n_marker, 3) - in ground [m]
+    weight : (n_marker,) - 0 = takes no part
+    q_neutral : (n_q,) [m, rad]
+    pose_work : Pose - written
+    fit : FitWork - written
+    q_out : (n_q,) - written [m, rad]
 
     A chain is fitted by least squares (kernels/chain_fit). A free joint inside the tree takes its rotation
     only: its translation is small against the soft tissue, and the neutral one is nearly feasible.
@@ -70,56 +79,77 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
         if not fit_body(markers, b, measured, weight, fit):
             continue
         n_fitted += 1
-        R, x = fit.matrices[0], fit.vectors[0]
         if is_chain(tree, b):
-            place_chain(tree.chains, tree, b, R, x, pose_work, fit, q_out)
+            place_chain(tree.chains, tree, b, pose_work, fit, q_out)
             continue
-        parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
-        p = tree.parent[b]
-        origin = fit.vectors[1]
-        if p < 0:
-            copy_matrix(tree.rotation_in_parent[b], parent_frame)
-            copy(tree.position_in_parent[b], origin)
-        else:
-            multiply(pose_work.rotation[p], tree.rotation_in_parent[b], parent_frame)
-            rotate(pose_work.rotation[p], tree.position_in_parent[b], origin)
-            for i in range(3):
-                origin[i] += pose_work.position[p, i]
-        multiply(R, tree.rotation_in_child[b], child_frame)
-        rotate(R, tree.position_in_child[b], fit.vectors[2])
-        for i in range(3):
-            fit.vectors[2, i] += x[i] - origin[i]
-        for i in range(3):
-            for j in range(3):
-                s = 0.0
-                for k in range(3):
-                    s += parent_frame[k, i] * child_frame[k, j]
-                joint[i, j] = s
-            fit.vectors[3, i] = (
-                parent_frame[0, i] * fit.vectors[2, 0]
-                + parent_frame[1, i] * fit.vectors[2, 1]
-                + parent_frame[2, i] * fit.vectors[2, 2]
-            )
+        displace(tree, b, pose_work, fit)
         if is_loose(tree, b):
             copy(q_neutral[tree.q_start[b] : tree.q_start[b] + 3], fit.vectors[3])
-        joint_coordinates(tree, b, joint, fit.vectors[3], q_out)
+        joint_coordinates(tree, b, fit.matrices[3], fit.vectors[3], q_out)
         place_followers(tree.couplers, tree.functions, q_out)
     return n_fitted
 
 
 @njit
-def place_chain(chains, tree, b, R, x, pose_work, fit, q_out):
-    """Fit of a chain joint, if there are any in the tree; chains apart so that None prunes the rest."""
+def displace(tree, b, pose_work, fit):
+    """Rotation fit.matrices[3] and displacement fit.vectors[3] of joint b, after fit_body.
+
+    From its frame on the parent, as pose_work has it, to the one on the child, as it was fitted.
+    """
+    R, x, p = fit.matrices[0], fit.vectors[0], tree.parent[b]
+    parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
+    origin, gap = fit.vectors[1], fit.vectors[2]
+    if p < 0:
+        copy_matrix(tree.rotation_in_parent[b], parent_frame)
+        copy(tree.position_in_parent[b], origin)
+    else:
+        multiply(pose_work.rotation[p], tree.rotation_in_parent[b], parent_frame)
+        rotate(pose_work.rotation[p], tree.position_in_parent[b], origin)
+        for i in range(3):
+            origin[i] += pose_work.position[p, i]
+    multiply(R, tree.rotation_in_child[b], child_frame)
+    rotate(R, tree.position_in_child[b], gap)
+    for i in range(3):
+        gap[i] += x[i] - origin[i]
+    for i in range(3):
+        for j in range(3):
+            s = 0.0
+            for k in range(3):
+                s += parent_frame[k, i] * child_frame[k, j]
+            joint[i, j] = s
+        fit.vectors[3, i] = (
+            parent_frame[0, i] * gap[0] + parent_frame[1, i] * gap[1] + parent_frame[2, i] * gap[2]
+        )
+
+
+@njit
+def place_chain(chains, tree, b, pose_work, fit, q_out):
+    """Fit of a chain joint, if there are any in the tree, after fit_body.
+
+    chains : Chains - those of tree, or None, which prunes the rest
+    tree : Tree
+    b : int - body that the joint carries
+    pose_work : Pose - written
+    fit : FitWork - written
+    q_out : (n_q,) - written [m, rad]
+    """
     if chains is None:
         return
-    fit_chain(tree, b, R, x, pose_work, fit, q_out)
+    fit_chain(tree, b, fit.matrices[0], fit.vectors[0], pose_work, fit, q_out)
     place_followers(tree.couplers, tree.functions, q_out)
 
 
 @njit
 def fit_body(markers, body, measured, weight, fit):
-    """Rigid fit of one body to its visible markers: rotation in fit.matrices[0], origin in
-    fit.vectors[0]. False if fewer than three markers are visible or they lie on a line."""
+    """Rigid fit of one body to its visible markers: rotation in fit.matrices[0], origin in fit.vectors[0].
+
+    markers : Markers
+    body : int
+    measured : (n_marker, 3) - in ground [m]
+    weight : (n_marker,) - 0 = takes no part
+    fit : FitWork - written
+    False if fewer than three markers are visible or they lie on a line.
+    """
     R, C = fit.matrices[0], fit.matrices[4]
     local_mean, mean = fit.vectors[1], fit.vectors[2]
     local_mean[:] = 0.0
@@ -152,7 +182,13 @@ def fit_body(markers, body, measured, weight, fit):
 
 @njit
 def dominant_rotation(C, K, V, q, R_out):
-    """R_out : (3, 3) - rotation that best turns a into b, from C = sum a b'. False if not unique."""
+    """The rotation that best turns a into b, from the sum of a b' over the points. False if not unique.
+
+    C : (3, 3) - that sum
+    K, V : (4, 4) - scratch
+    q : (4,) - the rotation as a quaternion, written
+    R_out : (3, 3) - written
+    """
     K[0, 0] = C[0, 0] + C[1, 1] + C[2, 2]
     K[1, 1] = C[0, 0] - C[1, 1] - C[2, 2]
     K[2, 2] = -C[0, 0] + C[1, 1] - C[2, 2]

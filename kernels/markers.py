@@ -76,8 +76,12 @@ def weight_of(own, m, weight):
 def marker_moments(tree, markers, pose, measured, weight, work):
     """Moments of every subtree at a pose; returns the cost 1/2 sum w |x - m|^2 [m^2].
 
+    tree : Tree
+    markers : Markers
+    pose : Pose
+    measured : (n_marker, 3) - in ground [m]
     weight : (n_marker,) - of this frame, times markers.weight; a marker of weight 0 (occluded) takes no part
-    Writes work.model, work.moments and work.wrench.
+    work : MarkerWork - model, moments, wrench written
     """
     model_markers(markers, pose, work.model)
     moments, origin = work.moments, pose.position[0]
@@ -123,10 +127,16 @@ def marker_gradient(tree, pose, work, gradient_out):
 
 @njit
 def marker_hessian(tree, pose, work, second_order, H_out):
-    """H_out : (n_v, n_v) = J'WJ + second_order * sum f . d2x, lower triangle.
+    """J'WJ + second_order * sum f . d2x, lower triangle.
 
     Entry (i, j), i nearer to ground: with the motion w X x + v of dof i, w . moment + v . push of column j
     (`column_vectors`); kernels/joints/kinds.order_joint puts the dofs of one joint right.
+
+    tree : Tree
+    pose : Pose
+    work : MarkerWork - after marker_moments; push, moment written
+    second_order : float - 0 = Gauss-Newton
+    H_out : (n_v, n_v) - written
     """
     twist, push, moment, dof_parent = pose.twist, work.push, work.moment, tree.dof_parent
     H_out[:, :] = 0.0

@@ -7,16 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.constraints import HARD, element_rows, element_values
-from kernels.coordinates import FREE_TO_MOVE, clamp, find_bounds, set_tasks
+from kernels._jit import inlined, njit
+from kernels.constraints import HARD, element_rows
+from kernels.coordinates import FREE_TO_MOVE, clamp, set_tasks
 from kernels.copying import copy
-from kernels.couplers import coupler_slopes, fold_matrix, fold_vector, place_followers
-from kernels.initial_pose import initial_pose
+from kernels.couplers import fold_matrix, fold_vector, place_followers
+from kernels.initial_pose import FitWork, initial_pose
 from kernels.joints.kinds import is_chain, is_loose
 from kernels.joints.motions import TRANSLATES
-from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, augment, hard_row, hold_cost, solve
-from kernels.markers import marker_hessian, marker_moments, model_markers, weight_of
+from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, Options, Solved, solve
+from kernels.kkt_step import augment
+from kernels.markers import marker_hessian, model_markers, weight_of
+from kernels.optimality import Problem, Work, hard_row, hold_cost, objective
 from kernels.tree import difference, integrate, pose
 
 # Curvature of the marker cost per unit weight below which a dof counts as open: one marker on a lever of
@@ -53,8 +55,9 @@ class Track(NamedTuple):
 
 
 class TrackOptions(NamedTuple):
-    """When to start anew."""
+    """How one solution is followed, and when to start anew."""
 
+    solver: Options
     restart_rms: float  # a frame with a larger marker RMS is tried from scratch as well [m]
     max_prediction: float  # longest gap that is bridged by the last speed [s]
     second_opinion: int  # every so many frames the solution is compared with new starts
@@ -82,40 +85,53 @@ def new_track(n_q: int, n_v: int, n_element: int) -> Track:
     )
 
 
+class TrackWork(NamedTuple):
+    """Working space of one frame; of solutions of the same sizes, one after the other."""
+
+    solver: Work
+    fit: FitWork
+    open: np.ndarray  # (n_v,) int64 - 1 = left open by the markers
+
+
 @njit
 def predict(tree, dt, options, track, q_out):
-    """q_out : (n_q,) - where the skeleton should be dt after the last frame."""
+    """Where the skeleton should be some time after the last frame.
+
+    tree : Tree
+    dt : float - that time [s]; 0 = unknown, then nothing moves
+    options : TrackOptions
+    track : Track
+    q_out : (n_q,) - written [m, rad]
+    """
     step = dt if 0.0 < dt <= options.max_prediction else 0.0
     integrate(tree, track.q, track.speed, step, q_out)
     place_followers(tree.couplers, tree.functions, q_out)
 
 
 @njit
-def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, hold, loose):
-    """hold : (n_v,) - gets a weight for every dof that markers, hard elements and hold so far leave open.
+def find_open_dofs(problem, q, work, loose):
+    """problem.hold gets a weight for every dof that markers, hard elements and hold so far leave open.
 
     The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by the ones before it.
     Returns how many are open, work.open which. Not counted: the loose ones : (n_v,) int64, which no frame
     determines, and a coordinate at its bound, which its bound determines.
     """
-    pose(tree, q, work.pose)
-    coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
-    marker_moments(tree, markers, work.pose, measured, weight, work.marker)
-    element_values(elements, work.pose, roles.target, work.element)
-    element_rows(tree, elements, work.pose, work.element)
-    marker_hessian(tree, work.pose, work.marker, 0.0, work.H)
-    find_bounds(roles.limits, q, work.bound)
+    tree, elements, mode = problem.tree, problem.elements, problem.roles.mode
+    hold, at = problem.hold, work.solver
+    objective(problem, q, at)
+    element_rows(tree, elements, at.pose, at.element)
+    marker_hessian(tree, at.pose, at.marker, 0.0, at.H)
     for j in range(hold.shape[0]):
-        work.H[j, j] += hold[j]
-    fold_matrix(tree.couplers, work.coupler, 0.0, work.H)
+        at.H[j, j] += hold[j]
+    fold_matrix(tree.couplers, at.coupler, 0.0, at.H)
     n_hard = 0
-    for e in range(roles.mode.shape[0]):
-        if roles.mode[e] == HARD:
-            hard_row(tree.couplers, elements, e, n_hard, work)
-            fold_vector(tree.couplers, work.coupler, work.A[n_hard])
+    for e in range(mode.shape[0]):
+        if mode[e] == HARD:
+            hard_row(tree.couplers, elements, e, n_hard, at)
+            fold_vector(tree.couplers, at.coupler, at.A[n_hard])
             n_hard += 1
-    augment(n_hard, HARD_CURVATURE, work)
-    H, n_open = work.H, 0
+    augment(n_hard, HARD_CURVATURE, at)
+    H, n_open = at.H, 0
     for j in range(hold.shape[0]):
         translates = tree.dof_rotates[j] == TRANSLATES
         work.open[j] = 0
@@ -125,7 +141,7 @@ def find_open_dofs(tree, markers, elements, roles, measured, weight, q, work, ho
             hold[j] = HOLD_TRANSLATION if translates else HOLD_ROTATION
             H[j, j] = max(H[j, j], 0.0) + hold[j]
             work.open[j] = 1
-            n_open += int(work.bound[j] == FREE_TO_MOVE and loose[j] == 0)
+            n_open += int(at.bound[j] == FREE_TO_MOVE and loose[j] == 0)
         pivot = math.sqrt(H[j, j])
         H[j, j] = pivot
         for i in range(j + 1, hold.shape[0]):
@@ -155,8 +171,11 @@ def rewind(track):
 def conclude(tree, dt, followed, solved, track):
     """After the frame's last solution: speed for the next prediction, and whether to trust it.
 
-    followed : the frame was solved from a frame before
+    tree : Tree
+    dt : float - time since the frame before [s]
+    followed : bool - the frame was solved from a frame before
     solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
+    track : Track - speed and trusted written
     """
     track.trusted[0] = int(solved)
     track.speed[:] = 0.0
@@ -168,61 +187,84 @@ def conclude(tree, dt, followed, solved, track):
 
 
 @njit
-def follow(model, roles, measured, weight, dt, options, track_options, track, work, fit):
+def follow(model, roles, measured, weight, dt, options, track, work):
     """Solve one frame from the last one, or from scratch where that fails.
 
+    model : Skeleton
+    roles : Roles
+    measured : (n_marker, 3) - in ground [m]
+    weight : (n_marker,) - 0 = takes no part
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : TrackOptions
+    track : Track - q gets the solution
+    work : TrackWork - holds the solution's pose
     Returns (status, iterations, residual, objective, n_open): status of kernels.kkt, n_open = dofs held near
-    the last pose because nothing determines them. track.q and work hold the solution.
+    the last pose because nothing determines them.
     """
-    tree, markers, elements = model.tree, model.markers, model.elements
-    complete, visible = True, 0.0
-    for m in range(weight.shape[0]):
-        complete = complete and weight[m] > 0.0
-        if weight[m] > 0.0:
-            visible += weight_of(markers.weight, m, 1.0)
+    problem = Problem(
+        model.tree, model.markers, model.elements, roles, measured, weight, track.hold, track.q_hold
+    )
+    complete, visible = visible_weight(model.markers, weight)
     started = track.started[0] == 1
-    if not started:
-        copy(model.q_neutral, track.q)
-        track.speed[:] = 0.0
-        track.multiplier[:] = 0.0
-    copy(track.q, track.q_before)
-    predict(tree, dt, track_options, track, track.q)
-    clamp(roles.limits, track.q)
+    set_out(model, roles.limits, dt, options, track)
     track.hold[:] = 0.0
     copy(track.q_before, track.q_hold)
     set_tasks(roles.tasks, visible, track.hold, track.q_hold)
     n_open = 0
     if not complete or track.surveyed[0] != 1:
-        n_open = find_open_dofs(
-            tree, markers, elements, roles, measured, weight, track.q, work, track.hold, track.loose
-        )
+        n_open = find_open_dofs(problem, track.q, work, track.loose)
         n_open = survey(n_open, complete, work, track)
-    status, iterations, residual, cost = NOT_CONVERGED, 0, math.inf, math.inf
+    found = Solved(NOT_CONVERGED, 0, math.inf, math.inf)
     if started:
-        status, iterations, residual, cost = solve(
-            tree, markers, elements, roles, measured, weight, track.hold, track.q_hold, options, work,
-            track.q, track.multiplier,
-        )  # fmt: skip
-    limit = 0.5 * visible * track_options.restart_rms**2
+        found = solve(problem, options.solver, work.solver, track.q, track.multiplier)
+    limit = 0.5 * visible * options.restart_rms**2
     # A mechanism can be assembled in more than one way, and following keeps a wrong choice: look again now
     # and then, after a jump, and as soon as everything is determined anew.
-    jumped = started and work.cost_start[0] > limit
+    jumped = started and work.solver.cost_start[0] > limit
     track.doubt[0] = 0 if n_open > 0 else track.doubt[0] - 1
     look_again = n_open == 0 and (track.doubt[0] <= 0 or jumped)
-    if not started or look_again or status != CONVERGED or fit_cost(tree, track, cost, work) > limit:
-        status, iterations, residual, cost = restart(
-            model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost
-        )
-        ruined = status != CONVERGED or fit_cost(tree, track, cost, work) > limit
-        track.doubt[0] = 0 if n_open > 0 or ruined else track_options.second_opinion
-        pose(tree, track.q, work.pose)
-        model_markers(markers, work.pose, work.marker.model)
-    if status == NON_FINITE:
+    if not started or look_again or is_ruined(problem, found, limit, track, work):
+        found = restart(problem, model.q_neutral, options.solver, found, track, work)
+        ruined = is_ruined(problem, found, limit, track, work)
+        track.doubt[0] = 0 if n_open > 0 or ruined else options.second_opinion
+        pose(model.tree, track.q, work.solver.pose)
+        model_markers(model.markers, work.solver.pose, work.solver.marker.model)
+    if found.status == NON_FINITE:
         copy(track.q_before, track.q)
         track.multiplier[:] = 0.0
-    if status == CONVERGED:
+    if found.status == CONVERGED:
         track.started[0] = 1
-    return status, iterations, residual, cost, n_open
+    return found.status, found.iterations, found.residual, found.cost, n_open
+
+
+@njit
+def visible_weight(markers, weight):
+    """(whether every marker takes part, sum of the weights of those that do); weight : (n_marker,)."""
+    complete, visible = True, 0.0
+    for m in range(weight.shape[0]):
+        complete = complete and weight[m] > 0.0
+        if weight[m] > 0.0:
+            visible += weight_of(markers.weight, m, 1.0)
+    return complete, visible
+
+
+@inlined
+def set_out(model, limits, dt, options, track):
+    """track.q : (n_q,) - from the last frame, kept in q_before, to where the solver begins.
+
+    model : Skeleton
+    limits : Limits - or None
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : TrackOptions
+    track : Track - written
+    """
+    if track.started[0] != 1:
+        copy(model.q_neutral, track.q)
+        track.speed[:] = 0.0
+        track.multiplier[:] = 0.0
+    copy(track.q, track.q_before)
+    predict(model.tree, dt, options, track, track.q)
+    clamp(limits, track.q)
 
 
 @njit
@@ -232,47 +274,66 @@ def survey(n_open, complete, work, track):
         return n_open
     track.surveyed[0] = 1
     for d in range(track.loose.shape[0]):
-        track.loose[d] = int(work.open[d] == 1 and work.bound[d] == FREE_TO_MOVE)
+        track.loose[d] = int(work.open[d] == 1 and work.solver.bound[d] == FREE_TO_MOVE)
         if track.loose[d] == 1:
             track.surveyed[0] = 2
     return 0
 
 
-@njit
-def fit_cost(tree, track, cost, work):
-    """Objective at track.q without what holds dofs."""
-    return cost - hold_cost(tree, track.hold, track.q_hold, track.q, work.hold_gap)
+@inlined
+def is_ruined(problem, found, limit, track, work):
+    """Whether a solution is none, or leaves the markers farther away than a frame from scratch might.
+
+    problem : Problem
+    found : Solved
+    limit : float - objective without what holds dofs [m^2]
+    track : Track - with the solution in q
+    work : TrackWork - solver.hold_gap written
+    """
+    if found.status != CONVERGED:
+        return True
+    return found.cost - hold_cost(problem, track.q, work.solver.hold_gap) > limit
 
 
 @njit
-def restart(model, roles, measured, weight, options, track, work, fit, status, iterations, residual, cost):
+def restart(problem, q_neutral, options, found, track, work):
     """Solve from scratch, from some starts, and keep the best converged result (also against the one given).
 
     Start 0 fits every body to its markers; start 1 does too, but has inner free joints and chains in their
     neutral pose: a knee mechanism has two assemblies, and the fitted knee may fall into the wrong one. Where
     there are more free joints inside the tree, one more start for each has it alone in the neutral pose.
+
+    problem : Problem
+    q_neutral : (n_q,) [m, rad]
+    options : Options
+    found : Solved - what is in track now
+    track : Track - q, multiplier written
+    work : TrackWork - written
+    Returns Solved, with the iterations of all.
     """
-    tree, markers, elements = model.tree, model.markers, model.elements
-    total, n_inner = iterations, 0
+    tree, best = problem.tree, found
+    total, n_inner = found.iterations, 0
     for b in range(tree.parent.shape[0]):
         n_inner += int(is_loose(tree, b))
     for start in range(2 + n_inner if n_inner > 1 else 2):
-        n_fitted = initial_pose(tree, markers, measured, weight, track.q_before, work.pose, fit, track.q_try)
+        n_fitted = initial_pose(
+            tree, problem.markers, problem.measured, problem.weight, track.q_before, work.solver.pose,
+            work.fit, track.q_try,
+        )  # fmt: skip
         if start > 0:
             if n_fitted == 0:
                 break  # no body could be fitted: the first start was the neutral one already
-            relax(tree, model.q_neutral, start - 2, track.q_try)
+            relax(tree, q_neutral, start - 2, track.q_try)
         track.multiplier_try[:] = 0.0
-        status_try, iterations_try, residual_try, cost_try = solve(
-            tree, markers, elements, roles, measured, weight, track.hold, track.q_hold, options, work,
-            track.q_try, track.multiplier_try,
-        )  # fmt: skip
-        total += iterations_try
-        if status_try == CONVERGED and (status != CONVERGED or cost_try < CLEARLY_BETTER * cost):
-            status, residual, cost = status_try, residual_try, cost_try
+        trial = solve(problem, options, work.solver, track.q_try, track.multiplier_try)
+        total += trial.iterations
+        if trial.status == CONVERGED and (
+            best.status != CONVERGED or trial.cost < CLEARLY_BETTER * best.cost
+        ):
+            best = trial
             copy(track.q_try, track.q)
             copy(track.multiplier_try, track.multiplier)
-    return status, total, residual, cost
+    return Solved(best.status, total, best.residual, best.cost)
 
 
 @njit

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.constraints import Roles
-from kernels.frame import Method, Outputs, Skeleton, estimate, new_outputs
+from kernels.frame import FrameOptions, FrameState, Method, Outputs, Skeleton, estimate, new_outputs
 from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
-from kernels.kkt import CONVERGED, Options, new_work
-from kernels.track import Track, TrackOptions, new_track
+from kernels.kkt import CONVERGED, Options
+from kernels.optimality import new_work
+from kernels.track import TrackOptions, TrackWork, new_track
 from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver
@@ -48,9 +49,8 @@ class _Setup(NamedTuple):
     model: Model
     skeleton: Skeleton
     method: Method
-    work: NamedTuple
-    track: Track
-    first: Track
+    work: TrackWork
+    state: FrameState
     outputs: Outputs
     shape: tuple[int, int]  # of a measured frame
     run: Callable[..., tuple]
@@ -83,18 +83,15 @@ class MultibodyEstimator:
             following = following_of(spec)
         self.following = following
         solver, check = solver or Solver(), check or MarkerCheck()
-        self.options = Options(solver.tolerance, solver.max_iterations, solver.max_step)
-        self.track_options = TrackOptions(
-            1e-3 * solver.restart_rms_mm, solver.max_prediction_s, solver.second_opinion
-        )
-        self.health_options = health_options(check)
-        self._fit = new_fit_work()
+        self.options = FrameOptions(track_options(solver), health_options(check))
         models = build_each(spec, subject, dict.fromkeys((method, *methods)))
         if following is not None:
             chosen = {id(model): with_markers(model, following) for model in models.values()}
             models = {name: chosen[id(model)] for name, model in models.items()}
-        self._setups = {name: set_up(spec, subject, name, m, following) for name, m in models.items()}
         self.health: Health = new_health(len(models[method].names.markers))
+        self._setups = {
+            name: set_up(spec, subject, name, model, self.health, following) for name, model in models.items()
+        }
         self.method = method
         self._setups = {name: self._bound(setup) for name, setup in self._setups.items()}
         self._now = self._setups[method]
@@ -112,19 +109,19 @@ class MultibodyEstimator:
     @property
     def q(self) -> Array:
         """(n_q,) - generalized coordinates of the last frame."""
-        return self._now.track.q
+        return self._now.state.track.q
 
     @property
     def pose(self) -> tuple[Array, Array]:
         """(n_body, 3), (n_body, 3, 3) - body origins [m] and axes in ground, of the last frame."""
-        pose = self._now.work.pose  # type: ignore[attr-defined]
+        pose = self._now.work.solver.pose
         return pose.position, pose.rotation
 
     @property
     def held_bodies(self) -> list[str]:
         """Bodies that no marker determined in the last frame, so that they were held near their last pose."""
         s = self._now
-        held = s.model.tree.dof_body[s.work.open == 1]  # type: ignore[attr-defined]
+        held = s.model.tree.dof_body[s.work.open == 1]
         return [s.model.names.bodies[b] for b in dict.fromkeys(held.tolist())]
 
     @property
@@ -149,9 +146,8 @@ class MultibodyEstimator:
         if measured.shape != s.shape or measured.dtype != FLOAT or not measured.flags.c_contiguous:
             raise TypeError(f"measured must be C-contiguous float64 of shape {s.shape}")
         status, iterations, residual, n_open, n_visible, n_swap = s.run(
-            s.skeleton, s.method, measured, float(dt), self.options, self.track_options, self.health_options,
-            s.track, s.first, self.health, s.work, self._fit, s.outputs,
-        )  # fmt: skip
+            s.skeleton, s.method, measured, float(dt), self.options, s.state, s.work, s.outputs
+        )
         return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap)
 
     def aim(self, time: float) -> None:
@@ -168,21 +164,18 @@ class MultibodyEstimator:
         former, new = self._now, self._setups[method]
         forget(new)
         if former.model is new.model:
-            for track in (new.track, new.first):
-                track.q[:] = former.track.q
-                track.speed[:] = former.track.speed
+            for track in (new.state.track, new.state.first):
+                track.q[:] = former.state.track.q
+                track.speed[:] = former.state.track.speed
                 track.multiplier[:] = 0.0
-                track.started[0] = former.track.started[0]
-                track.trusted[0] = former.track.trusted[0]
+                track.started[0] = former.state.track.started[0]
+                track.trusted[0] = former.state.track.trusted[0]
                 track.doubt[0] = 0  # another method may be assembled differently: look again
         self.method, self._now = method, new
 
     def _bound(self, s: _Setup) -> _Setup:
         """The setup with the machine code for its arguments."""
-        arguments = (
-            s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, self.track_options,
-            self.health_options, s.track, s.first, self.health, s.work, self._fit, s.outputs,
-        )  # fmt: skip
+        arguments = (s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, s.state, s.work, s.outputs)
         return s._replace(run=bind(estimate, arguments))
 
     def restart(self) -> None:
@@ -195,12 +188,13 @@ class MultibodyEstimator:
 
     def set_downweighting(self, on: bool) -> None:
         """Weigh suspicious markers down, or only report them."""
-        self.health_options = self.health_options._replace(downweight=int(on))
+        health = self.options.health._replace(downweight=int(on))
+        self.options = self.options._replace(health=health)
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
         """A method's model and roles, and the pose and coordinates that its solver leaves after a frame."""
         s = self._setups[method]
-        return s.model, s.method.roles, s.work.pose, s.track.q  # type: ignore[attr-defined]
+        return s.model, s.method.roles, s.work.solver.pose, s.state.track.q
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -232,9 +226,19 @@ def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
 
 def forget(setup: _Setup) -> None:
     """Let the next frame be a first one."""
-    for track in (setup.track, setup.first):
+    for track in (setup.state.track, setup.state.first):
         track.started[0] = track.trusted[0] = track.doubt[0] = 0
         track.speed[:] = 0.0
+
+
+def track_options(solver: Solver) -> TrackOptions:
+    """Kernel options of following a solution."""
+    return TrackOptions(
+        Options(solver.tolerance, solver.max_iterations, solver.max_step),
+        1e-3 * solver.restart_rms_mm,
+        solver.max_prediction_s,
+        solver.second_opinion,
+    )
 
 
 def health_options(check: MarkerCheck) -> HealthOptions:
@@ -252,9 +256,16 @@ def health_options(check: MarkerCheck) -> HealthOptions:
 
 
 def set_up(
-    spec: ModelSpec, subject: Subject | None, method: str, model: Model, following: Following | None = None
+    spec: ModelSpec,
+    subject: Subject | None,
+    method: str,
+    model: Model,
+    health: Health,
+    following: Following | None = None,
 ) -> _Setup:
-    """Choose the roles of one method and allocate everything it writes to."""
+    """Choose the roles of one method and allocate everything it writes to, but the markers' history: that of
+    all methods.
+    """
     check_fits_markers(spec)
     how, roles = find_method(spec, method), roles_of(spec, method, subject)
     first = roles_of(spec, how.follows, subject) if how.follows else roles
@@ -273,15 +284,15 @@ def set_up(
     n_body, n_element = len(model.names.bodies), len(model.names.elements)
     n_q, n_marker = len(model.q_neutral), len(model.names.markers)
     n_path, n_motion = model.elements.path.shape[1], len(model.tree.chains.dof)
-    work = new_work(n_body, n_q, model.n_v, n_marker, n_element, n_path, n_motion)
+    solver_work = new_work(n_body, n_q, model.n_v, n_marker, n_element, n_path, n_motion)
+    work = TrackWork(solver_work, new_fit_work(), np.zeros(model.n_v, np.int64))
     track = new_track(n_q, model.n_v, n_element)
     return _Setup(
         model,
         skeleton,
         Method(roles, first, int(bool(how.follows)), flexion_joints(spec, model)),
         work,
-        track,
-        new_track(n_q, model.n_v, n_element),
+        FrameState(track, new_track(n_q, model.n_v, n_element), health),
         new_outputs(
             len(model.joints.proximal),
             len(model.reported.ligaments),

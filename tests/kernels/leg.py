@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.constraints import Roles
-from kernels.kkt import CONVERGED, Options, Work, new_work, solve
+from kernels.kkt import CONVERGED, Options, solve
 from kernels.markers import model_markers
+from kernels.optimality import Problem, Work, new_work
 from kernels.tree import pose
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
@@ -142,10 +143,10 @@ def exact_trial(n_frame: int = N_FRAME) -> Trial:
     for frame in range(n_frame):
         q, multiplier = rough_coordinates(1.0 + 0.06 * frame), np.zeros(len(leg.names.elements))
         measured = markers_at(leg, q) + off
-        status, *_ = solve(
-            leg.tree, leg.markers, leg.elements, roles("zero"), measured, np.ones(len(NAMES)), hold, q.copy(),
-            Options(1e-11, 60, 0.5), work, q, multiplier,
-        )  # fmt: skip
+        problem = Problem(
+            leg.tree, leg.markers, leg.elements, roles("zero"), measured, np.ones(len(NAMES)), hold, q.copy()
+        )
+        status, *_ = solve(problem, Options(1e-11, 60, 0.5), work, q, multiplier)
         assert status == CONVERGED
         states.append(q)
         markers.append(markers_at(leg, q))

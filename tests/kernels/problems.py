@@ -7,12 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels import kkt as kernel
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Roles
+from kernels.initial_pose import new_fit_work
 from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
-from kernels.kkt import Options, Work, new_work
+from kernels.kkt import Options, solve
+from kernels.kkt_step import build_hessian, newton_step
+from kernels.optimality import Problem, Work, new_work, objective, optimality
+from kernels.track import TrackWork, find_open_dofs
 from tests.naive import constraints, kkt, markers, random_models
-from tests.naive.kkt import Problem
 from tests.naive.tree import state
 
 Array = NDArray[np.floating]
@@ -72,7 +74,7 @@ def work_for(problem: Problem) -> Work:
 def solved(problem: Problem, q: Array, options: Options = Options(1e-12, 60, 0.5)) -> Found:  # noqa: B008
     """Solve from q with zero multipliers; q itself is kept."""
     q, multiplier = q.copy(), np.zeros(len(problem.elements.kind))
-    status, iterations, residual, cost = kernel.solve(*problem, options, work_for(problem), q, multiplier)
+    status, iterations, residual, cost = solve(problem, options, work_for(problem), q, multiplier)
     return Found(status, iterations, residual, cost, q, multiplier)
 
 
@@ -80,14 +82,19 @@ def kernel_step(
     problem: Problem, q: Array, multiplier: Array, second_order: float
 ) -> tuple[bool, Array, Array]:
     """Return whether the matrix was definite, the step (n_v,) and the new multipliers (n_hard,)."""
-    work, roles = work_for(problem), problem.roles
-    kernel.objective(*problem, q, work)
-    n_hard, _ = kernel.optimality(problem.tree, problem.elements, roles, problem.hold, multiplier, work)
-    definite = kernel.build_hessian(
-        problem.tree, problem.elements, roles, problem.hold, multiplier, n_hard, second_order, work
-    )
-    kernel.newton_step(n_hard, work)
+    work = work_for(problem)
+    objective(problem, q, work)
+    n_hard, _ = optimality(problem, multiplier, work)
+    definite = build_hessian(problem, multiplier, n_hard, second_order, work)
+    newton_step(n_hard, work)
     return definite, work.delta, work.mu[:n_hard]
+
+
+def open_dofs(problem: Problem, q: Array) -> int:
+    """Return how many dofs nothing determines; problem.hold gets their weights."""
+    n_v = len(problem.hold)
+    work = TrackWork(work_for(problem), new_fit_work(), np.zeros(n_v, np.int64))
+    return find_open_dofs(problem, q, work, np.zeros(n_v, np.int64))
 
 
 def twin_residual(problem: Problem, found: Found) -> float:

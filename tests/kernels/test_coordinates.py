@@ -6,18 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels import coordinates as kernel
-from kernels import kkt
-from kernels.coordinates import AT_LOWER, AT_UPPER, FREE_TO_MOVE, Limits, Tasks
+from kernels.coordinates import AT_LOWER, AT_UPPER, FREE_TO_MOVE, Limits, Tasks, clamp, find_bounds, set_tasks
 from kernels.couplers import Couplers
 from kernels.functions import CONSTANT
 from kernels.joints.kinds import CHAIN, HINGE, SLIDER
 from kernels.kkt import CONVERGED, Options
-from kernels.track import find_open_dofs
+from kernels.optimality import Problem, objective, optimality
 from kernels.tree import Tree
 from rtsim.models.packing.tree import build_functions, constant
-from tests.kernels.problems import random_problem, solved, work_for
-from tests.naive.kkt import Problem
+from tests.kernels.problems import open_dofs, random_problem, solved, work_for
 from tests.naive.tree import slices
 
 Array = NDArray[np.floating]
@@ -59,8 +56,8 @@ def limited(seed: int) -> tuple[Problem, Array, Limits]:
 def conditions(problem: Problem, found: object) -> tuple[Array, Array]:
     """Return the slope of the Lagrangian along every dof, and which bound each is at, from the kernels."""
     work = work_for(problem)
-    kkt.objective(*problem, found.q, work)
-    kkt.optimality(problem.tree, problem.elements, problem.roles, problem.hold, found.multiplier, work)
+    objective(problem, found.q, work)
+    optimality(problem, found.multiplier, work)
     return work.lagrangian.copy(), work.bound.copy()
 
 
@@ -137,7 +134,7 @@ def test_tasks_draw_coordinates_to_their_targets(seed: int) -> None:
     gaps = []
     for weight in (0.0, 10.0, 1e5):
         hold, q_hold = np.zeros(len(tree.dof_body)), q.copy()
-        kernel.set_tasks(Tasks(coordinate, dof, np.full(len(dof), weight), target), 1.0, hold, q_hold)
+        set_tasks(Tasks(coordinate, dof, np.full(len(dof), weight), target), 1.0, hold, q_hold)
         np.testing.assert_array_equal(np.flatnonzero(hold), dof if weight else [])
         found = solved(problem._replace(hold=hold, q_hold=q_hold), q, Options(1e-9, 60, 0.5))
         assert found.status == CONVERGED
@@ -151,9 +148,9 @@ def test_bounds_are_told_by_side() -> None:
         np.arange(4, dtype=np.int64), np.arange(4, dtype=np.int64), np.full(4, -1.0), np.full(4, 1.0)
     )
     q, bound = np.array([-2.0, 0.0, 1.0, 3.0]), np.zeros(4, np.int64)
-    kernel.clamp(limits, q)
+    clamp(limits, q)
     np.testing.assert_array_equal(q, [-1.0, 0.0, 1.0, 1.0])
-    kernel.find_bounds(limits, q, bound)
+    find_bounds(limits, q, bound)
     np.testing.assert_array_equal(bound, [AT_LOWER, FREE_TO_MOVE, AT_UPPER, AT_UPPER])
 
 
@@ -166,11 +163,7 @@ def test_what_a_task_or_a_bound_determines_is_not_open() -> None:
     roles = problem.roles._replace(limits=limits, mode=np.zeros(len(problem.roles.mode), np.int64))
     hold = np.zeros(n_v)
     hold[d_task] = 10.0
-    work = work_for(problem)
-    n_open = find_open_dofs(
-        tree, problem.markers, problem.elements, roles, problem.measured, np.zeros(len(problem.weight)), q,
-        work, hold, np.zeros(n_v, np.int64),
-    )  # fmt: skip
+    n_open = open_dofs(problem._replace(roles=roles, weight=np.zeros(len(problem.weight)), hold=hold), q)
     assert n_open == n_v - 2
     assert hold[d_task] == 10.0
     assert hold[d_bound] > 0.0  # it may leave its bound, and nothing else would stop it

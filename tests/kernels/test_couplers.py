@@ -6,19 +6,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels import couplers as kernel
-from kernels import markers as marker_kernel
 from kernels.constraints import Roles
-from kernels.couplers import Couplers, new_coupler_work
+from kernels.couplers import (
+    Couplers,
+    coupler_slopes,
+    fold_lagrangian,
+    fold_matrix,
+    fold_vector,
+    new_coupler_work,
+    place_followers,
+)
 from kernels.kkt import CONVERGED, Options
-from kernels.markers import Markers, new_marker_work
-from kernels.track import find_open_dofs
+from kernels.markers import Markers, marker_gradient, marker_hessian, marker_moments, new_marker_work
+from kernels.optimality import Problem
 from kernels.tree import Tree, new_pose, pose
-from tests.kernels.problems import solved, work_for
-from tests.naive import constraints as naive_constraints
-from tests.naive import couplers as naive
-from tests.naive import differences, markers, random_models
-from tests.naive.kkt import Problem
+from tests.kernels.problems import open_dofs, solved
+from tests.naive import constraints, couplers, differences, markers, random_models
 from tests.naive.tree import slices, state
 
 Array = NDArray[np.floating]
@@ -47,7 +50,11 @@ def some_tree(seed: int) -> tuple[Tree, Array, np.random.Generator]:
     """Return a coupled tree and coordinates that keep its couplers."""
     rng = np.random.default_rng([seed, 70])
     tree = coupled(random_models.chained_tree(rng))
-    return tree, naive.placed(tree.couplers, tree.functions, random_models.random_coordinates(rng, tree)), rng
+    return (
+        tree,
+        couplers.placed(tree.couplers, tree.functions, random_models.random_coordinates(rng, tree)),
+        rng,
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -55,8 +62,8 @@ def test_followers_are_placed_drivers_first(seed: int) -> None:
     """Protects the places of followers, of those that drive others too."""
     tree, _, rng = some_tree(seed)
     q = random_models.random_coordinates(rng, tree)
-    expected = naive.placed(tree.couplers, tree.functions, q)
-    kernel.place_followers(tree.couplers, tree.functions, q)
+    expected = couplers.placed(tree.couplers, tree.functions, q)
+    place_followers(tree.couplers, tree.functions, q)
     np.testing.assert_allclose(q, expected, atol=1e-14)
     assert q[tree.couplers.coordinate[-1]] == pytest.approx(0.3)  # prescribed
 
@@ -68,13 +75,13 @@ def test_folds_are_the_chain_rule(seed: int) -> None:
     n_v = len(tree.dof_body)
     gradient, H = rng.normal(size=n_v), rng.normal(size=(n_v, n_v))
     H = H + H.T
-    expected, expected_H = naive.reduced(tree.couplers, tree.functions, q, gradient, H)
+    expected, expected_H = couplers.reduced(tree.couplers, tree.functions, q, gradient, H)
     work = new_coupler_work(n_v)
-    kernel.coupler_slopes(tree.couplers, tree.functions, q, work)
+    coupler_slopes(tree.couplers, tree.functions, q, work)
     row, lower = gradient.copy(), np.tril(H)
-    kernel.fold_vector(tree.couplers, work, row)
-    kernel.fold_lagrangian(tree.couplers, work, gradient)
-    kernel.fold_matrix(tree.couplers, work, 1.0, lower)
+    fold_vector(tree.couplers, work, row)
+    fold_lagrangian(tree.couplers, work, gradient)
+    fold_matrix(tree.couplers, work, 1.0, lower)
     np.testing.assert_allclose(row, expected, atol=1e-13)
     np.testing.assert_allclose(gradient, expected, atol=1e-13)
     np.testing.assert_allclose(lower, np.tril(expected_H), atol=1e-12)
@@ -90,18 +97,18 @@ def test_folded_marker_terms_are_the_differences_of_the_cost(seed: int) -> None:
     weight = rng.uniform(0.2, 3.0, n_marker)
 
     def cost(there: Array) -> Array:
-        kept = naive.placed(tree.couplers, tree.functions, there)
+        kept = couplers.placed(tree.couplers, tree.functions, there)
         return np.array(markers.cost(tree, placed, kept, measured, weight))
 
     at, work = new_pose(len(tree.parent), n_v, len(tree.chains.dof)), new_coupler_work(n_v)
     terms, gradient, H = new_marker_work(n_marker, len(tree.parent)), np.zeros(n_v), np.zeros((n_v, n_v))
     pose(tree, q, at)
-    marker_kernel.marker_moments(tree, placed, at, measured, weight, terms)
-    marker_kernel.marker_gradient(tree, at, terms, gradient)
-    marker_kernel.marker_hessian(tree, at, terms, 1.0, H)
-    kernel.coupler_slopes(tree.couplers, tree.functions, q, work)
-    kernel.fold_lagrangian(tree.couplers, work, gradient)
-    kernel.fold_matrix(tree.couplers, work, 1.0, H)
+    marker_moments(tree, placed, at, measured, weight, terms)
+    marker_gradient(tree, at, terms, gradient)
+    marker_hessian(tree, at, terms, 1.0, H)
+    coupler_slopes(tree.couplers, tree.functions, q, work)
+    fold_lagrangian(tree.couplers, work, gradient)
+    fold_matrix(tree.couplers, work, 1.0, H)
     np.testing.assert_allclose(gradient, differences.first_derivative(cost, tree, q), atol=1e-7)
     H = np.tril(H) + np.tril(H, -1).T
     np.testing.assert_array_equal(np.diag(H)[tree.couplers.dof], 1.0)
@@ -119,7 +126,7 @@ def coupled_problem(seed: int, noise: float) -> tuple[Problem, Array]:
     kinds, bodies = (1, 0, 1), ((7, 3), (9, 2), (3, -1))
     elements = random_models.elements_between(rng, tree, kinds, bodies)
     at = state(tree, q)
-    value = np.array([naive_constraints.value(at, elements, e, 0.0) for e in range(3)])
+    value = np.array([constraints.value(at, elements, e, 0.0) for e in range(3)])
     target = np.where(elements.kind == 1, np.sqrt(np.abs(value)), value)
     roles = Roles(np.array([2, 2, 1], np.int64), np.array([0.0, 0.0, 3.0]), target)
     measured = markers.model_markers(tree, placed, q) + rng.normal(0.0, noise, (len(body), 3))
@@ -137,12 +144,12 @@ def test_solution_keeps_the_couplers_and_no_motion_lowers_the_cost(seed: int) ->
     start = random_models.moved(np.random.default_rng(seed), tree, q, 0.03)
     found = solved(problem, start, Options(1e-11, 60, 0.5))
     assert found.status == CONVERGED
-    np.testing.assert_allclose(found.q, naive.placed(tree.couplers, tree.functions, found.q), atol=1e-14)
+    np.testing.assert_allclose(found.q, couplers.placed(tree.couplers, tree.functions, found.q), atol=1e-14)
 
     def lagrangian(there: Array) -> Array:
-        kept = naive.placed(tree.couplers, tree.functions, there)
+        kept = couplers.placed(tree.couplers, tree.functions, there)
         at = state(tree, kept)
-        values = [naive_constraints.value(at, problem.elements, e, problem.roles.target[e]) for e in range(3)]
+        values = [constraints.value(at, problem.elements, e, problem.roles.target[e]) for e in range(3)]
         cost = markers.cost(tree, problem.markers, kept, problem.measured, problem.weight)
         return np.array(cost + 1.5 * values[2] ** 2 + found.multiplier[:2] @ values[:2])
 
@@ -164,10 +171,7 @@ def test_a_follower_is_never_open() -> None:
     problem, q = coupled_problem(2, 0.0)
     tree, hold = problem.tree, np.zeros(len(problem.tree.dof_body))
     roles = problem.roles._replace(mode=np.zeros(3, np.int64))
-    n_open = find_open_dofs(
-        tree, problem.markers, problem.elements, roles, problem.measured, np.zeros(len(problem.weight)), q,
-        work_for(problem), hold, np.zeros(len(hold), np.int64),
-    )  # fmt: skip
+    n_open = open_dofs(problem._replace(roles=roles, weight=np.zeros(len(problem.weight)), hold=hold), q)
     assert n_open == len(hold) - len(FOLLOWS)
     np.testing.assert_array_equal(hold[tree.couplers.dof], 0.0)
     assert (np.delete(hold, tree.couplers.dof) > 0.0).all()
@@ -181,13 +185,8 @@ def test_a_driver_that_only_its_follower_shows_is_not_open() -> None:
     weight = np.where(problem.markers.body == 3, 0.0, problem.weight)
     hold = np.zeros(n_v)
     roles = problem.roles._replace(mode=np.zeros(3, np.int64))
-    find_open_dofs(
-        tree, problem.markers, problem.elements, roles, problem.measured, weight, q, work_for(problem), hold,
-        np.zeros(n_v, np.int64),
-    )  # fmt: skip
+    problem = problem._replace(roles=roles, weight=weight, hold=hold)
+    open_dofs(problem, q)
     assert hold[driver] == 0.0
-    find_open_dofs(
-        tree._replace(couplers=None), problem.markers, problem.elements, roles, problem.measured, weight, q,
-        work_for(problem), hold, np.zeros(n_v, np.int64),
-    )  # fmt: skip
+    open_dofs(problem._replace(tree=tree._replace(couplers=None)), q)
     assert hold[driver] > 0.0

@@ -8,11 +8,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels import track as kernel
 from kernels.frame import Skeleton
-from kernels.initial_pose import FitWork, new_fit_work
-from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, Options, Work
-from kernels.track import Track, TrackOptions
+from kernels.health import new_health
+from kernels.kkt import CONVERGED, NON_FINITE, NOT_CONVERGED, Options
+from kernels.optimality import Problem
+from kernels.track import (
+    HOLD_ROTATION,
+    HOLD_TRANSLATION,
+    Track,
+    TrackOptions,
+    TrackWork,
+    conclude,
+    find_open_dofs,
+    follow,
+    predict,
+    remember,
+    rewind,
+)
 from kernels.tree import new_pose, pose
 from rtsim.methods.multibody import set_up
 from tests.kernels import leg
@@ -22,7 +34,7 @@ Array = NDArray[np.floating]
 
 N_MARKER = len(leg.NAMES)
 SOLVER = Options(1e-11, 60, 0.5)
-TRACKING = TrackOptions(restart_rms=0.05, max_prediction=0.05, second_opinion=200)
+TRACKING = TrackOptions(SOLVER, restart_rms=0.05, max_prediction=0.05, second_opinion=200)
 
 
 class Follower(NamedTuple):
@@ -31,20 +43,17 @@ class Follower(NamedTuple):
     model: Skeleton
     setup: Any
     track: Track
-    work: Work
-    fit: FitWork
+    work: TrackWork
 
     def follow(
-        self, measured: Array, dt: float = leg.DT, tracking: TrackOptions = TRACKING, solver: Options = SOLVER
+        self, measured: Array, dt: float = leg.DT, tracking: TrackOptions = TRACKING
     ) -> tuple[int, int, float, float, int]:
         """Follow one frame as kernels.frame does, NaN = occluded."""
         weight = np.isfinite(measured).all(axis=1).astype(float)
         roles, followed = self.setup.method.roles, bool(self.track.started[0])
-        kernel.remember(self.track)
-        said = kernel.follow(
-            self.model, roles, measured, weight, dt, solver, tracking, self.track, self.work, self.fit
-        )
-        kernel.conclude(self.model.tree, dt, followed, said[0] == CONVERGED and said[4] == 0, self.track)
+        remember(self.track)
+        said = follow(self.model, roles, measured, weight, dt, tracking, self.track, self.work)
+        conclude(self.model.tree, dt, followed, said[0] == CONVERGED and said[4] == 0, self.track)
         return said
 
     def gap(self, q: Array) -> float:
@@ -54,9 +63,9 @@ class Follower(NamedTuple):
 
 def follower(method: str = "zero", q_neutral: Array | None = None) -> Follower:
     """Return a follower that has not started."""
-    setup: Any = set_up(leg.lower_limb(), leg.SUBJECT, method, leg.built(method))
+    setup: Any = set_up(leg.lower_limb(), leg.SUBJECT, method, leg.built(method), new_health(N_MARKER))
     model = setup.skeleton if q_neutral is None else setup.skeleton._replace(q_neutral=q_neutral)
-    return Follower(model, setup, setup.track, setup.work, new_fit_work())
+    return Follower(model, setup, setup.state.track, setup.work)
 
 
 def without(measured: Array, *names: str) -> Array:
@@ -82,7 +91,7 @@ def test_prediction_moves_on_with_the_last_speed() -> None:
     running.track.speed[:] = rng.normal(size=18)
     tree, q = running.model.tree, np.zeros(len(running.track.q))
     for dt, step in ((0.01, 0.01), (0.05, 0.05), (0.051, 0.0), (0.0, 0.0), (-0.01, 0.0), (np.nan, 0.0)):
-        kernel.predict(tree, dt, TRACKING, running.track, q)
+        predict(tree, dt, TRACKING, running.track, q)
         expected = integrate(tree, running.track.q, step * running.track.speed)
         np.testing.assert_allclose(difference(tree, expected, q), 0.0, atol=1e-13)
 
@@ -108,13 +117,11 @@ def open_dofs(running: Follower, measured: Array) -> tuple[int, Array]:
 
     Near 20 degrees of flexion the isometric knee itself is almost open.
     """
-    model, hold = running.model, np.zeros(18)
+    model, hold, q = running.model, np.zeros(18), leg.exact_trial().q[20]
     weight = np.isfinite(measured).all(axis=1).astype(float)
-    n_open = kernel.find_open_dofs(
-        model.tree, model.markers, model.elements, running.setup.method.roles, measured, weight,
-        leg.exact_trial().q[20], running.work, hold, np.zeros(18, np.int64),
-    )  # fmt: skip
-    return n_open, hold
+    roles = running.setup.method.roles
+    problem = Problem(model.tree, model.markers, model.elements, roles, measured, weight, hold, q)
+    return find_open_dofs(problem, q, running.work, np.zeros(18, np.int64)), hold
 
 
 def test_open_dofs_are_held_and_determined_ones_are_not() -> None:
@@ -123,8 +130,8 @@ def test_open_dofs_are_held_and_determined_ones_are_not() -> None:
     rotates = leg.built("zero").tree.dof_rotates == 1
     assert n_open == 18 - 7  # every hard element closes one dof
     assert n_open == np.count_nonzero(hold)
-    assert set(hold[rotates]) <= {0.0, kernel.HOLD_ROTATION}
-    assert set(hold[~rotates]) <= {0.0, kernel.HOLD_TRANSLATION}
+    assert set(hold[rotates]) <= {0.0, HOLD_ROTATION}
+    assert set(hold[~rotates]) <= {0.0, HOLD_TRANSLATION}
     assert not open_dofs(follower(), leg.exact_trial().markers[20])[1].any()
 
 
@@ -166,7 +173,7 @@ def test_rewound_frame_is_solved_as_if_for_the_first_time() -> None:
     spoilt = exact.markers[3].copy()
     spoilt[leg.indices("S5")] += [0.3, 0.0, 0.0]
     running.follow(spoilt)
-    kernel.rewind(running.track)
+    rewind(running.track)
     assert running.gap(exact.q[2]) < 1e-9
     np.testing.assert_array_equal(running.track.q, once.track.q)
     np.testing.assert_array_equal(running.track.multiplier, once.track.multiplier)
@@ -245,7 +252,9 @@ def test_unsolved_frame_has_no_speed() -> None:
     for measured in exact.markers[:3]:
         running.follow(measured)
     noise = np.random.default_rng(91).normal(0.0, 0.5, (N_MARKER, 3))
-    status, *_ = running.follow(exact.markers[3] + noise, solver=SOLVER._replace(max_iterations=2))
+    status, *_ = running.follow(
+        exact.markers[3] + noise, tracking=TRACKING._replace(solver=SOLVER._replace(max_iterations=2))
+    )
     assert status == NOT_CONVERGED
     np.testing.assert_array_equal(running.track.speed, 0.0)
 
@@ -307,5 +316,5 @@ def test_work_holds_the_pose_of_the_solution(rejected: bool) -> None:
     assert running.gap(exact.q[2]) < 1e-9
     placed = new_pose(4, 18)
     pose(running.model.tree, running.track.q, placed)
-    np.testing.assert_allclose(running.work.pose.rotation, placed.rotation, atol=1e-9)
-    np.testing.assert_allclose(running.work.marker.model, exact.markers[2], atol=1e-9)
+    np.testing.assert_allclose(running.work.solver.pose.rotation, placed.rotation, atol=1e-9)
+    np.testing.assert_allclose(running.work.solver.marker.model, exact.markers[2], atol=1e-9)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels import kkt as kernel
-from kernels.kkt import CONVERGED, Options
+from kernels.kkt import CONVERGED, Options, solve
+from kernels.kkt_step import build_hessian
 from kernels.linear import cholesky_leaves_first, solve_towards_leaves, solve_towards_root
+from kernels.optimality import Problem, objective, optimality
 from tests.kernels import leg, two_legs
 
 Array = NDArray[np.floating]
@@ -26,17 +27,15 @@ def test_both_legs_alike_are_one_leg_whose_pelvis_weighs_half(method: str) -> No
     # one pelvis stands for two: its markers weigh half in the single leg
     weight = np.where(one.markers.body > 0, 1.0, 0.5)
     q, multiplier = start.copy(), np.zeros(len(one.names.elements))
-    status, *_ = kernel.solve(
-        one.tree, one.markers, one.elements, roles, measured, weight, hold, q.copy(), OPTIONS,
-        leg.work_of(one), q, multiplier,
-    )  # fmt: skip
+    problem = Problem(one.tree, one.markers, one.elements, roles, measured, weight, hold, q.copy())
+    status, *_ = solve(problem, OPTIONS, leg.work_of(one), q, multiplier)
     assert status == CONVERGED
     there, multipliers = two_legs.both(start), np.zeros(len(legs.elements.kind))
-    status, _, residual, _ = kernel.solve(
+    problem = Problem(
         legs.tree, legs.markers, legs.elements, legs.roles, two_legs.both_markers(one, measured),
-        np.ones(len(legs.markers.body)), np.zeros(len(legs.tree.dof_body)), there.copy(), OPTIONS, legs.work,
-        there, multipliers,
+        np.ones(len(legs.markers.body)), np.zeros(len(legs.tree.dof_body)), there.copy(),
     )  # fmt: skip
+    status, _, residual, _ = solve(problem, OPTIONS, legs.work, there, multipliers)
     assert status == CONVERGED
     assert residual <= 1e-11
     np.testing.assert_allclose(there, two_legs.both(q), atol=1e-8)
@@ -76,9 +75,10 @@ def test_hessian_of_two_legs_has_nothing_between_them() -> None:
     hold, multiplier = np.zeros(len(legs.tree.dof_body)), np.full(len(legs.elements.kind), 0.01)
     measured = two_legs.both_markers(model, leg.soft_tissue_trial()[4])
     weight = np.ones(len(legs.markers.body))
-    kernel.objective(legs.tree, legs.markers, legs.elements, legs.roles, measured, weight, hold, q, q, work)
-    n_hard, _ = kernel.optimality(legs.tree, legs.elements, legs.roles, hold, multiplier, work)
+    problem = Problem(legs.tree, legs.markers, legs.elements, legs.roles, measured, weight, hold, q)
+    objective(problem, q, work)
+    n_hard, _ = optimality(problem, multiplier, work)
     assert n_hard == 2 * 7
-    assert kernel.build_hessian(legs.tree, legs.elements, legs.roles, hold, multiplier, n_hard, 1.0, work)
+    assert build_hessian(problem, multiplier, n_hard, 1.0, work)
     np.testing.assert_array_equal(work.H[18:, 6:18], 0.0)
     assert np.count_nonzero(work.H[18:, :6]) == 12 * 6

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.constraints import Elements, Roles
-from kernels.kkt import Work, new_work
 from kernels.markers import Markers
+from kernels.optimality import Work, new_work
 from kernels.tree import Tree
 from rtsim.models.model import Model
 from rtsim.models.packing.elements import path_between
@@ -22,7 +22,7 @@ PELVIS_Q = 7
 
 
 class TwoLegs(NamedTuple):
-    """Arguments of kernels/kkt.solve for both legs, and working space."""
+    """Both legs, what is asked of them, and working space."""
 
     tree: Tree
     markers: Markers

@@ -8,26 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from kernels.constraints import HARD, SOFT, Elements, Roles
-from kernels.markers import Markers
-from kernels.tree import Tree
+from kernels.constraints import HARD, SOFT
+from kernels.optimality import Problem
 from tests.naive import constraints, markers
 from tests.naive.tree import difference, integrate, state
 
 Array = NDArray[np.floating]
-
-
-class Problem(NamedTuple):
-    """One frame, in the order of the arguments of kernels.kkt.solve."""
-
-    tree: Tree
-    markers: Markers
-    elements: Elements
-    roles: Roles
-    measured: Array  # (n_marker, 3) m
-    weight: Array  # (n_marker,)
-    hold: Array  # (n_v,)
-    q_hold: Array  # (n_q,)
 
 
 class Terms(NamedTuple):

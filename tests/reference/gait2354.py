@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from kernels.constraints import Roles
 from kernels.coordinates import Limits, Tasks
 from kernels.initial_pose import new_fit_work
-from kernels.kkt import Options, Work, new_work
+from kernels.kkt import Options
 from kernels.markers import Markers
-from kernels.track import Track, TrackOptions, follow, new_track
+from kernels.optimality import new_work
+from kernels.track import Track, TrackOptions, TrackWork, follow, new_track
 from kernels.tree import Tree
 from rtsim.files.osim.model import read_osim
 from rtsim.files.trc import read_trc
@@ -42,7 +43,7 @@ class Fit(NamedTuple):
     roles: Roles
     marker_names: tuple[str, ...]
     track: Track
-    work: Work
+    work: TrackWork
 
 
 class Frame(NamedTuple):
@@ -115,20 +116,24 @@ def make_fit(
         roles,
         names,
         new_track(n_q, n_v, n_element),
-        new_work(len(tree.parent), n_q, n_v, len(names), n_element, n_path, len(tree.chains.dof)),
+        TrackWork(
+            new_work(len(tree.parent), n_q, n_v, len(names), n_element, n_path, len(tree.chains.dof)),
+            new_fit_work(),
+            np.zeros(n_v, np.int64),
+        ),
     )
 
 
 def run(fit: Fit, measured: Array, dt: float) -> list[Frame]:
     """Follow frames (n_frame, n_marker, 3) m."""
-    options, track_options = Options(1e-11, 100, 0.5), TrackOptions(0.1, 0.05, 1000)
-    frames, fit_work, weight = [], new_fit_work(), np.ones(len(fit.marker_names))
+    options = TrackOptions(Options(1e-11, 100, 0.5), 0.1, 0.05, 1000)
+    frames, weight = [], np.ones(len(fit.marker_names))
     for k, frame in enumerate(measured):
         status, iterations, residual, cost, _ = follow(
             fit.geometry, fit.roles, np.ascontiguousarray(frame), weight, dt if k else 0.0, options,
-            track_options, fit.track, fit.work, fit_work,
+            fit.track, fit.work,
         )  # fmt: skip
-        gaps = fit.work.marker.model - frame
+        gaps = fit.work.solver.marker.model - frame
         frames.append(Frame(status, iterations, residual, cost, fit.track.q.copy(), gaps))
     return frames
 
