@@ -54,27 +54,24 @@ def new_chain_work(n_station: int) -> ChainWork:
 
 
 @njit
-def refine(surfaces, stations_surface, first, last, P, Q, run, work):
+def refine(run, wraps, work):
     """Move all touched stations to where the path is smooth; returns whether that succeeded.
 
-    surfaces : Surfaces
-    stations_surface : (n_station,) int64 - surface of each wrap station
-    first, last : int - the run's stations, last not among them
-    P, Q : (3,) - ends of the path in ground [m]
-    run : WrapWork - reads touching and placement; ends (surface frames) and arc [m] are guess and result
+    run : Run
+    wraps : WrapWork - reads touching and placement; ends (surface frames) and arc [m] are guess and result
     work : ChainWork
     """
-    ends, arc = run.ends, run.arc
+    surfaces, stations_surface, ends, arc = run.surfaces, run.surface, wraps.ends, wraps.arc
     n = 0
-    for i in range(first, last):
-        if run.touching[i] == 1:
+    for i in range(run.first, run.last):
+        if wraps.touching[i] == 1:
             work.slot[n] = i
             n += 1
     for _ in range(N_NEWTON):
         for m in range(n):
             i = work.slot[m]
-            geometry(surfaces, stations_surface[i], run.placement, ends[i], arc[i], i, work)
-        assemble(surfaces, stations_surface, n, P, Q, work)
+            geometry(surfaces, stations_surface[i], wraps.placement, ends[i], arc[i], i, work)
+        assemble(surfaces, stations_surface, n, run.P, run.Q, work)
         if not solve(work.matrix, work.rhs, 4 * n):
             return False
         largest = 0.0
@@ -88,7 +85,7 @@ def refine(surfaces, stations_surface, first, last, P, Q, run, work):
         for m in range(n):
             i = work.slot[m]
             x = work.rhs[4 * m : 4 * m + 4]
-            move(surfaces, stations_surface[i], run.placement, ends[i], x, work.vector)
+            move(surfaces, stations_surface[i], wraps.placement, ends[i], x, work.vector)
             arc[i] += work.rhs[4 * m + 3] - work.rhs[4 * m]
             if not arc[i] > 0.0:
                 return False

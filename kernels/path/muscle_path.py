@@ -21,7 +21,8 @@ import numpy as np
 from kernels._jit import njit
 from kernels.path.stations import WRAP, Stations, place_station
 from kernels.path.surfaces import CYLINDER, SPHERE, Surfaces
-from kernels.path.wrap import WrapWork, new_wrap_work, place_surfaces, wrap_run
+from kernels.path.touch import WrapWork, new_wrap_work
+from kernels.path.wrap import place_surfaces, wrap_run
 from kernels.tree import along
 
 OK, POINT_INSIDE, NOT_CONVERGED, NO_LENGTH = 0, 1, 2, 3

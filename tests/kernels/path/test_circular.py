@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.path.surfaces import CYLINDER, SPHERE
-from kernels.path.wrap import OK, POINT_INSIDE
+from kernels.path.touch import OK, POINT_INSIDE
 from tests.kernels.path import wrapping
 from tests.kernels.path.wrapping import at_origin, solve
 

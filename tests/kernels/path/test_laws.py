@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE
-from kernels.path.wrap import OK, POINT_INSIDE
+from kernels.path.touch import OK, POINT_INSIDE
 from tests.kernels.path.wrapping import (
     Path,
     Run,
@@ -21,7 +21,7 @@ from tests.kernels.path.wrapping import (
     solve,
     turned,
 )
-from tests.naive import geodesics as naive
+from tests.naive.geodesics import geodesic, height, normal, string_length
 
 Array = NDArray[np.floating]
 
@@ -85,7 +85,7 @@ def test_straight_pieces_are_tangent(name: str, seed: int) -> None:
     for i, (kind, size, position, R) in enumerate(parts_of(run)):
         if path.touching[i]:
             local = (np.array([path.entry[i], path.exit[i]]) - position) @ R
-            np.testing.assert_allclose(naive.height(kind, size, local), 0.0, atol=1e-13)
+            np.testing.assert_allclose(height(kind, size, local), 0.0, atol=1e-13)
 
 
 @EVERY_RUN
@@ -96,7 +96,7 @@ def test_arcs_are_geodesics(name: str) -> None:
     assert path.touching.all()
     for i, (kind, size, position, R) in enumerate(parts_of(run)):
         start, along = (path.entry[i] - position) @ R, path.entry_direction[i] @ R
-        x, t = naive.geodesic(kind, size, start, along, path.arc[i])
+        x, t = geodesic(kind, size, start, along, path.arc[i])
         np.testing.assert_allclose(position + R @ x, path.exit[i], atol=1e-9 * size[0] + 1e-12)
         np.testing.assert_allclose(R @ t, path.exit_direction[i], atol=1e-8)
 
@@ -110,7 +110,7 @@ def test_path_is_as_short_as_a_string(name: str) -> None:
     run, P, Q = RUNS[name]
     path = solve(run, P, Q)
     over = np.array([P, *(x + 0.02 * d for x, d in outward(run, path)), Q])
-    excess = naive.string_length(parts_of(run), over) / path.length - 1.0
+    excess = string_length(parts_of(run), over) / path.length - 1.0
     assert -2e-6 < excess < 4e-5
 
 
@@ -119,7 +119,7 @@ def outward(run: Run, path: Path) -> list[tuple[Array, Array]]:
     found = []
     for i, (kind, size, position, R) in enumerate(parts_of(run)):
         x = (0.5 * (path.entry[i] + path.exit[i]) - position) @ R
-        found.append((position + R @ x, R @ naive.normal(kind, size, x)))
+        found.append((position + R @ x, R @ normal(kind, size, x)))
     return found
 
 
@@ -270,7 +270,7 @@ def test_ellipsoids_of_all_shapes(seed: int) -> None:
     assert path.status == OK
     if path.touching[0]:
         start, along = path.entry[0], path.entry_direction[0]
-        x, t = naive.geodesic(ELLIPSOID, size, start, along, path.arc[0])
+        x, t = geodesic(ELLIPSOID, size, start, along, path.arc[0])
         np.testing.assert_allclose(x, path.exit[0], atol=1e-9)
         np.testing.assert_allclose(t, path.exit_direction[0], atol=1e-7)
         for end, d in ((path.start, path.entry[0] - ends[0]), (path.end, ends[1] - path.exit[0])):

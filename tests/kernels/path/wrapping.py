@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.path import wrap
 from kernels.path.surfaces import Surfaces
-from kernels.path.wrap import WrapWork
+from kernels.path.touch import WrapWork, forget, new_wrap_work
+from kernels.path.wrap import wrap_run
 
 Array = NDArray[np.floating]
 
@@ -48,7 +48,7 @@ def run_of(*parts: tuple, side: Array | None = None) -> Run:
         np.array([p[3] for p in parts], dtype=float),
         np.array([np.pad(p[1], (0, 3 - len(p[1]))) for p in parts], dtype=float),
     )
-    work = wrap.new_wrap_work(n, n)
+    work = new_wrap_work(n, n)
     work.placement.position[:] = surfaces.position
     work.placement.rotation[:] = surfaces.rotation
     return Run(
@@ -65,9 +65,9 @@ def solve(run: Run, P: Array, Q: Array, warm: bool = False) -> Path:
     """Return the path from P to Q; from a cold start unless warm."""
     n, work = len(run.side), run.work
     if not warm:
-        wrap.forget(work)
+        forget(work)
     P, Q = np.array(P, dtype=float), np.array(Q, dtype=float)
-    status = wrap.wrap_run(run.surfaces, np.arange(n), run.side, 0, n, P, Q, work)
+    status = wrap_run(run.surfaces, np.arange(n), run.side, 0, n, P, Q, work)
     at, length, start, end = P, 0.0, None, None
     for i in range(n):
         if work.touching[i]:

@@ -1,0 +1,151 @@
+"""The shortest path between two points over one wrapping surface of a run.
+
+A surface is touched only if the path without it would run through it. `side` : (3,), a vector in the
+surface's frame, chooses between the ways round; zeros choose the shortest path. Seen from the centre (along
+the axis of a cylinder), P and Q enclose an angle, and its bisector is the middle of the short way. The path
+takes the way whose middle has a positive product with `side`, also when the straight line would pass free on
+the wrong side; if the line passes free on the given side, the surface is not touched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.copying import copy
+from kernels.path.chain import ChainWork, new_chain_work
+from kernels.path.circular import wrap_cylinder, wrap_sphere
+from kernels.path.ellipsoid import FAILED, N_SCRATCH, wrap_ellipsoid
+from kernels.path.surfaces import (
+    CYLINDER,
+    SPHERE,
+    Placement,
+    clearance,
+    into_surface,
+    new_placement,
+    out_of_surface,
+    turn_out_of_surface,
+)
+
+OK, POINT_INSIDE, NOT_CONVERGED = 0, 1, 2
+# Depth below a surface, of its size, that still counts as lying on it: points placed there by rounding.
+INSIDE_TOLERANCE = 1e-7
+OFF = math.inf  # instead of a way round
+
+
+class WrapWork(NamedTuple):
+    """Results of every wrap station, and working space."""
+
+    touching: np.ndarray  # (n_station,) int64 - 1 = the path lies on the surface
+    entry: np.ndarray  # (n_station, 3) - where it arrives, in ground [m]
+    exit: np.ndarray  # (n_station, 3) - where it leaves [m]
+    entry_direction: np.ndarray  # (n_station, 3) - unit direction of the path on arrival, in ground
+    exit_direction: np.ndarray  # (n_station, 3) - and on leaving
+    arc: np.ndarray  # (n_station,) - length on the surface [m]
+    placement: Placement  # of the surfaces in ground
+    ends: np.ndarray  # (n_station, 4, 3) - entry, exit and directions in the surface frame
+    known: np.ndarray  # (n_station,) int64 - 1 = ends hold a former path: a first guess for the next one
+    local: np.ndarray  # (2, 3) - neighbouring points in the surface frame [m]
+    scratch: np.ndarray  # (N_SCRATCH, 3)
+    way: np.ndarray  # (n_station, 3) - side, or the way held
+    ends_kept: np.ndarray  # (n_station, 4, 3) - before Newton's method
+    arc_kept: np.ndarray  # (n_station,)
+    ends_best: np.ndarray  # (n_station, 4, 3) - of the run taken from its first end
+    arc_best: np.ndarray  # (n_station,)
+    touching_best: np.ndarray  # (n_station,) int64
+    chain: ChainWork | None  # None where there are only single spheres and cylinders, in closed form
+
+
+def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> WrapWork:
+    """Allocate a WrapWork.
+
+    closed_form : every run is one sphere or cylinder, so that nothing else need be compiled (a third of all)
+    """
+    return WrapWork(
+        np.zeros(n_station, dtype=np.int64),
+        np.zeros((n_station, 3)),
+        np.zeros((n_station, 3)),
+        np.zeros((n_station, 3)),
+        np.zeros((n_station, 3)),
+        np.zeros(n_station),
+        new_placement(n_surface),
+        np.zeros((n_station, 4, 3)),
+        np.zeros(n_station, dtype=np.int64),
+        np.zeros((2, 3)),
+        np.zeros((N_SCRATCH, 3)),
+        np.zeros((n_station, 3)),
+        np.zeros((n_station, 4, 3)),
+        np.zeros(n_station),
+        np.zeros((n_station, 4, 3)),
+        np.zeros(n_station),
+        np.zeros(n_station, dtype=np.int64),
+        None if closed_form else new_chain_work(n_station),
+    )
+
+
+def forget(work: WrapWork) -> None:
+    """Let the next path start without a first guess: it will be the same, but take longer."""
+    work.known[:] = 0
+
+
+@njit
+def wrap_station(surfaces, k, side, i, P, Q, work, chain):
+    """Station i alone, between P and Q : (3,) in ground; (status, how far its ends moved / size).
+
+    surfaces : Surfaces
+    k : int - surface
+    side : (3,) - which way round
+    i : int - station
+    P : (3,) - start of the path in ground [m]
+    work : WrapWork - written
+    chain : ChainWork - that of work, or None, which prunes what is not in closed form
+    """
+    ends, p, q = work.ends[i], work.local[0], work.local[1]
+    was, arc = work.touching[i], work.arc[i]
+    work.touching[i] = 0
+    work.arc[i] = 0.0
+    if k < 0 or side[0] == OFF:  # a conditional point that is not there now, or slipped off
+        return OK, float(was)
+    into_surface(work.placement, k, P, p)
+    into_surface(work.placement, k, Q, q)
+    kind, size = surfaces.kind[k], surfaces.size[k]
+    if min(clearance(kind, size, p), clearance(kind, size, q)) < -INSIDE_TOLERANCE:
+        return POINT_INSIDE, float(was)
+    status = OK
+    if kind == SPHERE:
+        arc = wrap_sphere(size[0], p, q, side, ends)
+    elif kind == CYLINDER:
+        arc = wrap_cylinder(size[0], size[1], p, q, side, ends)
+    elif chain is None:
+        return NOT_CONVERGED, float(was)
+    else:
+        arc = wrap_ellipsoid(size, p, q, side, work.known[i], arc, ends, work.scratch)
+        work.known[i] = 1 if arc >= 0.0 else 0
+        if arc == FAILED:
+            status = NOT_CONVERGED
+    if arc < 0.0:
+        return status, float(was)
+    work.touching[i] = 1
+    work.arc[i] = arc
+    copy(work.entry[i], p)
+    copy(work.exit[i], q)
+    write_end(k, i, work)
+    if was == 0:
+        return status, 1.0
+    moved = 0.0
+    for c in range(3):
+        moved = max(moved, abs(p[c] - work.entry[i, c]), abs(q[c] - work.exit[i, c]))
+    return status, moved / size[0]
+
+
+@njit
+def write_end(k, i, work):
+    """Entry, exit and directions in ground of station i on surface k."""
+    ends = work.ends[i]
+    out_of_surface(work.placement, k, ends[0], work.entry[i])
+    out_of_surface(work.placement, k, ends[1], work.exit[i])
+    turn_out_of_surface(work.placement, k, ends[2], work.entry_direction[i])
+    turn_out_of_surface(work.placement, k, ends[3], work.exit_direction[i])
