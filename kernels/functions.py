@@ -56,6 +56,18 @@ def evaluate(functions, f, x):
 
 
 @njit
+def knot_before(data, low, high, x):
+    """The last of the rising numbers data[low..high-1] that is not above x; low where none is."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        if x < data[middle]:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@njit
 def cubic_spline(data, start, n, x):
     """(value, slope, curvature) of a cubic spline with n knots; straight beyond its ends."""
     low, high = start, start + n - 1
@@ -68,12 +80,8 @@ def cubic_spline(data, start, n, x):
         outside = x - data[high]
         x = data[high]
         low = high - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if x < data[middle]:
-            high = middle
-        else:
-            low = middle
+    low = knot_before(data, low, high, x)
+    high = low + 1
     h = data[high] - data[low]
     a, b = (data[high] - x) / h, (x - data[low]) / h
     y0, y1 = data[low + n], data[high + n]

@@ -121,3 +121,14 @@ def test_files_that_the_architecture_names_exist() -> None:
     paths = [path for path in named if path.endswith((".py", ".md", ".toml"))]
     assert len(paths) > 20
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+LONGEST_MODULE = 400
+GREW = {"rtsim/stages/kinematics.py": 421}
+"""Longer than that, and not to grow."""
+
+
+def test_no_module_is_too_long() -> None:
+    """Protects readers: a module is one idea, and what grows beyond this is two."""
+    n_line = {name: len(text.splitlines()) for name, text in SOURCES.items()}
+    assert {name: n for name, n in n_line.items() if n > GREW.get(name, LONGEST_MODULE)} == {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels._jit import entry, njit
+from kernels._jit import entry, inlined, njit
 from kernels.constraints import HARD, element_wrench
 from kernels.dynamics.constraints import (
     DEPENDENT,
@@ -13,7 +13,7 @@ from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.dynamics.mass import composite_mass
 from kernels.dynamics.motion import velocities
-from kernels.dynamics.rolling import gap_rows, relieve_rolling, rolling_bias, slip_rows
+from kernels.dynamics.rolling import GAPS, SLIPS, relieve_rolling, rolling_bias, rolling_rows
 from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
 from kernels.tree import point_in_ground, pose
 
@@ -41,7 +41,7 @@ def constrained_dynamics(
     work : DynamicsWork - written
     constraint_work : ConstraintWork - written
     """
-    tree, G, Y = system.tree, constraint_work.row, work.Y
+    tree = system.tree
     n_v = v_dot_out.shape[0]
     pose(tree, q, work.pose)
     velocities(tree, work.pose, v, work.velocities)
@@ -52,8 +52,8 @@ def constrained_dynamics(
         tree, constraints, work.pose, work.velocities.body, work.acceleration, q, v, constraint_work
     )
     rolling_bias(constraints.rolls, work.pose, work.velocities.body, work.acceleration, n, constraint_work)
-    n = gap_rows(tree, constraints.rolls, work.pose, n, constraint_work)
-    n = slip_rows(tree, constraints.rolls, work.pose, n, constraint_work)
+    n = rolling_rows(tree, constraints.rolls, work.pose, GAPS, n, constraint_work)
+    n = rolling_rows(tree, constraints.rolls, work.pose, SLIPS, n, constraint_work)
     for d in range(n_v):
         v_dot_out[d] = 0.0
     newton_euler(system, v_dot_out, wrench, work)
@@ -64,14 +64,29 @@ def constrained_dynamics(
     for d in range(n_v):
         v_dot_out[d] = tau[d] - v_dot_out[d]
     solve_lower(work.M, n_v, v_dot_out)
-    S = constraint_work.kernel
+    constrain(n, work, constraint_work, v_dot_out, lambda_out)
+    solve_lower_transposed(work.M, n_v, v_dot_out)
+    return OK
+
+
+@inlined
+def constrain(n, work, constraint_work, x, lambda_out):
+    """Multipliers that make G L'^-1 x = -bias, and what they do to x = L^-1 (tau + J' wrench - h), M = L L'.
+
+    n : int - number of rows
+    work : DynamicsWork - the factor in M; Y = L^-1 G' written, by rows
+    constraint_work : ConstraintWork - row and bias; kernel = Y Y' written, its factor
+    x : (n_v,) - written
+    lambda_out : (n_row,) - written
+    """
+    G, Y, S, n_v = constraint_work.row, work.Y, constraint_work.kernel, x.shape[0]
     for i in range(n):
         for d in range(n_v):
             Y[i, d] = G[i, d]
         solve_lower(work.M, n_v, Y[i])
         left = -constraint_work.bias[i]
         for d in range(n_v):
-            left -= Y[i, d] * v_dot_out[d]
+            left -= Y[i, d] * x[d]
         lambda_out[i] = left
         for j in range(i + 1):
             s = 0.0
@@ -83,9 +98,7 @@ def constrained_dynamics(
     solve_lower_transposed(S, n, lambda_out)
     for i in range(n):
         for d in range(n_v):
-            v_dot_out[d] += Y[i, d] * lambda_out[i]
-    solve_lower_transposed(work.M, n_v, v_dot_out)
-    return OK
+            x[d] += Y[i, d] * lambda_out[i]
 
 
 @njit

@@ -27,6 +27,8 @@ from kernels.tree import along, point_in_ground
 FLAT = 1e-9
 """Sine of the angle between axis and normal below which a disc lies flat and has no lowest point."""
 CONTACT, NORMAL, FIRST, SECOND, OUTWARDS = 0, 1, 2, 3, 4  # rows of ConstraintWork.roll
+GAPS, SLIPS = (NORMAL, FIRST), (FIRST, OUTWARDS)
+"""Directions of constraints, from the first to before the last: of position, and of velocity alone."""
 
 
 class Rolls(NamedTuple):
@@ -42,40 +44,24 @@ class Rolls(NamedTuple):
 
 
 @njit
-def gap_rows(tree, rolls, pose, n, work):
-    """Gaps and their rows, from row n of work.value and work.row on; returns the number of rows.
+def rolling_rows(tree, rolls, pose, directions, n, work):
+    """Rows of all rolls along the normal of their planes or both directions, from row n on; where they end.
+
+    Along the normal the value is the gap; a slip has none: 0.
 
     tree : Tree
     rolls : Rolls - None where there are none
     pose : Pose
+    directions : (2,) int - GAPS or SLIPS
     n : int - first row
-    work : ConstraintWork - written
+    work : ConstraintWork - value, row written
     """
     if rolls is None:
         return n
     for r in range(rolls.radius.shape[0]):
-        work.value[n] = touch(rolls, pose, r, work.roll)
-        rolling_row(tree, rolls, pose, r, work.roll[CONTACT], work.roll[NORMAL], work.row[n])
-        n += 1
-    return n
-
-
-@njit
-def slip_rows(tree, rolls, pose, n, work):
-    """Rows of both slips of each, from row n on; they have no value: 0. Returns the number of rows.
-
-    tree : Tree
-    rolls : Rolls - None where there are none
-    pose : Pose
-    n : int - first row
-    work : ConstraintWork - written
-    """
-    if rolls is None:
-        return n
-    for r in range(rolls.radius.shape[0]):
-        touch(rolls, pose, r, work.roll)
-        for k in (FIRST, SECOND):
-            work.value[n] = 0.0
+        gap = touch(rolls, pose, r, work.roll)
+        for k in range(directions[0], directions[1]):
+            work.value[n] = gap if k == NORMAL else 0.0
             rolling_row(tree, rolls, pose, r, work.roll[CONTACT], work.roll[k], work.row[n])
             n += 1
     return n

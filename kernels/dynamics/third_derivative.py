@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from kernels._jit import njit
-from kernels.functions import POLYNOMIAL, SINE, SPLINE
+from kernels.functions import POLYNOMIAL, SINE, SPLINE, knot_before
 
 
 @njit
@@ -19,13 +19,8 @@ def third_derivative(functions, f, x):
         for k in range(n - 1, 2, -1):
             third = third * x + k * (k - 1) * (k - 2) * data[start + k]
     elif kind == SPLINE and data[start] <= x < data[start + n - 1]:
-        low, high = start, start + n - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if x < data[middle]:
-                high = middle
-            else:
-                low = middle
+        low = knot_before(data, start, start + n - 1, x)
+        high = low + 1
         third = (data[high + 2 * n] - data[low + 2 * n]) / (data[high] - data[low])
     elif kind == SINE:
         omega = data[start + 1]

@@ -6,7 +6,7 @@ import math
 
 from kernels._jit import entry
 from kernels.dynamics.constraints import add_transposed, constraint_rows, factor_rows
-from kernels.dynamics.rolling import gap_rows
+from kernels.dynamics.rolling import GAPS, rolling_rows
 from kernels.path.angles import angle_value
 from kernels.tree import integrate, pose
 
@@ -33,7 +33,7 @@ def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance
     for iteration in range(max_iterations + 1):
         pose(tree, q, pose_work)
         n = constraint_rows(tree, constraints, pose_work, q, work)
-        n = gap_rows(tree, constraints.rolls, pose_work, n, work)
+        n = rolling_rows(tree, constraints.rolls, pose_work, GAPS, n, work)
         if angle >= 0:
             work.value[n] = angle_value(tree, angles, angle, q, work.row[n]) - target
             n += 1

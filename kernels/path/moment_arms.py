@@ -25,7 +25,7 @@ from kernels.dynamics.constraints import (
 )
 from kernels.dynamics.inverse import transmit
 from kernels.dynamics.motion import Velocities, new_velocities, velocities
-from kernels.dynamics.rolling import gap_rows, slip_rows
+from kernels.dynamics.rolling import GAPS, SLIPS, rolling_rows
 from kernels.path.angles import Angles, AngleWork, couplings, dot, new_angle_work, place_angles
 from kernels.path.muscle_path import (
     PathWork,
@@ -100,8 +100,8 @@ def moment_arms(leverage, q, method, moving_work, work, arms_out):
     follow_paths(tree, stations, leverage.surfaces, work.pose, q, work.path)
     rolls = leverage.constraints.rolls
     n = constraint_rows(tree, leverage.constraints, work.pose, q, work.constraint)
-    n = gap_rows(tree, rolls, work.pose, n, work.constraint)
-    n = slip_rows(tree, rolls, work.pose, n, work.constraint)
+    n = rolling_rows(tree, rolls, work.pose, GAPS, n, work.constraint)
+    n = rolling_rows(tree, rolls, work.pose, SLIPS, n, work.constraint)
     factor_rows(n, work.constraint.row, work.constraint.compliance, work.constraint.kernel)
     place_angles(tree, leverage.angles, q, work.angle)
     couplings(n, work.constraint.row, work.constraint.kernel, work.angle)

@@ -16,15 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import entry, njit
-from kernels.rates.manifold import (
-    IGNORED,
-    OK,
-    RESTARTED,
-    SETTLING,
-    at_rest,
-    is_usable,
-    to_child_frames,
-)
+from kernels.rates.arrival import arrival
+from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to_child_frames
 from kernels.tree import difference, integrate
 
 
@@ -77,10 +70,11 @@ def butterworth(manifold, options, t, q, state, rates_out):
     Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
     """
     h = t - state.time[0]
-    if not is_usable(t, q) or (state.started[0] != 0 and not h > 0.0):
+    said = arrival(t, q, state.started[0] != 0, state.time[0], options.longest_gap)
+    if said == IGNORED:
         return IGNORED
     state.time[0] = t
-    if state.started[0] == 0 or h > options.longest_gap:
+    if said == RESTARTED:
         state.started[0], state.time[1] = 1, t
         for s in range(state.q.shape[0]):
             at_rest(q, state.q[s], state.v[s], state.v_dot[s])

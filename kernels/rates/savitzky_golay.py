@@ -13,15 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import entry, njit
-from kernels.rates.manifold import (
-    IGNORED,
-    OK,
-    RESTARTED,
-    SETTLING,
-    at_rest,
-    is_usable,
-    to_child_frames,
-)
+from kernels.rates.arrival import arrival
+from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to_child_frames
 from kernels.tree import difference, integrate
 
 TIE = 1e-9
@@ -78,12 +71,11 @@ def savitzky_golay(manifold, options, t, q, state, rates_out):
     While the window fills, the order is as low as the frames so far allow (two frames for each coefficient).
     Returns OK, SETTLING, RESTARTED or IGNORED (kernels/rates/manifold).
     """
-    started, h = state.at[1] > 0, t - state.time[state.at[0]]
-    if not is_usable(t, q) or (started and not h > 0.0):
+    said = arrival(t, q, state.at[1] > 0, state.time[state.at[0]], options.longest_gap)
+    if said == IGNORED:
         return IGNORED
-    restarted = not started or h > options.longest_gap
-    remember(t, q, restarted, state)
-    if restarted:
+    remember(t, q, said == RESTARTED, state)
+    if said == RESTARTED:
         at_rest(q, rates_out.q, rates_out.v, rates_out.v_dot)
         return RESTARTED
     settled = t - state.start[0] >= options.window - options.slack

@@ -10,6 +10,7 @@ import math
 from typing import NamedTuple
 
 from kernels._jit import inlined, njit
+from kernels.copying import copy
 from kernels.dynamics.reduction import add_onset, follow, follow_jerks
 from kernels.forces.kinks import part_length, sticks
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
@@ -102,9 +103,7 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     theta, stage_v, v_dot = state[:n_v], state[n_v:], rate[n_v:]
     couplers, functions = simulation.couplers, simulation.system.tree.functions
     follow(couplers, functions, 0.0, work.reduction, q, v)
-    for d in range(n_v):
-        start[d], start[n_v + d], theta[d], stage_v[d] = 0.0, v[d], 0.0, v[d]
-        stages.past[d], stages.past[n_v + d] = 0.0, 0.0
+    stand(v, start, state, stages.past)
     while True:
         if i == 0 or i == n_stage or tableau.same[i] == 0:
             if i > 0 and i < n_stage and not finite(theta):
@@ -117,8 +116,7 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
             acceleration(simulation, work.q, stage_v, i == 0, work, v_dot)
             local_rate(tree, theta, stage_v, rate)
         if i == 0:
-            for d in range(n_v):
-                work.v_dot[d] = v_dot[d]
+            copy(v_dot, work.v_dot)
             linearise(simulation, q, v, work.v_dot, rest if options.secant else 0.0, work)
             if record:
                 write_row(couplers, q, v, work, trace)
@@ -136,11 +134,18 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
             error = weigh(tableau, h, start, work.v_dot, stages, state)
             if not finite(state):
                 return NON_FINITE, math.inf, 0.0
-    for d in range(n_v):
-        v[d] = stage_v[d]
-    for k in range(q.shape[0]):
-        q[k] = work.q[k]
+    copy(stage_v, v)
+    copy(work.q, q)
     return (ERROR_LARGE if error > options.tolerance else OK), error, h
+
+
+@inlined
+def stand(v, start_out, state_out, past_out):
+    """The state (no way gone yet, speeds v : (n_v,)) where a step starts : (2 n_v,), twice, and no past."""
+    n_v = v.shape[0]
+    for d in range(n_v):
+        start_out[d], start_out[n_v + d], state_out[d], state_out[n_v + d] = 0.0, v[d], 0.0, v[d]
+        past_out[d], past_out[n_v + d] = 0.0, 0.0
 
 
 @inlined

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.dynamics import constrained as kernel
-from kernels.dynamics import rolling
+from kernels.dynamics.constrained import constrained_dynamics, drift, joint_reactions, pose, velocities
 from kernels.dynamics.constraints import Constraints, constraint_rows, new_constraint_work
 from kernels.dynamics.inertia import Bodies
+from kernels.dynamics.rolling import GAPS, SLIPS, Rolls, rolling_bias, rolling_rows
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joints.kinds import FREE
 from kernels.path.angles import Angles
@@ -20,10 +20,8 @@ from kernels.path.assembly import assemble
 from kernels.tree import new_pose
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.flight import moved, tangent_rate
-from tests.naive import constrained as naive_constrained
-from tests.naive import dynamics as naive_dynamics
-from tests.naive import random_models
-from tests.naive import rolling as naive
+from tests.naive import constrained, random_models, rolling
+from tests.naive.dynamics import kinetic_energy, potential_energy
 from tests.naive.mechanisms import dirty, point, posed, random_mechanism, without_constraints
 from tests.naive.tree import matrix_quaternion
 
@@ -34,12 +32,12 @@ RADIUS, MASS = 0.3, 2.0
 AXIAL, ACROSS = 0.5 * MASS * RADIUS**2, 0.25 * MASS * RADIUS**2  # of a thin disc
 
 
-def rolls_of(rows: list[tuple[int, int]], rng: np.random.Generator) -> rolling.Rolls:
+def rolls_of(rows: list[tuple[int, int]], rng: np.random.Generator) -> Rolls:
     """Return a disc, then a ball, and so on, between these bodies (A, B), at random places."""
     n = len(rows)
     axis = random_models.unit_rows(rng, n)
     axis[1::2] = 0.0
-    return rolling.Rolls(
+    return Rolls(
         np.array([a for a, _ in rows], np.int64),
         np.array([b for _, b in rows], np.int64),
         rng.uniform(-0.3, 0.3, (n, 3)),
@@ -70,13 +68,14 @@ def evaluated(case: Rolling) -> tuple[Array, Array, Array, int]:
     """Return values, rows and bias of the rolls, and how many rows come before them."""
     tree, work = case.system.tree, dirty(new_dynamics_work(case.system.tree, 40))
     rows = dirty(new_constraint_work(case.constraints, len(case.v)))
-    kernel.pose(tree, case.q, work.pose)
-    kernel.velocities(tree, work.pose, case.v, work.velocities)
-    kernel.drift(tree, work.velocities.bias, work.acceleration)
+    pose(tree, case.q, work.pose)
+    velocities(tree, work.pose, case.v, work.velocities)
+    drift(tree, work.velocities.bias, work.acceleration)
     n = constraint_rows(tree, case.constraints, work.pose, case.q, rows)
     rolls = case.constraints.rolls
-    rolling.rolling_bias(rolls, work.pose, work.velocities.body, work.acceleration, n, rows)
-    end = rolling.slip_rows(tree, rolls, work.pose, rolling.gap_rows(tree, rolls, work.pose, n, rows), rows)
+    rolling_bias(rolls, work.pose, work.velocities.body, work.acceleration, n, rows)
+    end = rolling_rows(tree, rolls, work.pose, GAPS, n, rows)
+    end = rolling_rows(tree, rolls, work.pose, SLIPS, end, rows)
     return rows.value[n:end], rows.row[n:end], rows.bias[n:end], n
 
 
@@ -86,10 +85,10 @@ def test_rows_and_bias_are_differences(seed: int) -> None:
     case = some_rolling(seed)
     tree, rolls = case.system.tree, case.constraints.rolls
     value, row, bias, _ = evaluated(case)
-    gaps = [naive.gap(posed(tree, case.q), rolls, r) for r in range(3)]
+    gaps = [rolling.gap(posed(tree, case.q), rolls, r) for r in range(3)]
     np.testing.assert_allclose(value, [*gaps, *np.zeros(6)], atol=1e-12)
-    np.testing.assert_allclose(row, naive.rows(tree, rolls, case.q), atol=1e-8)
-    expected = naive.bias(tree, rolls, case.q, case.v)
+    np.testing.assert_allclose(row, rolling.rows(tree, rolls, case.q), atol=1e-8)
+    expected = rolling.bias(tree, rolls, case.q, case.v)
     np.testing.assert_allclose(bias, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
@@ -104,9 +103,9 @@ def test_the_normal_row_is_the_rate_of_the_gap_and_a_slip_of_nothing(seed: int) 
     _, row, _, _ = evaluated(case)
 
     def gaps(q: Array) -> Array:
-        return np.array([naive.gap(posed(tree, q), rolls, r) for r in range(3)])
+        return np.array([rolling.gap(posed(tree, q), rolls, r) for r in range(3)])
 
-    np.testing.assert_allclose(row[:3], naive_constrained.gradient(gaps, tree, case.q), atol=1e-8)
+    np.testing.assert_allclose(row[:3], constrained.gradient(gaps, tree, case.q), atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -115,16 +114,16 @@ def test_motion_and_multipliers_solve_the_dense_equations(seed: int) -> None:
     case = some_rolling(seed)
     system, constraints, q = case.system, case.constraints, case.q
     tree, n_v = system.tree, len(case.v)
-    G = np.vstack([naive_constrained.rows(tree, constraints, q), naive.rows(tree, constraints.rolls, q)])
+    G = np.vstack([constrained.rows(tree, constraints, q), rolling.rows(tree, constraints.rolls, q)])
     v = case.v - np.linalg.pinv(G, rcond=1e-9) @ (G @ case.v)
-    b = [naive_constrained.bias(tree, constraints, q, v), naive.bias(tree, constraints.rolls, q, v)]
+    b = [constrained.bias(tree, constraints, q, v), rolling.bias(tree, constraints.rolls, q, v)]
     rng = np.random.default_rng(seed)
     tau, wrench = rng.normal(size=n_v), rng.normal(size=(len(tree.parent), 6))
     work, rows = dirty(new_dynamics_work(tree, 40)), dirty(new_constraint_work(constraints, n_v))
     v_dot, multiplier = np.full(n_v, np.nan), np.full(len(rows.value), np.nan)
-    kernel.constrained_dynamics(system, constraints, q, v, tau, wrench, work, rows, v_dot, multiplier)
-    M = naive_constrained.mass(system, q)
-    h = naive_constrained.inverse(system, q, v, np.zeros(n_v), wrench)
+    constrained_dynamics(system, constraints, q, v, tau, wrench, work, rows, v_dot, multiplier)
+    M = constrained.mass(system, q)
+    h = constrained.inverse(system, q, v, np.zeros(n_v), wrench)
     np.testing.assert_allclose(G @ v_dot, -np.concatenate(b), atol=1e-6 * max(1.0, np.abs(v_dot).max()))
     pushed = tau - h + G.T @ multiplier[: len(G)]
     np.testing.assert_allclose(M @ v_dot, pushed, rtol=0, atol=1e-6 * np.abs(multiplier[: len(G)]).max())
@@ -136,7 +135,7 @@ def disc(inclination: float, radius: float = RADIUS, ball: bool = False) -> Roll
     tree = build_tree([Joint(-1, FREE)])
     bodies = Bodies(np.array([MASS]), np.zeros((1, 3)), inertia[None])
     system = System(tree, bodies, np.array([0.0, 0.0, -GRAVITY]))
-    roll = rolling.Rolls(
+    roll = Rolls(
         np.array([0]), np.array([-1]), np.zeros((1, 3)), np.array([[0.0, 0.0, 0.0 if ball else 1.0]]),
         np.array([radius]), np.zeros((1, 3)), np.eye(3)[[2, 0, 1]][None].copy(),
     )  # fmt: skip
@@ -149,7 +148,7 @@ def disc(inclination: float, radius: float = RADIUS, ball: bool = False) -> Roll
 def rolling_at(case: Rolling, spin: Array) -> Rolling:
     """Return the case with an angular velocity (3,) in ground and the velocity that rolls."""
     at = posed(case.system.tree, case.q)
-    arm = naive.contact(at, case.constraints.rolls, 0) - at.position[0]
+    arm = rolling.contact(at, case.constraints.rolls, 0) - at.position[0]
     return case._replace(v=np.concatenate([-np.cross(spin, arm), at.rotation[0].T @ spin]))
 
 
@@ -158,7 +157,7 @@ def accelerations(case: Rolling, q: Array, v: Array) -> Array:
     work, rows = new_dynamics_work(case.system.tree, 4), new_constraint_work(case.constraints, len(v))
     v_dot, multiplier = np.zeros(len(v)), np.zeros(len(rows.value))
     still = np.zeros((len(case.system.tree.parent), 6))
-    kernel.constrained_dynamics(
+    constrained_dynamics(
         case.system, case.constraints, q, v, np.zeros(len(v)), still, work, rows, v_dot, multiplier
     )
     return v_dot
@@ -181,9 +180,7 @@ def flown(case: Rolling, duration: float, n_step: int) -> Rolling:
 
 def energy(case: Rolling) -> float:
     """Return kinetic and potential energy [J]."""
-    return naive_dynamics.kinetic_energy(case.system, case.q, case.v) + naive_dynamics.potential_energy(
-        case.system, case.q
-    )
+    return kinetic_energy(case.system, case.q, case.v) + potential_energy(case.system, case.q)
 
 
 @pytest.mark.parametrize("ball", [False, True])
@@ -194,8 +191,8 @@ def test_a_rolling_disc_keeps_its_energy_and_never_slips(ball: bool) -> None:
     drift = []
     for n in (200, 400):
         end = flown(case, 0.5, n)
-        slip = naive.slip(end.system.tree, end.constraints.rolls, 0, end.q, end.v)
-        height = naive.gap(posed(end.system.tree, end.q), end.constraints.rolls, 0)
+        slip = rolling.slip(end.system.tree, end.constraints.rolls, 0, end.q, end.v)
+        height = rolling.gap(posed(end.system.tree, end.q), end.constraints.rolls, 0)
         drift.append(max(abs(energy(end) - start) / start, np.abs(slip).max(), abs(height)))
         assert np.linalg.norm(end.q[:2] - case.q[:2]) > 0.1
     assert drift[1] < 1e-5
@@ -256,7 +253,7 @@ def test_a_disc_is_set_down_on_its_plane() -> None:
     )  # fmt: skip
     assert status == 0
     assert residual <= 1e-12
-    assert abs(naive.gap(posed(case.system.tree, q), case.constraints.rolls, 0)) < 1e-12
+    assert abs(rolling.gap(posed(case.system.tree, q), case.constraints.rolls, 0)) < 1e-12
 
 
 def test_a_disc_that_lies_flat_has_no_contact() -> None:
@@ -272,14 +269,14 @@ def test_reactions_of_a_rolling_disc_carry_nothing() -> None:
     case = rolling_at(disc(1.1), np.array([2.0, -5.0, 1.0]))
     work, rows = new_dynamics_work(case.system.tree, 4), new_constraint_work(case.constraints, 6)
     v_dot, multiplier, still = np.zeros(6), np.zeros(len(rows.value)), np.zeros((1, 6))
-    kernel.constrained_dynamics(
+    constrained_dynamics(
         case.system, case.constraints, case.q, case.v, np.zeros(6), still, work, rows, v_dot, multiplier
     )
     reaction = np.full((1, 6), np.nan)
-    kernel.joint_reactions(
+    joint_reactions(
         case.system, case.constraints, case.q, case.v, v_dot, still, multiplier, work, rows, reaction
     )
     np.testing.assert_allclose(reaction, 0.0, atol=1e-11)
     assert multiplier[0] > 0.0  # the plane pushes
-    x = naive.contact(posed(case.system.tree, case.q), case.constraints.rolls, 0)
+    x = rolling.contact(posed(case.system.tree, case.q), case.constraints.rolls, 0)
     assert point(posed(case.system.tree, case.q), 0, np.zeros(3))[2] > x[2]

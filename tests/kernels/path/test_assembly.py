@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.joints.kinds import BALL, FREE
-from kernels.path import assembly as kernel
 from kernels.path.angles import Angles
+from kernels.path.assembly import NON_FINITE, NOT_CONVERGED, OK, assemble
 from kernels.tree import Tree, difference, new_pose
 from tests.kernels.path.couplings import ANGLES, angles_of, coupled, only_couplers, slider_crank
-from tests.naive import constrained as naive
+from tests.naive import constrained
 from tests.naive.mechanisms import COUPLED, IDENTITY, dirty, moved, random_mechanism, twice
 
 Array = NDArray[np.floating]
@@ -36,7 +36,7 @@ def assembled(
     rows.compliance[:] = 0.0
     wanted = angles if angles is not None else angles_of(tree, ())
     pose = new_pose(len(tree.parent), n_v, len(tree.chains.dof))
-    status, residual = kernel.assemble(
+    status, residual = assemble(
         tree, constraints, wanted, angle, target, max_iterations, TOLERANCE, pose, rows, there
     )
     return status, residual, there
@@ -54,10 +54,10 @@ def test_constraints_are_closed_from_some_way_off(seed: int) -> None:
     """Protects convergence: all elements and couplers hold in the end, quaternions stay unit."""
     some, rng = random_mechanism(seed), np.random.default_rng([seed, 8])
     away = moved(some.tree, some.q, rng.normal(0.0, 0.1, some.n_v))
-    assert np.abs(naive.values(some.tree, some.constraints, away)).max() > 0.02
+    assert np.abs(constrained.values(some.tree, some.constraints, away)).max() > 0.02
     status, residual, q = assembled(some.tree, some.constraints, away)
-    assert status == kernel.OK
-    found = np.abs(naive.values(some.tree, some.constraints, q)).max()
+    assert status == OK
+    found = np.abs(constrained.values(some.tree, some.constraints, q)).max()
     assert found <= TOLERANCE
     assert residual == pytest.approx(found, abs=1e-14)
     for b in np.flatnonzero((some.tree.kind == BALL) | (some.tree.kind == FREE)):
@@ -73,11 +73,11 @@ def test_an_angle_reaches_its_target(seed: int, angle: int) -> None:
     angles = angles_of(some.tree, ANGLES)
     now = coupled(some.tree, some.constraints, angles, some.q).value[angle]
     status, residual, q = assembled(some.tree, some.constraints, some.q, angles, angle, now + 0.03)
-    assert status == kernel.OK
+    assert status == OK
     assert residual <= TOLERANCE
     reached = coupled(some.tree, some.constraints, angles, q).value[angle]
     assert reached == pytest.approx(now + 0.03, abs=2 * TOLERANCE)
-    assert np.abs(naive.values(some.tree, some.constraints, q)).max() <= TOLERANCE
+    assert np.abs(constrained.values(some.tree, some.constraints, q)).max() <= TOLERANCE
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -89,8 +89,8 @@ def test_the_way_to_the_constraints_is_the_shortest(seed: int) -> None:
         away = moved(some.tree, some.q, direction, size)
         _, _, q = assembled(some.tree, some.constraints, away)
         G, phi = (
-            naive.rows(some.tree, some.constraints, away),
-            naive.values(some.tree, some.constraints, away),
+            constrained.rows(some.tree, some.constraints, away),
+            constrained.values(some.tree, some.constraints, away),
         )
         expected = -np.linalg.pinv(G, rcond=1e-9) @ phi
         errors.append(np.abs(step_between(some.tree, away, q) - expected).max())
@@ -103,7 +103,7 @@ def test_redundant_rows_change_nothing() -> None:
     some = random_mechanism(1)
     away = moved(some.tree, some.q, np.random.default_rng(10).normal(0.0, 0.05, some.n_v))
     status, _, q = assembled(some.tree, twice(some.constraints), away)
-    assert status == kernel.OK
+    assert status == OK
     np.testing.assert_allclose(q, assembled(some.tree, some.constraints, away)[2], rtol=0, atol=1e-10)
 
 
@@ -123,12 +123,14 @@ def test_what_is_satisfied_is_left_alone() -> None:
     """Protects the start: no step is taken where none is needed, and none where none is allowed."""
     some = random_mechanism(2)
     status, residual, q = assembled(some.tree, some.constraints, some.q)
-    assert (status, residual <= TOLERANCE) == (kernel.OK, True)
+    assert (status, residual <= TOLERANCE) == (OK, True)
     np.testing.assert_array_equal(q, some.q)
     away = moved(some.tree, some.q, np.full(some.n_v, 0.1))
     status, residual, q = assembled(some.tree, some.constraints, away, max_iterations=0)
-    assert status == kernel.NOT_CONVERGED
-    assert residual == pytest.approx(np.abs(naive.values(some.tree, some.constraints, away)).max(), rel=1e-12)
+    assert status == NOT_CONVERGED
+    assert residual == pytest.approx(
+        np.abs(constrained.values(some.tree, some.constraints, away)).max(), rel=1e-12
+    )
     np.testing.assert_array_equal(q, away)
 
 
@@ -138,18 +140,18 @@ def test_what_cannot_be_satisfied_is_reported() -> None:
     angles = angles_of(crank.tree, (((0, 0, IDENTITY, 1.0),), ((1, 0, IDENTITY, 1.0),)))
     apart = crank.constraints._replace(roles=crank.constraints.roles._replace(target=np.array([0.05])))
     status, residual, q = assembled(crank.tree, apart, crank.q)
-    assert status == kernel.NOT_CONVERGED
+    assert status == NOT_CONVERGED
     assert residual > 1e-3
     assert np.isfinite(q).all()
     held = only_couplers(random_mechanism(0).tree, [((1, 0), (1, 0), 0)])
     some = random_mechanism(0)
     locked = angles_of(some.tree, (((1, 0, IDENTITY, 1.0),),))
     status, residual, _ = assembled(some.tree, held, some.q, locked, 0, 1.0)
-    assert (status, residual > 0.1) == (kernel.NOT_CONVERGED, True)
+    assert (status, residual > 0.1) == (NOT_CONVERGED, True)
     status, residual, _ = assembled(crank.tree, crank.constraints, crank.q, angles, 1, 2.0)
-    assert (status, residual > 0.1) == (kernel.NOT_CONVERGED, True)
+    assert (status, residual > 0.1) == (NOT_CONVERGED, True)
     status, _, q = assembled(crank.tree, crank.constraints, crank.q, angles, 0, 2.5)
-    assert status == kernel.OK
+    assert status == OK
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -158,4 +160,4 @@ def test_coordinates_that_are_no_numbers_are_reported(bad: float) -> None:
     crank = slider_crank()
     with np.errstate(invalid="ignore"):  # without the compiler NumPy warns of inf - inf
         status, _, _ = assembled(crank.tree, crank.constraints, np.array([0.3, bad]))
-    assert status == kernel.NON_FINITE
+    assert status == NON_FINITE
