@@ -107,7 +107,7 @@ class Kinematics(Stage):
     def follow(self, other: Kinematics) -> bool:
         """Method and down-weighting of the other."""
         own, others = self.estimator, other.estimator
-        own.health_options = others.health_options
+        own.options = others.options
         changed = own.method != others.method
         if changed:
             own.switch(others.method)

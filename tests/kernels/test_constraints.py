@@ -9,13 +9,19 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels import constraints as kernel
-from kernels.constraints import DISTANCE, SPHERE_ON_PLANE, Elements, new_element_work
+from kernels.constraints import (
+    DISTANCE,
+    SPHERE_ON_PLANE,
+    Elements,
+    add_curvature,
+    element_rows,
+    element_values,
+    new_element_work,
+)
 from kernels.tree import Tree, new_pose, pose
 from rtsim.models.packing.elements import path_between
-from tests.naive import constraints as naive
-from tests.naive import differences, random_models
-from tests.naive import tree as naive_tree
+from tests.naive import constraints, differences, random_models
+from tests.naive.tree import integrate, state
 
 Array = NDArray[np.floating]
 
@@ -69,13 +75,13 @@ def terms(case: Case) -> Terms:
     placed = new_pose(len(tree.parent), n_v, len(tree.chains.dof))
     work = new_element_work(n, elements.path.shape[1])
     pose(tree, case.q, placed)
-    kernel.element_values(elements, placed, case.target, work)
-    kernel.element_rows(tree, elements, placed, work)
+    element_values(elements, placed, case.target, work)
+    element_rows(tree, elements, placed, work)
     rows, curvature = np.zeros((n, n_v)), np.zeros((n, n_v, n_v))
     for e in range(n):
         path = elements.path[e, : elements.n_path[e]]
         rows[e, path] = work.row[e, : elements.n_path[e]]
-        kernel.add_curvature(tree, elements, placed, e, 1.0, work, curvature[e])
+        add_curvature(tree, elements, placed, e, 1.0, work, curvature[e])
     lower = np.tril(curvature)
     np.testing.assert_array_equal(lower, curvature)
     return Terms(work.value, rows, lower + np.swapaxes(np.tril(curvature, -1), 1, 2))
@@ -87,10 +93,10 @@ def terms(case: Case) -> Terms:
 def test_terms_are_those_of_the_points_derivatives(name: str, kind: str, seed: int) -> None:
     """Protects value, row and curvature, for all places of both bodies in the tree."""
     case = some_case(kind, seed, name)
-    found, at = terms(case), naive_tree.state(case.tree, case.q)
+    found, at = terms(case), state(case.tree, case.q)
     for e in range(len(case.target)):
-        gradient, hessian = naive.derivatives(at, case.elements, e)
-        value = naive.value(at, case.elements, e, 0.3)
+        gradient, hessian = constraints.derivatives(at, case.elements, e)
+        value = constraints.value(at, case.elements, e, 0.3)
         assert found.value[e] == pytest.approx(value, abs=1e-13)
         np.testing.assert_allclose(found.rows[e], gradient, atol=1e-12)
         np.testing.assert_allclose(found.curvature[e], hessian, atol=1e-12)
@@ -105,8 +111,8 @@ def test_rows_and_curvature_are_the_differences_of_the_value(name: str, kind: st
     found = terms(case)
 
     def values(q: Array) -> Array:
-        at = naive_tree.state(case.tree, q)
-        return np.array([naive.value(at, case.elements, e, 0.3) for e in range(len(case.target))])
+        at = state(case.tree, q)
+        return np.array([constraints.value(at, case.elements, e, 0.3) for e in range(len(case.target))])
 
     # Phi of the farthest pairs is a few square metres: rounding is 1e-15 / step^2
     np.testing.assert_allclose(found.rows, differences.first_derivative(values, case.tree, case.q), atol=1e-8)
@@ -124,7 +130,7 @@ def test_dofs_off_the_path_do_not_matter(kind: str) -> None:
         off = np.ones(len(case.tree.dof_body), bool)
         off[case.elements.path[e, : case.elements.n_path[e]]] = False
         delta = np.where(off, rng.normal(size=len(off)), 0.0)
-        there = terms(case._replace(q=naive_tree.integrate(case.tree, case.q, delta)))
+        there = terms(case._replace(q=integrate(case.tree, case.q, delta)))
         here = terms(case)
         assert there.value[e] == pytest.approx(here.value[e], abs=1e-12)
         np.testing.assert_allclose(there.rows[e], here.rows[e], atol=1e-12)
@@ -137,7 +143,7 @@ def test_paths_of_the_packed_models_are_those_of_the_twin(kind: str) -> None:
     """Protects rtsim's paths, which the kernels trust: dofs, sides and their order."""
     tree = some_case(kind, 0).tree
     for a, b in PAIRS:
-        assert path_between(tree, a, b) == naive.path_between(tree, a, b)
+        assert path_between(tree, a, b) == constraints.path_between(tree, a, b)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -171,9 +177,9 @@ def test_curvature_is_added_with_its_factor() -> None:
     placed = new_pose(len(tree.parent), n_v, len(tree.chains.dof))
     work = new_element_work(len(PAIRS), case.elements.path.shape[1])
     pose(tree, case.q, placed)
-    kernel.element_values(case.elements, placed, case.target, work)
+    element_values(case.elements, placed, case.target, work)
     H = np.ones((n_v, n_v))
-    kernel.add_curvature(tree, case.elements, placed, 4, -2.5, work, H)
+    add_curvature(tree, case.elements, placed, 4, -2.5, work, H)
     np.testing.assert_allclose(np.tril(H), np.tril(1.0 - 2.5 * terms(case).curvature[4]), atol=1e-12)
 
 
@@ -183,7 +189,7 @@ def test_value_of_a_sphere_that_touches_its_plane_is_zero() -> None:
     tree = random_models.branched_tree(rng)
     q = random_models.random_coordinates(rng, tree)
     elements = random_models.elements_between(rng, tree, (SPHERE_ON_PLANE,), ((4, -1),))
-    a, b, n = naive.ends(naive_tree.state(tree, q), elements, 0)
+    a, b, n = constraints.ends(state(tree, q), elements, 0)
     # a plane of ground, a foot's breadth beside the centre and one radius below it
     across = np.cross(n, random_models.unit_rows(rng, 1)[0])
     touching = elements._replace(point_b=(a - 0.03 * n + 0.2 * across)[np.newaxis])

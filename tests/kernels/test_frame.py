@@ -11,9 +11,9 @@ from rtsim.config.run_schema import Solver
 from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
 from tests.kernels.leg import DT, angle_gap, follow_frame, settled, state_gap, uninterrupted
-from tests.naive import constraints as naive_constraints
-from tests.naive import joint_angles as naive_angles
 from tests.naive import knee_tables
+from tests.naive.constraints import ends, value
+from tests.naive.joint_angles import angles, displacement
 from tests.naive.tree import State, state
 
 Array = NDArray[np.floating]
@@ -56,7 +56,7 @@ def test_hard_elements_hold_and_pose_is_that_of_the_coordinates(
         np.testing.assert_allclose(rotation[b], body[:3, :3], atol=1e-12)
     model = running.model
     for e in map(int, np.flatnonzero(running.roles.mode == HARD)):
-        assert abs(naive_constraints.value(at, model.elements, e, running.targets[e])) < 1e-10
+        assert abs(value(at, model.elements, e, running.targets[e])) < 1e-10
 
 
 def test_markers_residuals_and_rms(solved: tuple[MultibodyEstimator, Array, State]) -> None:
@@ -81,10 +81,8 @@ def test_angles_and_displacements(solved: tuple[MultibodyEstimator, Array, State
         proximal = at.body[p][:3, :3] @ joints.axes_proximal[j]
         distal = at.body[d][:3, :3] @ joints.axes_distal[j]
         gap = at.point(d, joints.point_distal[j]) - at.point(p, joints.point_proximal[j])
-        np.testing.assert_allclose(out.angles[j], naive_angles.angles(proximal, distal), atol=1e-12)
-        np.testing.assert_allclose(
-            out.displacements[j], naive_angles.displacement(proximal, distal, gap), atol=1e-12
-        )
+        np.testing.assert_allclose(out.angles[j], angles(proximal, distal), atol=1e-12)
+        np.testing.assert_allclose(out.displacements[j], displacement(proximal, distal, gap), atol=1e-12)
 
 
 def test_ligaments_contacts_and_points(solved: tuple[MultibodyEstimator, Array, State]) -> None:
@@ -93,10 +91,10 @@ def test_ligaments_contacts_and_points(solved: tuple[MultibodyEstimator, Array, 
     model, out = running.model, running.outputs
     neutral = knee_tables.neutral_lengths()
     for k, e in enumerate(model.reported.ligaments):
-        a, b, _ = naive_constraints.ends(at, model.elements, e)
+        a, b, _ = ends(at, model.elements, e)
         assert out.lengthening[k] == pytest.approx(np.linalg.norm(a - b) / neutral[k] - 1.0, abs=1e-12)
     for k, e in enumerate(model.reported.contacts):
-        a, b, n = naive_constraints.ends(at, model.elements, e)
+        a, b, n = ends(at, model.elements, e)
         body = at.body[model.elements.body_b[e]]
         on_plane = a - ((a - b) @ n) * n
         np.testing.assert_allclose(

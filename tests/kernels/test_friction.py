@@ -19,7 +19,7 @@ from kernels.friction import (
     friction_force,
     saturation,
 )  # fmt: skip
-from tests.naive import friction as naive
+from tests.naive import friction
 from tests.naive.friction import Parameters
 
 LAWS = (PROPOSED, ANDERSSON, HOLLARS, SPECKER, BENGISU_AKAY)
@@ -73,7 +73,7 @@ def test_force_is_the_published_equation(law: int) -> None:
         for v, normal in itertools.product(speeds(parameters), (-3.0, 0.0, 1e-9, 0.3, 9.81, 4e3)):
             found = friction_force(law, p, v, normal)[0]
             assert found == pytest.approx(
-                naive.friction_force(law, parameters, v, normal),
+                friction.friction_force(law, parameters, v, normal),
                 rel=1e-12,
                 abs=2e-15 * (normal + parameters.mu_v * parameters.v_t),
             )

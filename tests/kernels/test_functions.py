@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from kernels import functions as kernel
-from kernels.functions import IDENTITY, Functions
+from kernels.functions import IDENTITY, Functions, evaluate
 from rtsim.models.packing.tree import build_functions, constant, linear, lines, polynomial, sine, spline
-from tests.naive import functions as naive
+from tests.naive.functions import evaluated
 
 KNOTS = (-1.2, -0.9, -0.1, 0.05, 0.8, 1.5)
 VALUES = (0.4, -0.3, 0.1, 0.2, 0.25, -0.6)
@@ -33,14 +32,14 @@ ROWS = [IDENTITY, *range(len(NAMES))]
 
 def at(f: int, x: float, functions: Functions = FUNCTIONS) -> tuple[float, float, float]:
     """Return the kernel's value, slope and curvature."""
-    return kernel.evaluate(functions, f, x)
+    return evaluate(functions, f, x)
 
 
 @pytest.mark.parametrize("f", ROWS)
 def test_functions_are_those_of_the_twin(f: int) -> None:
     """Protects value, slope and curvature of every kind, each at its own numbers of one table."""
     for x in (*np.linspace(-2.0, 2.0, 41), *KNOTS):
-        np.testing.assert_allclose(at(f, float(x)), naive.evaluate(FUNCTIONS, f, float(x)), atol=1e-13)
+        np.testing.assert_allclose(at(f, float(x)), evaluated(FUNCTIONS, f, float(x)), atol=1e-13)
 
 
 @pytest.mark.parametrize("f", ROWS)
@@ -110,7 +109,7 @@ def test_the_piece_is_found_among_any_number_of_knots(n: int) -> None:
     knots = np.cumsum(rng.uniform(0.05, 1.0, n))
     functions = build_functions([spline(list(knots), list(rng.normal(size=n)))])
     for x in (*knots, *(0.5 * (knots[:-1] + knots[1:])), knots[0] - 1.0, knots[-1] + 1.0):
-        np.testing.assert_allclose(at(0, x, functions), naive.evaluate(functions, 0, x), atol=1e-11)
+        np.testing.assert_allclose(at(0, x, functions), evaluated(functions, 0, x), atol=1e-11)
 
 
 @pytest.mark.parametrize("f", [IDENTITY, *(NAMES.index(name) for name in ("linear", "polynomial", "spline"))])

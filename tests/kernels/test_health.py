@@ -9,8 +9,19 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels import health as kernel
-from kernels.health import Health, HealthOptions, new_health
+from kernels.health import (
+    Health,
+    HealthOptions,
+    expect,
+    find_strays,
+    find_swaps,
+    learn,
+    median,
+    new_health,
+    threshold,
+    visibility,
+    weigh_worst,
+)
 from kernels.markers import Markers
 from kernels.tree import Pose, new_pose
 
@@ -45,15 +56,15 @@ class Scene(NamedTuple):
     def learn(self, measured: Array, n: int = 1, dt: float = DT, options: HealthOptions = OPTIONS) -> None:
         """Learn the same frame n times."""
         for _ in range(n):
-            kernel.learn(self.markers, self.pose, self.model, measured, dt, options, self.health)
+            learn(self.markers, self.pose, self.model, measured, dt, options, self.health)
 
     def weigh_worst(self, measured: Array) -> bool:
         """Weigh the worst marker down, by the kernel."""
-        return kernel.weigh_worst(self.markers, self.pose, self.model, measured, OPTIONS, self.health)
+        return weigh_worst(self.markers, self.pose, self.model, measured, OPTIONS, self.health)
 
     def expected(self) -> Array:
         """Return where the kernel expects the markers, (6, 3) m."""
-        kernel.expect(self.markers, self.pose, self.model, OPTIONS, self.health)
+        expect(self.markers, self.pose, self.model, OPTIONS, self.health)
         return self.health.expected
 
 
@@ -82,7 +93,7 @@ def test_one_bad_coordinate_hides_a_marker(scene: Scene, bad: float, axis: int) 
     """Protects occlusion by NaN, and infinities, which compiled code must not lose to fast arithmetic."""
     measured = scene.model.copy()
     measured[2, axis] = bad
-    assert kernel.visibility(measured, DT, scene.health) == 5
+    assert visibility(measured, DT, scene.health) == 5
     np.testing.assert_array_equal(scene.health.weight, [1.0, 1.0, 0.0, 1.0, 1.0, 1.0])
 
 
@@ -91,9 +102,9 @@ def test_gap_age_counts_the_time_since_last_seen(scene: Scene) -> None:
     measured = scene.model.copy()
     measured[4] = np.nan
     for k in range(1, 4):
-        kernel.visibility(measured, DT, scene.health)
+        visibility(measured, DT, scene.health)
         np.testing.assert_allclose(scene.health.gap_age, [0.0, 0.0, 0.0, 0.0, k * DT, 0.0], atol=1e-15)
-    kernel.visibility(scene.model, DT, scene.health)
+    visibility(scene.model, DT, scene.health)
     np.testing.assert_array_equal(scene.health.gap_age, 0.0)
 
 
@@ -101,7 +112,7 @@ def test_visibility_forgets_the_last_frame(scene: Scene) -> None:
     """Protects against weights and swaps of an earlier frame."""
     scene.health.weight[:] = 0.3
     scene.health.swap_with[:] = 2
-    assert kernel.visibility(scene.model, DT, scene.health) == 6
+    assert visibility(scene.model, DT, scene.health) == 6
     np.testing.assert_array_equal(scene.health.weight, 1.0)
     np.testing.assert_array_equal(scene.health.swap_with, -1)
 
@@ -151,7 +162,7 @@ def test_hidden_markers_teach_nothing(scene: Scene, dt: float) -> None:
     """Protects what is known of a marker from NaN, on the first frame (dt = 0) as on any other."""
     measured = scene.model.copy()
     measured[1] = np.nan
-    kernel.visibility(measured, dt, scene.health)
+    visibility(measured, dt, scene.health)
     scene.learn(measured, dt=dt)
     for part in (scene.health.mean, scene.health.deviation):
         assert np.isfinite(part).all()
@@ -181,22 +192,22 @@ def test_suspicious_markers_teach_ten_times_slower_at_most(scene: Scene) -> None
 def test_a_fault_never_becomes_normal_while_it_lasts(scene: Scene) -> None:
     """Protects the threshold: a second of a marker 0.3 m away does not raise what counts as suspicious."""
     scene.learn(scene.model, 30)
-    before = kernel.threshold(2, OPTIONS, scene.health)
+    before = threshold(2, OPTIONS, scene.health)
     faulty = scene.model.copy()
     faulty[2] += [0.0, 0.3, 0.0]
     for _ in range(100):
-        kernel.visibility(faulty, DT, scene.health)
+        visibility(faulty, DT, scene.health)
         assert scene.weigh_worst(faulty)
         scene.learn(faulty)
     assert scene.health.weight[2] == 0.0
-    assert kernel.threshold(2, OPTIONS, scene.health) < 2.0 * before
+    assert threshold(2, OPTIONS, scene.health) < 2.0 * before
 
 
 def test_threshold_knows_unknown_quiet_and_restless_markers(scene: Scene) -> None:
     """Protects the three regimes: unknown while learnt, the floor, or a multiple of what is usual."""
     scene.health.deviation[:] = [0.0, 0.001, 0.02, 0.0, 0.0, 0.0]
     scene.health.n_seen[:] = [4, 5, 5, 5, 0, 100]
-    found = [kernel.threshold(m, OPTIONS, scene.health) for m in range(6)]
+    found = [threshold(m, OPTIONS, scene.health) for m in range(6)]
     np.testing.assert_allclose(found, [0.15, 0.04, 0.12, 0.04, 0.15, 0.04], atol=1e-15)
 
 
@@ -228,8 +239,8 @@ def test_swap_is_found_between_any_two_markers(scene: Scene) -> None:
         for j in range(i):
             measured = scene.model.copy()
             measured[[i, j]] = measured[[j, i]]
-            kernel.visibility(measured, DT, scene.health)
-            assert kernel.find_swaps(measured, OPTIONS, scene.health) == 1
+            visibility(measured, DT, scene.health)
+            assert find_swaps(measured, OPTIONS, scene.health) == 1
             expected = np.full(6, -1)
             expected[i], expected[j] = j, i
             np.testing.assert_array_equal(scene.health.swap_with, expected)
@@ -240,8 +251,8 @@ def test_two_swaps_at_once_are_both_found(scene: Scene) -> None:
     """Protects the count of pairs."""
     scene.expected()
     measured = scene.model[[1, 0, 2, 5, 4, 3]].copy()
-    kernel.visibility(measured, DT, scene.health)
-    assert kernel.find_swaps(measured, OPTIONS, scene.health) == 2
+    visibility(measured, DT, scene.health)
+    assert find_swaps(measured, OPTIONS, scene.health) == 2
     np.testing.assert_array_equal(scene.health.swap_with, [1, 0, -1, 5, -1, 3])
 
 
@@ -249,8 +260,8 @@ def test_swaps_are_only_reported_when_nothing_may_be_weighed_down(scene: Scene) 
     """Protects the user's choice: with downweighting off a swap is named and the weights stay 1."""
     scene.expected()
     measured = scene.model[[1, 0, 2, 3, 4, 5]].copy()
-    kernel.visibility(measured, DT, scene.health)
-    assert kernel.find_swaps(measured, OPTIONS._replace(downweight=0), scene.health) == 1
+    visibility(measured, DT, scene.health)
+    assert find_swaps(measured, OPTIONS._replace(downweight=0), scene.health) == 1
     np.testing.assert_array_equal(scene.health.weight, 1.0)
 
 
@@ -259,8 +270,8 @@ def test_ordinary_motion_and_hidden_markers_are_no_swaps(scene: Scene) -> None:
     scene.expected()
     measured = scene.model + 0.02
     measured[3] = np.nan
-    kernel.visibility(measured, DT, scene.health)
-    assert kernel.find_swaps(measured, OPTIONS, scene.health) == 0
+    visibility(measured, DT, scene.health)
+    assert find_swaps(measured, OPTIONS, scene.health) == 0
 
 
 def test_markers_nearer_than_the_swap_distance_are_left_alone(scene: Scene) -> None:
@@ -268,8 +279,8 @@ def test_markers_nearer_than_the_swap_distance_are_left_alone(scene: Scene) -> N
     scene.model[1] = scene.model[0] + [0.015, 0.0, 0.0]
     scene.expected()
     measured = scene.model[[1, 0, 2, 3, 4, 5]].copy()
-    kernel.visibility(measured, DT, scene.health)
-    assert kernel.find_swaps(measured, OPTIONS, scene.health) == 0
+    visibility(measured, DT, scene.health)
+    assert find_swaps(measured, OPTIONS, scene.health) == 0
 
 
 def strays(scene: Scene, surprise: Array, known: bool, dt: float = DT, downweight: int = 1) -> int:
@@ -278,7 +289,7 @@ def strays(scene: Scene, surprise: Array, known: bool, dt: float = DT, downweigh
     scene.health.expected[:] = scene.model
     aside = np.outer(surprise, [0.6, -0.8, 0.0])
     options = OPTIONS._replace(downweight=downweight)
-    return kernel.find_strays(scene.model + aside, dt, options, scene.health)
+    return find_strays(scene.model + aside, dt, options, scene.health)
 
 
 @pytest.mark.parametrize(("known", "own"), [(True, OPTIONS.floor), (False, OPTIONS.unknown)])
@@ -316,4 +327,4 @@ def test_lower_median(n: int) -> None:
     rng = np.random.default_rng(n)
     for _ in range(20):
         x = rng.normal(size=9)
-        assert kernel.median(x.copy(), n) == np.sort(x[:n])[(n - 1) // 2]
+        assert median(x.copy(), n) == np.sort(x[:n])[(n - 1) // 2]

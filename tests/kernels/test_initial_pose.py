@@ -7,16 +7,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels import initial_pose as kernel
-from kernels.initial_pose import new_fit_work
+from kernels.initial_pose import fit_body, initial_pose, jacobi_eigen, new_fit_work
 from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
 from kernels.markers import Markers
 from kernels.tree import Tree, new_pose
 from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.packing.tree import Motion, build_functions, linear, polynomial
 from tests.kernels import leg
-from tests.naive import markers as naive
 from tests.naive import random_models
+from tests.naive.markers import model_markers
 from tests.naive.tree import difference, state
 
 Array = NDArray[np.floating]
@@ -41,14 +40,14 @@ def first_pose(
     neutral = neutral_coordinates(tree) if q_neutral is None else q_neutral
     q = np.full(len(neutral), np.nan)
     placed = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
-    return kernel.initial_pose(tree, markers, measured, weight, neutral, placed, new_fit_work(), q), q
+    return initial_pose(tree, markers, measured, weight, neutral, placed, new_fit_work(), q), q
 
 
 def fitted_body(local: Array, measured: Array, weight: Array | None = None) -> tuple[bool, Array, Array]:
     """Return whether one body was fitted, its rotation and its origin."""
     fit = new_fit_work()
     seen = np.ones(len(local)) if weight is None else weight
-    done = kernel.fit_body(Markers(np.zeros(len(local), np.int64), local), 0, measured, seen, fit)
+    done = fit_body(Markers(np.zeros(len(local), np.int64), local), 0, measured, seen, fit)
     return done, fit.matrices[0], fit.vectors[0]
 
 
@@ -56,9 +55,7 @@ def fitted_body(local: Array, measured: Array, weight: Array | None = None) -> t
 def test_exact_markers_give_the_pose_back(seed: int) -> None:
     """Protects exact recovery of full marker sets, for every joint whose motion markers show."""
     tree, markers, q = random_case(seed)
-    n_fitted, found = first_pose(
-        tree, markers, naive.model_markers(tree, markers, q), np.ones(len(markers.body))
-    )
+    n_fitted, found = first_pose(tree, markers, model_markers(tree, markers, q), np.ones(len(markers.body)))
     assert n_fitted == len(KINDS)
     # hinges come back modulo a full turn
     gap = difference(tree, q, found)
@@ -94,7 +91,7 @@ def chained_case(seed: int) -> tuple[Tree, Markers, Array]:
 def test_chains_are_fitted_to_their_bodies(seed: int) -> None:
     """Protects roots and joints that are chains, functions too: exact markers give every body back."""
     tree, markers, q = chained_case(seed)
-    measured = naive.model_markers(tree, markers, q)
+    measured = model_markers(tree, markers, q)
     n_fitted, found = first_pose(tree, markers, measured, np.ones(len(markers.body)))
     assert n_fitted == 4
     for expected, body in zip(state(tree, q).body, state(tree, found).body, strict=True):
@@ -105,7 +102,7 @@ def test_a_chain_leaves_out_the_motion_that_it_does_not_allow() -> None:
     """Protects the fit of fewer motions than the body shows: the best one, no other coordinate better."""
     tree, markers, q = chained_case(2)
     off = np.random.default_rng(73).normal(0.0, 0.01, (len(markers.body), 3))
-    measured = naive.model_markers(tree, markers, q) + off
+    measured = model_markers(tree, markers, q) + off
     _, found = first_pose(tree, markers, measured, np.ones(len(markers.body)))
 
     def misses(there: Array) -> list[float]:
@@ -121,7 +118,7 @@ def test_a_chain_leaves_out_the_motion_that_it_does_not_allow() -> None:
 def test_three_markers_of_each_body_are_enough(seed: int) -> None:
     """Protects the smallest marker set, and that a fourth, occluded one takes no part."""
     tree, markers, q = random_case(seed)
-    measured = naive.model_markers(tree, markers, q)
+    measured = model_markers(tree, markers, q)
     weight = np.ones(len(markers.body))
     for b in range(len(KINDS)):
         gone = np.flatnonzero(markers.body == b)[seed]
@@ -135,7 +132,7 @@ def test_three_markers_of_each_body_are_enough(seed: int) -> None:
 def test_bodies_with_fewer_than_three_markers_keep_the_neutral_pose() -> None:
     """Protects unseen segments: their joint stays at the coordinates given, the others are fitted."""
     tree, markers, q = random_case(3)
-    measured, weight = naive.model_markers(tree, markers, q), np.ones(len(markers.body))
+    measured, weight = model_markers(tree, markers, q), np.ones(len(markers.body))
     gone = np.flatnonzero(markers.body == 1)[:2]
     measured[gone], weight[gone] = np.nan, 0.0
     neutral = random_models.random_coordinates(np.random.default_rng(71), tree)
@@ -212,7 +209,7 @@ def test_eigenvectors_are_numpys(seed: int) -> None:
     A = np.random.default_rng([seed, 76]).normal(size=(4, 4))
     A = A + A.T
     K, V = A.copy(), np.zeros((4, 4))
-    kernel.jacobi_eigen(K, V)
+    jacobi_eigen(K, V)
     np.testing.assert_allclose(np.sort(np.diag(K)), np.linalg.eigvalsh(A), atol=1e-13)
     np.testing.assert_allclose(V.T @ A @ V, np.diag(np.diag(K)), atol=1e-13)
 

@@ -9,11 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels import joint_angles as kernel
-from kernels.joint_angles import JointAxes
+from kernels.joint_angles import JointAxes, joint_angles
 from kernels.tree import new_pose, pose
 from tests.kernels import leg
-from tests.naive import joint_angles as naive
+from tests.naive.joint_angles import angles, axes_of_displacement, displacement, rotated
 
 Array = NDArray[np.floating]
 
@@ -46,7 +45,7 @@ def random_joint(seed: int) -> Joint:
 def joint_at(turns_deg: tuple[float, float, float], seed: int = 0) -> Joint:
     """Return a joint whose distal axes are turned by mobile Z-X-Y angles."""
     joint = random_joint(seed)
-    distal = naive.rotated(joint.axes_in_ground()[0], np.radians(turns_deg))
+    distal = rotated(joint.axes_in_ground()[0], np.radians(turns_deg))
     rotation = np.array([joint.rotation[0], distal @ joint.axes[1].T])
     return joint._replace(rotation=rotation)
 
@@ -59,16 +58,16 @@ def measured(joint: Joint) -> tuple[Array, Array]:
     axes = JointAxes(
         body[:1], body[1:], joint.axes[:1], joint.axes[1:], joint.points[:1].copy(), joint.points[1:].copy()
     )
-    angles, displacements = np.zeros((1, 3)), np.zeros((1, 3))
-    kernel.joint_angles(axes, placed, np.zeros((3, 3, 3)), angles, displacements)
-    return angles[0], displacements[0]
+    found, displacements = np.zeros((1, 3)), np.zeros((1, 3))
+    joint_angles(axes, placed, np.zeros((3, 3, 3)), found, displacements)
+    return found[0], displacements[0]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_angles_are_those_of_the_mobile_sequence(seed: int) -> None:
     """Protects the Z-X-Y convention and both frames of anatomical axes."""
     joint = random_joint(seed)
-    np.testing.assert_allclose(measured(joint)[0], naive.angles(*joint.axes_in_ground()), atol=1e-12)
+    np.testing.assert_allclose(measured(joint)[0], angles(*joint.axes_in_ground()), atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -76,11 +75,9 @@ def test_displacements_reassemble_the_vector(seed: int) -> None:
     """Protects the resolution along oblique axes: a e1 + b e2 + c e3 is the vector again."""
     joint = random_joint(seed)
     found = measured(joint)[1]
-    np.testing.assert_allclose(
-        naive.axes_of_displacement(*joint.axes_in_ground()) @ found, joint.gap(), atol=1e-12
-    )
+    np.testing.assert_allclose(axes_of_displacement(*joint.axes_in_ground()) @ found, joint.gap(), atol=1e-12)
     proximal, distal = joint.axes_in_ground()
-    np.testing.assert_allclose(found, naive.displacement(proximal, distal, joint.gap()), atol=1e-11)
+    np.testing.assert_allclose(found, displacement(proximal, distal, joint.gap()), atol=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -138,10 +135,10 @@ def test_several_joints_do_not_mix() -> None:
             for k in (0, 1)
         ),
     )
-    angles, displacements = np.zeros((2, 3)), np.zeros((2, 3))
-    kernel.joint_angles(axes, placed, np.zeros((3, 3, 3)), angles, displacements)
+    found, displacements = np.zeros((2, 3)), np.zeros((2, 3))
+    joint_angles(axes, placed, np.zeros((3, 3, 3)), found, displacements)
     for k, joint in enumerate((first, second)):
-        np.testing.assert_allclose(angles[k], measured(joint)[0], atol=1e-15)
+        np.testing.assert_allclose(found[k], measured(joint)[0], atol=1e-15)
         np.testing.assert_allclose(displacements[k], measured(joint)[1], atol=1e-15)
 
 
@@ -152,10 +149,10 @@ def test_neutral_pose_has_no_displacement(method: str) -> None:
     placed = new_pose(len(built.names.bodies), built.n_v)
     pose(built.tree, built.q_neutral, placed)
     n = len(built.joints.proximal)
-    angles, displacements = np.zeros((n, 3)), np.zeros((n, 3))
-    kernel.joint_angles(built.joints, placed, np.zeros((3, 3, 3)), angles, displacements)
+    found, displacements = np.zeros((n, 3)), np.zeros((n, 3))
+    joint_angles(built.joints, placed, np.zeros((3, 3, 3)), found, displacements)
     np.testing.assert_allclose(displacements, 0.0, atol=1e-15)
     for j in range(n):
         # bodies' axes coincide, the anatomical axes need not
-        expected = naive.angles(built.joints.axes_proximal[j], built.joints.axes_distal[j])
-        np.testing.assert_allclose(angles[j], expected, atol=1e-14)
+        expected = angles(built.joints.axes_proximal[j], built.joints.axes_distal[j])
+        np.testing.assert_allclose(found[j], expected, atol=1e-14)

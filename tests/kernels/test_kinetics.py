@@ -7,16 +7,24 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels import kinetics as kernel
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joint_angles import JointAxes
 from kernels.joints.kinds import FREE, HINGE
-from kernels.kinetics import ALONG_AXES, IN_DISTAL, IN_GROUND, IN_PROXIMAL, Cuts, Kinetics
+from kernels.kinetics import (
+    ALONG_AXES,
+    IN_DISTAL,
+    IN_GROUND,
+    IN_PROXIMAL,
+    Cuts,
+    Kinetics,
+    joint_kinetics,
+    new_kinetics,
+)
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.cases import Case, assert_same, forward, inverse, mass, some_case
-from tests.naive import dynamics as naive_dynamics
-from tests.naive import kinetics as naive
 from tests.naive import random_models
+from tests.naive.dynamics import inverse_dynamics, motion_by_differences, potential_energy, state
+from tests.naive.kinetics import crossing, frame
 from tests.naive.tree import integrate
 
 Array = NDArray[np.floating]
@@ -39,10 +47,10 @@ def measured(
 ) -> tuple[Kinetics, Array]:
     """Return the kernel's results and tau (n_v,)."""
     n = len(joints.distal)
-    out, tau = kernel.new_kinetics(n), np.full(len(case.v), np.nan)
+    out, tau = new_kinetics(n), np.full(len(case.v), np.nan)
     cuts = Cuts(joints, np.ones((n, 3)) if sign is None else sign, root, 700.0)
     work = new_dynamics_work(case.system.tree)
-    kernel.joint_kinetics(case.system, cuts, case.q, case.v, case.v_dot, case.wrench, work, out, tau)
+    joint_kinetics(case.system, cuts, case.q, case.v, case.v_dot, case.wrench, work, out, tau)
     return out, tau
 
 
@@ -52,9 +60,9 @@ def test_moments_and_forces_are_sums_over_the_bodies_beyond(name: str, seed: int
     case = some_case(name, seed)
     joints = joints_of(case, seed)
     found, tau = measured(case, joints)
-    assert_same(tau, naive_dynamics.inverse_dynamics(*case), 1e-12)
+    assert_same(tau, inverse_dynamics(*case), 1e-12)
     for j in range(len(joints.distal)):
-        expected = naive.crossing(case.system, joints, j, *case[1:])
+        expected = crossing(case.system, joints, j, *case[1:])
         np.testing.assert_allclose(found.centre[j], expected.centre, atol=1e-12)
         assert_same(found.moment[j], expected.moment, 1e-11)
         assert_same(found.force[j], expected.force, 1e-11)
@@ -66,8 +74,8 @@ def test_powers_of_all_joints_and_of_external_forces_move_the_energy(name: str, 
     """Protects the powers by the one law they obey: their sum is the rate of kinetic and potential energy."""
     case = some_case(name, seed)
     found, _ = measured(case, joints_of(case, seed))
-    at = naive_dynamics.state(case.system.tree, case.q)
-    velocity, turning = naive_dynamics.motion_by_differences(case.system, case.q, case.v)
+    at = state(case.system.tree, case.q)
+    velocity, turning = motion_by_differences(case.system, case.q, case.v)
     external = 0.0
     for b, wrench in enumerate(case.wrench):  # about ground's origin: moved to the centre of mass
         moment = wrench[:3] - np.cross(at.point(b, case.system.bodies.centre[b]), wrench[3:])
@@ -78,7 +86,7 @@ def test_powers_of_all_joints_and_of_external_forces_move_the_energy(name: str, 
         q = integrate(case.system.tree, case.q, sign * step * along)
         v = case.v + sign * step * case.v_dot
         kinetic = 0.5 * v @ mass(case._replace(q=q)) @ v
-        rate += sign * (kinetic + naive_dynamics.potential_energy(case.system, q)) / (2.0 * step)
+        rate += sign * (kinetic + potential_energy(case.system, q)) / (2.0 * step)
     scale = np.abs(found.power).sum()
     assert found.power.sum() + external == pytest.approx(rate, abs=1e-6 * scale)
 
@@ -115,7 +123,7 @@ def test_forces_that_the_ground_gives_leave_no_residual(name: str, seed: int) ->
     root = int(np.flatnonzero(case.system.tree.parent < 0)[-1])
     found, _ = measured(case, joints, root=root)
     np.testing.assert_allclose(found.residual_share, found.residual / 700.0, rtol=1e-12)
-    at = naive.frame(case.system, case.q, root)[:3, 3]
+    at = frame(case.system, case.q, root)[:3, 3]
     wrench = case.wrench.copy()
     moment, force = found.residual
     wrench[root] += np.concatenate([moment + np.cross(at, force), force])
@@ -217,8 +225,8 @@ def test_a_joint_whose_axes_coincide_has_no_moment_along_a_floating_one() -> Non
     """Protects the singularity of the joint coordinate system: zero, not NaN, and the rest as ever."""
     case = some_case("branched", 0)
     joints = joints_of(case)
-    distal = naive.frame(case.system, case.q, 1)[:3, :3]
-    proximal = naive.frame(case.system, case.q, 0)[:3, :3]
+    distal = frame(case.system, case.q, 1)[:3, :3]
+    proximal = frame(case.system, case.q, 0)[:3, :3]
     # e1, z of the proximal axes, along e3, y of the distal axes
     axes = distal.T @ proximal @ joints.axes_proximal[1] @ np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0.0]])
     joints.axes_distal[1] = axes

@@ -19,7 +19,7 @@ from kernels.ligament import (
     spring_force,
     toe_from_strain_stiffness,
 )
-from tests.naive import ligament as naive
+from tests.naive import ligament
 
 EPS1 = 0.03
 # Brown (2017), table 3.2: K1 [N/mm^2], K2 [N/mm], L0 [mm] of the knee's ligaments.
@@ -63,7 +63,7 @@ def test_force_is_that_of_the_twin(p: np.ndarray) -> None:
     for law, strain, rate in itertools.product((TOE_LINEAR, LINEAR), STRAINS, RATES):
         length = (1.0 + strain) * p[0]
         assert line_force(law, p, length, rate)[0] == pytest.approx(
-            naive.line_force(law, p, length, rate), rel=1e-12, abs=1e-12
+            ligament.line_force(law, p, length, rate), rel=1e-12, abs=1e-12
         )
 
 
@@ -124,14 +124,14 @@ def test_both_parametrisations_are_one_law() -> None:
             p = np.array([slack, k_toe, k_linear, EPS1, 0.0, 0.0])
             assert slack_length_from_stiffnesses(k_toe, k_linear, EPS1) == pytest.approx(slack, rel=1e-14)
             for strain in (-0.1, 0.0, 0.02, 0.0599, 0.0601, 0.3):
-                expected = naive.strain_force(stiffness, strain, EPS1)
+                expected = ligament.strain_force(stiffness, strain, EPS1)
                 assert ligament_force(p, slack * (1.0 + strain))[0] == pytest.approx(
                     expected, rel=1e-12, abs=1e-15 * stiffness
                 )
             # the reference length is at the reference strain
             at_reference = ligament_force(p, reference)[0]
             assert at_reference == pytest.approx(
-                naive.strain_force(stiffness, reference_strain, EPS1), rel=1e-12, abs=1e-15 * stiffness
+                ligament.strain_force(stiffness, reference_strain, EPS1), rel=1e-12, abs=1e-15 * stiffness
             )
 
 

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels import markers as kernel
 from kernels.joints.kinds import FREE
-from kernels.markers import Markers, new_marker_work
+from kernels.markers import Markers, marker_gradient, marker_hessian, marker_moments, new_marker_work
 from kernels.tree import Tree, new_pose, pose
 from tests.naive import differences, random_models
-from tests.naive import markers as naive
+from tests.naive.markers import cost, derivatives, model_markers
 
 Array = NDArray[np.floating]
 
@@ -52,7 +51,7 @@ def some_case(name: str, seed: int) -> Case:
     tree = TREES[name](rng)
     q = random_models.random_coordinates(rng, tree)
     markers = random_models.random_markers(rng, tree)
-    measured = naive.model_markers(tree, markers, q) + rng.normal(0.0, 0.2, (len(markers.body), 3))
+    measured = model_markers(tree, markers, q) + rng.normal(0.0, 0.2, (len(markers.body), 3))
     return Case(tree, markers, q, measured, rng.uniform(0.2, 3.0, len(markers.body)))
 
 
@@ -68,10 +67,10 @@ def terms(case: Case) -> Terms:
     work = new_marker_work(len(case.markers.body), len(tree.parent))
     gradient, gauss_newton, hessian = np.zeros(n_v), np.full((n_v, n_v), np.nan), np.full((n_v, n_v), np.nan)
     pose(tree, case.q, placed)
-    cost = kernel.marker_moments(tree, case.markers, placed, case.measured, case.weight, work)
-    kernel.marker_gradient(tree, placed, work, gradient)
-    kernel.marker_hessian(tree, placed, work, 0.0, gauss_newton)
-    kernel.marker_hessian(tree, placed, work, 1.0, hessian)
+    cost = marker_moments(tree, case.markers, placed, case.measured, case.weight, work)
+    marker_gradient(tree, placed, work, gradient)
+    marker_hessian(tree, placed, work, 0.0, gauss_newton)
+    marker_hessian(tree, placed, work, 1.0, hessian)
     return Terms(cost, work.model, gradient, whole(gauss_newton), whole(hessian))
 
 
@@ -81,9 +80,9 @@ def test_terms_are_those_of_explicit_jacobians(name: str, seed: int) -> None:
     """Protects cost, gradient, Gauss-Newton and second-order part on trees of all joints."""
     case = some_case(name, seed)
     found = terms(case)
-    gradient, gauss_newton, rest = naive.derivatives(*case)
-    assert found.cost == pytest.approx(naive.cost(*case), rel=1e-13)
-    np.testing.assert_allclose(found.model, naive.model_markers(case.tree, case.markers, case.q), atol=1e-13)
+    gradient, gauss_newton, rest = derivatives(*case)
+    assert found.cost == pytest.approx(cost(*case), rel=1e-13)
+    np.testing.assert_allclose(found.model, model_markers(case.tree, case.markers, case.q), atol=1e-13)
     np.testing.assert_allclose(found.gradient, gradient, atol=1e-12)
     np.testing.assert_allclose(found.gauss_newton, gauss_newton, atol=1e-12)
     np.testing.assert_allclose(found.hessian, gauss_newton + rest, atol=1e-12)
@@ -96,13 +95,13 @@ def test_gradient_and_hessian_are_the_differences_of_the_cost(name: str, seed: i
     case = some_case(name, seed)
     found = terms(case)
 
-    def cost(q: Array) -> Array:
-        return np.array(naive.cost(case.tree, case.markers, q, case.measured, case.weight))
+    def cost_at(q: Array) -> Array:
+        return np.array(cost(case.tree, case.markers, q, case.measured, case.weight))
 
-    first = differences.first_derivative(cost, case.tree, case.q)
+    first = differences.first_derivative(cost_at, case.tree, case.q)
     np.testing.assert_allclose(found.gradient, first, atol=1e-7)
     for u in differences.random_directions(np.random.default_rng(30), case.tree):
-        second = differences.second_along_finer(cost, case.tree, case.q, u)
+        second = differences.second_along_finer(cost_at, case.tree, case.q, u)
         assert u @ found.hessian @ u == pytest.approx(second, abs=1e-6)
     # the part that Gauss-Newton leaves out is no small correction here
     assert np.abs(found.hessian - found.gauss_newton).max() > 0.1
@@ -141,7 +140,7 @@ def test_gauss_newton_matrix_is_the_mass_matrix_of_point_masses(seed: int) -> No
     case = some_case("branched", seed)
 
     def places(q: Array) -> Array:
-        return naive.model_markers(case.tree, case.markers, q)
+        return model_markers(case.tree, case.markers, q)
 
     J = differences.first_derivative(places, case.tree, case.q)
     mass = np.einsum("m,mxi,mxj->ij", case.weight, J, J)
@@ -176,7 +175,7 @@ def test_moving_the_measured_markers_pulls_at_free_translations_only_by_their_we
 def test_gradient_vanishes_and_hessian_is_gauss_newton_on_exact_markers() -> None:
     """Protects the zero-residual case, where the second-order part must disappear."""
     case = some_case("random", 2)
-    exact = terms(case._replace(measured=naive.model_markers(case.tree, case.markers, case.q)))
+    exact = terms(case._replace(measured=model_markers(case.tree, case.markers, case.q)))
     assert exact.cost == pytest.approx(0.0, abs=1e-28)
     np.testing.assert_allclose(exact.gradient, 0.0, atol=1e-13)
     np.testing.assert_allclose(exact.hessian, exact.gauss_newton, atol=1e-13)
@@ -188,7 +187,7 @@ def test_dofs_without_markers_have_empty_rows() -> None:
     tree = random_models.tree_of(rng, (FREE, FREE), (-1, 0))
     markers = Markers(np.zeros(4, np.int64), rng.uniform(-0.3, 0.3, (4, 3)))
     q = random_models.random_coordinates(rng, tree)
-    measured = naive.model_markers(tree, markers, q) + 0.1
+    measured = model_markers(tree, markers, q) + 0.1
     found = terms(Case(tree, markers, q, measured, np.ones(4)))
     np.testing.assert_array_equal(found.gradient[6:], 0.0)
     np.testing.assert_array_equal(found.hessian[6:], 0.0)

@@ -15,7 +15,7 @@ from kernels.resampling import (
     mean_between,
     new_held,
 )
-from tests.naive.resampling import mean_between as mean_twin
+from tests.naive.resampling import interval_mean
 
 LONGEST = 0.02
 
@@ -38,7 +38,7 @@ def test_means_are_those_of_the_twin(rate):
         stop = min(start + rng.choice([0.0, 1e-4, 0.005, 0.01]), times[-1])
         status, y = taken(held, start, stop)
         assert status == TAKEN
-        np.testing.assert_allclose(y, mean_twin(times, values, start, stop), rtol=0, atol=1e-11)
+        np.testing.assert_allclose(y, interval_mean(times, values, start, stop), rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize(("before", "after"), [(0.01, 0.0), (0.005, 0.005), (0.0, 0.0)])

@@ -7,12 +7,21 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels import tree as kernel
+import kernels.tree
 from kernels.joints.kinds import BALL, CHAIN, HINGE, SLIDER, joint_coordinates
 from kernels.joints.motions import DRIVEN
 from kernels.tree import Pose, Tree, new_pose
 from tests.naive import differences, random_models
-from tests.naive import tree as naive
+from tests.naive.tree import (
+    TURNING,
+    difference,
+    dofs_of,
+    integrate,
+    joint_motion,
+    quaternion_matrix,
+    slices,
+    state,
+)
 
 Array = NDArray[np.floating]
 
@@ -36,21 +45,21 @@ def some_tree(name: str, seed: int) -> tuple[np.random.Generator, Tree, Array]:
 def posed(tree: Tree, q: Array) -> Pose:
     """Return the kernel's pose at q."""
     pose = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
-    kernel.pose(tree, q, pose)
+    kernels.tree.pose(tree, q, pose)
     return pose
 
 
 def stepped(tree: Tree, q: Array, delta: Array, scale: float = 1.0) -> Array:
     """Return the kernel's integrate(q, scale * delta)."""
     q_new = np.zeros(len(q))
-    kernel.integrate(tree, q, delta, scale, q_new)
+    kernels.tree.integrate(tree, q, delta, scale, q_new)
     return q_new
 
 
 def between(tree: Tree, q_from: Array, q_to: Array) -> Array:
     """Return the kernel's difference(q_from, q_to)."""
     delta = np.zeros(len(tree.dof_body))
-    kernel.difference(tree, q_from, q_to, delta)
+    kernels.tree.difference(tree, q_from, q_to, delta)
     return delta
 
 
@@ -58,8 +67,8 @@ def canonical(tree: Tree, q: Array) -> Array:
     """Return q with the scalar part of every quaternion positive."""
     q = q.copy()
     for b, kind in enumerate(tree.kind):
-        stop = naive.slices(tree, b)[0].stop
-        if kind in naive.TURNING and q[stop - 4] < 0.0:
+        stop = slices(tree, b)[0].stop
+        if kind in TURNING and q[stop - 4] < 0.0:
             q[stop - 4 : stop] *= -1.0
     return q
 
@@ -70,7 +79,7 @@ def test_pose_is_the_product_of_homogeneous_matrices(name: str, seed: int) -> No
     """Protects positions and rotations of all bodies, for every kind of joint under every other."""
     _, tree, q = some_tree(name, seed)
     pose = posed(tree, q)
-    for b, T in enumerate(naive.state(tree, q).body):
+    for b, T in enumerate(state(tree, q).body):
         np.testing.assert_allclose(pose.position[b], T[:3, 3], atol=1e-13)
         np.testing.assert_allclose(pose.rotation[b], T[:3, :3], atol=1e-13)
 
@@ -81,7 +90,7 @@ def test_dof_axes_are_those_of_the_twin(name: str, seed: int) -> None:
     """Protects the direction of every dof and the axis points of rotations."""
     _, tree, q = some_tree(name, seed)
     pose = posed(tree, q)
-    axis, centre = naive.state(tree, q).axes()
+    axis, centre = state(tree, q).axes()
     np.testing.assert_allclose(pose.axis, axis, atol=1e-13)
     np.testing.assert_allclose(pose.centre, centre, atol=1e-13)
 
@@ -99,10 +108,10 @@ def test_dofs_move_points_as_differences_do(name: str, seed: int) -> None:
         for k, scale in enumerate((-step, step, 0.0)):
             moved = posed(tree, stepped(tree, q, delta, scale))
             for b, x in enumerate(points):
-                kernel.point_in_ground(moved, b, x, places[k, b])
+                kernels.tree.point_in_ground(moved, b, x, places[k, b])
         for b in range(len(points)):
             by_twist = by_axis = np.zeros(3)
-            if d in naive.dofs_of(tree, b):
+            if d in dofs_of(tree, b):
                 by_twist = velocity_at(pose.twist[d], places[2, b] - pose.position[0])
                 turned = np.cross(pose.axis[d], places[2, b] - pose.centre[d])
                 by_axis = turned if tree.dof_rotates[d] else pose.axis[d]
@@ -121,7 +130,7 @@ def velocity_at(twist: Array, arm: Array) -> Array:
 def test_screws_and_rates_are_the_steps_of_the_twin(seed: int) -> None:
     """Protects what accelerations of chains are made of: each motion's own twist, slope and curvature."""
     _, tree, q = some_tree("chained", seed)
-    pose, at = posed(tree, q), naive.state(tree, q)
+    pose, at = posed(tree, q), state(tree, q)
     origin = at.body[0][:3, 3]
     for b in np.flatnonzero(tree.kind == CHAIN):
         for m, step in enumerate(at.steps[b], tree.chains.start[b]):
@@ -135,7 +144,7 @@ def test_a_pose_forgets_the_one_before() -> None:
     """Protects buffers that are used again: driven twists are sums, and must start from zero."""
     rng, tree, q = some_tree("chained", 0)
     used = posed(tree, random_models.random_coordinates(rng, tree))
-    kernel.pose(tree, q, used)
+    kernels.tree.pose(tree, q, used)
     for again, fresh in zip(used[:-1], posed(tree, q)[:-1], strict=True):
         np.testing.assert_array_equal(again, fresh)
 
@@ -146,10 +155,10 @@ def test_second_derivatives_of_the_twin_are_differences(name: str, seed: int) ->
     """Protects the twin that curvature and accelerations are held against, curves of chains included."""
     rng, tree, q = some_tree(name, seed)
     body, x = 3, rng.uniform(-0.3, 0.3, 3)
-    first, second = naive.state(tree, q).point_derivatives(body, x)
+    first, second = state(tree, q).point_derivatives(body, x)
 
     def place(q: Array) -> Array:
-        return naive.state(tree, q).point(body, x)
+        return state(tree, q).point(body, x)
 
     np.testing.assert_allclose(first, differences.first_derivative(place, tree, q), atol=1e-8)
     for u in differences.random_directions(rng, tree, 10):
@@ -166,7 +175,7 @@ def test_dof_table_leads_to_ground(name: str) -> None:
         while k >= 0:
             chain.append(k)
             k = int(tree.dof_parent[k])
-        assert chain[::-1] == [i for i in naive.dofs_of(tree, int(b)) if i <= d]
+        assert chain[::-1] == [i for i in dofs_of(tree, int(b)) if i <= d]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -176,10 +185,10 @@ def test_integrate_is_the_twin_and_difference_undoes_it(name: str, seed: int) ->
     rng, tree, q = some_tree(name, seed)
     delta = rng.uniform(-1.5, 1.5, len(tree.dof_body))
     q_new = stepped(tree, q, delta, 0.8)
-    np.testing.assert_allclose(canonical(tree, q_new), naive.integrate(tree, q, 0.8 * delta), atol=1e-13)
+    np.testing.assert_allclose(canonical(tree, q_new), integrate(tree, q, 0.8 * delta), atol=1e-13)
     np.testing.assert_allclose(between(tree, q, q_new), 0.8 * delta, atol=1e-13)
     other = random_models.random_coordinates(rng, tree)
-    np.testing.assert_allclose(between(tree, q, other), naive.difference(tree, q, other), atol=1e-12)
+    np.testing.assert_allclose(between(tree, q, other), difference(tree, q, other), atol=1e-12)
     np.testing.assert_allclose(canonical(tree, stepped(tree, q, between(tree, q, other))), other, atol=1e-13)
 
 
@@ -188,7 +197,7 @@ def test_integrate_may_write_in_place() -> None:
     rng, tree, q = some_tree("branched", 1)
     delta = rng.normal(size=len(tree.dof_body))
     expected = stepped(tree, q, delta)
-    kernel.integrate(tree, q, delta, 1.0, q)
+    kernels.tree.integrate(tree, q, delta, 1.0, q)
     np.testing.assert_array_equal(q, expected)
 
 
@@ -214,8 +223,8 @@ def test_both_signs_of_a_quaternion_are_one_pose() -> None:
     _, tree, q = some_tree("branched", 2)
     other = q.copy()
     for b, kind in enumerate(tree.kind):
-        if kind in naive.TURNING:
-            stop = naive.slices(tree, b)[0].stop
+        if kind in TURNING:
+            stop = slices(tree, b)[0].stop
             other[stop - 4 : stop] *= -1.0
     np.testing.assert_allclose(posed(tree, other).position, posed(tree, q).position, atol=1e-15)
     np.testing.assert_allclose(between(tree, q, other), 0.0, atol=1e-15)
@@ -225,7 +234,7 @@ def test_points_of_ground_stay() -> None:
     """Protects body -1: a point of ground is its own place."""
     _, tree, q = some_tree("branched", 3)
     x, place = np.array([0.1, -0.2, 0.3]), np.zeros(3)
-    kernel.point_in_ground(posed(tree, q), -1, x, place)
+    kernels.tree.point_in_ground(posed(tree, q), -1, x, place)
     np.testing.assert_array_equal(place, x)
 
 
@@ -235,7 +244,7 @@ def test_joint_coordinates_undo_the_joint_motion(seed: int) -> None:
     _, tree, q = some_tree("branched", seed)
     q_read = np.full(len(q), np.nan)
     for b in range(len(tree.parent)):
-        T = naive.joint_motion(tree, b, q[naive.slices(tree, b)[0]])
+        T = joint_motion(tree, b, q[slices(tree, b)[0]])
         joint_coordinates(tree, b, T[:3, :3].copy(), T[:3, 3].copy(), q_read)
     np.testing.assert_allclose(q_read, q, atol=1e-13)
 
@@ -265,4 +274,4 @@ def test_joint_coordinates_leave_out_what_a_joint_does_not_allow() -> None:
         joint_coordinates(tree, b, R, x, q)
     assert q[0] == pytest.approx(0.0, abs=1e-15)
     assert q[1] == pytest.approx(x @ tree.parameter[1], abs=1e-15)
-    np.testing.assert_allclose(naive.quaternion_matrix(q[2:]), R, atol=1e-15)
+    np.testing.assert_allclose(quaternion_matrix(q[2:]), R, atol=1e-15)

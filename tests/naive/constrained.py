@@ -18,7 +18,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.tree import Pose, Tree
-from tests.naive.functions import evaluate
+from tests.naive.functions import evaluated
 from tests.naive.mechanisms import moved, point, posed
 
 Array = NDArray[np.floating]
@@ -66,7 +66,7 @@ def values(tree: Tree, constraints: Constraints, q: Array) -> Array:
         plane = elements.kind[e] == SPHERE_ON_PLANE
         phi.append((a - b) @ n - target if plane else (a - b) @ (a - b) - target**2)
     for k in range(len(tied.dof)):
-        driven = evaluate(tree.functions, tied.function[k], q[tied.driver[k]])[0]
+        driven = evaluated(tree.functions, tied.function[k], q[tied.driver[k]])[0]
         phi.append(q[tied.coordinate[k]] - driven)
     return np.array(phi)
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kernels.couplers import Couplers
 from kernels.functions import Functions
-from tests.naive.functions import evaluate
+from tests.naive.functions import evaluated
 
 Array = NDArray[np.floating]
 
@@ -16,7 +16,7 @@ def placed(couplers: Couplers, functions: Functions, q: Array) -> Array:
     """Return q (n_q,) with every follower at f of its driver."""
     q = q.copy()
     for own, driver, f in zip(couplers.coordinate, couplers.driver, couplers.function, strict=True):
-        q[own] = evaluate(functions, f, q[driver])[0]
+        q[own] = evaluated(functions, f, q[driver])[0]
     return q
 
 
@@ -25,7 +25,7 @@ def derivatives(couplers: Couplers, functions: Functions, q: Array, n_v: int) ->
     E, second = np.eye(n_v), np.zeros((n_v, n_v, n_v))
     for k, f in enumerate(couplers.dof):
         d = couplers.driver_dof[k]
-        _, slope, curvature = evaluate(functions, couplers.function[k], q[couplers.driver[k]])
+        _, slope, curvature = evaluated(functions, couplers.function[k], q[couplers.driver[k]])
         E[f] = slope * E[d] if d != f else 0.0
         second[f] = slope * second[d] + curvature * np.outer(E[d], E[d]) if d != f else 0.0
     return E, second

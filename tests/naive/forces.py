@@ -163,7 +163,7 @@ def touch_spheres(contacts: Contacts, e: int, at: State, v: Array, bodies: tuple
     g = float(np.linalg.norm(apart))
     place = b + 0.5 * (g + r_b - r_a) * apart / g
     if g < r_a + r_b and contacts.law[e] == VOLUMETRIC:
-        place = b + lens.lens(g, r_a, r_b)[1] * apart / g
+        place = b + lens.overlap(g, r_a, r_b)[1] * apart / g
     J = place_jacobian(at, A, place) - place_jacobian(at, B, place)
     drift = axes(at, B) @ contacts.drift[e]
     return Touch((r_a + r_b - g) / r_a, r_a, apart / g, place, J, J @ v - drift)
@@ -208,7 +208,7 @@ def press(contacts: Contacts, e: int, found: Touch) -> float:
         V = volumetric.volume(contacts.radii[e], min(found.d, 2.0))
         if contacts.geometry[e] == SPHERE_ON_SPHERE:
             r_a, r_b = contacts.radii[e, 0], contacts.radii_b[e, 0]
-            V = lens.lens(r_a + r_b - depth, r_a, r_b)[0]
+            V = lens.overlap(r_a + r_b - depth, r_a, r_b)[0]
         return volumetric.normal_force(stiffness, damping, V, found.v_n)
     if law == KELVIN_VOIGT:
         return max(0.0, stiffness * depth - damping * found.v_n)

@@ -9,7 +9,7 @@ from scipy.interpolate import CubicSpline
 from kernels.functions import LINEAR, POLYNOMIAL, SINE, SPLINE, Functions
 
 
-def evaluate(functions: Functions, f: int, x: float) -> tuple[float, float, float]:
+def evaluated(functions: Functions, f: int, x: float) -> tuple[float, float, float]:
     """Return (value, slope, curvature) of function f at x; f = -1 is x itself."""
     if f < 0:
         return x, 1.0, 0.0

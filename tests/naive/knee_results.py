@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.naive import knee_tables
-from tests.naive import natural_coordinates as natural
+from tests.naive.natural_coordinates import axes, distal, proximal, segment_frame
 
 Array = NDArray[np.floating]
 
@@ -28,11 +28,11 @@ def knee_angles(Q: Array) -> Array:
     Mobile sequence Z-X-Y: Z is w of the thigh, Y the long axis of the shank.
     """
     shank, thigh = _shank_and_thigh(Q)
-    u_thigh, _, w_thigh = natural.axes(thigh)
+    u_thigh, _, w_thigh = axes(thigh)
     z = _unit(w_thigh)
     y = _unit(np.cross(w_thigh, u_thigh))
     R_thigh = np.column_stack([np.cross(y, z), y, z])
-    R_shank, _ = natural.segment_frame(shank)
+    R_shank, _ = segment_frame(shank)
     R = R_thigh.T @ R_shank
     return np.array([np.arctan2(-R[0, 1], R[1, 1]), np.arcsin(R[2, 1]), np.arctan2(-R[2, 0], R[2, 2])])
 
@@ -44,19 +44,19 @@ def knee_displacements(Q: Array) -> Array:
     coordinate system: e1 = w of the thigh, e3 = v of the shank, e2 across both; (a, b, c) is returned.
     """
     shank, thigh = _shank_and_thigh(Q)
-    e1 = _unit(natural.axes(thigh)[2])
-    e3 = _unit(natural.axes(shank)[1])
+    e1 = _unit(axes(thigh)[2])
+    e3 = _unit(axes(shank)[1])
     e2 = _unit(np.cross(e3, e1))
-    return np.linalg.solve(np.column_stack([e1, e2, e3]), natural.proximal(shank) - natural.distal(thigh))
+    return np.linalg.solve(np.column_stack([e1, e2, e3]), proximal(shank) - distal(thigh))
 
 
 def knee_points(Q: Array) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return the femur and tibia points of table 1 in the tibia SCS (frame B of the shank, origin P), m."""
     shank, thigh = _shank_and_thigh(Q)
-    R_shank, origin_shank = natural.segment_frame(shank)
-    R_thigh, _ = natural.segment_frame(thigh)
+    R_shank, origin_shank = segment_frame(shank)
+    R_thigh, _ = segment_frame(thigh)
     femur: dict[str, Array] = {
-        name: R_shank.T @ (natural.distal(thigh) + R_thigh @ r - origin_shank)
+        name: R_shank.T @ (distal(thigh) + R_thigh @ r - origin_shank)
         for name, r in knee_tables.FEMUR_POINTS.items()
     }
     return femur, knee_tables.TIBIA_POINTS

@@ -7,7 +7,7 @@ import numpy as np
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-def lens(g: float, r_a: float, r_b: float) -> tuple[float, float]:
+def overlap(g: float, r_a: float, r_b: float) -> tuple[float, float]:
     """Return the volume [m^3] and the centroid's way from B's centre towards A's [m], g > 0 apart.
 
     Between the places where the surfaces cross the line of centres or each other, the area of a disc is a
@@ -28,4 +28,4 @@ def lens(g: float, r_a: float, r_b: float) -> tuple[float, float]:
 def energy(g: float, r_a: float, r_b: float) -> float:
     """Return the integral of the volume from touching to the distance g [m^4], not inside each other."""
     x = 0.5 * (g + r_a + r_b) + 0.5 * (r_a + r_b - g) * NODES
-    return float(0.5 * (r_a + r_b - g) * WEIGHTS @ np.array([lens(y, r_a, r_b)[0] for y in x]))
+    return float(0.5 * (r_a + r_b - g) * WEIGHTS @ np.array([overlap(y, r_a, r_b)[0] for y in x]))

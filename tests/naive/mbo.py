@@ -1,4 +1,4 @@
-"""Multi-body optimisation of Sancisi et al. 2017 in natural coordinates: slow, dense and obvious.
+"""Multi-body optimisation of Sancisi et al. 2017 in natural_coordinates coordinates: slow, dense and obvious.
 
 Q (48,) holds foot, shank, thigh and pelvis. Every point is linear in Q, so every constraint is linear or a
 product of two linear vectors, and second derivatives are constant. Each frame is solved by full Newton
@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.naive import knee_results, knee_tables
-from tests.naive import natural_coordinates as natural
+from tests.naive import knee_results, knee_tables, natural_coordinates
 
 Array = NDArray[np.floating]
 
@@ -31,7 +30,7 @@ class Leg(NamedTuple):
     normals : the plateau normals (3,) of table 1 in the tibia SCS by compartment, unit unless told otherwise.
     """
 
-    parameters: tuple[natural.SegmentParameters, ...]
+    parameters: tuple[natural_coordinates.SegmentParameters, ...]
     markers: tuple[Array, ...]
     hip: Array
     normals: dict[str, Array] = knee_tables.PLATEAU_NORMALS
@@ -105,13 +104,13 @@ def leg_from_measurements(Q: Array, markers: tuple[Array, ...]) -> Leg:
     """
     foot, shank, thigh, pelvis = segments_of(Q)
     local = tuple(
-        np.array([natural.mean_local_coordinates(q, r) for r in np.swapaxes(positions, 0, 1)])
+        np.array([natural_coordinates.mean_local_coordinates(q, r) for r in np.swapaxes(positions, 0, 1)])
         for q, positions in zip((foot, shank, thigh, pelvis), markers, strict=True)
     )
     return Leg(
-        parameters=tuple(natural.mean_parameters(q) for q in (foot, shank, thigh, pelvis)),
+        parameters=tuple(natural_coordinates.mean_parameters(q) for q in (foot, shank, thigh, pelvis)),
         markers=local,
-        hip=natural.mean_local_coordinates(pelvis, natural.proximal(thigh)),
+        hip=natural_coordinates.mean_local_coordinates(pelvis, natural_coordinates.proximal(thigh)),
     )
 
 
@@ -125,7 +124,7 @@ def virtual_markers(leg: Leg) -> dict[str, dict[str, Array]]:
 
     Points given from the distal end get -1 on n_v: those of the femur, and of the shank at the ankle.
     """
-    B_foot, B_shank, B_thigh, _ = (natural.basis(parameters) for parameters in leg.parameters)
+    B_foot, B_shank, B_thigh, _ = (natural_coordinates.basis(parameters) for parameters in leg.parameters)
     from_distal = np.array([0.0, -1.0, 0.0])
     shift = knee_tables.ankle_translation(leg.parameters[1].length)
     return {
@@ -147,7 +146,7 @@ def virtual_markers(leg: Leg) -> dict[str, dict[str, Array]]:
 
 def plateau_normals(leg: Leg) -> dict[str, Array]:
     """Return n (3,) of the normals of the tibial plateaus in the shank, by compartment."""
-    B_shank = natural.basis(leg.parameters[1])
+    B_shank = natural_coordinates.basis(leg.parameters[1])
     return {name: np.linalg.solve(B_shank, normal) for name, normal in leg.normals.items()}
 
 
@@ -161,7 +160,7 @@ def rigid_export(leg: Leg) -> dict[str, RigidSegment]:
     normals = {"shank": plateau_normals(leg)}
     exported = {}
     for name, parameters, markers in zip(SEGMENTS, leg.parameters, leg.markers, strict=True):
-        B = natural.basis(parameters)
+        B = natural_coordinates.basis(parameters)
         exported[name] = RigidSegment(
             basis=B,
             markers=markers @ B.T,
@@ -183,7 +182,7 @@ def marker_matrices(leg: Leg) -> Array:
     """Return N of all markers, (n_marker, 3, 48), in the order of SEGMENTS."""
     return np.array(
         [
-            embed(segment, natural.point_matrix(n))
+            embed(segment, natural_coordinates.point_matrix(n))
             for segment, local in zip(SEGMENTS, leg.markers, strict=True)
             for n in local
         ]
@@ -193,7 +192,7 @@ def marker_matrices(leg: Leg) -> Array:
 def point_matrices(leg: Leg) -> dict[str, dict[str, Array]]:
     """Return N (3, 48) of every virtual marker, by segment and name."""
     return {
-        segment: {name: embed(segment, natural.point_matrix(n)) for name, n in points.items()}
+        segment: {name: embed(segment, natural_coordinates.point_matrix(n)) for name, n in points.items()}
         for segment, points in virtual_markers(leg).items()
     }
 
@@ -213,7 +212,9 @@ def knee_contacts(leg: Leg) -> Products:
     names = knee_tables.COMPARTMENTS
     return Products(
         left=np.array([N["thigh"][f"{name}_condyle"] - N["shank"][f"{name}_plateau"] for name in names]),
-        right=np.array([embed("shank", natural.direction_matrix(normals[name])) for name in names]),
+        right=np.array(
+            [embed("shank", natural_coordinates.direction_matrix(normals[name])) for name in names]
+        ),
         constant=np.array([knee_tables.CONDYLE_RADII[name] for name in names]),
     )
 
@@ -241,7 +242,7 @@ def rigid_bodies(leg: Leg) -> Products:
     """Return eq. 3 for the four segments: 24 constraints."""
     parts = []
     for segment, parameters in zip(SEGMENTS, leg.parameters, strict=True):
-        left, right, constant = natural.rigid_body_products(parameters)
+        left, right, constant = natural_coordinates.rigid_body_products(parameters)
         whole_left = np.array([embed(segment, N) for N in left])
         whole_right = np.array([embed(segment, N) for N in right])
         parts.append(Products(whole_left, whole_right, constant))

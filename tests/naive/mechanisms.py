@@ -29,7 +29,7 @@ from rtsim.models.packing.tree import (
     polynomial,
     spline,
 )
-from tests.naive.functions import evaluate
+from tests.naive.functions import evaluated
 from tests.naive.random_models import elements_between, planar, random_system, tree_of, unit_rows
 
 Array = NDArray[np.floating]
@@ -182,7 +182,7 @@ def random_mechanism(seed: int) -> Mechanism:
     q = moved(tree, neutral_coordinates(tree), rng.uniform(-0.8, 0.8, len(tree.dof_body)))
     tied = couplers(tree)
     for k in range(len(tied.dof)):
-        q[tied.coordinate[k]] = evaluate(tree.functions, tied.function[k], q[tied.driver[k]])[0]
+        q[tied.coordinate[k]] = evaluated(tree.functions, tied.function[k], q[tied.driver[k]])[0]
     kinds, pairs, mode = zip(*ELEMENTS, strict=True)
     elements = elements_between(rng, tree, kinds, pairs)
     constraints = Constraints(elements, with_targets(tree, elements, mode, q), tied)

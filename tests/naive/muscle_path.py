@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from kernels.path.stations import CONDITIONAL, MOVING, WRAP, Stations
 from kernels.path.surfaces import SPHERE, Surfaces
 from kernels.tree import Pose, Tree
-from tests.naive.functions import evaluate
+from tests.naive.functions import evaluated
 from tests.naive.mechanisms import point, posed
 
 Array = NDArray[np.floating]
@@ -27,7 +27,7 @@ def local_point(tree: Tree, stations: Stations, s: int, q: Array) -> Array:
     if stations.kind[s] != MOVING:
         return stations.point[s]
     x = q[stations.coordinate[s]]
-    return np.array([evaluate(tree.functions, f, x)[0] for f in stations.function[s]])
+    return np.array([evaluated(tree.functions, f, x)[0] for f in stations.function[s]])
 
 
 def is_there(stations: Stations, s: int, q: Array) -> bool:

@@ -15,7 +15,7 @@ from kernels.couplers import Couplers
 from kernels.dynamics.system import System
 from kernels.tree import Tree
 from tests.naive import dynamics
-from tests.naive.functions import evaluate
+from tests.naive.functions import evaluated
 from tests.naive.tree import difference, integrate
 
 Array = NDArray[np.floating]
@@ -25,7 +25,7 @@ def placed(couplers: Couplers, tree: Tree, q: Array, time: float) -> Array:
     """Return q (n_q,) with every follower at f of its driver, prescribed coordinates at f of time."""
     q = q.copy()
     for own, driver, f in zip(couplers.coordinate, couplers.driver, couplers.function, strict=True):
-        q[own] = evaluate(tree.functions, f, time if own == driver else q[driver])[0]
+        q[own] = evaluated(tree.functions, f, time if own == driver else q[driver])[0]
     return q
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 
 
-def mean_between(times: Array, values: Array, start: float, stop: float) -> Array:
+def interval_mean(times: Array, values: Array, start: float, stop: float) -> Array:
     """(n_value,) of values (n, n_value) at times (n,) s, both ends within them."""
     if stop == start:
         return np.array([np.interp(start, times, column) for column in values.T])

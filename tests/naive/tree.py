@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from kernels.joints.kinds import BALL, CHAIN, ELLIPSOIDAL, FREE, HINGE, SLIDER
 from kernels.joints.motions import DRIVEN
 from kernels.tree import Tree
-from tests.naive.functions import evaluate
+from tests.naive.functions import evaluated
 
 Array = NDArray[np.floating]
 TURNING = (BALL, FREE, ELLIPSOIDAL)
@@ -84,7 +84,7 @@ def chain_motions(tree: Tree, b: int, q: Array) -> list[Array]:
     """Return the (4, 4) motions of chain joint b one by one."""
     chains, motions = tree.chains, []
     for m in range(chains.start[b], chains.start[b + 1]):
-        value = evaluate(tree.functions, chains.function[m], q[chains.dof[m]])[0]
+        value = evaluated(tree.functions, chains.function[m], q[chains.dof[m]])[0]
         motions.append((turn if chains.rotates[m] else shift)(chains.axis[m], value))
     return motions
 
@@ -183,7 +183,7 @@ def joint_steps(tree: Tree, b: int, q: Array, before: Array, after: Array) -> li
     for m, motion in enumerate(chain_motions(tree, b, q), tree.chains.start[b]):
         axis, dof = T[:3, :3] @ chains.axis[m], int(chains.dof[m])
         T = T @ motion
-        _, slope, curvature = evaluate(tree.functions, chains.function[m], q[dof])
+        _, slope, curvature = evaluated(tree.functions, chains.function[m], q[dof])
         steps.append(Step(v + dof, bool(chains.rotates[m]), axis, T[:3, 3], False, slope, curvature))
     return steps
 

@@ -22,7 +22,7 @@ from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.subjects.natural import local_points, segment_parameters
 from rtsim.subjects.subject import Subject, subject_segment
 from tests.naive import knee_results, knee_tables, mbo
-from tests.naive import natural_coordinates as natural
+from tests.naive.natural_coordinates import segment_frame
 
 Array = NDArray[np.floating]
 
@@ -123,7 +123,7 @@ def frames_of(Q: Array) -> tuple[Array, Array]:
     """Return origins (n_frame, n_body, 3) and rotations (n_frame, n_body, 3, 3) of Q (n_frame, 48)."""
     origins, rotations = [], []
     for Q_k in Q:
-        frames = dict(zip(mbo.SEGMENTS, map(natural.segment_frame, mbo.segments_of(Q_k)), strict=True))
+        frames = dict(zip(mbo.SEGMENTS, map(segment_frame, mbo.segments_of(Q_k)), strict=True))
         rotations.append([frames[body][0] for body in BODIES])
         origins.append([frames[body][1] for body in BODIES])
     return np.array(origins), np.array(rotations)

@@ -11,7 +11,18 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.naive import knee_results, knee_tables, mbo
-from tests.naive import natural_coordinates as natural
+from tests.naive.natural_coordinates import (
+    SegmentParameters,
+    axes,
+    basis,
+    coordinates_of_frame,
+    distal,
+    local_coordinates,
+    mean_parameters,
+    point_matrix,
+    rigid_body_products,
+    segment_frame,
+)
 
 Array = NDArray[np.floating]
 
@@ -98,11 +109,11 @@ def synthetic_leg() -> mbo.Leg:
         (0.41, 86.0, 91.0, 88.0),
         (0.14, 89.0, 92.0, 125.0),
     )
-    parameters = tuple(natural.SegmentParameters(d[0], *np.radians(d[1:])) for d in degrees)
+    parameters = tuple(SegmentParameters(d[0], *np.radians(d[1:])) for d in degrees)
     scatter = np.random.default_rng(3)
     centres = ((0.07, -0.03, 0.0), (0.02, -0.2, 0.03), (0.02, -0.25, 0.04), (0.02, -0.02, 0.0))
     markers = tuple(
-        np.linalg.solve(natural.basis(p), (np.array(c) + scatter.uniform(-0.09, 0.09, (4, 3))).T).T
+        np.linalg.solve(basis(p), (np.array(c) + scatter.uniform(-0.09, 0.09, (4, 3))).T).T
         for p, c in zip(parameters, centres, strict=True)
     )
     return mbo.Leg(parameters, markers, hip=np.array([0.02, -0.97, 0.088]))
@@ -121,7 +132,7 @@ def posed(leg: mbo.Leg, flexion_deg: float, internal_deg: float = 0.0) -> Array:
     frames = zip((R_shank, R_shank, R_thigh), origins, strict=True)
     placed = [(*frame,) for frame in frames] + [(R_pelvis, hip - R_pelvis @ points["pelvis"].points["hip"])]
     Q = np.concatenate(
-        [natural.coordinates_of_frame(p, R, o) for p, (R, o) in zip(leg.parameters, placed, strict=True)]
+        [coordinates_of_frame(p, R, o) for p, (R, o) in zip(leg.parameters, placed, strict=True)]
     )
     problem = mbo.isometric_problem(leg)
     for _ in range(50):
@@ -155,17 +166,17 @@ def test_plateau_normals_are_unit() -> None:
 def test_basis_holds_the_rigid_body_constants() -> None:
     """Protects eq. 15 against eq. 3: the columns of B have the lengths and angles of the segment."""
     for parameters in synthetic_leg().parameters:
-        q = natural.coordinates_of_frame(parameters, rotation_about(1, 33.0), np.array([1.0, 2.0, 3.0]))
-        left, right, constant = natural.rigid_body_products(parameters)
+        q = coordinates_of_frame(parameters, rotation_about(1, 33.0), np.array([1.0, 2.0, 3.0]))
+        left, right, constant = rigid_body_products(parameters)
         np.testing.assert_allclose(np.einsum("ci,ci->c", left @ q, right @ q), constant, atol=1e-14)
-        assert natural.mean_parameters(q[np.newaxis]) == pytest.approx(parameters, abs=1e-14)
+        assert mean_parameters(q[np.newaxis]) == pytest.approx(parameters, abs=1e-14)
 
 
 def test_local_coordinates_undo_the_interpolation() -> None:
     """Protects eq. 13 against the interpolation matrix: n -> N q -> n."""
     q = posed(synthetic_leg(), -20.0)[12:24]
     n = np.array([0.03, -0.6, 0.05])
-    np.testing.assert_allclose(natural.local_coordinates(q, natural.point_matrix(n) @ q), n, atol=1e-14)
+    np.testing.assert_allclose(local_coordinates(q, point_matrix(n) @ q), n, atol=1e-14)
 
 
 def test_constraint_jacobians_match_central_differences() -> None:
@@ -243,13 +254,13 @@ def test_isometric_knee_has_a_second_worse_assembly() -> None:
 def test_knee_results_of_a_known_pose() -> None:
     """Protects the order and the signs of the knee angles and of the oblique displacements."""
     parameters = synthetic_leg().parameters
-    thigh = natural.coordinates_of_frame(parameters[2], rotation_about(1, 20.0), np.array([0.1, 0.9, 0.2]))
-    u, _, w = natural.axes(thigh)
+    thigh = coordinates_of_frame(parameters[2], rotation_about(1, 20.0), np.array([0.1, 0.9, 0.2]))
+    u, _, w = axes(thigh)
     y = np.cross(w, u) / np.linalg.norm(np.cross(w, u))
     R_thigh = np.column_stack([np.cross(y, w), y, w])
     R_shank = R_thigh @ rotation_about(2, -40.0) @ rotation_about(0, 6.0) @ rotation_about(1, 11.0)
-    shank = natural.coordinates_of_frame(parameters[1], R_shank, natural.distal(thigh))
-    e3 = natural.axes(shank)[1] / parameters[1].length
+    shank = coordinates_of_frame(parameters[1], R_shank, distal(thigh))
+    e3 = axes(shank)[1] / parameters[1].length
     e2 = np.cross(e3, w) / np.linalg.norm(np.cross(e3, w))
     moved = 0.001 * w + 0.003 * e2 - 0.002 * e3
     shank[3:6] += moved
@@ -286,13 +297,13 @@ def test_rigid_export_places_every_point_where_natural_coordinates_do() -> None:
     for (name, rigid), q, parameters in zip(
         mbo.rigid_export(leg).items(), mbo.segments_of(Q), leg.parameters, strict=True
     ):
-        R, origin = natural.segment_frame(q)
+        R, origin = segment_frame(q)
         markers.append(origin + rigid.markers @ R.T)
         for point, local in rigid.points.items():
             np.testing.assert_allclose(origin + R @ local, matrices[name][point] @ Q, atol=1e-14)
         for normal in rigid.normals.values():
             assert np.linalg.norm(normal) == pytest.approx(1.0, abs=1e-14)
-        np.testing.assert_allclose(natural.coordinates_of_frame(parameters, R, origin), q, atol=1e-14)
+        np.testing.assert_allclose(coordinates_of_frame(parameters, R, origin), q, atol=1e-14)
     np.testing.assert_allclose(np.vstack(markers), mbo.marker_matrices(leg) @ Q, atol=1e-14)
 
 

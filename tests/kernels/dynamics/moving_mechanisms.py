@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.constraints import HARD
-from kernels.dynamics import constrained as kernel
+from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
 from rtsim.models.packing.tree import Joint, build_tree
-from tests.naive import constrained as naive
+from tests.naive.constrained import within_constraints
 from tests.naive.mechanisms import Mechanism, dirty, random_mechanism, without_constraints
 
 Array = NDArray[np.floating]
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 def some_case(seed: int) -> Case:
     """Return a random mechanism whose speeds its constraints allow."""
     rng, some = np.random.default_rng([seed, 17]), random_mechanism(seed)
-    v = naive.within_constraints(some.tree, some.constraints, some.q, rng.normal(0.0, 0.6, some.n_v))
+    v = within_constraints(some.tree, some.constraints, some.q, rng.normal(0.0, 0.6, some.n_v))
     return Case(some, v, rng.normal(size=some.n_v), rng.normal(size=(len(some.tree.parent), 6)))
 
 
@@ -49,7 +49,7 @@ def answer(case: Case) -> Answer:
     rows = dirty(new_constraint_work(some.constraints, some.n_v))
     work = dirty(new_dynamics_work(some.tree, len(rows.value)))
     v_dot, multiplier = np.full(some.n_v, np.nan), np.full(len(rows.value), np.nan)
-    status = kernel.constrained_dynamics(
+    status = constrained_dynamics(
         some.system, some.constraints, some.q, case.v, case.tau, case.wrench, work, rows, v_dot, multiplier
     )
     n = np.count_nonzero(some.constraints.roles.mode == HARD) + len(some.constraints.couplers.dof)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, HARD, SPHERE_ON_PLANE
-from kernels.dynamics import constrained as kernel
+from kernels.dynamics.constrained import MASSLESS, OK, constrained_dynamics
 from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.dynamics.forward import forward_dynamics
 from kernels.dynamics.inertia import Bodies
@@ -15,7 +15,7 @@ from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joints.kinds import HINGE, SLIDER
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.moving_mechanisms import Case, answer, pendulum, some_case
-from tests.naive import constrained as naive
+from tests.naive import constrained
 from tests.naive.mechanisms import Mechanism, couplers, point, posed, twice, with_targets, without_constraints
 from tests.naive.random_models import elements_between
 
@@ -29,10 +29,10 @@ def test_motion_and_multipliers_solve_the_dense_equations(seed: int) -> None:
     """Protects v_dot and lambda: the saddle-point system with rows and bias by differences, in NumPy."""
     case = some_case(seed)
     found = answer(case)
-    expected = naive.dynamics(
+    expected = constrained.dynamics(
         case.some.system, case.some.constraints, case.some.q, case.v, case.tau, case.wrench
     )
-    assert found.status == kernel.OK
+    assert found.status == OK
     for x, y in zip((found.v_dot, found.multiplier), expected, strict=True):
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-6 * np.abs(y).max())
 
@@ -42,13 +42,13 @@ def test_equations_of_motion_and_constraints_hold(seed: int) -> None:
     """Protects both equations to rounding: M v_dot + h = tau + J' w + G' lambda, and no constraint opens."""
     case = some_case(seed)
     some, found = case.some, answer(case)
-    G = naive.rows(some.tree, some.constraints, some.q)
-    needed = naive.inverse(some.system, some.q, case.v, found.v_dot, case.wrench)
+    G = constrained.rows(some.tree, some.constraints, some.q)
+    needed = constrained.inverse(some.system, some.q, case.v, found.v_dot, case.wrench)
     np.testing.assert_allclose(
         needed, case.tau + G.T @ found.multiplier, rtol=0, atol=1e-9 * np.abs(found.multiplier).max()
     )
-    _, opening = naive.rates_along(
-        lambda q: naive.values(some.tree, some.constraints, q), some.tree, some.q, case.v, found.v_dot
+    _, opening = constrained.rates_along(
+        lambda q: constrained.values(some.tree, some.constraints, q), some.tree, some.q, case.v, found.v_dot
     )
     np.testing.assert_allclose(opening, 0.0, atol=1e-7 * max(1.0, np.abs(found.v_dot).max() ** 2))
 
@@ -61,7 +61,7 @@ def test_without_constraints_it_is_forward_dynamics() -> None:
     work = new_dynamics_work(case.some.tree)
     forward_dynamics(case.some.system, case.some.q, case.v, case.tau, case.wrench, work, expected)
     found = answer(free)
-    assert found.status == kernel.OK
+    assert found.status == OK
     np.testing.assert_allclose(found.v_dot, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
@@ -74,7 +74,7 @@ def test_redundant_constraints_do_not_change_the_motion() -> None:
     n_coupler = len(once.multiplier) - n_element
     first = np.r_[:n_element, 2 * n_element : 2 * n_element + n_coupler]
     second = np.setdiff1d(np.arange(len(doubled.multiplier)), first)
-    assert doubled.status == kernel.OK
+    assert doubled.status == OK
     np.testing.assert_allclose(doubled.v_dot, once.v_dot, rtol=0, atol=1e-8 * np.abs(once.v_dot).max())
     np.testing.assert_allclose(
         doubled.multiplier[first], once.multiplier, rtol=0, atol=1e-8 * np.abs(once.multiplier).max()
@@ -108,9 +108,9 @@ def test_dofs_that_move_no_mass_are_reported(massless: int) -> None:
         pendulum([Joint(-1, SLIDER, x), Joint(0, SLIDER, x)], np.array([0.0, 1.0]), np.full((2, 3), 0.1)),
     )
     some = cases[massless]
-    assert answer(Case(some, np.ones(2), np.ones(2), np.zeros((2, 6)))).status == kernel.MASSLESS
+    assert answer(Case(some, np.ones(2), np.ones(2), np.zeros((2, 6)))).status == MASSLESS
     heavy = pendulum([Joint(-1, HINGE, z), link], np.array([1.0, 1e-6]), np.full((2, 3), 0.1), 1e-9)
-    assert answer(Case(heavy, np.ones(2), np.ones(2), np.zeros((2, 6)))).status == kernel.OK
+    assert answer(Case(heavy, np.ones(2), np.ones(2), np.zeros((2, 6)))).status == OK
 
 
 def bars(n: int, lengths: tuple[float, ...], feet: tuple[float, ...], parents: tuple[int, ...]) -> System:
@@ -156,7 +156,7 @@ def energy(system: System, q: Array, v: Array) -> float:
     heights = [
         bodies.mass[b] * system.gravity @ point(at, b, bodies.centre[b]) for b in range(len(bodies.mass))
     ]
-    return float(0.5 * v @ naive.mass(system, q) @ v - sum(heights))
+    return float(0.5 * v @ constrained.mass(system, q) @ v - sum(heights))
 
 
 def swung(some: Mechanism, n_step: int, time: float) -> tuple[Array, Array]:
@@ -168,10 +168,10 @@ def swung(some: Mechanism, n_step: int, time: float) -> tuple[Array, Array]:
 
     def rate(y: Array) -> Array:
         v_dot = np.zeros(n_v)
-        status = kernel.constrained_dynamics(
+        status = constrained_dynamics(
             some.system, some.constraints, y[:n_v], y[n_v:], none, wrench, work, rows, v_dot, multiplier
         )
-        assert status == kernel.OK
+        assert status == OK
         return np.concatenate([y[n_v:], v_dot])
 
     y = np.concatenate([some.q, np.zeros(n_v)])
@@ -190,9 +190,9 @@ def test_a_swinging_loop_keeps_its_energy_and_its_closure(make: object) -> None:
     start, errors = energy(some.system, some.q, np.zeros(some.n_v)), []
     for n_step in (50, 100):
         q, v = swung(some, n_step, 0.6)
-        opening = np.abs(naive.values(some.tree, some.constraints, q)).max()
+        opening = np.abs(constrained.values(some.tree, some.constraints, q)).max()
         errors.append([abs(energy(some.system, q, v) - start), opening])
-        assert 0.5 * v @ naive.mass(some.system, q) @ v > 1.0  # [J]: it does swing
+        assert 0.5 * v @ constrained.mass(some.system, q) @ v > 1.0  # [J]: it does swing
     ratio = np.array(errors[0]) / np.array(errors[1])
     assert errors[1][0] < 1e-5 * start
     assert ((ratio > 12.0) & (ratio < 20.0)).all()

@@ -7,12 +7,20 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.constraints import HARD
-from kernels.dynamics import constraints as kernel
 from kernels.dynamics.constrained import drift
-from kernels.dynamics.constraints import Constraints, ConstraintWork, new_constraint_work
+from kernels.dynamics.constraints import (
+    Constraints,
+    ConstraintWork,
+    add_transposed,
+    constraint_bias,
+    constraint_rows,
+    factor_rows,
+    new_constraint_work,
+    point_motion,
+)
 from kernels.dynamics.motion import new_velocities, velocities
 from kernels.tree import Tree
-from tests.naive import constrained as naive
+from tests.naive.constrained import bias, first_along, rates_along, rows, values
 from tests.naive.mechanisms import Mechanism, dirty, moved, point, posed, random_mechanism, twice
 
 Array = NDArray[np.floating]
@@ -35,8 +43,8 @@ def evaluated(tree: Tree, constraints: Constraints, q: Array, v: Array) -> tuple
     at, speeds, along = posed(tree, q), new_velocities(len(tree.parent)), np.zeros((len(tree.parent), 6))
     velocities(tree, at, v, speeds)
     drift(tree, speeds.bias, along)
-    n = kernel.constraint_rows(tree, constraints, at, q, work)
-    kernel.constraint_bias(tree, constraints, at, speeds.body, along, q, v, work)
+    n = constraint_rows(tree, constraints, at, q, work)
+    constraint_bias(tree, constraints, at, speeds.body, along, q, v, work)
     return n, work
 
 
@@ -46,10 +54,8 @@ def test_values_and_rows_are_those_of_the_definitions(seed: int) -> None:
     some, q, v = some_state(seed)
     n, work = evaluated(some.tree, some.constraints, q, v)
     assert n == N_ROW
-    np.testing.assert_allclose(
-        work.value[:n], naive.values(some.tree, some.constraints, q), rtol=0, atol=1e-13
-    )
-    np.testing.assert_allclose(work.row[:n], naive.rows(some.tree, some.constraints, q), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(work.value[:n], values(some.tree, some.constraints, q), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(work.row[:n], rows(some.tree, some.constraints, q), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -58,12 +64,12 @@ def test_bias_is_the_second_derivative_along_a_motion(seed: int) -> None:
     some, q, v = some_state(seed)
     tree, constraints = some.tree, some.constraints
     n, work = evaluated(tree, constraints, q, v)
-    np.testing.assert_allclose(work.bias[:n], naive.bias(tree, constraints, q, v), rtol=0, atol=1e-7)
+    np.testing.assert_allclose(work.bias[:n], bias(tree, constraints, q, v), rtol=0, atol=1e-7)
 
     def rates(there: Array) -> Array:
         return evaluated(tree, constraints, there, v)[1].row[:n] @ v
 
-    np.testing.assert_allclose(work.bias[:n], naive.first_along(rates, tree, q, v), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(work.bias[:n], first_along(rates, tree, q, v), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -87,13 +93,13 @@ def test_drift_accelerates_the_points_of_all_bodies(seed: int) -> None:
         at = posed(tree, there)
         return np.array([point(at, b, points[b]) for b in range(-1, n_body)])
 
-    velocity, acceleration = naive.rates_along(places, tree, q, v, np.zeros(some.n_v))
+    velocity, acceleration = rates_along(places, tree, q, v, np.zeros(some.n_v))
     at, speeds, along = posed(tree, q), new_velocities(n_body), np.full((n_body, 6), np.nan)
     velocities(tree, at, v, speeds)
     drift(tree, speeds.bias, along)
     for b in range(-1, n_body):
         found = np.full((2, 3), np.nan)
-        kernel.point_motion(at, speeds.body, along, b, places(q)[b + 1], found[0], found[1])
+        point_motion(at, speeds.body, along, b, places(q)[b + 1], found[0], found[1])
         np.testing.assert_allclose(found[0], velocity[b + 1], rtol=0, atol=1e-9)
         np.testing.assert_allclose(found[1], acceleration[b + 1], rtol=0, atol=1e-7)
 
@@ -105,12 +111,12 @@ def test_a_row_written_twice_is_dropped_once() -> None:
     n, work = evaluated(some.tree, doubled, q, v)
     assert n == 2 * N_ROW
     work.compliance[:] = 0.0
-    assert kernel.factor_rows(n, work.row, work.compliance, work.kernel) == N_ROW
+    assert factor_rows(n, work.row, work.compliance, work.kernel) == N_ROW
     # (G G')^+ G v by the factor: what it takes from v is what the rows see, once
     seen, left = work.row[:n] @ v, v.copy()
-    kernel.add_transposed(n, work.row, work.kernel, seen, -1.0, left)
+    add_transposed(n, work.row, work.kernel, seen, -1.0, left)
     np.testing.assert_allclose(work.row[:n] @ left, 0.0, atol=1e-9)
-    G = naive.rows(some.tree, some.constraints, q)
+    G = rows(some.tree, some.constraints, q)
     np.testing.assert_allclose(left, v - np.linalg.pinv(G) @ (G @ v), rtol=0, atol=1e-8)
 
 

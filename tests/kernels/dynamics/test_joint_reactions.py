@@ -7,13 +7,13 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.constraints import HARD, SPHERE_ON_PLANE
-from kernels.dynamics import constrained as kernel
+from kernels.dynamics.constrained import OK, joint_reactions
 from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.system import new_dynamics_work
 from kernels.joints.kinds import HINGE
 from rtsim.models.packing.tree import Joint
 from tests.kernels.dynamics.moving_mechanisms import Answer, Case, answer, pendulum, some_case
-from tests.naive import constrained as naive
+from tests.naive import constrained
 from tests.naive.mechanisms import Mechanism, dirty, moved, point, posed
 
 Array = NDArray[np.floating]
@@ -27,7 +27,7 @@ def reactions(case: Case, found: Answer) -> Array:
     rows = dirty(new_constraint_work(some.constraints, some.n_v))
     work = dirty(new_dynamics_work(some.tree, len(rows.value)))
     out = np.full((len(some.tree.parent), 6), np.nan)
-    kernel.joint_reactions(
+    joint_reactions(
         some.system,
         some.constraints,
         some.q,
@@ -58,7 +58,7 @@ def rates_of_momentum(some: Mechanism, v: Array, v_dot: Array) -> Array:
         return np.concatenate([centres[:, np.newaxis], at.rotation], axis=1)
 
     now = places(some.q)
-    speed, rate = naive.rates_along(places, tree, some.q, v, v_dot)
+    speed, rate = constrained.rates_along(places, tree, some.q, v, v_dot)
     out = np.zeros((n, 6))
     for b in range(n):
         R, inertia = now[b, 1:], now[b, 1:] @ bodies.inertia[b] @ now[b, 1:].T
@@ -96,7 +96,7 @@ def test_every_body_obeys_newton_and_euler_under_the_reactions(seed: int) -> Non
         )
     hard = np.flatnonzero(some.constraints.roles.mode == HARD)
     for e, strength in zip(hard, found.multiplier, strict=False):
-        a, b, n = naive.element_ends(at, elements, e)
+        a, b, n = constrained.element_ends(at, elements, e)
         force = strength * (n if elements.kind[e] == SPHERE_ON_PLANE else 2.0 * (a - b))
         for body, sign in ((elements.body_a[e], 1.0), (elements.body_b[e], -1.0)):
             if body >= 0:
@@ -111,7 +111,7 @@ def test_reactions_along_a_dof_are_its_drive_and_its_couplers(seed: int) -> None
     case = some_case(seed)
     some, found = case.some, answer(case)
     at, centres, transmitted = posed(some.tree, some.q), joint_centres(some), reactions(case, found)
-    G, n_coupler = naive.rows(some.tree, some.constraints, some.q), len(some.constraints.couplers.dof)
+    G, n_coupler = constrained.rows(some.tree, some.constraints, some.q), len(some.constraints.couplers.dof)
     expected = case.tau + G[-n_coupler:].T @ found.multiplier[-n_coupler:]
     power = np.zeros(some.n_v)
     for d, b in enumerate(some.tree.dof_body):
@@ -127,7 +127,7 @@ def test_a_hanging_chain_of_bodies_pulls_with_its_weight() -> None:
     z = np.array([0.0, 0.0, 1.0])
     some = pendulum([Joint(-1, HINGE, z), Joint(0, HINGE, z, np.array([0.2, -0.4, 0.0]))], mass, centre)
     at_rest = Case(some._replace(q=np.zeros(2)), np.zeros(2), np.zeros(2), np.zeros((2, 6)))
-    found = reactions(at_rest, Answer(kernel.OK, np.zeros(2), np.zeros(1)))
+    found = reactions(at_rest, Answer(OK, np.zeros(2), np.zeros(1)))
     np.testing.assert_allclose(found[:, 3:], [[0, 3 * 9.81, 0], [0, 2 * 9.81, 0]], atol=1e-12)
     # arms of the weights along x about the upper joint: 0.1 and 0.2; along z 0.05 for the lower body
     np.testing.assert_allclose(found[0, :3], [-2 * 9.81 * 0.05, 0.0, 9.81 * (0.1 + 2 * 0.2)], atol=1e-12)
@@ -142,7 +142,7 @@ def test_reactions_do_not_depend_on_where_they_were_computed_before() -> None:
     work = new_dynamics_work(some.tree, len(rows.value))
     out, elsewhere = np.zeros((2, len(some.tree.parent), 6))
     for q, target in ((moved(some.tree, some.q, np.ones(some.n_v)), elsewhere), (some.q, out)):
-        kernel.joint_reactions(
+        joint_reactions(
             some.system,
             some.constraints,
             q,

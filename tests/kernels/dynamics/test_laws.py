@@ -24,8 +24,7 @@ from tests.kernels.dynamics.cases import (
     some_case,
 )
 from tests.kernels.dynamics.flight import fly, tangent_rate
-from tests.naive import dynamics as naive
-from tests.naive import random_models
+from tests.naive import dynamics, random_models
 from tests.naive.tree import difference, integrate, slices
 
 Array = NDArray[np.floating]
@@ -57,12 +56,12 @@ def drifts(case: Case, flights: list[Case], of: Callable[[Case], Array]) -> Arra
 
 def energy(case: Case) -> Array:
     """Return kinetic and potential energy (1,) J, from the kernel's mass matrix and the bodies' heights."""
-    return np.array([0.5 * case.v @ mass(case) @ case.v + naive.potential_energy(case.system, case.q)])
+    return np.array([0.5 * case.v @ mass(case) @ case.v + dynamics.potential_energy(case.system, case.q)])
 
 
 def momentum(case: Case) -> Array:
     """Return angular momentum about ground's origin and momentum (6,)."""
-    return naive.momentum(case.system, case.q, case.v)
+    return dynamics.momentum(case.system, case.q, case.v)
 
 
 @pytest.mark.parametrize("root", [BALL, ELLIPSOIDAL])
@@ -182,7 +181,7 @@ def test_units_do_not_matter(length: float, weight: float, pace: float) -> None:
 def test_gravity_is_a_force_on_every_body(name: str) -> None:
     """Protects the treatment of gravity as an acceleration of ground: weights as wrenches do the same."""
     case = some_case(name, 6)
-    at, bodies = naive.state(case.system.tree, case.q), case.system.bodies
+    at, bodies = dynamics.state(case.system.tree, case.q), case.system.bodies
     weight = bodies.mass[:, None] * case.system.gravity
     places = np.array([at.point(b, c) for b, c in enumerate(bodies.centre)])
     weights = case.wrench + np.hstack([np.cross(places, weight), weight])
@@ -207,8 +206,8 @@ def test_ground_carries_what_the_momentum_needs(name: str) -> None:
     for sign in (1.0, -1.0):
         along = case.v + 0.5 * sign * step * case.v_dot
         q = integrate(case.system.tree, case.q, sign * step * along)
-        change += sign * naive.momentum(case.system, q, case.v + sign * step * case.v_dot) / (2.0 * step)
-    at, bodies = naive.state(case.system.tree, case.q), case.system.bodies
+        change += sign * dynamics.momentum(case.system, q, case.v + sign * step * case.v_dot) / (2.0 * step)
+    at, bodies = dynamics.state(case.system.tree, case.q), case.system.bodies
     weight = bodies.mass[:, None] * case.system.gravity
     places = np.array([at.point(b, c) for b, c in enumerate(bodies.centre)])
     acting = np.hstack([np.cross(places, weight), weight]) + case.wrench

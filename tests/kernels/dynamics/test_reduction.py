@@ -9,15 +9,15 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.couplers import Couplers
-from kernels.dynamics import reduction as kernel
+from kernels.dynamics import reduction
 from kernels.dynamics.constrained import constrained_dynamics
 from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.dynamics.derivatives import inverse_dynamics_derivatives, new_derivative_work
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from tests.naive import dynamics, random_models
-from tests.naive import reduction as naive
 from tests.naive.mechanisms import NO_ELEMENT, NO_ROLE, couplers, dirty
+from tests.naive.reduction import accelerations, along, independent, left_over, placed, reduced
 from tests.naive.tree import integrate
 
 Array = NDArray[np.floating]
@@ -51,16 +51,16 @@ class Case(NamedTuple):
 
     @property
     def free(self) -> Array:
-        return naive.independent(self.couplers, len(self.v))
+        return independent(self.couplers, len(self.v))
 
 
 class Answer(NamedTuple):
-    """What the kernel says, and its working space."""
+    """What the reduction says, and its working space."""
 
     status: int
     v_dot: Array
     work: DynamicsWork
-    own: kernel.ReductionWork
+    own: reduction.ReductionWork
 
 
 def some_case(seed: int, rows=FOLLOWS) -> Case:
@@ -68,20 +68,20 @@ def some_case(seed: int, rows=FOLLOWS) -> Case:
     rng = np.random.default_rng([seed, 71])
     tree = random_models.chained_tree(rng)
     tied, n_v = couplers(tree, rows), len(tree.dof_body)
-    q = naive.placed(tied, tree, random_models.random_coordinates(rng, tree), TIME)
+    q = placed(tied, tree, random_models.random_coordinates(rng, tree), TIME)
     v, tau, wrench = rng.normal(0.0, 0.8, n_v), rng.normal(size=n_v), rng.normal(size=(len(tree.parent), 6))
-    v, _ = naive.along(tied, tree, q, TIME, v, np.zeros(n_v))
+    v, _ = along(tied, tree, q, TIME, v, np.zeros(n_v))
     return Case(random_models.random_system(rng, tree), tied, q, v, tau, wrench)
 
 
 def answer(case: Case) -> Answer:
     """Return the kernel's answer on dirty working space; given coordinates and speeds are for it to find."""
     n_v, tied = len(case.v), case.couplers
-    work, own = dirty(new_dynamics_work(case.system.tree)), dirty(kernel.new_reduction_work(n_v))
+    work, own = dirty(new_dynamics_work(case.system.tree)), dirty(reduction.new_reduction_work(n_v))
     own.bias[:], own.clock[:] = 0.0, (TIME, 1.0)
     q, v, v_dot = case.q.copy(), case.v.copy(), np.full(n_v, np.nan)
     q[tied.coordinate], v[tied.dof] = np.nan, np.nan
-    status = kernel.reduced_dynamics(
+    status = reduction.reduced_dynamics(
         case.system, tied, q, v, case.tau, case.wrench, work, own, v_dot
     )  # fmt: skip
     np.testing.assert_allclose(q, case.q, atol=1e-13)
@@ -95,8 +95,8 @@ def test_motion_is_that_of_the_twin(seed: int, rows) -> None:
     """Protects E'ME, its bias and what is prescribed: dense NumPy on differences of q(q_i, t)."""
     case = some_case(seed, rows)
     found = answer(case)
-    expected = naive.accelerations(*case, TIME)
-    assert found.status == kernel.OK
+    expected = accelerations(*case, TIME)
+    assert found.status == reduction.OK
     np.testing.assert_allclose(found.v_dot, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
 
 
@@ -125,7 +125,7 @@ def pulls(case: Case, found: Answer, left: Array) -> None:
     """Fold what is left of the forces (n_v,); slopes do not matter."""
     found.own.force[:] = left
     blank = np.zeros((3, len(left), len(left)))
-    kernel.reduce_slopes(case.couplers, found.own, case.v, found.v_dot, *blank)
+    reduction.reduce_slopes(case.couplers, found.own, case.v, found.v_dot, *blank)
 
 
 @BRANCH
@@ -139,13 +139,13 @@ def test_slopes_are_differences(seed: int, rows) -> None:
     tau_q, tau_v = np.full((2, n_v, n_v), np.nan)
     derivatives = new_derivative_work(tree)
     inverse_dynamics_derivatives(case.system, case.q, case.v, found.v_dot, work, derivatives, tau_q, tau_v)
-    kernel.remainder(tree, work.pose, derivatives.force, case.tau, own)
+    reduction.remainder(tree, work.pose, derivatives.force, case.tau, own)
     M, tau_q, tau_v = dynamics.mass_matrix(case.system, case.q), -tau_q, -tau_v
-    kernel.reduce_slopes(case.couplers, own, case.v, found.v_dot, M, tau_q, tau_v)
+    reduction.reduce_slopes(case.couplers, own, case.v, found.v_dot, M, tau_q, tau_v)
 
     def left(dq: Array, dv: Array, dt: float) -> Array:
         q = integrate(tree, case.q, dq)
-        return naive.left_over(case.system, case.couplers, q, case.v + dv, found.v_dot, case.tau, TIME + dt)
+        return left_over(case.system, case.couplers, q, case.v + dv, found.v_dot, case.tau, TIME + dt)
 
     def slope(dq: Array, dv: Array, dt: float, h: float = 4e-4) -> Array:
         a, b, c, d = (left(s * h * dq, s * h * dv, s * h * dt) for s in (-2.0, -1.0, 1.0, 2.0))
@@ -159,13 +159,13 @@ def test_slopes_are_differences(seed: int, rows) -> None:
         (own.onset[free], slope(none, none, 1.0)),
     ):
         np.testing.assert_allclose(found_slopes, expected, rtol=0, atol=2e-5 * max(np.abs(expected).max(), 1))
-    E = naive.reduced(case.couplers, tree, case.q, TIME, case.v).E
+    E = reduced(case.couplers, tree, case.q, TIME, case.v).E
     np.testing.assert_allclose(
         M[square], E.T @ dynamics.mass_matrix(case.system, case.q) @ E, rtol=0, atol=1e-9 * M.max()
     )
     np.testing.assert_array_equal(M[case.couplers.dof], np.eye(n_v)[case.couplers.dof])
     force = own.onset.copy()
-    kernel.find_onset(work.M, own)
+    reduction.find_onset(work.M, own)
     np.testing.assert_allclose(M @ own.onset, force, rtol=0, atol=1e-9 * max(np.abs(force).max(), 1.0))
 
 
@@ -176,21 +176,21 @@ def test_jerks_follow(seed: int) -> None:
     tree, n_v, h = case.system.tree, len(case.v), 1e-3
     rng = np.random.default_rng(seed)
     free, v_dot, jerk = case.free, rng.normal(size=n_v), rng.normal(size=n_v)
-    own = kernel.new_reduction_work(n_v)
-    own.clock[kernel.TIME] = TIME
+    own = reduction.new_reduction_work(n_v)
+    own.clock[reduction.TIME] = TIME
 
     def following(s: float) -> Array:
         delta, v, a = np.zeros(n_v), case.v.copy(), v_dot.copy()
         delta[free] = (s * case.v + s**2 / 2 * v_dot + s**3 / 6 * jerk)[free]
         v[free], a[free] = (case.v + s * v_dot + s**2 / 2 * jerk)[free], (v_dot + s * jerk)[free]
         q = integrate(tree, case.q, delta)
-        kernel.follow(case.couplers, tree.functions, s, own, q, v)
-        kernel.follow_accelerations(case.couplers, own, v, a)
+        reduction.follow(case.couplers, tree.functions, s, own, q, v)
+        reduction.follow_accelerations(case.couplers, own, v, a)
         return a
 
     a, b, c, d = (following(s * h) for s in (-2.0, -1.0, 1.0, 2.0))
     here = following(0.0)
-    kernel.follow_jerks(case.couplers, own, case.v, here, jerk)
+    reduction.follow_jerks(case.couplers, own, case.v, here, jerk)
     given = case.couplers.dof
     rate = (a - 8.0 * b + 8.0 * c - d) / (12.0 * h)
     np.testing.assert_allclose(jerk[given], rate[given], rtol=0, atol=1e-8 * np.abs(rate).max())
@@ -220,10 +220,10 @@ def test_forces_of_prescribed_motion_are_those_of_inverse_dynamics() -> None:
 def test_a_stopped_clock_holds_prescribed_motion_at_its_start() -> None:
     """Protects equilibria: without pace coordinates are where time zero puts them, at rest."""
     case = some_case(0, TIMED)
-    own, q, v = kernel.new_reduction_work(len(case.v)), case.q.copy(), np.zeros(len(case.v))
+    own, q, v = reduction.new_reduction_work(len(case.v)), case.q.copy(), np.zeros(len(case.v))
     own.clock[:] = 0.7, 0.0
-    kernel.follow(case.couplers, case.system.tree.functions, 0.1, own, q, v)
-    np.testing.assert_allclose(q, naive.placed(case.couplers, case.system.tree, case.q, 0.0), atol=1e-13)
+    reduction.follow(case.couplers, case.system.tree.functions, 0.1, own, q, v)
+    np.testing.assert_allclose(q, placed(case.couplers, case.system.tree, case.q, 0.0), atol=1e-13)
     np.testing.assert_array_equal(v, 0.0)
     np.testing.assert_array_equal(own.bias, 0.0)
 
@@ -234,11 +234,11 @@ def test_a_coordinate_without_mass_is_told() -> None:
     bodies = case.system.bodies
     light = bodies._replace(mass=np.zeros(10), inertia=np.zeros((10, 3, 3)))
     found = answer(case._replace(system=case.system._replace(bodies=light)))
-    assert found.status == kernel.MASSLESS
+    assert found.status == reduction.MASSLESS
     assert np.isnan(found.v_dot).all()
     mass, inertia = bodies.mass.copy(), bodies.inertia.copy()
     mass[9], inertia[9] = 0.0, 0.0  # the leaf that keeps its place
     found = answer(
         case._replace(system=case.system._replace(bodies=bodies._replace(mass=mass, inertia=inertia)))
     )
-    assert found.status == kernel.OK
+    assert found.status == reduction.OK

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.dynamics import forward as forward_kernel
-from kernels.dynamics import inverse as inverse_kernel
-from kernels.dynamics import mass as mass_kernel
+from kernels.dynamics.forward import forward_dynamics
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.system import new_dynamics_work
 from tests.kernels.dynamics.cases import (
     TREES,
@@ -19,7 +19,7 @@ from tests.kernels.dynamics.cases import (
     mass,
     some_case,
 )
-from tests.naive import dynamics as naive
+from tests.naive import dynamics
 
 CASES = [(name, seed) for name in TREES for seed in range(3)]
 every_case = pytest.mark.parametrize(("name", "seed"), CASES)
@@ -30,15 +30,15 @@ def test_inverse_dynamics_is_the_sum_over_bodies(name: str, seed: int) -> None:
     """Protects tau and all joint reactions, for every kind of joint under every other, with wrenches."""
     case = some_case(name, seed)
     tau, reactions = inverse_and_reactions(case)
-    assert_same(tau, naive.inverse_dynamics(*case), 1e-12)
-    assert_same(reactions, naive.reactions(*case), 1e-12)
+    assert_same(tau, dynamics.inverse_dynamics(*case), 1e-12)
+    assert_same(reactions, dynamics.reactions(*case), 1e-12)
 
 
 @every_case
 def test_mass_matrix_is_the_sum_over_bodies(name: str, seed: int) -> None:
     """Protects every entry of M, the zeros between branches included."""
     case = some_case(name, seed)
-    assert_same(mass(case), naive.mass_matrix(case.system, case.q), 1e-12)
+    assert_same(mass(case), dynamics.mass_matrix(case.system, case.q), 1e-12)
 
 
 @every_case
@@ -77,7 +77,7 @@ def test_mass_matrix_is_positive_definite(name: str, seed: int) -> None:
 def test_kinetic_energy_is_that_of_the_bodies(name: str, seed: int) -> None:
     """Protects M without any Jacobian: 1/2 v' M v against velocities from differences of poses."""
     case = some_case(name, seed)
-    energy = naive.kinetic_energy(case.system, case.q, case.v)
+    energy = dynamics.kinetic_energy(case.system, case.q, case.v)
     assert 0.5 * case.v @ mass(case) @ case.v == pytest.approx(energy, rel=1e-8)
 
 
@@ -93,10 +93,10 @@ def test_inverse_dynamics_moves_the_energy(name: str, seed: int) -> None:
     for sign in (1.0, -1.0):
         # to second order: q moves along v + 1/2 step v_dot
         along = case.v + 0.5 * sign * step * case.v_dot
-        q = naive.integrate(case.system.tree, case.q, sign * step * along)
+        q = dynamics.integrate(case.system.tree, case.q, sign * step * along)
         v = case.v + sign * step * case.v_dot
         kinetic = 0.5 * v @ mass(case._replace(q=q)) @ v
-        rate += sign * (kinetic + naive.potential_energy(case.system, q)) / (2.0 * step)
+        rate += sign * (kinetic + dynamics.potential_energy(case.system, q)) / (2.0 * step)
     power = inverse(case) * case.v
     assert power.sum() == pytest.approx(rate, abs=1e-6 * np.abs(power).sum())
 
@@ -107,15 +107,15 @@ def test_accelerations_of_the_twin_are_differences(seed: int) -> None:
     case, step = some_case("chained", seed), 1e-4
     tree = case.system.tree
     later, earlier = (
-        naive.motion_by_differences(
-            case.system, naive.integrate(tree, case.q, s * step * case.v), case.v, 1e-4
+        dynamics.motion_by_differences(
+            case.system, dynamics.integrate(tree, case.q, s * step * case.v), case.v, 1e-4
         )[1]
         for s in (1.0, -1.0)
     )
-    at = naive.state(tree, case.q)
+    at = dynamics.state(tree, case.q)
     for b in range(len(tree.parent)):
         expected = (later[b] - earlier[b]) / (2.0 * step)
-        bias = naive.turning_bias(at, b, case.v)
+        bias = dynamics.turning_bias(at, b, case.v)
         np.testing.assert_allclose(bias, expected, atol=1e-5 * (1.0 + np.abs(expected).max()))
 
 
@@ -129,7 +129,7 @@ def test_a_body_without_mass_in_the_middle() -> None:
     )
     case = case._replace(system=case.system._replace(bodies=bodies))
     tau = inverse(case)
-    assert_same(tau, naive.inverse_dynamics(*case), 1e-12)
+    assert_same(tau, dynamics.inverse_dynamics(*case), 1e-12)
     assert_same(forward(case, tau), case.v_dot, 1e-10)
 
 
@@ -140,9 +140,9 @@ def test_work_carries_nothing_over() -> None:
     n_v = len(case.v)
     broken, M, tau, v_dot = np.full(n_v, np.nan), np.zeros((n_v, n_v)), np.zeros(n_v), np.zeros(n_v)
     for v in (broken, case.v):
-        inverse_kernel.inverse_dynamics(case.system, case.q, v, case.v_dot, case.wrench, work, tau)
-        mass_kernel.mass_matrix(case.system, case.q, work, M)
-        forward_kernel.forward_dynamics(case.system, case.q, v, tau, case.wrench, work, v_dot)
+        inverse_dynamics(case.system, case.q, v, case.v_dot, case.wrench, work, tau)
+        mass_matrix(case.system, case.q, work, M)
+        forward_dynamics(case.system, case.q, v, tau, case.wrench, work, v_dot)
     np.testing.assert_array_equal(tau, inverse(case))
     np.testing.assert_array_equal(np.tril(M), np.tril(mass(case)))
     np.testing.assert_array_equal(v_dot, forward(case, tau))

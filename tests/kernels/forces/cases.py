@@ -25,7 +25,7 @@ from tests.naive import volumetric
 from tests.naive.constraints import path_between
 from tests.naive.forces import axes, place_jacobian
 from tests.naive.friction import Parameters
-from tests.naive.lens import lens
+from tests.naive.lens import overlap
 from tests.naive.random_models import branched_tree, chained_tree, random_coordinates, unit_rows
 from tests.naive.tree import State, slices, state
 
@@ -188,7 +188,7 @@ def aimed_contacts(
         if plan.r_b:
             way = 0.5 * (g + plan.r_b - h)
             if plan.law == VOLUMETRIC and plan.d > 0.0:
-                way = lens(g, h, plan.r_b)[1]
+                way = overlap(g, h, plan.r_b)[1]
             touch = on_plane + way * n_ground
         passing = (place_jacobian(at, A, touch) - place_jacobian(at, B, touch)) @ v
         angle = rng.uniform(0.0, 2.0 * np.pi)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.muscle.activation import activation_rate
-from tests.naive import hill as naive
+from tests.naive import hill
 
-MUSCLES = naive.random_muscles(np.random.default_rng(1), 4)
+MUSCLES = hill.random_muscles(np.random.default_rng(1), 4)
 inside = st.floats(0.0, 1.0)
 anywhere = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -22,7 +22,7 @@ anywhere = st.floats(allow_nan=False, allow_infinity=False)
 def test_rate_is_that_of_the_twin(m: int, e: float, a: float) -> None:
     """Protects the equation."""
     assert activation_rate(MUSCLES, m, e, a)[0] == pytest.approx(
-        naive.activation_rate(MUSCLES, m, e, a), rel=1e-11, abs=1e-11
+        hill.activation_rate(MUSCLES, m, e, a), rel=1e-11, abs=1e-11
     )
 
 
@@ -50,7 +50,7 @@ def test_activation_stays_between_its_bounds() -> None:
 
 def test_each_direction_has_its_own_time() -> None:
     """Protects the switch: far from rest the rates are those of Winters' two time constants."""
-    muscles = naive.random_muscles(
+    muscles = hill.random_muscles(
         np.random.default_rng(2), 1, activation_time=0.015, deactivation_time=0.060, min_activation=0.0
     )
     # within tanh(10 gap) of the pure laws (e - a) / (tau_a g) and (e - a) g / tau_d

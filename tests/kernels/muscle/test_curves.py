@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.muscle import curves
-from tests.naive import hill as naive
+from tests.naive.hill import BELLS, D1, D4, force_length, force_velocity, passive_force, tendon_force
 
 STRAIN = 0.049
 # name: (kernel, twin, ends of the range looked at, points where pieces of its code meet)
 CURVES: dict[str, tuple[Callable, Callable, tuple[float, float], tuple[float, ...]]] = {
-    "force_length": (curves.force_length, naive.force_length, (0.05, 2.2), (0.1495, 0.1335)),
-    "force_velocity": (curves.force_velocity, naive.force_velocity, (-1.5, 2.0), (-1.0, -0.0459, -0.69)),
-    "passive_force": (curves.passive_force, naive.passive_force, (0.0, 3.0), (2.35,)),
+    "force_length": (curves.force_length, force_length, (0.05, 2.2), (0.1495, 0.1335)),
+    "force_velocity": (curves.force_velocity, force_velocity, (-1.5, 2.0), (-1.0, -0.0459, -0.69)),
+    "passive_force": (curves.passive_force, passive_force, (0.0, 3.0), (2.35,)),
     "tendon_force": (
         lambda x: curves.tendon_force(x, STRAIN),
-        lambda x: naive.tendon_force(x, STRAIN),
+        lambda x: tendon_force(x, STRAIN),
         (-0.1, 0.2),
         (0.0, STRAIN * 5.0 / math.log(6.0), STRAIN * math.log(2.0) / math.log(6.0)),
     ),
@@ -105,9 +105,9 @@ def test_landmarks_of_the_passive_curves() -> None:
 
 def test_constants_are_the_published_ones() -> None:
     """Protects the solved constants: those the paper prints to three digits, those OpenSim solved in full."""
-    assert pytest.approx(naive.BELLS[0][0], abs=1e-14) == curves.B11
-    assert pytest.approx(naive.D1, abs=1e-14) == curves.D1
-    assert pytest.approx(naive.D4, abs=1e-14) == curves.D4
+    assert pytest.approx(BELLS[0][0], abs=1e-14) == curves.B11
+    assert pytest.approx(D1, abs=1e-14) == curves.D1
+    assert pytest.approx(D4, abs=1e-14) == curves.D4
     assert round(curves.B11, 3) == 0.815
 
 

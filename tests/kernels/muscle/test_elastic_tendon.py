@@ -20,10 +20,10 @@ from kernels.muscle.elastic import (
     guarded_step,
 )
 from kernels.muscle.hill import rigid_tendon
-from tests.naive import hill as naive
+from tests.naive import hill
 
 N = 12
-MUSCLES = naive.random_muscles(np.random.default_rng(1), N)
+MUSCLES = hill.random_muscles(np.random.default_rng(1), N)
 FORCE, SPEED, STATUS = 0, 1, 6
 
 
@@ -44,7 +44,7 @@ def test_force_and_fibre_speed_are_those_of_the_twin() -> None:
     """Protects the damped equilibrium, solved independently."""
     for m, length, activation, along in states(2, 100):
         found = elastic_tendon(MUSCLES, m, length, activation, along)
-        force, speed = naive.elastic_tendon(MUSCLES, m, length, activation, along)
+        force, speed = hill.elastic_tendon(MUSCLES, m, length, activation, along)
         assert found[STATUS] == OK
         assert found[FORCE] == pytest.approx(force, rel=1e-11, abs=1e-12)
         assert found[SPEED] == pytest.approx(speed, rel=1e-9, abs=1e-10)
@@ -56,7 +56,7 @@ def test_fibre_and_tendon_balance_at_the_found_speed() -> None:
         speed = elastic_tendon(MUSCLES, m, length, activation, along)[SPEED]
         optimal = MUSCLES.optimal_fibre_length[m]
         u = speed / (optimal * MUSCLES.max_contraction_speed[m])
-        rest = naive.balance(MUSCLES, m, length, activation, along / optimal, u)
+        rest = hill.balance(MUSCLES, m, length, activation, along / optimal, u)
         assert abs(rest) < 1e-11 * (1.0 + abs(u))
 
 
@@ -103,8 +103,8 @@ def test_equilibrium_balances_and_is_stable() -> None:
             length, a = 1.02 * slack + x * optimal, rng.uniform(0.0, 1.0)
             along, status = fibre_equilibrium(MUSCLES, m, length, a)
             assert status == OK
-            assert abs(naive.balance(MUSCLES, m, length, a, along / optimal, 0.0)) < 1e-10
-            assert min(abs(along - rest) for rest in naive.rests(MUSCLES, m, length, a)) < 1e-9
+            assert abs(hill.balance(MUSCLES, m, length, a, along / optimal, 0.0)) < 1e-10
+            assert min(abs(along - rest) for rest in hill.rests(MUSCLES, m, length, a)) < 1e-9
             found = elastic_tendon(MUSCLES, m, length, a, along)
             assert abs(found[SPEED]) < 1e-8 * optimal
             assert found[4] < 0.0
@@ -112,18 +112,18 @@ def test_equilibrium_balances_and_is_stable() -> None:
 
 def test_paths_of_any_length_have_a_rest() -> None:
     """Protects the bracket: far too short, far too long, compliant tendons with several rests."""
-    muscles = naive.random_muscles(np.random.default_rng(6), 3, tendon_strain_at_max_force=0.1)
+    muscles = hill.random_muscles(np.random.default_rng(6), 3, tendon_strain_at_max_force=0.1)
     muscles = muscles._replace(tendon_slack_length=30.0 * muscles.optimal_fibre_length)
     n_several = 0
     for m in range(3):
         optimal = muscles.optimal_fibre_length[m]
         for length in optimal * np.array([-100.0, 0.0, 20.0, 30.5, 31.3, 33.8, 34.0, 60.0, 300.0]):
             along, status = fibre_equilibrium(muscles, m, length, 1.0)
-            rests = naive.rests(muscles, m, length, 1.0)
+            rests = hill.rests(muscles, m, length, 1.0)
             n_several += len(rests) > 1
             assert status == OK
             balances = [
-                naive.balance(muscles, m, length, 1.0, along / optimal + d, 0.0) for d in (-1e-8, 1e-8)
+                hill.balance(muscles, m, length, 1.0, along / optimal + d, 0.0) for d in (-1e-8, 1e-8)
             ]
             assert balances[0] <= 0.0 <= balances[1]
             if 0.2 < along / optimal < 3.9:  # the twin's grid; outside it nothing pulls
@@ -153,7 +153,7 @@ def test_stiff_tendon_is_the_rigid_one() -> None:
 
 def test_active_shortening_follows_hill_without_damping() -> None:
     """Protects the limit of small damping: the fibre's speed is the inverse of f_V (no pennation)."""
-    muscles = naive.random_muscles(
+    muscles = hill.random_muscles(
         np.random.default_rng(8),
         1,
         pennation_at_optimal=0.0,
@@ -163,7 +163,7 @@ def test_active_shortening_follows_hill_without_damping() -> None:
     optimal, slack = muscles.optimal_fibre_length[0], muscles.tendon_slack_length[0]
     for u in (-0.8, -0.3, 0.0, 0.4):
         a, x = 0.6, 1.05
-        force = a * naive.force_length(x) * naive.force_velocity(u) + naive.passive_force(x)
+        force = a * hill.force_length(x) * hill.force_velocity(u) + hill.passive_force(x)
         strain = 0.05 * math.log(1.0 + force / 0.2) / math.log(6.0)
         speed = elastic_tendon(muscles, 0, optimal * x + slack * (1.0 + strain), a, optimal * x)[SPEED]
         assert speed == pytest.approx(
@@ -182,7 +182,7 @@ def test_relaxed_muscle_settles_and_only_loses_energy() -> None:
         # dE/dx = F_max (parallel - tendon), so the power is that times dx/dt: it must be negative
         for along in x:
             speed = elastic_tendon(MUSCLES, m, length, a, along)[SPEED]
-            assert naive.balance(MUSCLES, m, length, a, along / optimal, 0.0) * speed < 0.0
+            assert hill.balance(MUSCLES, m, length, a, along / optimal, 0.0) * speed < 0.0
 
 
 def test_fibre_pulls_back_from_every_state() -> None:

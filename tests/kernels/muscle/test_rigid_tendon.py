@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels.muscle import hill
-from kernels.muscle.hill import Muscles, rigid_tendon
-from tests.naive import hill as naive
+from kernels.muscle.hill import SHORTEST, Muscles, fibre, rigid_tendon
+from tests.naive import hill
 
 N = 12
-MUSCLES = naive.random_muscles(np.random.default_rng(1), N)
+MUSCLES = hill.random_muscles(np.random.default_rng(1), N)
 
 
 def states(seed: int, n: int, low: float = -0.5, high: float = 2.2) -> list[tuple[int, float, float]]:
@@ -33,7 +32,7 @@ def test_forces_are_those_of_the_twin() -> None:
     """Protects strength and passive force."""
     for m, length, speed in states(2, 100):
         strength, passive = rigid_tendon(MUSCLES, m, length, speed)[:2]
-        expected = naive.rigid_tendon(MUSCLES, m, length, speed)
+        expected = hill.rigid_tendon(MUSCLES, m, length, speed)
         full = MUSCLES.max_isometric_force[m]
         assert strength == pytest.approx(expected[0], rel=1e-11, abs=1e-13 * full)
         assert passive == pytest.approx(expected[1], rel=1e-11, abs=1e-13 * full)
@@ -68,16 +67,16 @@ def test_optimal_length_at_rest_gives_the_printed_force() -> None:
 
 def test_without_pennation_the_curves_stand_alone() -> None:
     """Protects zero pennation: fibre and tendon in line, forces are products of the curves."""
-    muscles = naive.random_muscles(np.random.default_rng(4), 3, pennation_at_optimal=0.0, fibre_damping=0.0)
+    muscles = hill.random_muscles(np.random.default_rng(4), 3, pennation_at_optimal=0.0, fibre_damping=0.0)
     for x in (0.5, 0.8, 1.0, 1.3, 1.7):
         for u in (-0.7, 0.0, 0.4):
             length = muscles.tendon_slack_length[1] + x * muscles.optimal_fibre_length[1]
             speed = u * muscles.optimal_fibre_length[1] * muscles.max_contraction_speed[1]
             strength, passive = rigid_tendon(muscles, 1, length, speed)[:2]
             full = muscles.max_isometric_force[1]
-            product = naive.force_length(x) * naive.force_velocity(u)
+            product = hill.force_length(x) * hill.force_velocity(u)
             assert strength == pytest.approx(full * product, rel=1e-7)
-            soft = naive.soft(naive.passive_force(x), naive.PASSIVE_CORNER)
+            soft = hill.soft(hill.passive_force(x), hill.PASSIVE_CORNER)
             assert passive == pytest.approx(full * soft, rel=1e-7)
 
 
@@ -85,12 +84,12 @@ def test_fibre_keeps_its_thickness_and_never_lies_across() -> None:
     """Protects the pennation: l sin(alpha) constant in the working range, bounded anywhere."""
     for thickness in (0.0, 0.1, 0.4, 0.9):
         for x in np.linspace(0.44, 1.8, 30):
-            length, cosine, _ = hill.fibre(x, thickness)
+            length, cosine, _ = fibre(x, thickness)
             assert length * math.sqrt(max(1.0 - cosine * cosine, 0.0)) == pytest.approx(thickness, abs=2e-4)
             assert length * cosine == pytest.approx(x, abs=1e-7)
         for x in (-1e3, -5.0, -0.1, 0.0, 0.05, 0.1, 1e3):
-            length, cosine, turning = hill.fibre(x, thickness)
-            assert length >= hill.SHORTEST
+            length, cosine, turning = fibre(x, thickness)
+            assert length >= SHORTEST
             assert 0.0 <= cosine <= 1.0
             assert math.isfinite(turning)
 
@@ -102,10 +101,10 @@ def test_power_at_the_tendon_is_power_of_the_fibre() -> None:
         optimal, full = muscles.optimal_fibre_length[m], muscles.max_isometric_force[m]
         x = (length - muscles.tendon_slack_length[m]) / optimal
         h, thickness = 1e-6, math.sin(muscles.pennation_at_optimal[m])
-        rate = (hill.fibre(x + h, thickness)[0] - hill.fibre(x - h, thickness)[0]) / (2 * h) * speed
+        rate = (fibre(x + h, thickness)[0] - fibre(x - h, thickness)[0]) / (2 * h) * speed
         normalised = rate / (optimal * muscles.max_contraction_speed[m])
-        fibre_length = hill.fibre(x, thickness)[0]
-        power = full * naive.force_length(fibre_length) * naive.force_velocity(normalised) * rate
+        fibre_length = fibre(x, thickness)[0]
+        power = full * hill.force_length(fibre_length) * hill.force_velocity(normalised) * rate
         strength = rigid_tendon(muscles, m, length, speed)[0]
         assert strength * speed == pytest.approx(power, rel=1e-6, abs=1e-7 * full * optimal)
 
@@ -175,7 +174,7 @@ def test_every_finite_input_gives_finite_pull(m: int, length: float, speed: floa
 
 def test_right_angle_of_pennation_is_survived() -> None:
     """Protects extremes of the parameters: fibres almost across the tendon."""
-    muscles: Muscles = naive.random_muscles(np.random.default_rng(8), 1, pennation_at_optimal=1.57)
+    muscles: Muscles = hill.random_muscles(np.random.default_rng(8), 1, pennation_at_optimal=1.57)
     for x in (-1.0, 0.0, 0.1, 1.0, 3.0):
         length = muscles.tendon_slack_length[0] + x * muscles.optimal_fibre_length[0]
         assert all(math.isfinite(v) for v in rigid_tendon(muscles, 0, length, 0.1))

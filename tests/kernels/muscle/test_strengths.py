@@ -9,21 +9,32 @@ import pytest
 
 from kernels.muscle.elastic import NOT_CONVERGED, OK
 from kernels.muscle.strengths import all_strengths
-from tests.naive import hill as naive
+from tests.naive.hill import (
+    PASSIVE_CORNER,
+    Array,
+    Muscles,
+    fibre,
+    force_velocity,
+    random_muscles,
+    rests,
+    rigid_tendon,
+    soft,
+    tendon_force,
+)
 
 N = 10
 
 
-def model(seed: int) -> tuple[naive.Muscles, naive.Array, naive.Array]:
+def model(seed: int) -> tuple[Muscles, Array, Array]:
     """Return muscles, every other one elastic, with path lengths and speeds."""
     rng = np.random.default_rng(seed)
-    muscles = naive.random_muscles(rng, N)._replace(elastic=np.arange(N, dtype=np.int64) % 2)
+    muscles = random_muscles(rng, N)._replace(elastic=np.arange(N, dtype=np.int64) % 2)
     length = muscles.tendon_slack_length * 1.02 + muscles.optimal_fibre_length * rng.uniform(0.4, 1.5, N)
     speed = muscles.optimal_fibre_length * muscles.max_contraction_speed * rng.uniform(-0.8, 0.8, N)
     return muscles, length, speed
 
 
-def strengths(muscles: naive.Muscles, length: naive.Array, speed: naive.Array) -> tuple:
+def strengths(muscles: Muscles, length: Array, speed: Array) -> tuple:
     """Return status, strengths and passive forces by the kernel."""
     strength, passive = np.full(N, np.nan), np.full(N, np.nan)
     return all_strengths(muscles, length, speed, strength, passive), strength, passive
@@ -37,22 +48,22 @@ def test_each_muscle_is_its_twin(seed: int) -> None:
     assert status == OK
     for m in range(N):
         full = muscles.max_isometric_force[m]
-        expected = naive.rigid_tendon(muscles, m, length[m], speed[m])
+        expected = rigid_tendon(muscles, m, length[m], speed[m])
         if muscles.elastic[m]:
             relaxed_at, tense_at = (
-                naive.rests(muscles, m, length[m], 0.0),
-                naive.rests(muscles, m, length[m], 1.0),
+                rests(muscles, m, length[m], 0.0),
+                rests(muscles, m, length[m], 1.0),
             )
             assert len(relaxed_at) == len(tense_at) == 1
             slack, at_max = muscles.tendon_slack_length[m], muscles.tendon_strain_at_max_force[m]
-            relaxed = naive.tendon_force((length[m] - relaxed_at[0]) / slack - 1.0, at_max)
-            tense = naive.tendon_force((length[m] - tense_at[0]) / slack - 1.0, at_max)
+            relaxed = tendon_force((length[m] - relaxed_at[0]) / slack - 1.0, at_max)
+            tense = tendon_force((length[m] - tense_at[0]) / slack - 1.0, at_max)
             optimal = muscles.optimal_fibre_length[m]
             u = speed[m] / (optimal * muscles.max_contraction_speed[m])
-            cosine = naive.fibre(muscles, m, tense_at[0] / optimal)[1]
+            cosine = fibre(muscles, m, tense_at[0] / optimal)[1]
             expected = (
-                full * (tense - relaxed) * naive.force_velocity(cosine * u),
-                full * naive.soft(relaxed + muscles.fibre_damping[m] * u, naive.PASSIVE_CORNER),
+                full * (tense - relaxed) * force_velocity(cosine * u),
+                full * soft(relaxed + muscles.fibre_damping[m] * u, PASSIVE_CORNER),
             )
         assert strength[m] == pytest.approx(expected[0], rel=1e-9, abs=1e-11 * full)
         assert passive[m] == pytest.approx(expected[1], rel=1e-9, abs=1e-11 * full)

@@ -16,10 +16,9 @@ from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_
 from kernels.tree import new_pose, pose
 from rtsim.models.model import Model
 from tests.kernels import leg
-from tests.naive import constraints as naive_constraints
 from tests.naive import differences
-from tests.naive import tree as naive_tree
-from tests.naive.tree import integrate
+from tests.naive.constraints import derivatives, value
+from tests.naive.tree import integrate, state
 
 Array = NDArray[np.floating]
 
@@ -105,16 +104,16 @@ def values_at(of: Leg, q: Array, mode: int) -> Array:
     """Return Phi of the method's elements of one mode."""
     constraints = of.leverage.constraints
     chosen = np.flatnonzero(constraints.roles.mode == mode)
-    at = naive_tree.state(of.leverage.tree, q)
-    return np.array([naive_constraints.value(at, constraints.elements, e, 0.0) for e in chosen])
+    at = state(of.leverage.tree, q)
+    return np.array([value(at, constraints.elements, e, 0.0) for e in chosen])
 
 
 def rows_at(of: Leg, q: Array, mode: int) -> Array:
     """Return the rows (n, n_v) of the method's elements of one mode, by derivatives of their points."""
     constraints = of.leverage.constraints
     chosen = np.flatnonzero(constraints.roles.mode == mode)
-    at = naive_tree.state(of.leverage.tree, q)
-    return np.array([naive_constraints.derivatives(at, constraints.elements, e)[0] for e in chosen])
+    at = state(of.leverage.tree, q)
+    return np.array([derivatives(at, constraints.elements, e)[0] for e in chosen])
 
 
 def weights(of: Leg) -> Array:

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from kernels.constraints import DISTANCE, HARD
 from kernels.dynamics.constraints import Constraints, constraint_rows, factor_rows, new_constraint_work
 from kernels.joints.kinds import HINGE
-from kernels.path import angles as kernel
-from kernels.path.angles import Angles
+from kernels.path.angles import LOCKED, OK, STUCK, UNDETERMINED, Angles, coupling, new_angle_work
 from rtsim.models.packing.tree import linear
 from tests.kernels.path.couplings import (
     ANGLES,
@@ -21,9 +20,8 @@ from tests.kernels.path.couplings import (
     slider_crank,
     slider_speed,
 )
-from tests.naive import constrained as naive
-from tests.naive import random_models
-from tests.naive.functions import evaluate
+from tests.naive import constrained, random_models
+from tests.naive.functions import evaluated
 from tests.naive.mechanisms import (
     CONSTANT,
     COUPLED,
@@ -60,7 +58,7 @@ def test_value_and_gradient_are_those_of_the_sum(seed: int) -> None:
         starts = (some.tree.q_start[body] + dof for row in ANGLES for body, dof, _, _ in row)
         terms = [term for row in ANGLES for term in row]
         parts = [
-            w * evaluate(some.tree.functions, f, q[k])[0]
+            w * evaluated(some.tree.functions, f, q[k])[0]
             for (_, _, f, w), k in zip(terms, starts, strict=True)
         ]
         return np.add.reduceat(parts, angles.start[:-1])
@@ -68,7 +66,9 @@ def test_value_and_gradient_are_those_of_the_sum(seed: int) -> None:
     found = coupled(some.tree, some.constraints, angles, some.q)
     np.testing.assert_allclose(np.sum(found.gradient * found.alone, axis=1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(found.value, values(some.q), rtol=0, atol=1e-14)
-    np.testing.assert_allclose(found.gradient, naive.gradient(values, some.tree, some.q), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        found.gradient, constrained.gradient(values, some.tree, some.q), rtol=0, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -77,13 +77,13 @@ def test_coupling_is_that_of_the_paper(seed: int) -> None:
     some, angles = random_angles(seed)
     found, G = (
         coupled(some.tree, some.constraints, angles, some.q),
-        naive.rows(some.tree, some.constraints, some.q),
+        constrained.rows(some.tree, some.constraints, some.q),
     )
     for a in range(len(ANGLES)):
         g = found.gradient[a]
-        expected = naive.coupling_of_paper(G, g, g / (g @ g))
+        expected = constrained.coupling_of_paper(G, g, g / (g @ g))
         np.testing.assert_allclose(found.coupling[a], expected, rtol=0, atol=1e-8 * np.abs(expected).max())
-    single = naive.coupling_of_paper(G, found.gradient[0], np.eye(some.n_v)[some.tree.v_start[1]])
+    single = constrained.coupling_of_paper(G, found.gradient[0], np.eye(some.n_v)[some.tree.v_start[1]])
     np.testing.assert_allclose(found.coupling[0], single, rtol=0, atol=1e-8 * np.abs(single).max())
 
 
@@ -93,9 +93,9 @@ def test_coupling_turns_the_angle_at_unit_rate_within_the_constraints(seed: int)
     some, angles = random_angles(seed)
     found, G = (
         coupled(some.tree, some.constraints, angles, some.q),
-        naive.rows(some.tree, some.constraints, some.q),
+        constrained.rows(some.tree, some.constraints, some.q),
     )
-    np.testing.assert_array_equal(found.status, kernel.OK)
+    np.testing.assert_array_equal(found.status, OK)
     size = np.abs(found.coupling).max(axis=1)
     np.testing.assert_allclose(G @ found.coupling.T / size, 0.0, atol=1e-9)
     np.testing.assert_allclose(
@@ -145,7 +145,7 @@ def test_redundant_rows_do_not_change_the_coupling() -> None:
     some, angles = random_angles(1)
     once = coupled(some.tree, some.constraints, angles, some.q).coupling
     doubled = coupled(some.tree, twice(some.constraints), angles, some.q)
-    np.testing.assert_array_equal(doubled.status, kernel.OK)
+    np.testing.assert_array_equal(doubled.status, OK)
     np.testing.assert_allclose(doubled.coupling, once, rtol=0, atol=1e-9 * np.abs(once).max())
 
 
@@ -156,7 +156,7 @@ def test_an_angle_that_no_coordinate_changes_is_undetermined() -> None:
         some.tree, (((1, 0, CONSTANT, 1.0),), ((1, 0, IDENTITY, 0.0),), ((1, 0, IDENTITY, 1.0),))
     )
     found = coupled(some.tree, some.constraints, angles, some.q)
-    np.testing.assert_array_equal(found.status, (kernel.UNDETERMINED, kernel.UNDETERMINED, kernel.OK))
+    np.testing.assert_array_equal(found.status, (UNDETERMINED, UNDETERMINED, OK))
     np.testing.assert_array_equal(found.coupling[:2], 0.0)
     assert found.value[0] == 0.4
 
@@ -167,7 +167,7 @@ def test_an_angle_that_constraints_hold_is_locked() -> None:
     locked = only_couplers(some.tree, [((1, 0), (1, 0), CONSTANT), ((2, 0), (1, 0), POLYNOMIAL)])
     rows = (((1, 0, IDENTITY, 1.0),), ((2, 0, IDENTITY, 1.0),), ((1, 0, SPLINE, 1.0), (2, 0, LINEAR, 1.0)))
     found = coupled(some.tree, locked, angles_of(some.tree, (*rows, ((8, 0, IDENTITY, 1.0),))), some.q)
-    np.testing.assert_array_equal(found.status, (kernel.LOCKED,) * 3 + (kernel.OK,))
+    np.testing.assert_array_equal(found.status, (LOCKED,) * 3 + (OK,))
     np.testing.assert_array_equal(found.coupling[:3], 0.0)
     # a rod from the tip of the crank to ground makes a stiff triangle; the block is free then
     crank = slider_crank()
@@ -177,7 +177,7 @@ def test_an_angle_that_constraints_hold_is_locked() -> None:
     triangle = crank.constraints._replace(elements=elements)
     both = angles_of(crank.tree, (((0, 0, IDENTITY, 1.0),), ((1, 0, IDENTITY, 1.0),)))
     held = coupled(crank.tree, triangle, both, crank.q)
-    np.testing.assert_array_equal(held.status, (kernel.LOCKED, kernel.OK))
+    np.testing.assert_array_equal(held.status, (LOCKED, OK))
     np.testing.assert_array_equal(held.coupling, [[0.0, 0.0], [0.0, 1.0]])
 
 
@@ -195,7 +195,7 @@ def test_angles_of_a_structure_are_locked(seed: int) -> None:
         ((0, 0, IDENTITY, 0.3), (2, 0, IDENTITY, 1.7)),
     )
     found = coupled(tree, structure, angles_of(tree, rows), q)
-    np.testing.assert_array_equal(found.status, kernel.LOCKED)
+    np.testing.assert_array_equal(found.status, LOCKED)
     np.testing.assert_array_equal(found.coupling, 0.0)
 
 
@@ -212,7 +212,7 @@ def test_an_element_that_no_dof_changes_locks_nothing(seed: int) -> None:
         q = np.array([turned])
         held = Constraints(rod, with_targets(tree, rod, (HARD,), q), couplers(tree, ()))
         found = coupled(tree, held, angles, q)
-        assert found.status[0] == kernel.OK
+        assert found.status[0] == OK
         assert found.coupling[0, 0] == 1.0
 
 
@@ -223,17 +223,17 @@ def test_an_angle_with_a_motion_of_its_own_keeps_to_it(seed: int) -> None:
     n_v, rows = some.n_v, new_constraint_work(some.constraints, some.n_v)
     n = constraint_rows(some.tree, some.constraints, posed(some.tree, some.q), some.q, rows)
     factor_rows(n, rows.row, rows.compliance, rows.kernel)
-    work, G = dirty(kernel.new_angle_work(1, n_v, n)), naive.rows(some.tree, some.constraints, some.q)
+    work, G = dirty(new_angle_work(1, n_v, n)), constrained.rows(some.tree, some.constraints, some.q)
     g, alone = rng.normal(size=(2, n_v))
     found = np.full(n_v, np.nan)
-    assert kernel.coupling(n, rows.row, rows.kernel, g, alone, work, found) == kernel.OK
-    expected = naive.soft_coupling(G, np.zeros((0, n_v)), np.zeros(0), g, alone)
+    assert coupling(n, rows.row, rows.kernel, g, alone, work, found) == OK
+    expected = constrained.soft_coupling(G, np.zeros((0, n_v)), np.zeros(0), g, alone)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
     # without rows it is that motion, at unit rate; where that motion does not turn the angle, none
-    assert kernel.coupling(0, rows.row, rows.kernel, g, alone, work, found) == kernel.OK
+    assert coupling(0, rows.row, rows.kernel, g, alone, work, found) == OK
     np.testing.assert_allclose(found, alone / (g @ alone), rtol=1e-13)
     across = alone - g * (g @ alone) / (g @ g)
-    assert kernel.coupling(0, rows.row, rows.kernel, g, across, work, found) == kernel.LOCKED
+    assert coupling(0, rows.row, rows.kernel, g, across, work, found) == LOCKED
     np.testing.assert_array_equal(found, 0.0)
 
 
@@ -241,12 +241,12 @@ def test_an_angle_with_a_motion_of_its_own_keeps_to_it(seed: int) -> None:
 def test_soft_rows_are_the_compromise_they_are_meant_to_be(seed: int) -> None:
     """Protects compliance: the minimiser of motion and strain under the hard rows, by a dense solution."""
     some, angles = random_angles(seed)
-    G = naive.rows(some.tree, some.constraints, some.q)
+    G = constrained.rows(some.tree, some.constraints, some.q)
     compliance = np.array([0.3, 0.02, 1.5])
     found = coupled(some.tree, some.constraints, angles, some.q, compliance)
     for a in range(len(ANGLES)):
         g = found.gradient[a]
-        expected = naive.soft_coupling(G[3:], G[:3], compliance, g, g / (g @ g))
+        expected = constrained.soft_coupling(G[3:], G[:3], compliance, g, g / (g @ g))
         np.testing.assert_allclose(found.coupling[a], expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
@@ -279,19 +279,19 @@ def test_where_constraints_determine_the_motion_units_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
-@pytest.mark.parametrize(("left", "status"), [(4.0, kernel.OK), (0.25, kernel.LOCKED)])
+@pytest.mark.parametrize(("left", "status"), [(4.0, OK), (0.25, LOCKED)])
 def test_the_unit_of_an_angle_does_not_decide_whether_it_is_locked(
     scale: float, left: float, status: int
 ) -> None:
     """Protects near-locked angles whose gradient is not unit: what counts is the part that the rows leave."""
-    e = np.sqrt(left * kernel.STUCK)  # sine of the angle between the gradient and the row that holds it
+    e = np.sqrt(left * STUCK)  # sine of the angle between the gradient and the row that holds it
     g = scale * np.array([1.0, 0.0])
     row = np.array([[np.cos(e), np.sin(e)]])
-    work, C = kernel.new_angle_work(1, 2, 1), np.zeros(2)
+    work, C = new_angle_work(1, 2, 1), np.zeros(2)
     factor = np.zeros((1, 1))
     factor_rows(1, row, np.zeros(1), factor)
-    assert kernel.coupling(1, row, factor, g, g / scale**2, work, C) == status
-    if status == kernel.OK:
+    assert coupling(1, row, factor, g, g / scale**2, work, C) == status
+    if status == OK:
         assert C @ g == pytest.approx(1.0, rel=1e-9)
         assert abs(row @ C) < 1e-9 * np.linalg.norm(C)
     else:
@@ -300,16 +300,16 @@ def test_the_unit_of_an_angle_does_not_decide_whether_it_is_locked(
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize(("left", "status"), [(4.0, kernel.OK), (0.25, kernel.LOCKED)])
+@pytest.mark.parametrize(("left", "status"), [(4.0, OK), (0.25, LOCKED)])
 def test_a_motion_across_the_gradient_does_not_turn_the_angle(
     scale: float, size: float, left: float, status: int
 ) -> None:
     """Protects angles with a motion of their own, in any units: it turns the angle unless it lies across."""
-    sine = np.sqrt(left * kernel.STUCK)
+    sine = np.sqrt(left * STUCK)
     g = scale * np.array([1.0, 0.0, 0.0])
     alone = size * np.array([sine, np.sqrt(1.0 - sine**2), 0.0])
     row = np.array([[0.0, 0.0, 1.0]])
-    work, C = kernel.new_angle_work(1, 3, 1), np.zeros(3)
-    assert kernel.coupling(1, row, np.eye(1), g, alone, work, C) == status
-    if status == kernel.OK:
+    work, C = new_angle_work(1, 3, 1), np.zeros(3)
+    assert coupling(1, row, np.eye(1), g, alone, work, C) == status
+    if status == OK:
         np.testing.assert_allclose(C, alone / (g @ alone), rtol=1e-12)

@@ -21,7 +21,7 @@ from kernels.path.muscle_path import add_forces
 from rtsim.models.packing.tree import Joint, build_functions, build_tree, linear, polynomial
 from tests.kernels.path.couplings import ANGLES, X, Z, angles_of, only_couplers
 from tests.kernels.path.muscles import GROUND, Case, at, random_case, stations_of, surfaces_of
-from tests.naive import constrained as naive
+from tests.naive import constrained
 from tests.naive.mechanisms import IDENTITY, Mechanism
 
 Array = NDArray[np.floating]
@@ -53,8 +53,8 @@ def pulled(case: Case, leverage: Leverage, m: int, tension: float = TENSION) -> 
     with_pull, without = accelerated(some, tau, wrench), accelerated(some, 0.0 * tau, 0.0 * wrench)
     change, rest = with_pull[0] - without[0], np.zeros(some.n_v)
     weightless = some.system._replace(gravity=np.zeros(3))
-    force = naive.inverse(weightless, some.q, rest, change, 0.0 * wrench)
-    applied = tau - naive.inverse(weightless, some.q, rest, rest, wrench)
+    force = constrained.inverse(weightless, some.q, rest, change, 0.0 * wrench)
+    applied = tau - constrained.inverse(weightless, some.q, rest, rest, wrench)
     return Pulled(change, force, applied, with_pull[1] - without[1], arms[m], work.angle.coupling.copy())
 
 
@@ -124,7 +124,7 @@ def torque_of_theta(light: float, over_patella: bool) -> tuple[float, float, flo
     case, leverage, n_own = finger(light, over_patella)
     found = pulled(case, leverage, 0)
     C_bar = found.coupling[0] * (np.arange(case.some.n_v) < 3)
-    G = naive.rows(case.tree, case.some.constraints, case.some.q)
+    G = constrained.rows(case.tree, case.some.constraints, case.some.q)
     transmitted = G[n_own:].T @ found.multiplier[n_own:]
     np.testing.assert_allclose(C_bar @ (found.applied + transmitted), C_bar @ found.force, rtol=1e-9)
     return (
@@ -159,7 +159,7 @@ def test_couplings_of_the_finger_add_up_to_one() -> None:
     np.testing.assert_allclose(C[:3], np.array([1.0, 0.7, 1.6]) / 3.3, rtol=1e-13)
     q = case.some.q
     np.testing.assert_allclose(C[3:], [(0.4 + 0.6 * q[0]) / 3.3, 0.05 * 0.7 / 3.3], rtol=1e-13)
-    np.testing.assert_allclose(naive.values(case.tree, case.some.constraints, q), 0.0, atol=1e-15)
+    np.testing.assert_allclose(constrained.values(case.tree, case.some.constraints, q), 0.0, atol=1e-15)
 
 
 def test_a_muscle_accelerates_the_angle_the_way_of_its_arm() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kernels.path import geodesic, surfaces
 from kernels.path.surfaces import CYLINDER, ELLIPSOID, SPHERE
-from tests.naive import geodesics as naive
+from tests.naive import geodesics
 
 Array = NDArray[np.floating]
 
@@ -21,11 +21,11 @@ EVERY_SHAPE = pytest.mark.parametrize(("kind", "axes"), SHAPES)
 def start(kind: int, size: Array, seed: int) -> tuple[Array, Array]:
     """Return a random point of the surface and a unit tangent there."""
     rng = np.random.default_rng(seed)
-    d = np.where(np.isfinite(naive.half_axes(kind, size)), naive.half_axes(kind, size), 0.0)
+    d = np.where(np.isfinite(geodesics.half_axes(kind, size)), geodesics.half_axes(kind, size), 0.0)
     y = rng.normal(size=3)
     y /= np.linalg.norm(y[d > 0.0])
     x = np.where(d > 0.0, d * y, 0.02)
-    t = np.cross(naive.normal(kind, size, x), rng.normal(size=3))
+    t = np.cross(geodesics.normal(kind, size, x), rng.normal(size=3))
     return x, t / np.linalg.norm(t)
 
 
@@ -55,7 +55,7 @@ def test_flow_is_that_of_the_twin(kind: int, axes: list[float], seed: int) -> No
     size = np.array(axes)
     x, t = start(kind, size, seed)
     end, along, _ = flow(kind, size, x, t, 0.06)
-    expected = naive.geodesic(kind, size, x, t, 0.06)
+    expected = geodesics.geodesic(kind, size, x, t, 0.06)
     np.testing.assert_allclose(end, expected[0], atol=1e-10)
     np.testing.assert_allclose(along, expected[1], atol=3e-9)
 
@@ -70,7 +70,7 @@ def test_there_and_back(kind: int, axes: list[float], seed: int) -> None:
     back, against, _ = flow(kind, size, end, -along, 0.08)
     np.testing.assert_allclose(back, x, atol=1e-10 * 0.03)
     np.testing.assert_allclose(against, -t, atol=1e-9)
-    assert naive.height(kind, size, end[None])[0] == pytest.approx(0.0, abs=1e-14)
+    assert geodesics.height(kind, size, end[None])[0] == pytest.approx(0.0, abs=1e-14)
 
 
 @EVERY_SHAPE
@@ -79,17 +79,17 @@ def test_fields_are_differences_of_neighbours(kind: int, axes: list[float], seed
     """Protects a, a', r, r': neighbours started aside, or turned, part by them."""
     size, h, s = np.array(axes), 1e-6, 0.05
     x, t = start(kind, size, seed)
-    n = naive.normal(kind, size, x)
+    n = geodesics.normal(kind, size, x)
     b = np.cross(n, t)
     end, along, (a, a_rate, r, r_rate) = flow(kind, size, x, t, s)
-    aside = np.cross(naive.normal(kind, size, end), along)
+    aside = np.cross(geodesics.normal(kind, size, end), along)
     turned = [flow(kind, size, x, math.cos(u) * t + math.sin(u) * b, s) for u in (h, -h)]
     assert (turned[0][0] - turned[1][0]) @ aside / (2 * h) == pytest.approx(r, abs=1e-8)
     assert (turned[0][1] - turned[1][1]) @ aside / (2 * h) == pytest.approx(r_rate, abs=1e-6)
     moved = []
     for u in (0.03 * h, -0.03 * h):
-        y, side = naive.geodesic(kind, size, x, math.copysign(1.0, u) * b, abs(u))
-        ahead = -math.copysign(1.0, u) * np.cross(naive.normal(kind, size, y), side)
+        y, side = geodesics.geodesic(kind, size, x, math.copysign(1.0, u) * b, abs(u))
+        ahead = -math.copysign(1.0, u) * np.cross(geodesics.normal(kind, size, y), side)
         moved.append(flow(kind, size, y, ahead, s))
     assert (moved[0][0] - moved[1][0]) @ aside / (0.06 * h) == pytest.approx(a, abs=1e-6)
     assert (moved[0][1] - moved[1][1]) @ aside / (0.06 * h) == pytest.approx(a_rate, abs=1e-4)
@@ -103,11 +103,12 @@ def test_curvatures_are_differences_of_the_normal(kind: int, axes: list[float], 
     x, t = start(kind, size, seed)
     n = np.zeros(3)
     surfaces.normal(kind, size, x, n)
-    np.testing.assert_allclose(n, naive.normal(kind, size, x), atol=1e-15)
+    np.testing.assert_allclose(n, geodesics.normal(kind, size, x), atol=1e-15)
     b = np.cross(n, t)
     found = surfaces.curvatures(kind, size, x, t, b)
     along, aside = (
-        (naive.normal(kind, size, x + h * d) - naive.normal(kind, size, x - h * d)) / (2 * h) for d in (t, b)
+        (geodesics.normal(kind, size, x + h * d) - geodesics.normal(kind, size, x - h * d)) / (2 * h)
+        for d in (t, b)
     )
     np.testing.assert_allclose(found, (along @ t, along @ b, aside @ b), atol=1e-6)
     assert along @ b == pytest.approx(aside @ t, abs=1e-6)

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.constraints import HARD, SOFT
-from kernels.path import joint_arms as kernel
 from kernels.path.angles import LOCKED, OK, UNDETERMINED
-from kernels.path.joint_arms import FOLLOWS, YIELD, joint_moment_arms, new_joint_leverage_work
+from kernels.path.joint_arms import FOLLOWS, YIELD, joint_moment_arms, new_joint_leverage_work, soft_rows
 from kernels.path.muscle_path import POINT_INSIDE, new_path_work, wraps_in_closed_form
 from kernels.path.stations import WRAP
 from kernels.path.surfaces import ELLIPSOID
@@ -28,8 +27,7 @@ from tests.kernels.path.muscled_leg import (
     weights,
 )
 from tests.naive import differences
-from tests.naive import tree as naive_tree
-from tests.naive.tree import integrate
+from tests.naive.tree import integrate, state
 
 Array = NDArray[np.floating]
 
@@ -244,7 +242,7 @@ def test_lengths_of_straight_paths_are_distances() -> None:
     """Protects the stations of the model in their bodies: the sum of distances between points in ground."""
     of = leg_by("zero")
     q = swing(of)
-    stations, at = of.leverage.stations, naive_tree.state(of.leverage.tree, q)
+    stations, at = of.leverage.stations, state(of.leverage.tree, q)
     found = arms_at(of, q)
     straight = 0
     for m in range(len(of.muscles)):
@@ -298,7 +296,7 @@ def test_soft_rows_lie_behind_the_hard_ones() -> None:
     lengths, arms = np.zeros(len(of.muscles)), np.zeros((len(of.muscles), len(of.model.names.joint_angles)))
     joint_moment_arms(of.leverage, placed, q, work, lengths, arms)
     n_hard, n = int((of.leverage.constraints.roles.mode == HARD).sum()), len(weights(of))
-    assert kernel.soft_rows(of.leverage.constraints, placed, n_hard, work.constraint) == n_hard + n
+    assert soft_rows(of.leverage.constraints, placed, n_hard, work.constraint) == n_hard + n
     np.testing.assert_array_equal(work.constraint.compliance[:n_hard], 0.0)
     np.testing.assert_allclose(work.constraint.compliance[n_hard : n_hard + n], YIELD / weights(of))
     np.testing.assert_allclose(work.constraint.row[n_hard : n_hard + n], rows_at(of, q, SOFT), atol=1e-9)

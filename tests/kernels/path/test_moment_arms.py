@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.joints.kinds import CHAIN
-from kernels.path import angles as angle_kernel
 from kernels.path import assembly, muscle_path
-from kernels.path.angles import Angles
+from kernels.path.angles import LOCKED, OK, UNDETERMINED, Angles
 from kernels.path.moment_arms import (
     FORCE,
     PARTIAL_VELOCITY,
@@ -130,9 +129,7 @@ def test_arms_without_an_angle_or_without_a_path_are_zero(method: int) -> None:
         case.tree, (((1, 0, CONSTANT, 1.0),), ((7, 2, IDENTITY, 1.0),), ((1, 0, IDENTITY, 1.0),))
     )
     found, work = arms(leverage_of(case, angles), case.some.q, method)
-    np.testing.assert_array_equal(
-        work.angle.status, (angle_kernel.UNDETERMINED, angle_kernel.LOCKED, angle_kernel.OK)
-    )
+    np.testing.assert_array_equal(work.angle.status, (UNDETERMINED, LOCKED, OK))
     np.testing.assert_array_equal(work.path.status, (muscle_path.NO_LENGTH, muscle_path.OK))
     assert (found != 0.0).tolist() == [[False] * 3, [False, False, True]]
 

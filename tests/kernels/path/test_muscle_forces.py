@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.inverse import transmit
 from kernels.dynamics.motion import new_velocities, velocities
-from kernels.path import muscle_path as kernel
+from kernels.path.muscle_path import add_forces, lengthening_speed
 from kernels.tree import Pose
 from tests.kernels.path.muscles import GROUND, Case, at, followed, random_case, stations_of
 from tests.naive import constrained
-from tests.naive import muscle_path as naive
 from tests.naive.mechanisms import on_a_ground_body, point, posed
+from tests.naive.muscle_path import lengths
 
 Array = NDArray[np.floating]
 
@@ -35,7 +35,7 @@ def forces(case: Case, m: int, tension: float = TENSION, moving_work: int = 1) -
     """Return the forces of muscle m."""
     found = Forces(np.zeros((len(case.tree.parent), 6)), np.zeros(case.some.n_v))
     work = followed(case, case.some.q)
-    kernel.add_forces(case.stations, m, tension, moving_work, work, found.wrench, found.tau)
+    add_forces(case.stations, m, tension, moving_work, work, found.wrench, found.tau)
     return found
 
 
@@ -44,9 +44,7 @@ def speeds(case: Case, v: Array) -> tuple[Pose, Array, Array]:
     pose, moving = posed(case.tree, case.some.q), new_velocities(len(case.tree.parent))
     velocities(case.tree, pose, v, moving)
     work = followed(case, case.some.q)
-    lengthening = [
-        kernel.lengthening_speed(case.stations, moving.body, v, m, work) for m in range(case.n_muscle)
-    ]
+    lengthening = [lengthening_speed(case.stations, moving.body, v, m, work) for m in range(case.n_muscle)]
     return pose, moving.body, np.array(lengthening)
 
 
@@ -104,7 +102,7 @@ def test_without_the_work_of_moving_points_a_muscle_does_spurious_work(seed: int
     v, q = random_speeds(case, seed), case.some.q
     tree, stations, surfaces = case.tree, case.stations, case.surfaces
     _, moving, lengthening = speeds(case, v)
-    slip = constrained.first_along(lambda x: naive.lengths(tree, stations, surfaces, q, x), tree, q, v, 1e-3)
+    slip = constrained.first_along(lambda x: lengths(tree, stations, surfaces, q, x), tree, q, v, 1e-3)
     for m in range(case.n_muscle):
         found = forces(case, m, moving_work=0)
         np.testing.assert_array_equal(found.tau, 0.0)
@@ -153,7 +151,7 @@ def test_forces_add_to_those_that_are_there_and_grow_with_tension() -> None:
         Forces(np.ones((len(case.tree.parent), 6)), np.ones(case.some.n_v)),
     )
     for m, tension in ((2, 10.0), (4, -3.0)):
-        kernel.add_forces(case.stations, m, tension, 1, work, found.wrench, found.tau)
+        add_forces(case.stations, m, tension, 1, work, found.wrench, found.tau)
     one, other = forces(case, 2, 1.0), forces(case, 4, 1.0)
     np.testing.assert_allclose(found.wrench, 1.0 + 10.0 * one.wrench - 3.0 * other.wrench, atol=1e-13)
     np.testing.assert_allclose(found.tau, 1.0 + 10.0 * one.tau - 3.0 * other.tau, atol=1e-13)

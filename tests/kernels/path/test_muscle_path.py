@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
-from kernels.path import muscle_path as kernel
+from kernels.path.muscle_path import NO_LENGTH, OK, POINT_INSIDE
 from kernels.path.surfaces import CYLINDER, SPHERE
 from rtsim.models.packing.tree import build_functions, linear
 from tests.kernels.path.muscles import (
@@ -25,8 +25,7 @@ from tests.kernels.path.muscles import (
     stations_of,
     surfaces_of,
 )
-from tests.naive import constrained, random_models
-from tests.naive import muscle_path as naive
+from tests.naive import constrained, muscle_path, random_models
 from tests.naive.mechanisms import moved, on_a_ground_body, point, posed, random_mechanism
 
 Array = NDArray[np.floating]
@@ -41,9 +40,9 @@ def test_lengths_are_those_of_the_twin(seed: int) -> None:
     """Protects fixed, conditional and moving points, wraps, and which of them are there."""
     case = random_case(seed)
     work = followed(case, case.some.q)
-    expected = naive.lengths(case.tree, case.stations, case.surfaces, case.some.q)
+    expected = muscle_path.lengths(case.tree, case.stations, case.surfaces, case.some.q)
     np.testing.assert_allclose(work.length, expected, rtol=1e-12)
-    np.testing.assert_array_equal(work.status, kernel.OK)
+    np.testing.assert_array_equal(work.status, OK)
     np.testing.assert_array_equal(work.wrap.touching[case.stations.surface >= 0], 1)
 
 
@@ -53,7 +52,7 @@ def slopes(case: Case, fixed: str = "") -> Array:
 
     def values(there: Array) -> Array:
         q_pose, q_points = q if fixed == "poses" else there, q if fixed == "points" else there
-        return naive.lengths(tree, case.stations, case.surfaces, q_pose, q_points, SMOOTH)
+        return muscle_path.lengths(tree, case.stations, case.surfaces, q_pose, q_points, SMOOTH)
 
     return constrained.gradient(values, tree, q, STEP)
 
@@ -120,7 +119,7 @@ def test_in_other_units_of_length_the_path_is_as_much_longer() -> None:
     tree = tree._replace(functions=build_functions((linear(0.3, 0.1), linear(-0.2, 0.05))))
     q, x = random_models.random_coordinates(rng, tree), rng.uniform(-0.3, 0.3, (2, 3))
     slides, end, pose = moving(tree, 2, 4, (0, 1, 0)), at(4, x[1]), posed(tree, q)
-    P = point(pose, 2, naive.local_point(tree, stations_of([[slides]]), 0, q))
+    P = point(pose, 2, muscle_path.local_point(tree, stations_of([[slides]]), 0, q))
     kind, body, place, axes, radius = in_the_way(rng, pose, SPHERE, 3, P, point(pose, 4, x[1]), 0.5)
     found = []
     for unit in (1.0, 1000.0):
@@ -162,7 +161,7 @@ def test_a_path_without_length_is_reported() -> None:
         [at(3, x), at(6, x)],
     )
     work = followed(case, case.some.q)
-    np.testing.assert_array_equal(work.status, (kernel.NO_LENGTH,) * 3 + (kernel.OK,))
+    np.testing.assert_array_equal(work.status, (NO_LENGTH,) * 3 + (OK,))
     np.testing.assert_array_equal(work.length[:3], 0.0)
     np.testing.assert_array_equal(work.gradient[:3], 0.0)
 
@@ -174,7 +173,7 @@ def test_a_point_given_twice_changes_nothing() -> None:
     work = followed(with_muscles(case, [a, b, c], [a, a, b, b, b, c, c]), case.some.q)
     np.testing.assert_allclose(work.length[1], work.length[0], rtol=1e-15)
     np.testing.assert_allclose(work.gradient[1], work.gradient[0], rtol=0, atol=1e-14)
-    np.testing.assert_array_equal(work.status, kernel.OK)
+    np.testing.assert_array_equal(work.status, OK)
     np.testing.assert_array_equal(work.n_piece, 2)
 
 
@@ -220,7 +219,7 @@ def test_a_conditional_point_that_is_away_leaves_the_wraps_around_it() -> None:
     for m, same in ((1, 0), (2, 0), (3, 0), (5, 4), (6, 4)):
         np.testing.assert_allclose(work.length[m], work.length[same], rtol=1e-14)
         np.testing.assert_allclose(work.gradient[m], work.gradient[same], rtol=0, atol=1e-13)
-        assert work.status[m] == kernel.OK
+        assert work.status[m] == OK
 
 
 def test_a_point_inside_a_surface_is_reported() -> None:
@@ -233,7 +232,7 @@ def test_a_point_inside_a_surface_is_reported() -> None:
         [at(GROUND, x + 0.01), at(3, x)],
     )
     work = followed(case, case.some.q)
-    np.testing.assert_array_equal(work.status, (kernel.POINT_INSIDE, kernel.OK))
+    np.testing.assert_array_equal(work.status, (POINT_INSIDE, OK))
     assert work.length[0] == work.length[1]
 
 

@@ -9,13 +9,20 @@ from scipy.spatial.transform import Rotation
 
 from kernels.joints.kinds import BALL, FREE, HINGE
 from kernels.joints.turning import turn
-from kernels.rates import manifold as kernel
-from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, Manifold, manifold_of, plain
+from kernels.rates.manifold import (
+    IGNORED,
+    OK,
+    RESTARTED,
+    SETTLING,
+    Manifold,
+    manifold_of,
+    plain,
+    reflect,
+)
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
 from rtsim.methods.rates import RateEstimator, response, track
 from rtsim.models.packing.tree import Joint, build_tree
-from tests.naive import random_models
-from tests.naive import rates as naive
+from tests.naive import random_models, rates
 from tests.naive.tree import matrix_quaternion
 
 Array = NDArray[np.floating]
@@ -51,7 +58,7 @@ def test_butterworth_is_scipys(spec: ButterworthSpec) -> None:
     """Protects sections, prewarping, both derivatives and the start at rest, on noise about a number."""
     x = 3.0 + np.random.default_rng(1).normal(size=400)
     found = track(spec, plain(1), RATE, times(400), x[:, None])
-    expected = naive.butterworth(spec.order, spec.cutoff_hz, RATE, x)
+    expected = rates.butterworth(spec.order, spec.cutoff_hz, RATE, x)
     for column, own in enumerate(found[:3]):
         scale = np.abs(expected[:, column]).max()
         np.testing.assert_allclose(own[:, 0], expected[:, column], rtol=0, atol=1e-11 * scale)
@@ -71,7 +78,7 @@ def test_savitzky_golay_is_a_polynomial_through_the_window(spec: SavitzkyGolaySp
     for k in np.flatnonzero(found.settled):
         inside = (t <= t[k]) & (t >= t[k] - window - 0.5 / RATE)
         for channel in range(2):
-            expected = naive.polynomial(t[inside], x[inside, channel], spec.order, t[k] - delay)
+            expected = rates.polynomial(t[inside], x[inside, channel], spec.order, t[k] - delay)
             own = np.array([rows[k, channel] for rows in found[:3]])
             np.testing.assert_allclose(own, expected, rtol=1e-8, atol=1e-9 * np.abs(expected).max())
     assert found.settled.sum() > 60
@@ -175,7 +182,7 @@ def test_speeds_and_accelerations_are_rates_of_the_filtered_pose(spec: Butterwor
     found = track(spec, manifold, rate, t, q)
     steps = np.empty((len(t) - 1, 10))
     for k in range(len(t) - 1):
-        kernel.reflect(manifold, found.q[k], found.q[k + 1], steps[k], np.empty(12))
+        reflect(manifold, found.q[k], found.q[k + 1], steps[k], np.empty(12))
     last = slice(-200, -1)
     middle = 0.5 * (found.v[1:] + found.v[:-1])
     np.testing.assert_allclose((steps * rate)[last], middle[last], atol=1e-3)
@@ -198,7 +205,7 @@ def test_a_polynomial_through_rotations(spec: SavitzkyGolaySpec) -> None:
         base = turns[inside[np.argmin(np.round(np.abs(t[inside] - read), 9) - 1e-9 * t[inside])]]
         steps = (base.inv() * turns[inside]).as_rotvec()
         fitted = [np.polynomial.Polynomial.fit(t[inside], x, spec.order) for x in steps.T]
-        w, w_dot = naive.turning_rates(lambda s, base=base, f=fitted: base * naive.turned(f, s), read)
+        w, w_dot = rates.turning_rates(lambda s, base=base, f=fitted: base * rates.turned(f, s), read)
         np.testing.assert_allclose(found.v[k], w, atol=1e-5)
         np.testing.assert_allclose(found.v_dot[k], w_dot, atol=1e-3)
 
@@ -211,7 +218,7 @@ def test_rates_of_a_rotation_vector_become_angular_velocity(seed: int) -> None:
     phi *= np.pi * rng.uniform() / np.linalg.norm(phi)
     w, w_dot = rate.copy(), curve.copy()
     turn(phi, w, w_dot)
-    expected = naive.turning_rates(lambda t: Rotation.from_rotvec(phi + rate * t + 0.5 * curve * t**2), 0.0)
+    expected = rates.turning_rates(lambda t: Rotation.from_rotvec(phi + rate * t + 0.5 * curve * t**2), 0.0)
     np.testing.assert_allclose(w, expected[0], atol=1e-6)
     np.testing.assert_allclose(w_dot, expected[1], atol=1e-4)
 

@@ -10,7 +10,7 @@ from kernels.forces.lines import LENGTH
 from kernels.rosenbrock.tableau import METHODS
 from rtsim.simulation.simulator import Simulator
 from tests.kernels.rosenbrock.mechanisms import LINKAGE, rows, run, simulator
-from tests.naive import dynamics as naive
+from tests.naive import dynamics
 
 Array = NDArray[np.float64]
 
@@ -50,14 +50,14 @@ def energy_drift(n_step: int, method: str) -> float:
     some, trace = rows(SPRING_PENDULUM, n_step, 0.8, 8, method=method)
     system, found = some.simulation.system, []
     for q, v, line in zip(trace.q, trace.v, trace.line, strict=True):
-        moving = 0.5 * v @ naive.mass_matrix(system, q) @ v + naive.potential_energy(system, q)
+        moving = 0.5 * v @ dynamics.mass_matrix(system, q) @ v + dynamics.potential_energy(system, q)
         found.append(moving + 0.5 * STIFFNESS * (line[0, LENGTH] - REST) ** 2)
     return float(np.abs(np.array(found) - found[0]).max())
 
 
 def momentum(some: Simulator) -> Array:
     """Return angular momentum about ground's origin and momentum (6,)."""
-    return naive.momentum(some.simulation.system, some.q, some.v)
+    return dynamics.momentum(some.simulation.system, some.q, some.v)
 
 
 def momentum_drift(n_step: int, method: str) -> float:

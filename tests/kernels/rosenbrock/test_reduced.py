@@ -13,7 +13,7 @@ from kernels.dynamics.system import new_dynamics_work
 from kernels.rosenbrock.step import NON_FINITE
 from kernels.rosenbrock.tableau import METHODS
 from tests.kernels.rosenbrock.mechanisms import apart, rows, run, simulator
-from tests.naive import dynamics as naive
+from tests.naive.dynamics import inverse_dynamics, mass_matrix, potential_energy
 from tests.naive.mechanisms import NO_ELEMENT, NO_ROLE
 
 Array = NDArray[np.float64]
@@ -96,8 +96,8 @@ def energy(some, trace) -> Array:
     """Return the energy (n_row,) of a leg [J]."""
     system = some.simulation.system
     return np.array([
-        0.5 * v @ naive.mass_matrix(system, q) @ v
-        + naive.potential_energy(system, q)
+        0.5 * v @ mass_matrix(system, q) @ v
+        + potential_energy(system, q)
         + 0.5 * STIFFNESS * (line[0, 0] - REST) ** 2
         for q, v, line in zip(trace.q, trace.v, trace.line, strict=True)
     ])  # fmt: skip
@@ -227,7 +227,7 @@ def test_forces_of_prescribed_motion_are_those_of_inverse_dynamics() -> None:
     names = list(some.model.coordinates.names)
     own = int(np.flatnonzero(tied.coordinate == tied.driver)[0])
     for q, v, v_dot, told in zip(trace.q, trace.v, trace.v_dot, trace.coupler, strict=True):
-        needed = naive.inverse_dynamics(system, q, v, v_dot, np.zeros((3, 6)))
+        needed = inverse_dynamics(system, q, v, v_dot, np.zeros((3, 6)))
         assert told[own] == pytest.approx(needed[names.index("hip")], rel=1e-9)
         assert needed[names.index("spread")] == pytest.approx(0.0, abs=1e-9)
         assert abs(needed[names.index("knee")]) > 1e-4  # its followers' share is missing here

@@ -19,7 +19,7 @@ from tests.kernels.rosenbrock.mechanisms import (
     simulator,
     state_of,
 )
-from tests.naive import rosenbrock_step as naive
+from tests.naive.rosenbrock_step import jacobian, motion, step
 
 Array = NDArray[np.floating]
 
@@ -28,12 +28,12 @@ Array = NDArray[np.floating]
 def test_step_is_that_of_all_unknowns(model: str) -> None:
     """Protects the step of every method: coordinates, speeds, slopes of all forces, free and ball joints."""
     start, h = simulator(model), 5e-3
-    f = naive.motion(start.simulation.system, start.simulation.forces, start.q)
-    J = naive.jacobian(f, np.concatenate([np.zeros_like(start.v), start.v]))
+    f = motion(start.simulation.system, start.simulation.forces, start.q)
+    J = jacobian(f, np.concatenate([np.zeros_like(start.v), start.v]))
     for method in METHODS.values():
         some = simulator(model, step_ms=1e3 * h, method=method.name)
         assert some.run(1, 0, some.trace(0)) in (OK, ERROR_LARGE)
-        q, v = naive.step(f, J, start.simulation.system.tree, method, start.q, start.v, h)
+        q, v = step(f, J, start.simulation.system.tree, method, start.q, start.v, h)
         np.testing.assert_allclose(some.q, q, rtol=0.0, atol=1e-11)
         np.testing.assert_allclose(some.v, v, rtol=0.0, atol=1e-10 * np.abs(v).max())
 

@@ -12,7 +12,7 @@ from rtsim.errors import ConfigError
 from rtsim.methods.rates import track
 from rtsim.methods.smoothing import cutoff_of_each_run, n_beyond, smooth
 from tests.kernels.rates.test_rates import RATE, times, wandering
-from tests.naive import rates as naive
+from tests.naive.rates import there_and_back
 
 
 @pytest.mark.parametrize("order", [2, 4])
@@ -21,7 +21,7 @@ def test_smoothing_is_scipys_there_and_back(order):
     spec = ButterworthSpec(6.0, order)
     x = np.random.default_rng(1).normal(size=300).cumsum()
     found = smooth(spec, plain(1), RATE, times(300), x[:, None])
-    expected = naive.there_and_back(order, cutoff_of_each_run(spec, RATE), RATE, x, n_beyond(spec, RATE))
+    expected = there_and_back(order, cutoff_of_each_run(spec, RATE), RATE, x, n_beyond(spec, RATE))
     np.testing.assert_allclose(found.q[:, 0], expected, atol=1e-10)
 
 

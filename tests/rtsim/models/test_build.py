@@ -21,9 +21,9 @@ from rtsim.models.packing.joints import neutral_coordinates
 from rtsim.models.roles import roles_of
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.subject import Subject, load_subject
-from tests.naive import constraints as naive
-from tests.naive import tree as naive_tree
+from tests.naive import constraints
 from tests.naive.random_models import random_tree
+from tests.naive.tree import integrate, state
 
 Array = NDArray[np.float64]
 MODEL = (configs_root() / "models" / "lower_limb.toml").read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def change_segment(subject: Subject, name: str, **change: object) -> Subject:
 
 def distance(tree: Tree, q: NDArray[np.floating], a: tuple[int, Array], b: tuple[int, Array]) -> float:
     """Distance of two points, each of a body [m]."""
-    at = naive_tree.state(tree, q)
+    at = state(tree, q)
     return float(np.linalg.norm(at.point(*a) - at.point(*b)))
 
 
@@ -170,14 +170,14 @@ def test_paths_are_their_twin(seed):
     tree = random_tree(np.random.default_rng(seed), 7)
     for a in range(7):
         for b in range(7):
-            assert path_between(tree, a, b) == naive.path_between(tree, a, b)
+            assert path_between(tree, a, b) == constraints.path_between(tree, a, b)
 
 
 def test_paths_are_the_dofs_that_move_the_bodies_apart(spec, subject):
     """Protects paths against the motion itself: nudge each dof, see whether two points part."""
     tree = build(spec, subject, "zero").tree
     rng = np.random.default_rng(1)
-    q = naive_tree.integrate(tree, neutral_coordinates(tree), rng.normal(scale=0.3, size=len(tree.dof_body)))
+    q = integrate(tree, neutral_coordinates(tree), rng.normal(scale=0.3, size=len(tree.dof_body)))
     for a, b in ((1, 2), (2, 3), (0, 3), (3, 1), (2, 2)):
         x, y = rng.normal(size=(2, 3))
         moving = set()
@@ -185,7 +185,7 @@ def test_paths_are_the_dofs_that_move_the_bodies_apart(spec, subject):
         for dof in range(len(tree.dof_body)):
             nudge = np.zeros(len(tree.dof_body))
             nudge[dof] = 1e-4
-            if abs(distance(tree, naive_tree.integrate(tree, q, nudge), (a, x), (b, y)) - rest) > 1e-9:
+            if abs(distance(tree, integrate(tree, q, nudge), (a, x), (b, y)) - rest) > 1e-9:
                 moving.add(dof)
         assert {dof for dof, _ in path_between(tree, a, b)} == moving
 

@@ -7,8 +7,7 @@ import pytest
 
 from kernels.rosenbrock.step import NON_FINITE, SINGULAR
 from rtsim.errors import ConfigError, ModelError
-from rtsim.simulation import run as runs
-from rtsim.simulation.run import check_run, run, warm_up
+from rtsim.simulation.run import Run, check_run, run, warm_up
 from tests.rtsim.simulation.loose import MODEL
 
 
@@ -16,7 +15,7 @@ def test_chunks_change_nothing(build, monkeypatch):
     """Protects every figure: however steps are cut into chunks, states and rows are the same to the bit."""
     whole, cut = build(), build()
     one = run(whole, 50, 4)
-    monkeypatch.setattr(runs, "CHUNK", 7)
+    monkeypatch.setattr("rtsim.simulation.run.CHUNK", 7)
     many = run(cut, 50, 4)
     np.testing.assert_array_equal(one.times, many.times)
     for name in ("q", "v", "v_dot", "line", "contact", "friction"):
@@ -50,7 +49,7 @@ def test_a_run_goes_on_where_the_last_one_ended(build):
 
 def test_a_run_that_is_stopped_keeps_what_it_has(build, monkeypatch):
     """Protects Ctrl-C: the chunk is finished, its rows and the last state are there, progress was told."""
-    monkeypatch.setattr(runs, "CHUNK", 10)
+    monkeypatch.setattr("rtsim.simulation.run.CHUNK", 10)
     simulator, told = build(), []
     done = run(simulator, 50, 4, stop=lambda: len(told) == 2, progress=told.append)
     assert told == [10, 20]
@@ -90,14 +89,14 @@ def test_a_run_is_judged(build):
     check_run(good, simulator)
     large = r"loose: 2 of 10 steps have a large error; allowed: 10% .* the step of 1 ms \(--step"
     with pytest.raises(ModelError, match=large):
-        check_run(runs.Run(**{**vars(good), "n_large": 2}), simulator)
-    check_run(runs.Run(**{**vars(good), "n_large": 1}), simulator)
+        check_run(Run(**{**vars(good), "n_large": 2}), simulator)
+    check_run(Run(**{**vars(good), "n_large": 1}), simulator)
     with pytest.raises(
         ModelError, match=r"no solution at 0\.01 s; shorten the step .* or simulation\.step_ms"
     ):
-        check_run(runs.Run(**{**vars(good), "status": SINGULAR}), simulator)
+        check_run(Run(**{**vars(good), "status": SINGULAR}), simulator)
     with pytest.raises(ModelError, match=r"no number any more at 0\.01 s; .* without end; kept$"):
-        check_run(runs.Run(**{**vars(good), "status": NON_FINITE}), simulator, "; kept")
+        check_run(Run(**{**vars(good), "status": NON_FINITE}), simulator, "; kept")
 
 
 def test_a_failed_run_ends_at_its_last_state(build):
