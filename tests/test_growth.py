@@ -24,6 +24,7 @@ SOURCES = {
     for package in ("kernels", "streams", "rtsim")
     for path in (ROOT / package).rglob("*.py")
 }
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 FRICTION = {"kernels/friction.py", "rtsim/config/friction_laws.py"}
 PRESSURE = {"kernels/contact/pressure.py", "rtsim/config/pressure_laws.py"}
 EXPERIMENTS = {"rtsim/bench/friction.py", "rtsim/bench/friction_reference.py"}
@@ -132,3 +133,15 @@ def test_no_module_is_too_long() -> None:
     """Protects readers: a module is one idea, and what grows beyond this is two."""
     n_line = {name: len(text.splitlines()) for name, text in SOURCES.items()}
     assert {name: n for name, n in n_line.items() if n > GREW.get(name, LONGEST_MODULE)} == {}
+
+
+ALIAS = re.compile(r"^\s*(?:from \S+ )?import .*?\b(\w+) as (\w+)", re.MULTILINE)
+CUSTOMARY = {"np", "st", "hnp", "pg"}
+"""Aliases that everybody knows: of NumPy, Hypothesis and PyQtGraph."""
+
+
+def test_no_name_needs_an_alias() -> None:
+    """Protects names: one that has to be changed on import is the wrong one."""
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in TESTS} | SOURCES
+    found = {name: [alias for _, alias in ALIAS.findall(text)] for name, text in texts.items()}
+    assert {name: a for name, aliases in found.items() if (a := set(aliases) - CUSTOMARY)} == {}
