@@ -12,7 +12,7 @@ from rtsim.files.trc import trc_text
 from rtsim.files.trial import MarkerTrial
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from tests.naive import tree as naive
+from tests.naive.tree import state
 
 Array = NDArray[np.floating]
 RATE, N_FRAME = 100.0, 80
@@ -108,7 +108,7 @@ def write_trial(folder: Path, spec: ModelSpec) -> Path:
         q = NEUTRAL.copy()
         q[1] = 0.95 - 0.43 * (1.0 - np.cos(x)) - 0.42 * (1.0 - np.cos(x))
         q[3:6] = q[6:9] = x, np.radians(-5.0) - 2.0 * x, np.radians(5.0) + x
-        at = naive.state(model.tree, q)
+        at = state(model.tree, q)
         for m, (body, place) in enumerate(zip(model.markers.body, model.markers.position, strict=True)):
             positions[k, m] = at.point(int(body), place)
     trial = MarkerTrial(model.names.markers, times, positions, RATE, "made up")

@@ -20,7 +20,7 @@ from rtsim.models.scaling import scale_geometry
 from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.rates import coordinate_names
-from tests.naive import dynamics as naive
+from tests.naive.dynamics import mass_matrix, potential_energy
 
 TEXT = """
 name = "shoulder"
@@ -78,7 +78,7 @@ def drift(n_step: int, method: str) -> float:
 def energy(simulator: Simulator) -> float:
     """Return kinetic and potential energy [J], by the twin."""
     system, q, v = simulator.model.system, simulator.q, simulator.v
-    return 0.5 * v @ naive.mass_matrix(system, q) @ v + naive.potential_energy(system, q)
+    return 0.5 * v @ mass_matrix(system, q) @ v + potential_energy(system, q)
 
 
 @pytest.mark.parametrize("method", list(METHODS))
