@@ -179,7 +179,7 @@ def call_coupled() -> None:
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
-    warm_up(load_simulator("kick"))
+    warm_up(load_simulator("kick", equilibrium="loaded"))
 
 
 FUNCTIONS = "kernels.functions.evaluate"
@@ -249,7 +249,6 @@ GROUPS = {
             "kernels.tree.pose",
             "kernels.tree.integrate",
             "kernels.dynamics.reduction.reduced_mass",
-            "kernels.dynamics.inverse.inverse_dynamics",
             "kernels.rosenbrock.model.set_constants",
             "kernels.rosenbrock.advance.advance",
         ),

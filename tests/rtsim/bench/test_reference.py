@@ -51,7 +51,7 @@ def test_every_bench_prints_it(
     monkeypatch.setattr(
         importlib.import_module(f"rtsim.bench.{name.replace('-', '_')}"), "run", measured(name)
     )
-    folder = [str(tmp_path)] if name == "trials" else []
+    folder = [str(tmp_path)] if name in ("trials", "recordings") else []
     done = CliRunner().invoke(command, [name, *folder, *(["--json"] if as_json else [])])
     assert done.exit_code == 0, done.output
     if as_json:
