@@ -1,10 +1,11 @@
 """The stages of a run by name: modules of this folder, and those that other packages bring.
 
-A stage is a module, here or at an entry point of the group `rtsim.stages`, with a function
+A stage is a function
 
     make(setting: Setting) -> Stage | None
 
-that builds it, or returns None where it has nothing to do with the model, as muscles without muscles.
+that builds it, or returns None where it has nothing to do with the model, as muscles without muscles: of a
+module in this folder, which is then called as the stage, or at an entry point of the group `rtsim.stages`.
 """
 
 from __future__ import annotations
@@ -29,10 +30,6 @@ USUAL = ("kinematics", "muscles")
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
 OF_MODEL = ("muscle_speeds",)
 """After these, of a model that brings its own markers."""
-NOT_STAGES = (
-    "stage", "find", "door", "yardstick", "unseen",
-    "coordinates", "kinematic_results", "stick", "joint_loads",
-)  # fmt: skip
 
 
 @dataclass
@@ -66,18 +63,26 @@ Make = Callable[[Setting], Stage | None]
 
 def stage_names() -> list[str]:
     """Names of all stages there are."""
-    own = [module.name for module in pkgutil.iter_modules(rtsim.stages.__path__)]
+    modules = [module.name for module in pkgutil.iter_modules(rtsim.stages.__path__)]
     others = [point.name for point in entry_points(group=GROUP)]
-    return sorted({*(name for name in own if name not in NOT_STAGES), *others})
+    return sorted({*(name for name in modules if own_stage(name) is not None), *others})
+
+
+def own_stage(name: str) -> Make | None:
+    """What builds a stage of this folder; None for a name that none of them has."""
+    if name not in [module.name for module in pkgutil.iter_modules(rtsim.stages.__path__)]:
+        return None
+    make: Make | None = getattr(import_module(f"rtsim.stages.{name}"), "make", None)
+    return make
 
 
 def find_stage(name: str) -> Make:
     """What builds a stage; ConfigError for a name that none has, or a package that cannot be used."""
-    if name not in stage_names():
-        raise ConfigError(f"unknown stage {name!r}", where="stages", allowed=", ".join(stage_names()))
     point = next((point for point in entry_points(group=GROUP) if point.name == name), None)
     if point is None:
-        make: Make = import_module(f"rtsim.stages.{name}").make
+        make = own_stage(name)
+        if make is None:
+            raise ConfigError(f"unknown stage {name!r}", where="stages", allowed=", ".join(stage_names()))
         return make
     try:
         found = point.load()
