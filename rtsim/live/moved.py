@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from rtsim.live.inputs import ClockInput, Obey, drained
 from rtsim.simulation.motion_feed import MotionFeed
 from streams.ring import Frame
+from streams.security import Security
 from streams.subscriber import Subscriber
+
+BACKLOG = 8
+"""So many frames of motion wait for a tick, at the most."""
 
 
 class MovedClock(ClockInput):
@@ -15,22 +19,23 @@ class MovedClock(ClockInput):
 
     Parameters
     ----------
-    open_motion : opens the subscriber; feed : takes its frames in
+    address : of the stream; feed : takes its frames in; security : keys of the client
     """
 
     def __init__(
         self,
-        open_motion: Callable[[], Subscriber],
+        address: str,
         feed: MotionFeed,
         rate: float,
         frame_rate: float,
         duration_s: float = 0.0,
+        security: Security | None = None,
     ) -> None:
         super().__init__(rate, frame_rate, duration_s)
-        self._open, self._feed = open_motion, feed
+        self._address, self._feed, self._security = address, feed, security
 
     def __enter__(self) -> MovedClock:
-        self.motion = self._open()
+        self.motion = Subscriber(self._address, ("result",), BACKLOG, self._security)
         super().__enter__()
         return self
 
@@ -40,7 +45,10 @@ class MovedClock(ClockInput):
 
     def wait(self, obey: Obey) -> Frame | None:
         frame = super().wait(obey)
-        while (message := self.motion.wait(0.0)) is not None:
+        for _ in range(BACKLOG):  # a tick does not wait for a sender that never pauses
+            message = self.motion.wait(0.0)
+            if message is None:
+                break
             self._feed.admit(message)
         return frame
 

@@ -16,7 +16,6 @@ from rtsim.simulation.simulator import Simulator
 from rtsim.stages.forward import ForwardStep
 from streams.publisher import Publisher
 from streams.security import Security
-from streams.subscriber import Subscriber
 
 
 def paced_loop(
@@ -40,13 +39,13 @@ def paced_loop(
     urgently : before all other work of the processor, where the system grants that
     motion : address of a result stream, and the coordinates that it moves; security : keys of its client
     """
-    feed, clock = None, ClockInput(rate, frame_rate, duration_s)
-    if motion is not None:
+    feed: MotionFeed | None = None
+    if motion is None:
+        clock = ClockInput(rate, frame_rate, duration_s)
+    else:
         address, names = motion
         feed = MotionFeed(simulator, names)
-        clock = MovedClock(
-            lambda: Subscriber(address, ("result",), security=security), feed, rate, frame_rate, duration_s
-        )
+        clock = MovedClock(address, feed, rate, frame_rate, duration_s, security)
     stage = ForwardStep(simulator, rate, clock.every, lap_s, feed)
     warm_up([stage], clock.session)
     loop = Loop(clock, [stage], publisher, urgently=urgently)

@@ -30,8 +30,8 @@ SILENT_S = 0.25
 STOP_S = 0.1
 """And so fast [s]."""
 USUAL_PERIOD_S = 0.01
-LONGEST_PERIOD_S = 0.1
-WAITING, FOLLOWING, SILENT = 0, 1, 2
+SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.001, 0.1
+"""Of a stream whose rate is none, and bounds of any other's."""
 ROUND = 2.0 * np.pi
 THIRDS = np.arange(N_KNOT) / 3.0
 """Knots of a piece, in its length."""
@@ -74,11 +74,11 @@ class MotionFeed:
         # from the way of the coordinates to that of the stream
         self._ramp: Sequence[Array] = [np.zeros((3, N_KNOT)) for _ in names]
         self._state = np.zeros((3, len(names)))  # value, speed, acceleration, of the coordinates as they are
-        self._frame = np.zeros((3, len(names)))  # and of the newest frame
+        self._frame = np.zeros((3, len(names)))  # and of the newest frame that could be used
         self._session: Session | None = None
         self._slots: list[Slot] = []
-        self._period, self._time = USUAL_PERIOD_S, np.nan  # time of the newest frame
-        self._mode, self._new = WAITING, False
+        self._period, self._time = USUAL_PERIOD_S, np.nan  # time of that frame
+        self._following = self._new = False
         self._now = self._heard = self._joined = simulator.time
 
     def admit(self, message: Frame) -> None:
@@ -87,20 +87,12 @@ class MotionFeed:
             self._turn_to(message.session)
         if message.status & int(Status.STALE):
             return
-        frame, since = self._frame, message.time - self._time
-        for k, slot in enumerate(self._slots):
-            before = frame[1, k]
-            frame[0, k], frame[1, k] = self._at(message, slot.value), self._at(message, slot.speed)
-            if slot.acceleration is not None:
-                frame[2, k] = self._at(message, slot.acceleration)
-            else:  # without it, pieces would make up for half of it times the square of the period
-                frame[2, k] = (frame[1, k] - before) / since if 0.0 < since <= LONGEST_PERIOD_S else 0.0
-        self._time = message.time
-        if not self._slots or not np.isfinite(frame).all():
+        found = self._read(message)
+        if found is None or not np.isfinite(found).all():
             self.counters["motion_unusable"] += 1
             return
+        self._frame, self._time, self._new = found, message.time, True
         self.counters["motion_taken"] += 1
-        self._new = True
 
     def drive(self, time: float) -> Status:
         """Plan on at a tick of the simulation [s]; DEGRADED while no motion comes."""
@@ -108,12 +100,10 @@ class MotionFeed:
         if self._new:
             self._new = False
             self._follow(time)
-        elif self._mode == FOLLOWING and time - self._heard > SILENT_S:
-            self._mode = SILENT
-            self._look(time)
-            self._rest(time)
+        elif self._following and time - self._heard > SILENT_S:
+            self._halt()
             self.sentences.append("The motion has fallen silent: its coordinates come to rest.")
-        if self._mode == FOLLOWING:
+        if self._following:
             return Status.OK
         self.counters["motion_missing"] += 1
         return Status.DEGRADED
@@ -121,23 +111,40 @@ class MotionFeed:
     def restart(self) -> None:
         """The simulation is at its start again: the coordinates rest until the next frame, on its clock."""
         self._look(self._now)
-        self._mode, self._now = WAITING, self.simulator.time
+        self._following, self._now = False, self.simulator.time
         self._rest(self._now)
 
     def _turn_to(self, session: Session) -> None:
-        """Look up where the coordinates are in a session's fields."""
+        """Look up where the coordinates are in a session's fields; they rest until its first frame."""
         self._session = session
-        self._period = min(1.0 / session.rate, LONGEST_PERIOD_S) if session.rate > 0.0 else USUAL_PERIOD_S
-        labels = {field.name: tuple(field.labels) for field in session.fields}
+        period = 1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S
+        self._period = min(max(period, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
+        labels = {field.name: tuple(field.labels) for field in session.fields if len(field.shape) == 1}
         slots = [slot_of(name, labels) for name in self.names]
         lacking = [name for name, slot in zip(self.names, slots, strict=True) if slot is None]
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
-        if lacking:
-            self.sentences.append(
-                f"The stream has no {' and '.join(lacking)} with speeds: its sender needs the stage rates, "
-                "or is a simulation with this coordinate."
-            )
-        self._mode, self._time = WAITING, np.nan
+        said = (
+            f"The stream has no {' and '.join(lacking)} with speeds: its sender needs the stage rates, "
+            "or is a simulation with this coordinate."
+        )
+        if lacking and said not in self.sentences:
+            self.sentences.append(said)
+        self._halt()
+        self._new, self._time = False, np.nan
+
+    def _read(self, message: Frame) -> Array | None:
+        """(3, n) - value, speed and acceleration in a frame; None of a stream that lacks a coordinate."""
+        if not self._slots:
+            return None
+        found, since = np.zeros(self._frame.shape), message.time - self._time
+        for k, slot in enumerate(self._slots):
+            found[0, k], found[1, k] = self._at(message, slot.value), self._at(message, slot.speed)
+            if slot.acceleration is not None:
+                found[2, k] = self._at(message, slot.acceleration)
+            elif 0.0 < since <= LONGEST_PERIOD_S:
+                # without it, pieces would make up for half of it times the square of the period
+                found[2, k] = (found[1, k] - self._frame[1, k]) / since
+        return found
 
     @staticmethod
     def _at(message: Frame, place: tuple[str, int]) -> float:
@@ -149,8 +156,8 @@ class MotionFeed:
         self._look(time)
         value, speed, acceleration = self._frame
         value = value + np.where(self._turns, ROUND * np.round((self._state[0] - value) / ROUND), 0.0)
-        if self._mode != FOLLOWING:
-            self._mode, self._joined = FOLLOWING, time + RAMP_S
+        if not self._following:
+            self._following, self._joined = True, time + RAMP_S
             apart = self._state - (value, speed, acceleration)
             plan(self._ramp, time, RAMP_S, apart, np.zeros(apart.shape))
         T = self._period
@@ -160,6 +167,13 @@ class MotionFeed:
             ahead += states(self._ramp, time + T)
         plan(self._knots, time, T, self._state, ahead)
         self._heard = time
+
+    def _halt(self) -> None:
+        """Follow no longer, and come to rest."""
+        if self._following:
+            self._following = False
+            self._look(self._now)
+            self._rest(self._now)
 
     def _rest(self, time: float) -> None:
         """Plan to a halt nearby."""

@@ -215,6 +215,52 @@ def test_frames_without_the_coordinate_or_without_numbers_are_counted(feed):
     assert hip(feed.simulator, 0.6)[0] == pytest.approx(0.1, abs=1e-6)
 
 
+def test_a_frame_without_numbers_leaves_the_one_before(feed):
+    """Protects a tick to which two frames come: one that cannot be used is passed over."""
+    sender = Sender("hip")
+    for k in range(60):
+        t = 0.02 * k
+        feed.admit(sender.frame(0.5 * t, 0.5, time=t))
+        feed.admit(sender.frame(math.nan, math.nan, time=t + 0.01))
+        feed.drive(t)
+    assert feed.counters == {"motion_taken": 60, "motion_unusable": 60, "motion_missing": 0}
+    assert hip(feed.simulator, t)[:2] == pytest.approx((0.5 * t, 0.5), abs=1e-2)
+
+
+@pytest.mark.parametrize("other", ["hip", "knee"])
+def test_a_new_session_finds_the_coordinate_at_rest(feed, other):
+    """Protects from a sender that begins anew and brings nothing: the coordinate does not run on."""
+    sender = Sender("hip")
+    for k in range(100):
+        feed.admit(sender.frame(0.01 * k, 1.0, time=0.01 * k))
+        feed.drive(0.01 * k)
+    feed.admit(sender.frame(1.0, 1.0, time=1.0))
+    feed.admit(Sender(other).frame(math.nan, 0.0))
+    assert [feed.drive(1.0 + 0.01 * k) for k in range(30)] == 30 * [Status.DEGRADED]
+    value, speed, _ = hip(feed.simulator, 1.3)
+    assert (value, speed) == (pytest.approx(1.04, abs=0.02), pytest.approx(0.0, abs=1e-9))
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-300, 1e12])
+def test_any_rate_of_a_stream_will_do(feed, rate):
+    """Protects from descriptors: pieces have a length, whatever rate the sender tells."""
+    sender = Sender("hip", rate=rate)
+    for k in range(100):
+        feed.admit(sender.frame(0.2, 0.0, time=0.01 * k))
+        feed.drive(0.01 * k)
+    assert hip(feed.simulator, 1.0)[:2] == (pytest.approx(0.2, abs=1e-6), pytest.approx(0.0, abs=1e-5))
+
+
+def test_fields_of_several_axes_hold_no_coordinate(feed):
+    """Protects from senders whose fields have the names of coordinates, but another form."""
+    sender = Sender("hip")
+    fields = tuple(FieldSpec(f.name, (1, 3), f.unit, f.labels) for f in sender.session.fields)
+    sender.session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=fields)
+    feed.admit(sender.frame(1.0, 0.0))
+    assert "has no hip with speeds" in feed.sentences[-1]
+    assert feed.counters["motion_unusable"] == 1
+
+
 def test_a_restart_goes_on_from_the_motion_at_hand(feed):
     """Protects laps: time begins again, the coordinate stays where it is."""
     sender = Sender("hip")
