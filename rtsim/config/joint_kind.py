@@ -29,6 +29,11 @@ def nothing(body: Any, directed: Directed) -> Sequence[float]:
     return ()
 
 
+def no_offset(numbers: Array) -> Array:
+    """Kinds whose frames lie on top of each other without motion."""
+    return np.zeros(3)
+
+
 def along_none(body: Any, k: int) -> None:
     """Kinds none of whose coordinates moves the body along an axis of its table."""
 
@@ -47,7 +52,8 @@ class Kind(NamedTuple):
     keys : those of them that are its own -> their type; None where they are not given
     parameter : (body, directed) -> its numbers for the kernels, kernels/tree.Tree.parameter
     steps : (body, directed) -> its motions, of a chain; None of every other
-    neutral : coordinates without names with the joint's frames on top of each other
+    neutral : coordinates without names in the neutral pose
+    offset : its numbers -> (3,) where the frame on the child lies there, in the one on the parent [m]
     translation : which of them is the first of three along the axes of the frame on the parent; None = none
     rotation : which is the first of its unit quaternion, which speed the first of its angular velocity
     slides : (body, k) -> the axis along which coordinate k itself moves the body
@@ -60,6 +66,7 @@ class Kind(NamedTuple):
     parameter: Callable[[Any, Directed], Sequence[float] | Array] = nothing
     steps: Callable[[Any, Directed], Sequence[Step]] | None = None
     neutral: tuple[float, ...] = ()
+    offset: Callable[[Array], Array] = no_offset
     translation: int | None = None
     rotation: tuple[int, int] | None = None
     slides: Callable[[Any, int], Any] = along_none

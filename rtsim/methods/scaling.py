@@ -51,7 +51,7 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note) -
         trial = read_static(static or scaler.marker_file, note)
         arms = arms_of(spec)
         names = tuple(factors)
-        factors, measured = body_factors(scaler, names, neutral_places(spec, arms), trial, note)
+        factors, measured = body_factors(scaler, names, neutral_markers(spec, arms), trial, note)
         larger = scale_geometry(spec, factors, note)
         larger = scale_masses(larger, factors, setup.mass_kg, scaler.keep_mass_shares)
         spec = scale_muscles(larger, length_ratios(arms, arms_of(larger), note))
@@ -80,10 +80,9 @@ def read_static(path: Path | None, note: Note) -> MarkerTrial | None:
     return trial
 
 
-def neutral_places(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
+def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
     """Where the model's markers are in ground at the start of its coordinates [m]."""
-    everywhere = {marker.name: np.zeros(3) for marker in spec.markers}
-    if not everywhere:
+    if not spec.markers:
         return {}
     places = arms.body_places(arms.assembled())
     found = {}

@@ -1,4 +1,7 @@
-"""Where the bodies of a model are in its neutral pose, without kernels: for what is told before a run."""
+"""Where the bodies of a model are in its neutral pose: as kernels/tree.pose tells, but without compiling it.
+
+`rtsim check` and the beginning of a run ask for a model's feet; they need not wait seconds for that.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from kernels.joints.kinds import CHAIN
 from kernels.joints.motions import ROTATES
 from rtsim.models.model import Model
 from rtsim.models.packing.functions import value
+from rtsim.models.packing.joints import ROWS
 from rtsim.models.packing.tree import Function
 
 Array = NDArray[np.float64]
@@ -22,6 +26,7 @@ def neutral_places(model: Model) -> tuple[Array, Array]:
     for b, p in enumerate(tree.parent.tolist()):
         R, x = (rotation[p], position[p]) if p >= 0 else (np.eye(3), np.zeros(3))
         x, R = x + R @ tree.position_in_parent[b], R @ tree.rotation_in_parent[b]
+        x = x + R @ ROWS[tree.kind[b]].offset(tree.parameter[b])
         for rotates, axis, amount in motions(model, b):
             if rotates:
                 R = R @ turned_about(axis, amount)
@@ -36,7 +41,7 @@ def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
     """The elementary motions of body b's joint: whether it turns, its axis (3,), how far [rad, m]."""
     tree, k, d = model.tree, model.tree.q_start[b], model.tree.v_start[b]
     q = model.q_neutral
-    if tree.kind[b] != CHAIN:  # the frames of joints of several freedoms lie on top of each other
+    if tree.kind[b] != CHAIN:  # of joints of several freedoms their rows tell all there is
         one = tree.v_start[b + 1] - d == 1
         return [(bool(tree.dof_rotates[d] == ROTATES), tree.parameter[b], float(q[k]))] if one else []
     chains = tree.chains

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 
 from rtsim.config.joint_kind import Array, Directed, Kind
 from rtsim.config.place_schema import Positive
@@ -18,6 +19,11 @@ def parameter(body: Any, directed: Directed) -> tuple[float, ...]:
     return tuple(1e-3 * radius for radius in body.radii_mm)
 
 
+def offset(numbers: Array) -> Array:
+    """The third axis of the child, which says where on the ellipsoid, along that of the parent."""
+    return np.array([0.0, 0.0, numbers[2]])
+
+
 def scaled(body: Any, factors: Array) -> dict[str, Any]:
     """Radii grow with the parent, as in OpenSim (EllipsoidJoint::extendScale)."""
     return {"radii_mm": tuple(float(r * f) for r, f in zip(body.radii_mm, factors, strict=True))}
@@ -28,6 +34,7 @@ KIND = Kind(
     keys=KEYS,
     parameter=parameter,
     neutral=(1.0, 0.0, 0.0, 0.0),
+    offset=offset,
     rotation=(0, 0),
     scaled=scaled,
 )

@@ -138,7 +138,7 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[Joint]) 
 
 
 def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> Array:
-    """(n_q,) - joint frames on top of each other, or where the coordinates start."""
+    """(n_q,) - where the coordinates start; zero, and no rotation, of joints without any."""
     q = np.zeros(tree.q_start[-1])
     for b, number in enumerate(tree.kind):
         given = ROWS[number].neutral

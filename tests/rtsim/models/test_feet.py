@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.tree import new_pose, pose
 from rtsim.errors import ConfigError
 from rtsim.models.feet import PlacedFeet, find_feet, in_words
 from rtsim.models.load import load_model
@@ -20,18 +19,6 @@ HELD = legs.PELVIS.replace(
     'joint = "planar"\naxes = [[1, 0, 0], [0, 1, 0]]', 'joint = "hinge"\naxis = [0, 0, 1]'
 )
 HELD = HELD.replace('{ name = "forward" }, { name = "up", neutral_mm = 950.0 }, ', "")
-
-
-def test_the_neutral_pose_is_that_of_the_kernels(tmp_path: Path, shared: Path) -> None:
-    """Protects what is told before kernels are there: bodies lie where the kernels put them."""
-    models = [build(legs.load(tmp_path))]
-    models += [build(load_model(str(path))) for path in sorted((shared / "data/osim_models").glob("*.osim"))]
-    for model in models:
-        position, rotation = neutral_places(model)
-        at = new_pose(len(position), model.n_v, len(model.tree.chains.dof))
-        pose(model.tree, model.q_neutral, at)
-        np.testing.assert_allclose(position, at.position, atol=1e-12)
-        np.testing.assert_allclose(rotation, at.rotation, atol=1e-12)
 
 
 def test_feet_are_the_low_ends_of_limbs(tmp_path: Path) -> None:
