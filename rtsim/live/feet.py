@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,8 +9,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.live.forces import C3D
-from rtsim.live.sources import brings_markers
+from rtsim.live.sources import brings_markers, is_c3d
 from rtsim.models.feet import PlacedFeet, find_feet, in_words
 from rtsim.models.model import build
 from rtsim.stages.find import Setting
@@ -48,7 +45,7 @@ def placed_feet(run: Run, spec: ModelSpec) -> PlacedFeet | None:
 
 def told_feet(run: Run, spec: ModelSpec) -> list[str]:
     """Which feet were taken of a model with markers of its own, or why plates in the source are not used."""
-    if not brings_markers(run, spec) or not (run.forces or Path(run.source).suffix.lower() == C3D):
+    if not brings_markers(run, spec) or not (run.forces or is_c3d(run.source)):
         return []
     try:
         placed = placed_feet(run, spec)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.sources import WALKER, is_stream
+from rtsim.live.sources import WALKER, is_c3d, is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.model_schema import ModelSpec
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rtsim.files.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
 
-C3D = ".c3d"
 BODY_MASS = "Bodymass"
 """Of the person [kg], among what a C3D file tells of the subject."""
 SWAYS = 0.05
@@ -67,7 +66,7 @@ def load_forces(
         return walker_forces(trial)
     if forces:
         return read_forces(forces, up=up, units=units)
-    if Path(source).suffix.lower() != C3D:
+    if not is_c3d(source):
         return None
     try:
         return read_forces(source, up=up, units=units)
@@ -77,7 +76,7 @@ def load_forces(
 
 def has_forces(run: Run) -> bool:
     """Whether forces are asked for, or may be in the source and the model has feet for them."""
-    if run.forces or Path(run.source).suffix.lower() != C3D:
+    if run.forces or not is_c3d(run.source):
         return bool(run.forces)
     from rtsim.live.feet import placed_feet
     from rtsim.models.load import load_model
@@ -128,7 +127,7 @@ def mass_of(run: Run, spec: ModelSpec, subject: Subject | None) -> float:
     if subject is None:
         return sum(body.mass_kg for body in spec.bodies)
     given = run.mass_kg or subject.mass_kg or 0.0
-    if given or Path(run.static).suffix.lower() != C3D:
+    if given or not is_c3d(run.static):
         return given
     try:
         return weigh(read_forces(run.static, up=run.up or None, units=run.units or None))

@@ -33,6 +33,11 @@ def is_stream(source: str) -> bool:
     return "://" in source
 
 
+def is_c3d(source: str) -> bool:
+    """Whether a source is a C3D file, which may have force plates beside the markers."""
+    return Path(source).suffix.lower() == ".c3d"
+
+
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
     """ConfigError for a source that is neither the walker, nor a file of markers that is there, nor, where
     `streams` will do, the address of one.
