@@ -57,6 +57,7 @@ class Kind(NamedTuple):
     translation : which of them is the first of three along the axes of the frame on the parent; None = none
     rotation : which is the first of its unit quaternion, which speed the first of its angular velocity
     slides : (body, k) -> the axis along which coordinate k itself moves the body
+    mirrors : whether between the mirror images of its frames it is itself (rtsim/models/both_sides)
     scaled : (body, (3,) factors of its parent) -> keys of the body that change with them
     """
 
@@ -70,4 +71,5 @@ class Kind(NamedTuple):
     translation: int | None = None
     rotation: tuple[int, int] | None = None
     slides: Callable[[Any, int], Any] = along_none
+    mirrors: bool = False
     scaled: Callable[[Any, Array], dict[str, Any]] = unscaled

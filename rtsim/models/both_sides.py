@@ -12,6 +12,7 @@ import msgspec
 
 from rtsim.config.both_sides_schema import SUFFIXES, BothSides
 from rtsim.config.force_schema import SimulationSpec
+from rtsim.config.joint_kinds import KINDS
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 
@@ -21,7 +22,6 @@ Table = dict[str, Any]
 DOUBLED = ("contacts", "ligaments", "elements", "surfaces", "muscles", "markers")
 ALONE = ("rolls", "couplers", "angles", "springs", "frictions", "loads")
 """What nobody has needed on both sides."""
-JOINTS = ("weld", "ball", "free", "hinge")
 POINTS = ("offset_mm", "normal", "direction", "velocity_mm_s", "mass_centre_mm", "side")
 SEGMENTS = ("segment", "parent", "over")
 
@@ -60,8 +60,14 @@ def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
         if name not in bodies:
             raise ConfigError(f"unknown {name!r}", where=f"{how.name}: middle", allowed=", ".join(bodies))
     for body in spec.bodies:
-        if body.joint not in JOINTS:
-            raise refuse(f"the {body.joint} joint of {body.name} has no mirror image here", "use another one")
+        others = [method.joints.get(body.name, body.joint) for method in spec.methods.values()]
+        for joint in (body.joint, *others):
+            if not KINDS[joint].mirrors:
+                able = ", ".join(name for name, kind in KINDS.items() if kind.mirrors)
+                raise refuse(
+                    f"the {joint} joint of {body.name} has no mirror image here",
+                    f"take a joint that has ({able}), or write a model of both sides out",
+                )
         if body.axis is not None and body.axis != "w" and tuple(body.axis)[:2] != (0.0, 0.0):
             raise refuse(f"the axis of {body.name} is not across the body", 'give axis = "w"')
         if body.name in how.middle and body.parent and body.parent not in how.middle:

@@ -2,4 +2,4 @@
 
 from rtsim.config.joint_kind import Kind
 
-KIND = Kind(neutral=(1.0, 0.0, 0.0, 0.0), rotation=(0, 0))
+KIND = Kind(neutral=(1.0, 0.0, 0.0, 0.0), rotation=(0, 0), mirrors=True)

@@ -2,4 +2,4 @@
 
 from rtsim.config.joint_kind import Kind
 
-KIND = Kind(neutral=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), translation=0, rotation=(3, 3))
+KIND = Kind(neutral=(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), translation=0, rotation=(3, 3), mirrors=True)

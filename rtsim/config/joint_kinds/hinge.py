@@ -13,4 +13,4 @@ def parameter(body: Any, directed: Directed) -> Array:
     return directed(body.axis)
 
 
-KIND = Kind(angular=(True,), needs=NEEDS, parameter=parameter)
+KIND = Kind(angular=(True,), needs=NEEDS, parameter=parameter, mirrors=True)

@@ -2,4 +2,4 @@
 
 from rtsim.config.joint_kind import Kind
 
-KIND = Kind()
+KIND = Kind(mirrors=True)

@@ -87,8 +87,7 @@ def test_each_foot_has_its_plate_and_the_root_no_more_than_is_missing(analysed) 
         ]
         np.testing.assert_allclose(lengths[1], lengths[0], atol=1e-9)
         np.testing.assert_allclose(lengths[2], lengths[0], atol=1e-9)
-    knee = analysed[1].session.fields
-    rows = {spec.name: spec.labels for spec in knee}
+    rows = {spec.name: spec.labels for spec in analysed[1].session.fields}
     column, joint = rows["coordinate_moments"].index("knee_r"), rows["joint_powers"].index("lower_r")
     np.testing.assert_allclose(
         f["reaction_moments_child"][known][:, joint, 2], f["coordinate_moments"][known][:, column], atol=1e-9

@@ -161,12 +161,18 @@ def test_what_has_no_mirror_image_is_refused(one):
     with pytest.raises(ConfigError, match=r"middle: unknown 'trunk'; allowed: pelvis"):
         both_sides(one, msgspec.structs.replace(how, middle=("trunk",)))
     square = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
-    bent = ({"joint": "universal", "axes": square}, "universal joint of thigh")
+    bent = ({"joint": "universal", "axes": square}, r"universal joint of thigh.*\(ball, free, hinge, weld\)")
     tilted = ({"joint": "hinge", "axis": (1.0, 0.0, 0.0)}, "axis of thigh")
     for change, said in (bent, tilted):
         bodies = tuple(msgspec.structs.replace(b, **change) if b.name == "thigh" else b for b in one.bodies)
         with pytest.raises(ConfigError, match=said):
             both_sides(msgspec.structs.replace(one, bodies=bodies), how)
+    bodies = tuple(msgspec.structs.replace(b, axes=square) if b.name == "thigh" else b for b in one.bodies)
+    methods = {
+        name: msgspec.structs.replace(m, joints={"thigh": "universal"}) for name, m in one.methods.items()
+    }
+    with pytest.raises(ConfigError, match="universal joint of thigh has no mirror image"):
+        both_sides(msgspec.structs.replace(one, bodies=bodies, methods=methods), how)
 
 
 def test_the_left_side_is_the_mirror_image(two):
