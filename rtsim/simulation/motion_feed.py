@@ -33,6 +33,8 @@ USUAL_PERIOD_S = 0.01
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.001, 0.1
 """Of a stream whose rate is none, and bounds of any other's."""
 ROUND = 2.0 * np.pi
+LARGEST = 1e6
+"""Values, speeds and accelerations beyond are not meant [rad, m, s]."""
 THIRDS = np.arange(N_KNOT) / 3.0
 """Knots of a piece, in its length."""
 
@@ -88,7 +90,7 @@ class MotionFeed:
         if message.status & int(Status.STALE):
             return
         found = self._read(message)
-        if found is None or not np.isfinite(found).all():
+        if found is None or not (np.abs(found) < LARGEST).all():  # nor is NaN
             self.counters["motion_unusable"] += 1
             return
         self._frame, self._time, self._new = found, message.time, True

@@ -201,12 +201,13 @@ def test_where_a_stream_falls_silent_the_coordinate_comes_to_rest(feed):
 
 
 def test_frames_without_the_coordinate_or_without_numbers_are_counted(feed):
-    """Protects the simulation from senders: no number, old frames, other coordinates, a full turn."""
+    """Protects the simulation from senders: no number, one of no motion, old frames, other coordinates."""
     sender = Sender("hip")
     feed.admit(sender.frame(math.nan, 0.0))
+    feed.admit(sender.frame(1.0, 1e300))
     feed.admit(sender.frame(1.0, 0.0, int(Status.STALE)))
     feed.admit(Sender("knee").frame(1.0, 0.0))
-    assert feed.counters["motion_unusable"] == 2
+    assert feed.counters["motion_unusable"] == 3
     assert "has no hip with speeds" in feed.sentences[-1]
     assert feed.drive(0.0) == Status.DEGRADED
     for k in range(60):
