@@ -100,7 +100,7 @@ def element_values(elements, pose, target, work):
 
 
 @njit
-def element_rows(tree, elements, pose, work):
+def element_rows(elements, pose, work):
     """work.row : (n_element, n_path_max) - dPhi/dq along each path, after element_values.
 
     The force that works along Phi is equal and opposite on one line through both bodies: its wrench is

@@ -140,7 +140,7 @@ def optimality(problem, multiplier, work):
     """
     tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
     marker_gradient(tree, work.pose, work.marker, work.g)
-    element_rows(tree, elements, work.pose, work.element)
+    element_rows(elements, work.pose, work.element)
     n_v = work.g.shape[0]
     for d in range(n_v):
         work.g[d] += hold[d] * work.hold_gap[d]

@@ -27,6 +27,12 @@ def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
 
 
 @njit
+def vector_product(a, b):
+    """a x b of vectors of three numbers each."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@njit
 def cross(a, b, c_out):
     """c_out : (6,) = a x b, the spatial cross product of two motions (Featherstone 2008, eq. 2.31)."""
     for i in range(6):

@@ -119,7 +119,7 @@ def find_open_dofs(problem, q, work, loose):
     tree, elements, mode = problem.tree, problem.elements, problem.roles.mode
     hold, at = problem.hold, work.solver
     objective(problem, q, at)
-    element_rows(tree, elements, at.pose, at.element)
+    element_rows(elements, at.pose, at.element)
     marker_hessian(tree, at.pose, at.marker, 0.0, at.H)
     for j in range(hold.shape[0]):
         at.H[j, j] += hold[j]

@@ -42,9 +42,7 @@ class Tree(NamedTuple):
     kind: np.ndarray  # (n_body,) int64 - of kernels/joints/kinds
     q_start: np.ndarray  # (n_body + 1,) int64 - first coordinate of the joint
     v_start: np.ndarray  # (n_body + 1,) int64 - first speed of the joint
-    parameter: (
-        np.ndarray
-    )  # (n_body, 3) - numbers of the kind: of hinge and slider the unit axis, in the joint frame
+    parameter: np.ndarray  # (n_body, 3) - numbers of the kind: of a hinge its unit axis, in the joint frame
     position_in_parent: np.ndarray  # (n_body, 3) - joint frame on the parent [m]
     rotation_in_parent: np.ndarray  # (n_body, 3, 3)
     position_in_child: np.ndarray  # (n_body, 3) - joint frame on the child [m]

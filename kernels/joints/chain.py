@@ -72,14 +72,15 @@ def chain_twists(chains, tree, b, pose_out):
 
 
 @inlined
-def chain_velocity(tree, pose, b, v, carrier, velocity, bias):
+def chain_velocity(tree, pose, b, v, velocity, bias):
     """velocity, bias : (6,) through the motions of a chain joint, f'' v^2 of driven ones included.
 
     tree : Tree
     pose : Pose
     b : int - body of the chain joint
     v : (n_v,) - speeds [rad/s, m/s]
-    carrier : (6,) - velocity before the group, written [rad/s, m/s]
+    velocity : (6,) - carried on [rad/s, m/s]
+    bias : (6,) - acceleration at zero v_dot, carried on [rad/s^2, m/s^2]
     """
     for m in range(tree.chains.start[b], tree.chains.start[b + 1]):
         speed = v[tree.v_start[b] + tree.chains.dof[m]]
@@ -114,7 +115,7 @@ def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
 
 @njit
 def chain_twist_shift(tree, pose, b, d, e, w):
-    """As twist_shift, of dofs d and e of chain joint b: sum of f_n' f_m' s_n x s_m, n of e before m of d.
+    """(dS_d/dq_e) . w of dofs d and e of chain joint b: sum of f_n' f_m' s_n x s_m, n of e before m of d.
 
     The coordinate itself changes its own twist by the curvatures, sum of f_n'' s_n, too.
 

@@ -18,7 +18,7 @@ from kernels.joints.ball import ball_velocity
 from kernels.joints.motions import DRIVEN, ROTATES, Layout, group_rates
 from kernels.joints.turning import order_turning, turn_by, turning_jerks
 from kernels.rotation import multiply
-from kernels.spatial import crossed
+from kernels.spatial import crossed, vector_product
 
 ELLIPSOIDAL_LAYOUT = Layout(4, (DRIVEN, DRIVEN, ROTATES), (0, 0, 0))
 
@@ -47,7 +47,7 @@ def ellipsoidal_motion(chains, tree, b, q, pose_out):
             twist[v, 3 + i] -= along * R[j, 1]
             twist[v + 1, 3 + i] += along * R[j, 0]
     for d in range(v, v + 3):
-        carried = across(first_three(x), first_three(twist[d]))
+        carried = vector_product(first_three(x), first_three(twist[d]))
         for i in range(3):
             twist[d, 3 + i] += carried[i]
     for i in range(3):
@@ -61,7 +61,7 @@ def ellipsoidal_twists(chains, tree, b, pose_out):
         return
     twist, origin = pose_out.twist, pose_out.position[0]
     for d in range(tree.v_start[b], tree.v_start[b + 1]):
-        carried = across(first_three(origin), first_three(twist[d]))
+        carried = vector_product(first_three(origin), first_three(twist[d]))
         for i in range(3):
             twist[d, 3 + i] -= carried[i]
 
@@ -92,12 +92,6 @@ def product(M, a):
 
 
 @njit
-def across(a, b):
-    """a x b of three numbers each."""
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
-
-
-@njit
 def first_three(a):
     """The first three numbers of an array."""
     return a[0], a[1], a[2]
@@ -106,8 +100,8 @@ def first_three(a):
 @njit
 def bend(M, n, a, c):
     """K(a, c) = M (c x (a x n)) - c x M (a x n), three numbers each."""
-    moved = across(a, n)
-    turned, carried = product(M, across(c, moved)), across(c, product(M, moved))
+    moved = vector_product(a, n)
+    turned, carried = product(M, vector_product(c, moved)), vector_product(c, product(M, moved))
     return turned[0] - carried[0], turned[1] - carried[1], turned[2] - carried[2]
 
 
@@ -196,14 +190,15 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
     find_tensor(tree, b, pose)
     start, twist, M = tree.v_start[b], pose.twist, pose.work[1]
     w, w_dot, n = angular(twist, start, v), angular(twist, start, v_dot), first_three(twist[start + 2])
-    m = across(w, n)
-    K, T, curved = bend(M, n, w, w), product(M, m), across(w, m)
+    m = vector_product(w, n)
+    K, T, curved = bend(M, n, w, w), product(M, m), vector_product(w, m)
     for e in range(start, start + 3):
         c = first_three(twist[e])
         gained = bend(M, n, c, w)
-        carried = across(first_three(velocity), bend(M, n, w, c))
-        driven, outer = bend(M, n, w_dot, c), product(M, across(c, curved))
-        first, second, third = across(across(c, w), T), across(w, product(M, across(c, m))), across(c, K)
+        carried = vector_product(first_three(velocity), bend(M, n, w, c))
+        driven, outer = bend(M, n, w_dot, c), product(M, vector_product(c, curved))
+        first = vector_product(vector_product(c, w), T)
+        second, third = vector_product(w, product(M, vector_product(c, m))), vector_product(c, K)
         for i in range(3):
             own.sway[e, 3 + i] += gained[i]
             own.psi_ddot[e, 3 + i] += carried[i] + driven[i] + outer[i] - first[i] - second[i] - third[i]

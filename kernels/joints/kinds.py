@@ -190,7 +190,7 @@ def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
     """
     kind = tree.kind[b]
     if kind == CHAIN:
-        chain_velocity(tree, pose, b, v, carrier, velocity, bias)
+        chain_velocity(tree, pose, b, v, velocity, bias)
     elif kind == FREE:
         free_velocity(tree, pose, b, v, carrier, velocity, bias)
     elif kind == BALL:

@@ -14,7 +14,7 @@ import math
 from kernels._jit import inlined, njit
 from kernels.copying import copy_frame
 from kernels.rotation import multiply, quaternion_step, quaternion_to_matrix
-from kernels.spatial import add_scaled_cross, cross, crossed
+from kernels.spatial import add_scaled_cross, cross, crossed, vector_product
 
 N_TERM = 14
 """Terms of the series of J: 1e-16 up to a half turn."""
@@ -142,21 +142,9 @@ def turn(theta, w, w_dot):
         B = 1.0 - s * B / ((2 * k + 4) * (2 * k + 5))
     A, A_slope, B, B_slope = 0.5 * A, 0.5 * A_slope, B / 6.0, B_slope / 6.0
     s_rate = 2.0 * (theta[0] * w[0] + theta[1] * w[1] + theta[2] * w[2])
-    cx, cy, cz = cross_components(theta, w[0], w[1], w[2])
-    dx, dy, dz = cross_components(theta, cx, cy, cz)
-    ex, ey, ez = cross_components(theta, w_dot[0], w_dot[1], w_dot[2])
-    fx, fy, fz = cross_components(theta, ex, ey, ez)
-    gx, gy, gz = cross_components(w, cx, cy, cz)
+    c, e = vector_product(theta, w), vector_product(theta, w_dot)
+    d, f, g = vector_product(theta, c), vector_product(theta, e), vector_product(w, c)
     A_rate, B_rate = A_slope * s_rate, B_slope * s_rate
-    w_dot[0] += -A * ex + B * fx - A_rate * cx + B_rate * dx + B * gx
-    w_dot[1] += -A * ey + B * fy - A_rate * cy + B_rate * dy + B * gy
-    w_dot[2] += -A * ez + B * fz - A_rate * cz + B_rate * dz + B * gz
-    w[0] += -A * cx + B * dx
-    w[1] += -A * cy + B * dy
-    w[2] += -A * cz + B * dz
-
-
-@njit
-def cross_components(a, x, y, z):
-    """The three components of a X (x, y, z), a : (3,)."""
-    return a[1] * z - a[2] * y, a[2] * x - a[0] * z, a[0] * y - a[1] * x
+    for i in range(3):
+        w_dot[i] += -A * e[i] + B * f[i] - A_rate * c[i] + B_rate * d[i] + B * g[i]
+        w[i] += -A * c[i] + B * d[i]

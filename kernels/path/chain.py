@@ -85,7 +85,7 @@ def refine(run, wraps, work):
         for m in range(n):
             i = work.slot[m]
             x = work.rhs[4 * m : 4 * m + 4]
-            move(surfaces, stations_surface[i], wraps.placement, ends[i], x, work.vector)
+            move(surfaces, stations_surface[i], ends[i], x, work.vector)
             arc[i] += work.rhs[4 * m + 3] - work.rhs[4 * m]
             if not arc[i] > 0.0:
                 return False
@@ -224,12 +224,11 @@ def put(m, end, row, alpha, beta, omega, work):
 
 
 @njit
-def move(surfaces, k, placement, ends, x, vector):
+def move(surfaces, k, ends, x, vector):
     """Entry and direction in ends moved by the first three of x : alpha, beta [m], omega [rad].
 
     surfaces : Surfaces
     k : int - surface
-    placement : Placement - of the surfaces in ground
     ends : (4, 3) - entry, exit and directions in the surface frame, written
     x : (4,) - alpha, beta [m], omega [rad], alpha of the exit [m]
     vector : (6, 3) - working space

@@ -76,7 +76,7 @@ def terms(case: Case) -> Terms:
     work = new_element_work(n, elements.path.shape[1])
     pose(tree, case.q, placed)
     element_values(elements, placed, case.target, work)
-    element_rows(tree, elements, placed, work)
+    element_rows(elements, placed, work)
     rows, curvature = np.zeros((n, n_v)), np.zeros((n, n_v, n_v))
     for e in range(n):
         path = elements.path[e, : elements.n_path[e]]

@@ -67,6 +67,15 @@ def tells(docstring: str, name: str) -> bool:
     return re.search(rf"(?<![\w.]){name}(?:, \w+)* : {SHAPE_OR_TYPE}", docstring) is not None
 
 
+def unused(path: Path) -> dict[str, list[str]]:
+    """Arguments of kernels that their bodies do not read."""
+    found = {}
+    for kernel in kernels_of(path):
+        read = {node.id for line in kernel.body for node in ast.walk(line) if isinstance(node, ast.Name)}
+        found[kernel.name] = [name for name in names(kernel) if name not in read]
+    return {name: left for name, left in found.items() if left}
+
+
 PATHS = sorted(KERNELS.rglob("*.py"))
 
 
@@ -88,6 +97,12 @@ def test_no_kernel_has_more_than_ten_arguments(path: Path) -> None:
 def test_no_kernel_is_longer_than_a_screen(path: Path) -> None:
     """Protects readers: a body of one idea, which the compiler and a person take in at once."""
     assert not overlong(path)
+
+
+@by_file
+def test_every_argument_is_read(path: Path) -> None:
+    """Protects callers: what a kernel does not need it does not ask for."""
+    assert not unused(path)
 
 
 @by_file
