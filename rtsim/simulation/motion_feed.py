@@ -31,10 +31,13 @@ STOP_S = 0.1
 """And so fast [s]."""
 USUAL_PERIOD_S = 0.01
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.001, 0.1
-"""Of a stream whose rate is none, and bounds of any other's."""
+"""Of a stream whose rate is none, and bounds of any other's: a piece of no length is no motion."""
+FARTHEST, FASTEST, STRONGEST = 1e6, 1e3, 1e6
+"""No coordinate is, moves or speeds up more than this [rad, m], [rad/s, m/s], [rad/s^2, m/s^2]."""
+JUMP = 0.5
+"""A frame farther from where the frame before led to does not carry on from it [rad, m]."""
 ROUND = 2.0 * np.pi
-LARGEST = 1e6
-"""Values, speeds and accelerations beyond are not meant [rad, m, s]."""
+LIMITS = np.array([FARTHEST, FASTEST, STRONGEST])[:, None]
 THIRDS = np.arange(N_KNOT) / 3.0
 """Knots of a piece, in its length."""
 
@@ -55,17 +58,19 @@ class MotionFeed:
 
     Each frame starts a piece that goes from value, speed and acceleration of the coordinate as they are to
     those of the frame, carried on by one period at constant acceleration: three cubics, whose second
-    derivative is continuous. So the motion is as late as its frames are, no more. A stream that begins is
-    joined within RAMP_S; where it falls silent, the coordinates come to rest.
+    derivative is continuous. So the motion is as late as its frames are, no more. A stream that begins, or
+    goes on elsewhere, is joined within RAMP_S; where it falls silent, the coordinates come to rest.
 
     Attributes
     ----------
-    counters : frames taken and left out, ticks without motion; sentences : to be told
+    counters : frames taken and left out, jumps, ticks without motion; sentences : to be told
     """
 
     def __init__(self, simulator: Simulator, names: Sequence[str]) -> None:
         self.simulator, self.names = simulator, tuple(names)
-        self.counters: Counter[str] = Counter(motion_taken=0, motion_unusable=0, motion_missing=0)
+        self.counters: Counter[str] = Counter(
+            motion_taken=0, motion_unusable=0, motion_jumps=0, motion_missing=0
+        )
         self.sentences: list[str] = []
         model, functions = simulator.model, simulator.simulation.system.tree.functions
         own = [model.coordinates.names.index(name) for name in names]
@@ -90,21 +95,29 @@ class MotionFeed:
         if message.status & int(Status.STALE):
             return
         found = self._read(message)
-        if found is None or not (np.abs(found) < LARGEST).all():  # nor is NaN
+        if found is None or not np.isfinite(found).all():
             self.counters["motion_unusable"] += 1
+            return
+        if (np.abs(found) > LIMITS).any():
+            self.counters["motion_unusable"] += 1
+            self._say(
+                f"The motion has frames beyond {FARTHEST:g} rad or m, {FASTEST:g} of them in a second or "
+                f"{STRONGEST:g} per second squared, which are left out."
+            )
             return
         self._frame, self._time, self._new = found, message.time, True
         self.counters["motion_taken"] += 1
 
     def drive(self, time: float) -> Status:
-        """Plan on at a tick of the simulation [s]; DEGRADED while no motion comes."""
+        """Plan on at a tick of the simulation [s]; DEGRADED while no motion comes, and where it jumps."""
         self._now = time
         if self._new:
             self._new = False
-            self._follow(time)
+            if self._follow(time):
+                return Status.DEGRADED
         elif self._following and time - self._heard > SILENT_S:
             self._halt()
-            self.sentences.append("The motion has fallen silent: its coordinates come to rest.")
+            self._say("The motion has fallen silent: its coordinates come to rest.")
         if self._following:
             return Status.OK
         self.counters["motion_missing"] += 1
@@ -125,12 +138,11 @@ class MotionFeed:
         slots = [slot_of(name, labels) for name in self.names]
         lacking = [name for name, slot in zip(self.names, slots, strict=True) if slot is None]
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
-        said = (
-            f"The stream has no {' and '.join(lacking)} with speeds: its sender needs the stage rates, "
-            "or is a simulation with this coordinate."
-        )
-        if lacking and said not in self.sentences:
-            self.sentences.append(said)
+        if lacking:
+            self._say(
+                f"The stream has no {' and '.join(lacking)} with speeds: its sender needs the stage rates, "
+                "or is a simulation with this coordinate."
+            )
         self._halt()
         self._new, self._time = False, np.nan
 
@@ -143,7 +155,7 @@ class MotionFeed:
             found[0, k], found[1, k] = self._at(message, slot.value), self._at(message, slot.speed)
             if slot.acceleration is not None:
                 found[2, k] = self._at(message, slot.acceleration)
-            elif 0.0 < since <= LONGEST_PERIOD_S:
+            elif SHORTEST_PERIOD_S <= since <= LONGEST_PERIOD_S:
                 # without it, pieces would make up for half of it times the square of the period
                 found[2, k] = (found[1, k] - self._frame[1, k]) / since
         return found
@@ -153,12 +165,20 @@ class MotionFeed:
         name, k = place
         return float(message.data[name][k])
 
-    def _follow(self, time: float) -> None:
-        """Plan towards the newest frame, carried on by a period, and what is left of the way to join it."""
+    def _follow(self, time: float) -> bool:
+        """Plan towards the newest frame, carried on by a period, and what is left of the way to join it.
+
+        Returns whether it does not carry on from the frame before, so that the way begins again.
+        """
         self._look(time)
         value, speed, acceleration = self._frame
         value = value + np.where(self._turns, ROUND * np.round((self._state[0] - value) / ROUND), 0.0)
-        if not self._following:
+        left = states(self._ramp, time)[0] if time < self._joined else 0.0
+        jumped = self._following and bool((np.abs(self._state[0] - left - value) > JUMP).any())
+        if jumped:
+            self.counters["motion_jumps"] += 1
+            self._say("The motion jumps: its coordinates go to where it goes on.")
+        if jumped or not self._following:
             self._following, self._joined = True, time + RAMP_S
             apart = self._state - (value, speed, acceleration)
             plan(self._ramp, time, RAMP_S, apart, np.zeros(apart.shape))
@@ -169,6 +189,7 @@ class MotionFeed:
             ahead += states(self._ramp, time + T)
         plan(self._knots, time, T, self._state, ahead)
         self._heard = time
+        return jumped
 
     def _halt(self) -> None:
         """Follow no longer, and come to rest."""
@@ -182,6 +203,10 @@ class MotionFeed:
         value, speed, _ = self._state
         still = 0.0 * speed
         plan(self._knots, time, STOP_S, self._state, np.array((value + 0.5 * STOP_S * speed, still, still)))
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self.sentences:
+            self.sentences.append(sentence)
 
     def _look(self, time: float) -> None:
         """Value, speed and acceleration of the coordinates at a time."""

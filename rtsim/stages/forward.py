@@ -46,7 +46,7 @@ class ForwardStep(Stage):
         self.told = SimulatedQuantities(simulator, self.stride.trace, simulator.work.dynamics.pose)
         self.counters.update(large_error=0)
         self._n_in_lap = self._n_part = 0
-        self._large = False
+        self._flags = Status.OK  # of the ticks since the one told before
         self.orders = {"restart": Order(self._answer_restart, self._obey_restart)}
 
     def warm(self) -> None:
@@ -60,7 +60,7 @@ class ForwardStep(Stage):
         """Back to the start."""
         super().reset()
         self._begin_anew()
-        self._large = False
+        self._flags = Status.OK
 
     def run(self, frame: Frame) -> Outcome:
         """The steps of one tick; the run cannot go on where one of them has no result."""
@@ -70,18 +70,18 @@ class ForwardStep(Stage):
         self.n_frame += 1
         self._n_in_lap += 1
         told = self.n_frame % self.every == 0
-        moved = self.feed.drive(self.stride.simulator.time) if self.feed is not None else Status.OK
+        if self.feed is not None:
+            self._flags |= self.feed.drive(self.stride.simulator.time)
         status = self.stride.step(told)
         if status > ERROR_LARGE:
             what = "the state is no number any more" if status == NON_FINITE else "a step has no solution"
             return Outcome(told=False, failure=f"{what} at {self.stride.simulator.time:.6g} s")
         if status == ERROR_LARGE:
             self.counters["large_error"] += 1
-            self._large = True
+            self._flags |= Status.DEGRADED
         if not told:
             return UNTOLD
-        flags = moved | (Status.DEGRADED if self._large else Status.OK)
-        self._large = False
+        flags, self._flags = self._flags, Status.OK
         n_part, self._n_part = self.stride.n_part - self._n_part, self.stride.n_part
         return Outcome(flags, n_part, float(self.stride.trace.error[0]))
 

@@ -17,6 +17,7 @@ from rtsim.simulation.motion import check_motion, moved_names, with_motion, with
 from rtsim.simulation.motion_feed import PIECE, RAMP_S, SILENT_S, MotionFeed
 from rtsim.simulation.run import run
 from rtsim.simulation.simulator import Simulator
+from rtsim.stages.forward import ForwardStep
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, Status
 from streams.ring import Frame
@@ -224,7 +225,12 @@ def test_a_frame_without_numbers_leaves_the_one_before(feed):
         feed.admit(sender.frame(0.5 * t, 0.5, time=t))
         feed.admit(sender.frame(math.nan, math.nan, time=t + 0.01))
         feed.drive(t)
-    assert feed.counters == {"motion_taken": 60, "motion_unusable": 60, "motion_missing": 0}
+    assert feed.counters == {
+        "motion_taken": 60,
+        "motion_unusable": 60,
+        "motion_jumps": 0,
+        "motion_missing": 0,
+    }
     assert hip(feed.simulator, t)[:2] == pytest.approx((0.5 * t, 0.5), abs=1e-2)
 
 
@@ -242,24 +248,75 @@ def test_a_new_session_finds_the_coordinate_at_rest(feed, other):
     assert (value, speed) == (pytest.approx(1.04, abs=0.02), pytest.approx(0.0, abs=1e-9))
 
 
-@pytest.mark.parametrize("rate", [0.0, 1e-300, 1e12])
-def test_any_rate_of_a_stream_will_do(feed, rate):
-    """Protects from descriptors: pieces have a length, whatever rate the sender tells."""
-    sender = Sender("hip", rate=rate)
-    for k in range(100):
-        feed.admit(sender.frame(0.2, 0.0, time=0.01 * k))
-        feed.drive(0.01 * k)
-    assert hip(feed.simulator, 1.0)[:2] == (pytest.approx(0.2, abs=1e-6), pytest.approx(0.0, abs=1e-5))
-
-
-def test_fields_of_several_axes_hold_no_coordinate(feed):
-    """Protects from senders whose fields have the names of coordinates, but another form."""
-    sender = Sender("hip")
-    fields = tuple(FieldSpec(f.name, (1, 3), f.unit, f.labels) for f in sender.session.fields)
-    sender.session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=fields)
-    feed.admit(sender.frame(1.0, 0.0))
-    assert "has no hip with speeds" in feed.sentences[-1]
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (1, 0)], ids=str)
+def test_fields_of_more_axes_have_no_coordinates(feed, shape):
+    """Protects the run from a stranger's shapes: a row of numbers is no value."""
+    names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
+    fields = tuple(FieldSpec(name, shape, "rad", ("hip",)) for name in names)
+    session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=fields)
+    feed.admit(Frame(session, FieldLayout(session)))
     assert feed.counters["motion_unusable"] == 1
+    assert "has no hip with speeds" in feed.sentences[-1]
+
+
+@pytest.mark.parametrize("values", [(1e7, 0.0), (0.0, 1e4), (1e300, 0.0), (0.0, -1e300)], ids=str)
+def test_motion_that_nothing_has_is_left_out_and_told(feed, values):
+    """Protects the simulation's numbers: beyond what moves, frames are no motion."""
+    sender = Sender("hip")
+    for k in range(1, 60):
+        feed.admit(sender.frame(*(values if k % 2 else (0.1, 0.0))))
+        feed.drive(0.01 * k)
+    assert feed.counters["motion_unusable"] == 30
+    assert feed.counters["motion_taken"] == 29
+    assert sum("beyond 1e+06 rad" in said for said in feed.sentences) == 1
+    assert hip(feed.simulator, 0.6)[:2] == pytest.approx((0.1, 0.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e-300, 1e4, 1e12, 1e300])
+@pytest.mark.parametrize("times", [(0.0, 0.01), (5.0, 5.0 + 1e-12), (1e300, -1e300)], ids=str)
+def test_no_stated_rate_and_no_clock_makes_motion_endless(feed, rate, times):
+    """Protects divisions by a period or by the time between frames, for streams without accelerations."""
+    sender = Sender("hip", rate=rate)
+    for k in range(1, 80):
+        feed.admit(sender.frame(0.1, 0.01 * (-1) ** k, time=times[k % 2]))
+        feed.drive(0.01 * k)
+        assert np.abs(hip(feed.simulator, 0.01 * k + 0.005)).max() < 20.0
+    assert feed.counters["motion_taken"] == 79
+
+
+def test_a_frame_without_numbers_costs_no_other_one(feed):
+    """Protects the next frame: differences are taken to the last speed that was one."""
+    sender = Sender("hip")
+    for k in range(1, 21):
+        feed.admit(sender.frame(math.nan if k % 2 else 0.1, 0.0 if k % 4 else 0.01, time=0.01 * k))
+    assert feed.counters == {
+        "motion_taken": 10, "motion_unusable": 10, "motion_jumps": 0, "motion_missing": 0
+    }  # fmt: skip
+
+
+def test_a_motion_that_jumps_is_joined_anew(feed):
+    """Protects the model from a leap in one period: told, flagged, and as slow as at a beginning."""
+    sender, seen, flagged = Sender("hip"), [], 0
+    for tick in range(1, 2401):
+        t = 1e-3 * tick
+        if tick % 10 == 0:
+            feed.admit(sender.frame(0.1 if tick < 1200 else 2.1, 0.0, time=t))
+        flagged += feed.drive(t) == Status.DEGRADED and tick > 10
+        seen.append(hip(feed.simulator, t))
+    value, speed, _ = np.array(seen).T
+    assert (feed.counters["motion_jumps"], flagged) == (1, 1)
+    assert sum("jumps" in said for said in feed.sentences) == 1
+    assert np.abs(speed).max() < 3.0 * 2.0 / RAMP_S
+    assert value[-1] == pytest.approx(2.1, abs=1e-6)
+
+
+def test_a_flag_of_a_tick_is_told_with_the_next_frame(feed):
+    """Protects the flag: frames are fewer than ticks, and a fault between two of them belongs to the next."""
+    flags = [Status.OK] * 2 + [Status.DEGRADED] + [Status.OK] * 7
+    feed.drive = lambda time: flags.pop(0)
+    stage = ForwardStep(feed.simulator, 1000.0, every=5, feed=feed)
+    outcomes = [stage.run(None) for _ in range(10)]
+    assert [o.status for o in outcomes if o.told] == [Status.DEGRADED, Status.OK]
 
 
 def test_a_restart_goes_on_from_the_motion_at_hand(feed):
