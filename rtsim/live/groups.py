@@ -219,6 +219,7 @@ GROUPS = {
             "kernels.rates.savitzky_golay.savitzky_golay",
             "kernels.plate_intake.take_in_samples",
             "kernels.resampling.hold_samples",
+            "kernels.resampling.forget_samples",
             "kernels.resampling.mean_between",
             "kernels.plates.contacts",
             "kernels.bearing.assign_feet",

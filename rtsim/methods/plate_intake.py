@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.plate_intake import GREATEST, take_in_samples
-from kernels.resampling import hold_samples, mean_between, new_held
+from kernels.resampling import forget_samples, hold_samples, mean_between, new_held
 from rtsim.files.force_stream import describe
 from rtsim.files.force_trial import lay_out
 from streams.messages import Session
@@ -44,13 +44,16 @@ class PlateIntake:
     corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
     plates : for the kernels
     counters : unfit - messages of other shapes than the session says; samples_out_of_order - samples whose
-        time is not after that of the one before; samples_in_part - wrenches partly missing or too great
+        time is not after that of the one before; samples_restarted - leaps of their clock, before which all
+        is forgotten; samples_in_part - wrenches partly missing or too great
     sentences : what there is to say, to be taken out by the reader
     """
 
     def __init__(self, session: Session, by_time: bool) -> None:
         """by_time : samples are held by their time in the trial, else by the sender's clock (t_capture)."""
-        self.counters: Counter[str] = Counter(unfit=0, samples_out_of_order=0, samples_in_part=0)
+        self.counters: Counter[str] = Counter(
+            unfit=0, samples_out_of_order=0, samples_restarted=0, samples_in_part=0
+        )
         self.sentences: list[str] = []
         self._by_time = by_time
         self._told: dict[str, int] = {}
@@ -64,12 +67,14 @@ class PlateIntake:
         self._longest = LONGEST_STEPS / said.rate if said.rate > 0.0 else LONGEST_S
         n_keep = min(MOST_HELD, max(LEAST_HELD, int(HOLD_S * said.rate), n_sample))
         self.held = new_held(n_keep, 6 * n_plate)
+        self._behind = math.inf  # newest time of the message before, where all of it was before what is held
         self._times, self._values = np.empty(n_sample), np.empty((n_sample, 6 * n_plate))
         wrench = np.empty((n_plate, n_sample, 3))
         self._shapes = {"sample_times": (n_sample,), "force": wrench.shape, "moment": wrench.shape}
         example = (np.empty(n_sample), wrench, wrench, self._z_up, 0.0, self._times, self._values)
         self._take_in = bind(take_in_samples, example)
         self._hold = bind(hold_samples, (self._times[:0], self._values[:0], self.held))
+        self._forget = bind(forget_samples, (self.held,))
         self._mean = bind(mean_between, (self.held, 0.0, 0.0, 0.0, np.empty(6 * n_plate)))
 
     def admit(self, data: Mapping[str, FloatArray], time: float, t_capture: int) -> int:
@@ -92,7 +97,7 @@ class PlateIntake:
                 f"{n_odd} samples of force plates were partly missing, or beyond {GREATEST:g} N, and are "
                 "taken as not measured.",
             )
-        n_out = self._hold(self._times[:n_used], self._values[:n_used], self.held)
+        n_out = self._hold_all(n_used)
         if n_out:
             self.counters["samples_out_of_order"] += n_out
             self._tell(
@@ -122,6 +127,29 @@ class PlateIntake:
         """
         status: int = self._mean(self.held, start, stop, self._longest, wrench_out)
         return status
+
+    def _hold_all(self, n_used: int) -> int:
+        """Hold the first rows; returns how many were left out because of their time.
+
+        A clock that was set back, or one time that leapt ahead, would leave out all that comes after: a
+        second message on end that goes on from the first, both before what is held, is believed instead.
+        """
+        times, values = self._times[:n_used], self._values[:n_used]
+        n_out: int = self._hold(times, values, self.held)
+        if not 0 < n_out == n_used:
+            self._behind = math.inf
+            return n_out
+        if times[0] > self._behind:
+            self._forget(self.held)
+            n_out = self._hold(times, values, self.held)
+            self._behind = math.inf
+            self.counters["samples_restarted"] += 1
+            self._tell(
+                "samples_restarted", "The time of the force plates leapt: what came before is forgotten."
+            )
+        else:
+            self._behind = float(times[-1])
+        return n_out
 
     def _fits(self, data: Mapping[str, FloatArray]) -> bool:
         """Whether a message has the arrays that the session says: the kernel trusts their shapes."""

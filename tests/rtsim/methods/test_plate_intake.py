@@ -148,6 +148,32 @@ def test_corners_that_are_none_are_named(corners):
     assert "corners" in intake.sentences[0]
 
 
+@pytest.mark.parametrize("leap", [-30.0, -0.5, 1e6])
+@pytest.mark.parametrize("lasts", [1, 50])
+def test_a_clock_that_leaps_is_followed(leap, lasts):
+    """Protects the rest of a run: one damaged time, or a clock set anew, costs some samples, not all."""
+    intake = PlateIntake(session_of(), by_time=True)
+    times = 0.01 * np.arange(100) + np.where(
+        (np.arange(100) >= 40) & (np.arange(100) < 40 + lasts), leap, 0.0
+    )
+    for t in times:
+        intake.admit(message_of([t + 0.0025 * k for k in range(4)]), t, 0)
+    assert taken(intake, 0.985, 0.985)[0] == TAKEN
+    assert intake.counters["samples_out_of_order"] == 4
+    n_leap = 0 if leap < 0.0 and lasts == 1 else 1
+    assert intake.counters["samples_restarted"] == n_leap
+    assert sum("leapt" in said for said in intake.sentences) == n_leap
+
+
+def test_messages_that_repeat_are_no_leap():
+    """Protects what is held: old samples again, whatever their number, do not count as a new clock."""
+    intake = PlateIntake(session_of(), by_time=True)
+    for t in (1.0, 1.01, *[0.5] * 20, 1.02):
+        intake.admit(message_of([t, t + 0.0025]), t, 0)
+    assert intake.counters["samples_restarted"] == 0
+    assert taken(intake, 1.0215, 1.0215)[0] == TAKEN
+
+
 def test_hostile_samples_are_counted_and_named():
     """Protects the kernels: shapes, order of time, parts of wrenches, forces that no plate measures."""
     intake = PlateIntake(session_of(), by_time=True)
@@ -156,7 +182,9 @@ def test_hostile_samples_are_counted_and_named():
     odd["force"][0, 2, 1] = np.nan
     odd["moment"][0, 3, 0] = 10.0 * GREATEST
     assert intake.admit(odd, 0.0075, 0) == 4
-    assert intake.counters == {"unfit": 0, "samples_out_of_order": 2, "samples_in_part": 2}
+    assert intake.counters == {
+        "unfit": 0, "samples_out_of_order": 2, "samples_restarted": 0, "samples_in_part": 2
+    }  # fmt: skip
     status, wrench = taken(intake, 0.005, 0.005)
     assert status == TAKEN
     assert np.isnan(wrench).all()
