@@ -122,6 +122,7 @@ class StreamInput:
         obey()
         if frame is None or frame.session is self._known or self._grants(frame.session):
             return frame
+        self._held = None  # what is turned away is not rehearsed either
         return None
 
     def period_ns(self, session: Session) -> int:

@@ -165,12 +165,10 @@ class Loop:
                 course.session = frame.session  # the same again, after others without frames
             else:
                 self.begin(frame.session)
-            course = self.course
-            assert course is not None
-        elif any(stage.outdated for stage in self.stages):
+        if any(stage.outdated for stage in self.stages):
             self.begin(frame.session, anew=False)
-            course = self.course
-            assert course is not None
+        course = self.course
+        assert course is not None
         result = course.run(frame)
         if result.failure:
             self.failure = result.failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from rtsim.live.budget import PlateBudget
 from rtsim.live.inputs import Obey, StreamInput, drained
 from rtsim.methods.force_feed import ForceFeed
 from streams.clock import now_ns
@@ -12,7 +13,7 @@ from streams.security import Security
 from streams.subscriber import Subscriber
 
 SILENT_NS = 250_000_000
-"""Forces that have been silent for so long are no more waited for, until they come again."""
+"""Forces that frames have lacked for so long are no more waited for, until they come again."""
 BACKLOG = 256
 
 
@@ -36,7 +37,8 @@ class PairedInput(StreamInput):
     ) -> None:
         super().__init__(open_stream, duration_s)
         self._open_forces, self._feed, self._wait_ns = open_forces, feed, round(1e6 * wait_ms)
-        self._heard_ns = 0
+        self._plates, self._n_plates_away = PlateBudget(), 0
+        self._lacking_ns = 0  # since when frames have lacked forces; 0 = they do not
         self._longest_ns = 0
 
     @classmethod
@@ -79,6 +81,8 @@ class PairedInput(StreamInput):
 
     def counters(self) -> Mapping[str, int]:
         told = {f"forces_{name}": n for name, n in self.forces.counters.items() if n}
+        if self._n_plates_away:
+            told["forces_turned_away"] = self._n_plates_away
         return {**super().counters(), **told}
 
     def gauges(self) -> Mapping[str, float]:
@@ -91,9 +95,11 @@ class PairedInput(StreamInput):
     def _await(self, frame: Frame) -> None:
         """Wait for a sample at or after a frame, unless the forces are over or have been silent for long."""
         feed, begun = self._feed, now_ns()
-        self._heard_ns = self._heard_ns or begun
+        if feed.reaches(frame):
+            return
+        self._lacking_ns = self._lacking_ns or begun
         due = frame.t_received + self._wait_ns
-        if feed.reaches(frame) or begun - self._heard_ns > SILENT_NS:
+        if begun - self._lacking_ns > SILENT_NS:
             return
         now = begun
         while not feed.reaches(frame) and now < due and not self.forces.ended:
@@ -104,5 +110,12 @@ class PairedInput(StreamInput):
         self._longest_ns = max(self._longest_ns, now - begun)
 
     def _admit(self, message: Frame) -> None:
-        self._heard_ns = now_ns()
+        """Take in a message, unless sessions begin too fast: what is turned away is not waited for."""
+        now, known = now_ns(), self._feed.session
+        of = message.session
+        if of is not known and of != known and not self._plates.grants(of, now):
+            self._n_plates_away += 1
+            self._said.say("Sessions of forces begin too fast; messages of some were left out.")
+            return
+        self._lacking_ns = 0
         self._feed.admit(message)

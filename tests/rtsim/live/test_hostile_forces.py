@@ -1,0 +1,187 @@
+"""Forces meant to hold up or end the estimator, through its sockets: counted, told, and the markers go on."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from kernels._jit import allow_compilation
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import PlateUse, Run
+from rtsim.live.inputs import StreamInput
+from rtsim.live.loop import Loop
+from rtsim.live.paired import SILENT_NS, PairedInput
+from rtsim.live.recorded import Kept
+from rtsim.live.rehearsal import LEAD_NS, Rehearsal
+from rtsim.live.serve import await_subscribers
+from rtsim.methods.force_feed import ForceFeed
+from rtsim.models.load import load_model
+from rtsim.stages.find import make_stages
+from rtsim.subjects.subject import load_subject
+from rtsim.subjects.walker import walk
+from rtsim.subjects.walker_forces import MASS_KG
+from streams.clock import now_ns
+from streams.codec import FieldLayout
+from streams.messages import End, Forces, Markers, Session, Status, force_session, marker_session
+from streams.publisher import Publisher
+from streams.ring import Frame
+
+SPEC, SUBJECT = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
+RUN = Run(
+    name="test", method="minimised", methods=("minimised",), mass_kg=MASS_KG,
+    stages=("kinematics", "rates", "plates", "inverse_dynamics"), plates=PlateUse(bear_all=True),
+)  # fmt: skip
+TRIAL = walk(SPEC, SUBJECT, 0.5)
+META = {"time_base": "test"}
+GUARD_S = 60.0
+
+
+def forces_of(n_plate: int, sample_rate: float = 1000.0) -> Session:
+    names = [f"plate {k}" for k in range(n_plate)]
+    return force_session(names, 1, rate=100.0, sample_rate=sample_rate, t_start=0, meta=META)
+
+
+def sample(session: Session, seq: int, time: float) -> Forces:
+    layout = FieldLayout(session)
+    arrays = layout.allocate()
+    for array in arrays.values():
+        array[...] = 0.0
+    arrays["sample_times"][...] = time
+    return Forces(session=session.session, seq=seq, t_capture=now_ns(), time=time, data=layout.pack(arrays))
+
+
+def markers(session: Session, seq: int, k: int) -> Markers:
+    data = FieldLayout(session).pack({"positions": TRIAL.positions[k]})
+    return Markers(
+        session=session.session, seq=seq, t_capture=now_ns(), time=float(TRIAL.times[k]), data=data
+    )
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[..., Kept]]:
+    """What came of what a sender sends, who has a publisher and a session of markers."""
+    allow_compilation()
+
+    def begin(send: Callable[[Publisher, Session], None], wait_ms: float = 2.0) -> Kept:
+        feed, kept = ForceFeed(), Kept()
+        stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
+        session = marker_session(TRIAL.names, rate=0.0, t_start=0, meta=META)
+        with Publisher("tcp://127.0.0.1:0") as publisher:
+
+            def sends() -> None:
+                await_subscribers(publisher, 2, GUARD_S)
+                publisher.announce(session)
+                send(publisher, session)
+                publisher.send(End(session=session.session, seq=len(TRIAL.times), reason="over"))
+
+            sender = threading.Thread(target=sends)
+            source = PairedInput.beside((publisher.address, publisher.address), 1024, feed, wait_ms)
+            sender.start()
+            Loop(source, stages, kept).run()
+            sender.join(GUARD_S)
+        return kept
+
+    yield begin
+    allow_compilation()
+
+
+def test_a_flood_of_sessions_of_forces_costs_the_markers_nothing(run):
+    """Protects the frames from sessions that take long to lay out: some are used, the rest is turned away."""
+
+    def send(publisher: Publisher, session: Session) -> None:
+        for k in range(len(TRIAL.times)):
+            for _ in range(2):
+                forces = forces_of(64, 1e5)
+                publisher.announce(forces)
+                publisher.send(sample(forces, 0, float(TRIAL.times[k])))
+            publisher.announce(session)
+            publisher.send(markers(session, k, k))
+
+    kept = run(send)
+    counters = kept.telemetry.counters
+    assert counters["published"] == len(TRIAL.times)
+    assert counters["forces_turned_away"] > len(TRIAL.times)
+    assert any("Sessions of forces begin too fast" in said for said in kept.sentences)
+
+
+def test_markers_that_begin_again_as_the_plates_change(run):
+    """Protects arrays of the plates: their number is looked at for frames of a session come back too."""
+    other = marker_session(TRIAL.names[::-1], rate=0.0, t_start=0, meta=META)
+
+    def send(publisher: Publisher, session: Session) -> None:
+        for k in range(12):
+            time.sleep(0.02)  # so that frames before a change are done before it comes
+            if k % 4 == 0:
+                forces = forces_of(1 + k // 4)
+                publisher.announce(forces)
+                publisher.announce(other)
+                publisher.announce(session)
+            publisher.send(sample(forces, k, float(TRIAL.times[k])))
+            publisher.send(markers(session, k, k))
+
+    kept = run(send, wait_ms=1000.0)
+    results = kept.results()
+    assert results is not None
+    spec = next(f for f in results.session.fields if f.name == "plate_forces")
+    assert spec.shape[0] == 3
+    assert kept.telemetry.counters["published"] == 12
+    assert not kept.telemetry.counters.get("invalid_input", 0)
+    assert not results.status[-1] & int(Status.INVALID_INPUT)
+
+
+def test_a_pause_of_both_streams_is_no_silence_of_the_plates(run):
+    """Protects the first frame after a pause: its forces are waited for, as nobody lacked them meanwhile."""
+
+    def send(publisher: Publisher, session: Session) -> None:
+        forces = forces_of(1)
+        publisher.announce(forces)
+        for k in range(10):
+            if k == 5:
+                time.sleep(1.5e-9 * SILENT_NS)
+            publisher.send(markers(session, k, k))
+            time.sleep(0.01)
+            publisher.send(sample(forces, k, float(TRIAL.times[k])))
+
+    kept = run(send, wait_ms=1000.0)
+    counters = kept.telemetry.counters
+    assert counters["published"] == 10
+    assert counters["forces_late"] == 0
+
+
+def test_what_is_turned_away_is_not_rehearsed(monkeypatch):
+    """Protects the budget of labels: copies of the stages do not look up what the stages do not."""
+    now = [10_000_000_000]
+    monkeypatch.setattr("rtsim.live.rehearsal.now_ns", lambda: now[0])
+    monkeypatch.setattr("rtsim.live.inputs.now_ns", lambda: now[0])
+    source = StreamInput(lambda: None)  # type: ignore[arg-type, return-value]
+    source.rehearsal = Rehearsal([])
+    followed: list[Session] = []
+    follow = source.rehearsal.follow
+
+    def noted(frame: Frame) -> None:
+        followed.append(frame.session)
+        follow(frame)
+
+    source.rehearsal.follow = noted  # type: ignore[method-assign]
+    frames: list[Frame | None] = []
+    for k in range(40):
+        names = [f"{k} {label}" for label in range(4000)]
+        session = marker_session(names, rate=100.0, t_start=0)
+        frames += [Frame(session, FieldLayout(session)) for _ in range(2)]
+    n_sent = len(frames)
+
+    class Received:
+        def wait(self, timeout_s: float) -> Frame | None:
+            return frames.pop(0)
+
+    source.subscriber = Received()  # type: ignore[assignment]
+    let_in = [source.wait(lambda: None) for _ in range(n_sent)]
+    now[0] += LEAD_NS
+    used = [frame.session for frame in let_in if frame is not None]
+    assert 0 < len(used) < n_sent
+    assert np.all([one is other for one, other in zip(followed, used, strict=False)])
+    assert len(used) - 1 <= len(followed) <= len(used)
