@@ -46,6 +46,7 @@ class Kinematics(Stage):
     estimator : whose newest results other stages read; door : of the session at hand
     dt : time since the frame before [s], 0 where the stream does not tell
     admitted : whether the newest frame could be a person, and the solver saw it
+    solved : whether its pose is a solution, too, and not where the solver gave up
     unknown : (3 n_joint,) bool - angles beside a root of which the stream has no marker; NaN
     """
 
@@ -58,7 +59,7 @@ class Kinematics(Stage):
         self.door: Door | None = None
         self.unknown = np.zeros(0, bool)
         self.dt = 0.0
-        self.admitted = False
+        self.admitted = self.solved = False
         self._former: Counter[str] = Counter()  # of the doors of former sessions
         self._time = math.nan
         self._square_sum, self._n_square = 0.0, 0
@@ -123,6 +124,7 @@ class Kinematics(Stage):
         self.admitted = plausible
         self.estimator.aim(frame.time)
         solution = self.estimator.estimate(measured, self.dt) if plausible else NO_SOLUTION
+        self.solved = plausible and solution.converged
         rms = float(self.estimator.outputs.rms[0])
         self.n_frame += 1
         if solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):

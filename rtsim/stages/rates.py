@@ -81,10 +81,10 @@ class FilteredMotion(Stage):
         return RateEstimator(self.spec, manifold, rate)
 
     def run(self, frame: Frame) -> Outcome:
-        """Take the newest coordinates."""
+        """Take the newest coordinates; where there is no solution, the filter would remember what is none."""
         self.n_frame += 1
         self.settled = False
-        if self._estimator is not None and self.kinematics.admitted:
+        if self._estimator is not None and self.kinematics.solved:
             self.settled = self._estimator.take(frame.time, self.kinematics.estimator.q) == OK
         self.counters["unfiltered"] += not self.settled
         return FINE

@@ -96,6 +96,21 @@ def whole(spec: ModelSpec, subject: Subject, trial: MarkerTrial, forces: ForceTr
     return analysed(spec, subject, trial, forces)
 
 
+@pytest.mark.parametrize("frames", [slice(60, 61), slice(60, 65)], ids=["one", "five"])
+def test_a_pose_that_is_no_solution_does_not_stay_in_the_filter(whole, spec, subject, trial, forces, frames):
+    """Protects frames under status ok: speeds and moments after damaged frames are not made of them."""
+    positions = trial.positions.copy()
+    positions[frames] += 1e8
+    seen = analysed(spec, subject, trial._replace(positions=positions), forces)
+    assert (seen.status[frames] & int(Status.NOT_CONVERGED)).all()
+    fine = seen.status == 0
+    assert fine.sum() == len(fine) - (frames.stop - frames.start)
+    for name in ("joint_moments", "coordinate_accelerations"):
+        mine, usual = np.abs(seen.fields[name][fine]), np.abs(whole.fields[name])
+        assert np.isfinite(mine[-1]).any(), name
+        assert np.nanmax(mine) < 1.5 * np.nanmax(usual), name
+
+
 def test_the_stages_are_the_methods_one_after_the_other(whole, spec, subject, trial, forces):
     """Protects the chain: filtered motion, plates, feet and moments are what the methods give by hand."""
     f = whole.fields
