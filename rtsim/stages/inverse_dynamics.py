@@ -19,6 +19,7 @@ from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.joint_loads import JointLoads
+from rtsim.stages.kinematic_results import lateral_signs
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, coordinate_names
 from rtsim.subjects.labs import SIDES
@@ -58,6 +59,9 @@ class PersonLoads(JointLoads):
         self._sign = MIRROR if subject.side == "left" else np.ones(6)
         self._residual = np.full((2, 3), math.nan)
         self._moments = np.full(0, math.nan)
+        model = estimator.model
+        self._lateral = lateral_signs(model.mirrored[model.joints.distal], 2)
+        self._forces = np.full(self._lateral.shape, math.nan)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -71,13 +75,14 @@ class PersonLoads(JointLoads):
         super().begin(session, anew)
 
     def report(self) -> None:
-        """Moments in a row, and the residual on the side of the body."""
+        """Moments in a row, forces with Z outwards on either side, the residual on the side of the body."""
         self._moments[:] = self.dynamics.moment().reshape(-1)
+        np.multiply(self.dynamics.force("distal"), self._lateral, out=self._forces)
         np.multiply(self.dynamics.residual_share, self._sign.reshape(2, 3), out=self._residual)
         unknown = self.kinematics.unknown
         if unknown.any():  # at a root that is not seen
             self._moments[unknown] = self._residual[:] = math.nan
-            for array in (self.dynamics.force("distal"), self.dynamics.angle_rate, self.dynamics.power):
+            for array in (self._forces, self.dynamics.angle_rate, self.dynamics.power):
                 array[unknown[::3]] = math.nan
 
     def quantities(self) -> list[Quantity]:
@@ -94,7 +99,7 @@ class PersonLoads(JointLoads):
                 "positive where it raises the angle; filtered",
             ),
             Quantity(
-                "joint_forces", dynamics.force("distal"), "N", joints, AXES, "the distal body's anatomy",
+                "joint_forces", self._forces, "N", joints, AXES, "the distal body's anatomy",
                 meaning="net joint force on the distal body: X forward, Y up, Z lateral; filtered",
             ),
             Quantity(

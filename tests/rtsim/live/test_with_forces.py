@@ -196,6 +196,29 @@ def test_the_legs_of_both_have_the_moments_of_each(spec, subject, forces):
     assert odd.fields["foot_loads"][50, 1] == seen.fields["foot_loads"][50, 0] > 100.0
 
 
+def test_in_a_mirror_the_legs_change_places(spec, subject, trial, forces):
+    """Protects what reads alike on both sides: the results of a leg are those of the other one in a mirror,
+    forces outwards among them."""
+    person, run, both = symmetric(subject), msgspec.structs.replace(RUN, side="both"), load_model("both_legs")
+    two = walk(both, person, 1.2)
+    seen = analysed(both, person, two, forces, run)
+    z = np.array([1.0, 1.0, -1.0])
+    mirrored = two._replace(positions=two.positions * z, names=tuple(map(exchanged, two.names)))
+    raw = RawForces(
+        forces.names, forces.times, forces.rate, forces.corners, forces.plates.centre[:, 1],
+        forces.force * z, -forces.moment * z, "mirrored", (),
+    )  # fmt: skip
+    other = analysed(both, person, mirrored, force_trial(raw), run).fields
+    for name in ("joint_angles", "joint_moments", "joint_forces", "joint_powers", "joint_angle_speeds"):
+        n = seen.fields[name].shape[1] // 2
+        assert np.nanmax(np.abs(seen.fields[name][:, :n])) > 0.1
+        np.testing.assert_allclose(
+            np.roll(other[name], n, axis=1), seen.fields[name], atol=1e-6, err_msg=name
+        )
+    for name, sign in (("residual_moment", MIRROR[:3]), ("residual_force", MIRROR[3:])):
+        np.testing.assert_allclose(other[name], sign * seen.fields[name], atol=1e-9)
+
+
 def test_a_leg_without_a_pelvis_goes_on(whole, spec, subject, trial, forces):
     """Protects a leg that is marked alone: what hangs on the pelvis is NaN and said, knee and ankle stay."""
     pelvis = subject.segments["pelvis"].markers_mm
