@@ -274,7 +274,7 @@ def check_live(live: bool, outputs: tuple[Path, ...], plot: Path | None, every: 
 
 
 def steps_of(simulator: Simulator) -> int:
-    """How many steps the duration has."""
+    """How many whole steps the duration has: a motion from a file is not known any further."""
     settings = simulator.settings
     n_step = settings.duration_s / (1e-3 * settings.step_ms)
     if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
@@ -284,7 +284,7 @@ def steps_of(simulator: Simulator) -> int:
             allowed=f"1 to {MOST_STEPS} steps",
             remedy="change --duration or --step",
         )
-    return round(n_step)
+    return max(1, math.floor(n_step * (1.0 + ROUNDING)))
 
 
 def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:

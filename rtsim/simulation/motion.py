@@ -18,6 +18,9 @@ from rtsim.files.storage import STORAGE_SUFFIXES, Table, read_storage
 Array = NDArray[np.float64]
 OPTION = "--motion"
 FEWEST_ROWS = 4
+ROUNDING = 1e-12
+"""By so much of its time the last sample is put later: the clock's rounding shall not lead past it, where
+nothing is curved."""
 
 
 def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
@@ -48,7 +51,8 @@ def with_motion(
 ) -> tuple[ModelSpec, float]:
     """The model with the motion of a .mot or .sto file in its couplers, and the motion's length [s].
 
-    Natural cubic splines through all samples; the file's first time is the start of the simulation.
+    Cubic splines through all samples, as curved at their ends as the samples are: what is without curvature
+    there asks for no force there. The file's first time is the start of the simulation.
     ConfigError where a coordinate has no column, or a column has holes.
     """
     names = moved_names(spec)
@@ -65,16 +69,19 @@ def with_motion(
     turning = {
         c.name: is_angular(body, k) for body in spec.bodies for k, c in enumerate(coordinates_of(body))
     }
-    at = tuple((times - times[0]).tolist())
+    at = times - times[0]
+    length = float(at[-1])
+    at[-1] *= 1.0 + ROUNDING
+    rows = {name: column_of(table, name, turning[name], str(path)) for name in names}
     splines = {
-        name: Spline(at=at, value=tuple(column_of(table, name, turning[name], str(path)).tolist()))
-        for name in names
+        name: Spline(at=tuple(at.tolist()), value=tuple(row.tolist()), ends="cubic")
+        for name, row in rows.items()
     }
     couplers = tuple(
         Coupler(coordinate=c.coordinate, of=MOTION, spline=splines[c.coordinate]) if c.of == MOTION else c
         for c in spec.couplers
     )
-    return replace(spec, couplers=couplers), at[-1]
+    return replace(spec, couplers=couplers), length
 
 
 def column_of(table: Table, name: str, turns: bool, where: str) -> Array:

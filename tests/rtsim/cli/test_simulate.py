@@ -85,6 +85,22 @@ def test_every_option_changes_the_run(here):
     assert speeds[1] - speeds[0] == pytest.approx(speeds[2] - speeds[1], rel=0.02)
 
 
+def test_a_run_ends_with_the_motion(here, tmp_path):
+    """Protects the force that holds a motion to the last row: whole steps within it, none beyond."""
+    rows = [f"{k / 60:.6f}\t{60.0 * math.cos(8.0 * k / 60):.9g}" for k in range(17)]  # 266.667 ms
+    text = "\n".join(["m", "version=1", "inDegrees=yes", "endheader", "time\tknee", *rows, ""])
+    (tmp_path / "knee.mot").write_text(text)
+    done = here(
+        "simulate", "kick", "--prescribe", "knee", "--motion", "knee.mot", "--step", "1", "--out", "kick.mcap"
+    )
+    assert done.code == 0, done.err
+    results = read_results(tmp_path / "kick.mcap")
+    assert results.times[-1] == pytest.approx(0.266)
+    label = next(s.labels for s in results.session.fields if s.name == "prescribed_moments").index("knee")
+    moments = results.fields["prescribed_moments"][:, label]
+    assert abs(moments[-1] - moments[-2]) < 2.0 * abs(moments[-2] - moments[-3])
+
+
 def test_results_in_all_formats(here, tmp_path):
     """Protects --out: three files of one run hold the same, and export reads the recording."""
     done = here(*SHORT, "--out", "a.sto", "--out", "a.csv", "--out", "a.mcap", "--every", "2")
