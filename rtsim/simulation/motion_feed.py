@@ -38,8 +38,8 @@ JUMP = 0.5
 """A frame farther from where the frame before led to does not carry on from it [rad, m]."""
 ROUND = 2.0 * np.pi
 LIMITS = np.array([FARTHEST, FASTEST, STRONGEST])[:, None]
-THIRDS = np.arange(N_KNOT) / 3.0
-"""Knots of a piece, in its length."""
+KNOTS = np.array([0.0, 1.0, 2.0, 3.0, 6.0]) / 3.0
+"""Knots of a piece, in its length: three cubics, and on at constant acceleration for as long again."""
 
 
 class Slot(NamedTuple):
@@ -58,8 +58,9 @@ class MotionFeed:
 
     Each frame starts a piece that goes from value, speed and acceleration of the coordinate as they are to
     those of the frame, carried on by one period at constant acceleration: three cubics, whose second
-    derivative is continuous. So the motion is as late as its frames are, no more. A stream that begins, or
-    goes on elsewhere, is joined within RAMP_S; where it falls silent, the coordinates come to rest.
+    derivative is continuous, and another period of that acceleration for a frame that is late, if only by
+    the clock's rounding. So the motion is as late as its frames are, no more. A stream that begins, or goes
+    on elsewhere, is joined within RAMP_S; where it falls silent, the coordinates come to rest.
 
     Attributes
     ----------
@@ -219,15 +220,17 @@ def states(pieces: Sequence[Array], time: float) -> Array:
 
 
 def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end: Array) -> None:
-    """Write n pieces, each (3, 4), that go from begin : (3, n) at a time to end : (3, n) `length` later."""
+    """Write n pieces, each (3, N_KNOT), that go from begin : (3, n) at a time to end : (3, n) `length` later,
+    and on."""
     scale = np.array([1.0, length, length**2])[:, None]
     begin, end = scale * begin, scale * end
     inner = PIECE @ np.concatenate((begin, end))
-    at = time + length * THIRDS
+    beyond = end[0] + end[1] + 0.5 * end[2]
+    at = time + length * KNOTS
     for k, knots in enumerate(pieces):
         knots[0] = at
-        knots[1] = begin[0, k], inner[0, k], inner[1, k], end[0, k]
-        knots[2] = begin[2, k], inner[2, k], inner[3, k], end[2, k]
+        knots[1] = begin[0, k], inner[0, k], inner[1, k], end[0, k], beyond[k]
+        knots[2] = begin[2, k], inner[2, k], inner[3, k], end[2, k], end[2, k]
         knots[2] /= length**2
 
 

@@ -16,8 +16,9 @@ from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates
 
 Array = NDArray[np.float64]
-N_KNOT = 4
-"""Of the spline of a coordinate that a stream moves: values, speeds and accelerations at both ends fit."""
+N_KNOT = 5
+"""Of the spline of a coordinate that a stream moves: values, speeds and accelerations at both ends fit, and
+it goes on a little."""
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:
