@@ -176,6 +176,10 @@ def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:
 
 
 def check_once(names: Sequence[str], key: str) -> None:
+    """ValueError for a name that comes twice, or that no heading of a table can be."""
+    broken = next((name for name in names if not name.strip() or set(name) & set("\t\r\n")), None)
+    if broken is not None:
+        raise ValueError(f"{key}: {broken!r} is no name; allowed: one line of text, without tabs")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{key}: {twice!r} is there more than once")

@@ -23,6 +23,8 @@ OLDEST, NEWEST_KNOWN, NEXT_MAJOR = 30000, 40600, 50000
 """Versions of documents: OpenSim 3.0 to 4.6; a later 4.x is tried."""
 NEWEST_LAYOUT = 40000
 """Version from which joints stand beside bodies, and parts name frames by paths."""
+LARGEST = 1e100
+"""Beyond it sums of squares overflow."""
 UPDATE = "open the model in OpenSim 4 and save it again"
 
 
@@ -102,7 +104,9 @@ class Node:
         return self.text(tag, default=str(default)).lower() in ("true", "1")
 
     def numbers(self, tag: str, finite: bool = True) -> list[float] | None:
-        """The numbers of a property, None where it is missing; NaN is refused, infinity where told to."""
+        """The numbers of a property, None where it is missing; NaN is refused, and what is beyond all
+        bounds where told to.
+        """
         found = self.child(tag)
         if found is None:
             return None
@@ -111,7 +115,7 @@ class Node:
         except ValueError:
             found.fail(f"{(found.element.text or '').strip()!r} are no numbers", remedy="correct the file")
         for value in values:
-            if math.isnan(value) or (finite and math.isinf(value)):
+            if math.isnan(value) or (finite and abs(value) > LARGEST):
                 found.fail(f"{value} is no number that a model can use", remedy="correct the file")
         return values
 
@@ -170,12 +174,15 @@ def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementT
     """The root element of an OpenSim document."""
     root = parse(read_bounded(path, MAX_BYTES, "no model needs so much"), str(path), comments)
     version = root.get("Version", "")
-    if root.tag != "OpenSimDocument" or not version.isdecimal() or len(version) > 9:
+    if root.tag != "OpenSimDocument":
         raise ConfigError(
-            f"the root element is {root.tag}, not an OpenSimDocument with a Version",
-            where=str(path),
-            remedy=remedy,
+            f"the root element is {root.tag}, not OpenSimDocument", where=str(path), remedy=remedy
         )
+    if not version.isdecimal() or len(version) > 9:
+        raise ConfigError(
+            f"the Version of its OpenSimDocument is {version!r}", where=str(path),
+            allowed=f"a number such as {NEWEST_LAYOUT}", remedy="save it again in OpenSim",
+        )  # fmt: skip
     return root, Document(str(path), int(version))
 
 

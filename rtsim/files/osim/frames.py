@@ -149,7 +149,11 @@ class Frames:
                 return Frame(last)
             same = [at for at in self.offsets if posixpath.basename(at) == last]
             if len(same) != 1:
-                owner.fail(f"unknown frame {name!r}", allowed=", ".join([GROUND, *self.names, *self.offsets]))
+                owner.fail(
+                    f"unknown frame {name!r}",
+                    allowed=f"{', '.join([GROUND, *self.names])}, and the frames fixed to them",
+                    remedy="correct the name, or add what it names",
+                )
             full = same[0]
         if depth > len(self.offsets):
             owner.fail(f"frame {name!r} is fixed to itself", remedy="correct the file")

@@ -163,12 +163,15 @@ def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
         node.fail(f"unknown coordinate {names[0]!r}", allowed=", ".join(own) or "none")
     found = function_below(node)
     function = read_function(found) if found is not None else {} if names else {"constant": 0.0}
+    axis = node.vector("axis", default=None)
+    if not axis.any():
+        node.fail("its axis 0 0 0 has no direction", remedy="correct the file")
     if not names and "constant" not in function:
         node.fail("its function has no coordinate", remedy="name one in coordinates")
     if function.get("linear") == [1.0, 0.0]:
         function = {}
     of = {"of": names[0]} if "constant" not in function else {}
-    return {what: node.vector("axis", default=None).tolist(), **of, **function}
+    return {what: axis.tolist(), **of, **function}
 
 
 def units_of(joints: list[Joint]) -> Mapping[str, str]:

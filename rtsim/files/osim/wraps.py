@@ -105,7 +105,10 @@ def surface_of(node: Node, frame: Frame) -> Table:
         **(frame.transform @ pose_of(node)).place(),
     }
     if node.tag == "WrapEllipsoid":
-        return {**table, "radii_mm": (1e3 * node.vector("dimensions", default=None)).tolist()}
+        radii = node.vector("dimensions", default=None)
+        if not (radii > 0.0).all():
+            node.fail(f"dimensions {radii.tolist()}", allowed="above 0", remedy="correct the file")
+        return {**table, "radii_mm": (1e3 * radii).tolist()}
     if node.tag == "WrapCylinder":
         table["length_mm"] = 1e3 * length_of(node)
     return {**table, "radius_mm": 1e3 * node.number("radius")}

@@ -259,6 +259,7 @@ MISTAKES = {
         "radius_mm = 12.0\nradii_mm = [1.0, 1.0, 1.0]",
         ("ball", "radii_mm"),
     ),
+    "name of two lines": ('name = "ring"', 'name = "ri\\nng"', ("surfaces", "no name", "one line")),
     "surface twice": ('name = "ring"', 'name = "ball"', ("surfaces", "ball", "more than once")),
     "segment of a point": (
         'segment = "base"\noffset_mm = [10.0',

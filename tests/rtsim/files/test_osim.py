@@ -64,7 +64,11 @@ def test_what_is_left_out_is_said(read):
         ("", "not valid XML"),
         ("<OpenSimDocument Version='40000'>", "not valid XML"),
         ("<html/>", "the root element is html"),
-        ("<OpenSimDocument Version='x'><Model/></OpenSimDocument>", "the root element"),
+        (
+            "<OpenSimDocument Version='4.5'><Model/></OpenSimDocument>",
+            "is '4.5'; allowed: a number such as 40000",
+        ),
+        ("<OpenSimDocument><Model/></OpenSimDocument>", "the Version of its OpenSimDocument is ''"),
         ("<OpenSimDocument Version='20302'><Model/></OpenSimDocument>", "document version 20302"),
         ("<OpenSimDocument Version='50000'><Model/></OpenSimDocument>", "document version 50000"),
         ("<OpenSimDocument Version='40000'/>", "there is no Model"),

@@ -233,6 +233,7 @@ def test_names_of_splines(read, tag):
         ("<Constant><value>x</value></Constant>", "are no numbers"),
         ("<Constant><value>nan</value></Constant>", "nan is no number"),
         ("<Constant><value>inf</value></Constant>", "inf is no number"),
+        ("<Constant><value>1e308</value></Constant>", "1e\\+308 is no number"),
     ],
 )
 def test_functions_that_cannot_be(read, function, what):
@@ -253,6 +254,14 @@ def test_axes_that_cannot_be(read, coordinate, function, what):
     """Protects spatial transforms: every axis follows one coordinate of its joint, or none."""
     with pytest.raises(ConfigError, match=what):
         read(knee_with(function, coordinate))
+
+
+def test_an_axis_without_direction_is_refused(read):
+    """Protects from NaN on the way, and from warnings of a library: the axis is named where it stands."""
+    transform = spatial_transform(transform_axis("rotation1", "0 0 0", "bend", LINE))
+    model = Model((Joint("CustomJoint", GROUND, "a", (Coordinate("bend"),), transform),))
+    with pytest.raises(ConfigError, match=r"TransformAxis rotation1: its axis 0 0 0 has no direction"):
+        read(model)
 
 
 def test_custom_joint_without_coordinates_is_a_weld(read):

@@ -166,6 +166,11 @@ def test_inactive_wrap_is_left_out(read):
         (straight("WrapTorus", "w", numbers="<radius>1</radius>"), "1 2", "WrapTorus has no counterpart"),
         (straight("WrapSphere", "w", numbers="<size>1</size>"), "1 2", "radius needs 1 numbers"),
         (straight("WrapSphere", "w", numbers="<radius>0</radius>"), "1 2", "radius_mm"),
+        (
+            straight("WrapEllipsoid", "w", numbers="<dimensions>1 0 1</dimensions>"),
+            "1 2",
+            "dimensions.*above 0",
+        ),
         (straight("WrapSphere", "w"), "2 2", "range 2 2"),
         (straight("WrapSphere", "w"), "3 2", "range 3 2"),
         (straight("WrapSphere", "w"), "1 9", "two points of 1 to 5"),
