@@ -22,6 +22,10 @@ GRAVITY = 9.81
 """[m/s2]"""
 WEIGHT_OFF = 0.05
 """A weight that differs from that of the body mass by more than this share is told."""
+PEAK = 1.2
+"""Greatest force of level walking in parts of the weight, about."""
+LEAST_PEAK, MOST_USUAL = 0.6, 6.0
+"""Of who never stands still: a greatest force below, a median above so many weights is told."""
 STANDS = 0.05
 """Feet slower than this stand [m/s]."""
 AXIS_CLEAR = 2.0
@@ -75,6 +79,8 @@ def check_plates(
     """
     force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]
+    if not np.isfinite(force).any():
+        return [Finding("idle", -1, 0.0, "No force was measured: all samples of the plates are missing.")]
     if heavy.size == 0:
         return [_idle(force, mass)]
     mean = heavy.mean(axis=0)
@@ -100,7 +106,7 @@ def check_plates(
 
 
 def _idle(force: FloatArray, mass: float | None) -> Finding:
-    most = float(np.nanmax(np.linalg.norm(force, axis=2), initial=0.0)) if np.isfinite(force).any() else 0.0
+    most = float(np.nanmax(np.linalg.norm(force, axis=2), initial=0.0))
     said = f"No plate was loaded with {THRESHOLD:g} N; the greatest force was {most:.3g} N"
     if most > 0.0 and mass is not None:
         unit = _unit_of(most / (mass * GRAVITY))
@@ -135,7 +141,7 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     )
     stands &= (shares != NONE).any(axis=1).all(axis=1)
     if not stands.any():
-        return []
+        return _load(contact.force, mass)
     weight = float(np.nansum(contact.force[stands, :, 1], axis=1).mean())
     off = weight / (mass * GRAVITY) - 1.0
     if abs(off) <= WEIGHT_OFF:
@@ -149,6 +155,23 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
             "weight", -1, off,
             f"{said}: {100.0 * off:+.1f} %. Tare the plates while nobody is on them, and check the mass and "
             "whether something else is touched.",
+        )
+    ]  # fmt: skip
+
+
+def _load(force: FloatArray, mass: float) -> list[Finding]:
+    """The force on all plates of a person who never stands on them, against the mass: wrong units alone."""
+    total = np.nansum(force[:, :, 1], axis=1)
+    peak, usual = float(total.max()), float(np.median(total[total >= THRESHOLD]))
+    weight = mass * GRAVITY
+    if peak >= LEAST_PEAK * weight and usual <= MOST_USUAL * weight:
+        return []
+    unit = _unit_of(peak / weight / PEAK)
+    guess = f"this looks like {unit}" if unit else "check the unit of the forces and the mass"
+    return [
+        Finding(
+            "force_unit", -1, peak / weight,
+            f"The plates bear {peak:.4g} N at the most, and {mass:.4g} kg weigh {weight:.4g} N: {guess}.",
         )
     ]  # fmt: skip
 

@@ -115,6 +115,21 @@ def test_kilonewtons_and_volts_load_no_plate(stand):
     assert "volts or kilonewtons" in found.sentence
     (found,) = stand.check(force=np.full_like(stand.force, np.nan))
     assert found.name == "idle"
+    assert "No force was measured" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("factor", "unit"), [(1000.0, "millinewtons"), (1.2 / 4.448, "pounds"), (0.4, "check")]
+)
+def test_another_unit_of_force_is_named_where_nobody_stands(stand, factor, unit):
+    """Protects walks, where the weight is never on the plates at rest: the greatest force tells."""
+    feet = stand.feet.copy()
+    feet[..., 0] += 0.1 * stand.times[:, None, None]
+    force, moment = factor * stand.force, factor * stand.moment
+    found = [f for f in stand.check(force=force, moment=moment, feet=feet) if f.name == "force_unit"]
+    assert len(found) == 1
+    assert unit in found[0].sentence
+    assert "force_unit" not in [f.name for f in stand.check(feet=feet)]
 
 
 def test_forces_of_the_person_on_the_plates_are_named(stand):
