@@ -144,13 +144,11 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     """The run of a config with the options given on the command line on top."""
     run = load_toml(find_config(config, "runs"), Run) if config else Run(name="live")
     check_addresses(run, config or "")
-    options |= asked_of_plates(run, options.get("forces") or run.forces, options.get("feet") or "")
+    wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
+    options |= asked_of_plates(run, options.get("forces") or run.forces, feet, wait_ms)
     given_ports = {k: options.pop(k, None) for k in PORTS}
     usual = msgspec.structs.asdict(run.ports)
     ports = placed(given_ports, usual, options.pop("port_offset", 0))
-    wait_ms = options.pop("wait_ms", None)
-    if wait_ms is not None:
-        run = msgspec.structs.replace(run, plates=msgspec.structs.replace(run.plates, wait_ms=wait_ms))
     given = {k: v for k, v in options.items() if v is not None and k in Run.__struct_fields__}
     if not 0.0 <= given.get("duration_s", 0.0) <= LONGEST_S:
         raise ConfigError(
@@ -160,23 +158,44 @@ def make_run(config: str | None = None, **options: Any) -> Run:
         run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
     except ValueError as error:  # a schema's sentence
         raise ConfigError(str(error), where="the options", remedy="correct the value") from None
+    check_plates_given(run, {"--feet": feet, "--wait-ms": wait_ms, "--mass": options.get("mass_kg")})
     if run.methods and run.method and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run
 
 
-def asked_of_plates(run: Run, forces: str, feet: str) -> dict[str, Any]:
-    """The options that external loads of OpenSim and named feet amount to; feet : bodies, by commas."""
+def asked_of_plates(run: Run, forces: str, feet: str, wait_ms: float | None) -> dict[str, Any]:
+    """The options that external loads of OpenSim, feet (bodies, by commas) and a wait amount to."""
     asked: dict[str, Any] = {}
+    plates: dict[str, Any] = {} if wait_ms is None else {"wait_ms": wait_ms}
     if Path(forces).suffix.lower() == LOADS and not is_stream(forces):
         from rtsim.files.osim.external_loads import read_external_loads
 
         loads = read_external_loads(forces)
-        asked["forces"], feet = str(loads.forces), feet or ",".join(loads.bodies)
+        if not loads.forces.is_file():
+            raise ConfigError(
+                f"there is no file {str(loads.forces)!r}, which it names as datafile", where=forces,
+                remedy="put that file there, or correct the name",
+            )  # fmt: skip
+        asked["forces"], plates["feet"] = str(loads.forces), run.plates.feet or loads.bodies
     if feet:
-        names = tuple(name.strip() for name in feet.split(","))
-        asked["plates"] = msgspec.structs.replace(run.plates, feet=names)
+        plates["feet"] = tuple(name.strip() for name in feet.split(","))
+    if plates:
+        asked["plates"] = msgspec.structs.replace(run.plates, **plates)
     return asked
+
+
+def check_plates_given(run: Run, given: dict[str, object]) -> None:
+    """ConfigError for an option that is of use with force plates alone, where the run has none."""
+    from rtsim.live.forces import may_have_forces
+
+    option = next((option for option, value in given.items() if value), "")
+    if option and not may_have_forces(run):
+        raise ConfigError(
+            "it is for a run with force plates, and this one has none",
+            where=option,
+            remedy="give --forces, or leave it out",
+        )
 
 
 def check_addresses(run: Run, config: str) -> None:
@@ -204,9 +223,10 @@ def run_arguments(run: Run, config: str | None = None) -> list[str]:
         value = getattr(run, option)
         if value:
             arguments += [f"--{option.replace('_', '-')}", str(value)]
-    arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
-    arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
-    arguments += ["--wait-ms", str(run.plates.wait_ms)] if run.forces else []
+    if run.forces:
+        arguments += ["--wait-ms", str(run.plates.wait_ms)]
+        arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
+        arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
     arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
 

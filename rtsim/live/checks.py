@@ -51,7 +51,7 @@ def check_run(run: Run) -> None:
         raise ConfigError(
             "weights of a setup are for a model that brings its own markers",
             where="--ik-setup",
-            remedy="leave it out, or --subject and --static",
+            remedy="give such a --model without --subject and --static, or leave it out",
         )
     else:
         placed_feet(run, spec)

@@ -32,14 +32,22 @@ def check_forces(run: Run, streamed: bool = True) -> None:
     """ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
     from rtsim.files.forces import FORCE_SUFFIXES
 
-    allowed = f"{', '.join(FORCE_SUFFIXES)}, {WALKER}" + (", or tcp://HOST:PORT" if streamed else "")
+    allowed = ", ".join(FORCE_SUFFIXES) + (f", {WALKER}" if run.source == WALKER else "")
+    allowed += ", external loads of OpenSim (.xml)" + (", or tcp://HOST:PORT" if streamed else "")
     if not run.forces or (is_stream(run.forces) and streamed):
         return
     if run.forces == WALKER:
         if run.source != WALKER:
-            raise ConfigError(f"the made-up plate is that of {WALKER}", where="--forces", allowed=allowed)
+            raise ConfigError(
+                f"the made-up plate is for {WALKER} as the source", where="--forces", allowed=allowed
+            )
         return
-    if is_stream(run.forces) or not Path(run.forces).is_file():
+    if is_stream(run.forces):
+        raise ConfigError(
+            f"{run.forces!r} is a stream", where="--forces", allowed=allowed,
+            remedy="give the file of the forces, or use `rtsim live`",
+        )  # fmt: skip
+    if not Path(run.forces).is_file():
         raise ConfigError(f"there is no file {run.forces!r}", where="--forces", allowed=allowed)
     if Path(run.forces).suffix.lower() not in FORCE_SUFFIXES:
         raise ConfigError(f"{run.forces} holds no forces that can be read", where="--forces", allowed=allowed)
@@ -72,6 +80,11 @@ def load_forces(
         return read_forces(source, up=up, units=units)
     except NoPlatesError:
         return None
+
+
+def may_have_forces(run: Run) -> bool:
+    """Whether forces are asked for, or may be in the source."""
+    return bool(run.forces) or is_c3d(run.source)
 
 
 def has_forces(run: Run) -> bool:

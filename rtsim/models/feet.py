@@ -112,6 +112,8 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
             f"it has {len(roots)} feet: {name_some([model.names.bodies[b] for b in roots])}",
             where=f"model {model.name}", allowed="two", remedy=REMEDY,
         )  # fmt: skip
+    if named:
+        check_named(model, roots)
     sides = sides_of([model.names.bodies[b] for b in roots], [float(position[b, 2]) for b in roots])
     found = []
     for root, side in zip(roots, sides, strict=True):
@@ -208,6 +210,23 @@ def body_named(model: Model, name: str) -> int:
             allowed=name_some(list(model.names.bodies)),
         )  # fmt: skip
     return model.names.bodies.index(name)
+
+
+def check_named(model: Model, roots: Sequence[int]) -> None:
+    """ConfigError for named bodies that are no low ends of limbs, each of its own."""
+    names, parents = model.names.bodies, model.tree.parent.tolist()
+    for k, root in enumerate(roots):
+        if parents[root] < 0 and root in parents:
+            raise ConfigError(
+                f"{names[root]} carries the rest of the model {model.name}", where="--feet",
+                allowed="bodies at the low ends of limbs",
+            )  # fmt: skip
+        for other in roots[:k]:
+            if root in carried_by(model, other) or other in carried_by(model, root):
+                twice = "is named twice" if other == root else f"and {names[other]} are of one limb"
+                raise ConfigError(
+                    f"{names[root]} {twice}", where="--feet", allowed="one body of each leg, each once"
+                )
 
 
 def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:

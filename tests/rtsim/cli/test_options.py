@@ -107,3 +107,31 @@ def test_the_wait_for_forces_reaches_the_estimator():
     assert run.plates.wait_ms == 35.0
     assert understood(run_arguments(run)).plates.wait_ms == 35.0
     assert "--wait-ms" not in run_arguments(make_run())
+
+
+def test_named_feet_and_a_wait_are_both_kept():
+    """Protects the wait from the feet: both are told of plates, and neither undoes the other."""
+    run = make_run(wait_ms=35.0, feet="a, b", forces="tcp://127.0.0.1:1")
+    assert (run.plates.wait_ms, run.plates.feet) == (35.0, ("a", "b"))
+    assert understood(run_arguments(run)).plates == run.plates
+
+
+def test_a_wait_that_is_no_number_is_refused():
+    """Protects from a traceback: NaN lies in no range, and not outside of one."""
+    with pytest.raises(ConfigError, match=r"plates\.wait_ms: nan cannot be meant"):
+        make_run(wait_ms=float("nan"), forces="tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [("--feet", {"feet": "a"}), ("--wait-ms", {"wait_ms": 5.0}), ("--mass", {"mass_kg": 70.0})],
+)
+def test_options_of_plates_need_plates(tmp_path, option, given):
+    """Protects who forgot --forces: an option without effect is told; plates may be in a C3D file."""
+    with pytest.raises(ConfigError, match=f"{option}: it is for a run with force plates.*give --forces"):
+        make_run(source="walk.trc", **given)
+    make_run(source="walk.c3d", **given)
+    config = tmp_path / "mine.toml"
+    config.write_text('name = "mine"\nmass_kg = 70.0\n[plates]\nfeet = ["a"]\n')
+    run = make_run(str(config))
+    assert not {"--feet", "--mass"} & set(run_arguments(run, str(config)))  # a child would refuse them

@@ -168,7 +168,7 @@ def test_external_loads_name_the_file_and_the_bodies(folder: Path, analysed: tup
     ("file", "more", "words"),
     [
         ("", "", "names no datafile"),
-        ("none.mot", "", "there is no file"),
+        ("none.mot", "", "none.mot', which it names as datafile"),
         ("bend_grf.mot", "<point_expressed_in_body>hips</point_expressed_in_body>", "allowed: ground"),
     ],
 )
@@ -188,6 +188,7 @@ def test_external_loads_that_cannot_be_read(folder: Path, file: str, more: str, 
         (("--mass", "70"), ("its own masses", "rtsim scale")),
         (("--feet", "heel"), ("no body 'heel'", "hips, upper_r")),
         (("--feet", "sole_r,sole_l,hips"), ("3 feet", "allowed: two")),
+        (("--feet", "sole_r,sole_r"), ("named twice", "one body of each leg")),
     ],
 )
 def test_what_cannot_be_is_one_sentence(folder: Path, more: tuple[str, ...], words: tuple[str, ...]) -> None:

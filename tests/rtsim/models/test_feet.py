@@ -70,6 +70,20 @@ def test_bodies_can_be_named(tmp_path: Path) -> None:
         find_feet(model, ("sole_r", "sole_l", "hips"))
 
 
+@pytest.mark.parametrize(
+    ("named", "words"),
+    [
+        (("sole_r", "sole_r"), "sole_r is named twice"),
+        (("sole_r", "lower_r"), "lower_r and sole_r are of one limb"),
+        (("hips",), "hips carries the rest of the model"),
+    ],
+)
+def test_bodies_that_are_no_two_feet_are_refused(tmp_path: Path, named: tuple[str, ...], words: str) -> None:
+    """Protects from a left foot that is the right one, and from a foot that reaches up to the head."""
+    with pytest.raises(ConfigError, match=f"--feet: {words}.*; allowed: "):
+        find_feet(build(legs.load(tmp_path)), named)
+
+
 def test_a_model_that_ground_holds_has_no_feet(tmp_path: Path, shared: Path) -> None:
     """Protects from forces on hands: an arm is refused, and so is a leg on a stand, with what to do."""
     held = build(legs.load(tmp_path, head=HELD))
