@@ -58,6 +58,11 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
             node.fail(
                 f"{len(at)} x and {len(value)} y", allowed="two or more pairs", remedy="correct the file"
             )
+        fall = next((k for k in range(1, len(at)) if not at[k] > at[k - 1]), 0)
+        if fall:
+            node.fail(
+                f"x goes from {at[fall - 1]:g} to {at[fall]:g}; they must rise", remedy="correct the file"
+            )
         points = {"at": at, "value": [scale * y for y in value]}
         return {"lines": points} if node.tag in LINES else {"spline": {**points, "ends": "cubic"}}
     # OpenSim writes the highest power first, also of [slope, intercept]
