@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,8 @@ FEWEST_ROWS = 4
 ROUNDING = 1e-12
 """By so much of its time the last sample is put later: the clock's rounding shall not lead past it, where
 nothing is curved."""
+HOLE = 10.0
+"""A step between rows that is so many times the usual one is told."""
 
 
 def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
@@ -77,11 +79,36 @@ def with_motion(
         name: Spline(at=tuple(at.tolist()), value=tuple(row.tolist()), ends="cubic")
         for name, row in rows.items()
     }
+    for text in odd_things(spec, splines):
+        note(f"{path}: {text}")
     couplers = tuple(
         Coupler(coordinate=c.coordinate, of=MOTION, spline=splines[c.coordinate]) if c.of == MOTION else c
         for c in spec.couplers
     )
     return replace(spec, couplers=couplers), length
+
+
+def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
+    """What can be meant, but hardly is: times with a hole, coordinates far beyond their range."""
+    at = np.array(next(iter(motions.values())).at)
+    steps, told = np.diff(at), []
+    if steps.max() > HOLE * np.median(steps):
+        k = int(steps.argmax())
+        told.append(f"no rows from {at[k]:g} to {at[k + 1]:g} s after its start: a spline bridges them")
+    for body in spec.bodies:
+        for k, coordinate in enumerate(coordinates_of(body)):
+            if coordinate.name not in motions:
+                continue
+            low, high = coordinate.range
+            values = np.array(motions[coordinate.name].value)
+            if max(low - values.min(), values.max() - high) > high - low:
+                unit, scale = ("deg", np.degrees(1.0)) if is_angular(body, k) else ("mm", 1e3)
+                told.append(
+                    f"{coordinate.name} goes from {scale * values.min():.4g} to {scale * values.max():.4g} "
+                    f"{unit}, far beyond its range of {scale * low:.4g} to {scale * high:.4g} {unit}: are "
+                    "its numbers in the unit that the header says?"
+                )
+    return told
 
 
 def column_of(table: Table, name: str, turns: bool, where: str) -> Array:

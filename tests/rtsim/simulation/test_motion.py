@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -136,6 +137,23 @@ def test_files_that_cannot_be_are_named(model, write, text, words):
     """Protects users: the file, what is wrong with it, what to do."""
     with pytest.raises(ConfigError, match=words):
         with_motion(load_model(model), write(text))
+
+
+def test_motions_that_are_hardly_meant_are_told(model, write, tmp_path):
+    """Protects from degrees read as radians, and from seconds that nobody recorded: told, not refused."""
+    values, heard = 20.0 + np.arange(9.0), []
+    text = motion_text(values).replace("0.480000", "5.480000")
+    with_motion(load_model(model), write(text), heard.append)
+    assert [note.partition(": ")[2] for note in heard] == [
+        "no rows from 0.07 to 5.08 s after its start: a spline bridges them"
+    ]
+    ranged = tmp_path / "ranged.toml"
+    kick = Path(model).read_text(encoding="utf-8")
+    ranged.write_text(kick.replace('{ name = "hip" }', '{ name = "hip", range_deg = [-90.0, 90.0] }'))
+    with_motion(load_model(str(ranged)), write(motion_text(values)), heard.append)
+    assert len(heard) == 1
+    with_motion(load_model(str(ranged)), write(motion_text(values, degrees=False)), heard.append)
+    assert "hip goes from 1146 to 1604 deg, far beyond its range of -90 to 90 deg" in heard[1]
 
 
 def test_what_does_not_fit_together_is_refused(model, write):
