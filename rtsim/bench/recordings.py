@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from rtsim.bench.figures import Figure, say
+from rtsim.errors import ConfigError
 from rtsim.files.recording import read_results
 from rtsim.methods.kinetic_figures import kinetic_figures
 from rtsim.methods.plate_check import UNDER, WEIGHT_OFF
@@ -61,13 +62,27 @@ was weighed on the plates of static1."""
 def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> list[Figure]:
     """Figures of the recordings below a folder whose names match a pattern; what is not there is told.
 
+    ConfigError where none of them is there.
+
     live : through player, estimator and recorder over sockets, at the recorded pace
     side : as the option --side of the commands
     """
+    wanted = {name: recording for name, recording in RECORDINGS.items() if fnmatch(name, only)}
+    if not wanted:
+        raise ConfigError(
+            f"no recording is named {only!r}",
+            where="--only",
+            allowed=", ".join(RECORDINGS),
+            remedy="name some",
+        )
+    if not any((folder / recording.source).is_file() for recording in wanted.values()):
+        first = next(iter(wanted.values())).source
+        raise ConfigError(
+            f"none of the {len(wanted)} recordings is there, as {first}", where=str(folder),
+            remedy="give the folder that holds them",
+        )  # fmt: skip
     figures, n_failed = [], 0
-    for name, recording in RECORDINGS.items():
-        if not fnmatch(name, only):
-            continue
+    for name, recording in wanted.items():
         if not (folder / recording.source).is_file():
             say(f"recordings: {name} is not there")
             continue
