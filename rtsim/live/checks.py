@@ -41,6 +41,12 @@ def check_run(run: Run) -> None:
     check_forces(run)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
+    if spec.markers and not spec.of_subject and (run.subject or run.static):
+        raise ConfigError(
+            f"the model {spec.name} brings its own markers, so that no person is measured",
+            where="--subject" if run.subject else "--static",
+            remedy="leave it out; `rtsim scale` makes a model the size of a person",
+        )
     if brings_markers(run, spec):
         check_own_markers(run)
         if run.forces or run.plates.feet:

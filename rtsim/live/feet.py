@@ -10,7 +10,7 @@ from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.sources import brings_markers, is_c3d
-from rtsim.models.feet import PlacedFeet, find_feet, in_words
+from rtsim.models.feet import NAMED, PlacedFeet, find_feet, in_words
 from rtsim.models.model import build
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import make
@@ -29,9 +29,9 @@ def placed_feet(run: Run, spec: ModelSpec) -> PlacedFeet | None:
     if not brings_markers(run, spec):
         if run.plates.feet:
             raise ConfigError(
-                "the feet of a person are known by markers", where="--feet",
-                remedy="leave it out, and give the forces by their own file: bodies to press are for a model "
-                "that brings its own markers",
+                "bodies to press are for a model that brings its own markers",
+                where=NAMED,
+                remedy="leave --feet out, and give the forces by their own file",
             )  # fmt: skip
         return None
     x, y, z = spec.gravity_m_s2

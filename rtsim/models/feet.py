@@ -38,6 +38,7 @@ SHORTEST = 0.02
 RIGHT = re.compile(r"(^|[_.])(r|right)([_.]|$)", re.IGNORECASE)
 LEFT = re.compile(r"(^|[_.])(l|left)([_.]|$)", re.IGNORECASE)
 FLAT = np.array([1.0, 0.0, 1.0])
+NAMED = "--feet, or the bodies of external loads"
 REMEDY = "name the bodies that plates press by --feet, or feet in [plates] of the run"
 
 
@@ -206,7 +207,7 @@ def body_named(model: Model, name: str) -> int:
     """Number of a body."""
     if name not in model.names.bodies:
         raise ConfigError(
-            f"the model {model.name} has no body {name!r} that plates could press", where="--feet",
+            f"the model {model.name} has no body {name!r} that plates could press", where=NAMED,
             allowed=name_some(list(model.names.bodies)),
         )  # fmt: skip
     return model.names.bodies.index(name)
@@ -218,14 +219,14 @@ def check_named(model: Model, roots: Sequence[int]) -> None:
     for k, root in enumerate(roots):
         if parents[root] < 0 and root in parents:
             raise ConfigError(
-                f"{names[root]} carries the rest of the model {model.name}", where="--feet",
+                f"{names[root]} carries the rest of the model {model.name}", where=NAMED,
                 allowed="bodies at the low ends of limbs",
             )  # fmt: skip
         for other in roots[:k]:
             if root in carried_by(model, other) or other in carried_by(model, root):
                 twice = "is named twice" if other == root else f"and {names[other]} are of one limb"
                 raise ConfigError(
-                    f"{names[root]} {twice}", where="--feet", allowed="one body of each leg, each once"
+                    f"{names[root]} {twice}", where=NAMED, allowed="one body of each leg, each once"
                 )
 
 

@@ -127,6 +127,8 @@ def test_live_it_gives_the_same_numbers(model: Path, make_trial: Callable[..., P
         (("--ik-setup", "{task}"), ("'knee'", "forward, up, tilt, swing")),
         (("--ik-setup", "nothing.xml"), ("nothing.xml",)),
         (("--lab", "gait"), ("no person is calibrated", "leave it out")),
+        (("--subject", "walker"), ("--subject", "boom brings its own markers", "leave it out")),
+        (("--static", "{other}"), ("--static", "boom brings its own markers", "rtsim scale")),
         (("--side", "left"), ("no person is calibrated", "leave it out")),
         (("--method", "minimised"), ("unknown method 'minimised'", "default")),
     ],

@@ -209,7 +209,7 @@ def test_an_arm_and_a_lying_ground_are_refused(folder: Path, shared: Path, tmp_p
         assert done.exit_code != 0
         assert words in str(done.exception)
     done = run("analyse", "walker", "--forces", "walker", "--feet", "foot")
-    assert "known by markers" in str(done.exception)
+    assert "brings its own markers" in str(done.exception)
 
 
 def test_plates_that_a_source_may_bring_are_left_out_without_feet(folder: Path, shared: Path) -> None:
