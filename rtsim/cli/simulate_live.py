@@ -113,4 +113,20 @@ def in_words(summary: dict) -> str:
     return (
         f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['frames']} frames published, "
         f"{summary['late']} late; {summary['reason']}\na tick takes [us]: {took or 'unknown'}"
+        f"{motion_in_words(summary['motion'])}"
+    )
+
+
+def motion_in_words(counted: dict[str, int]) -> str:
+    """How far a stream has moved the coordinates, as one more line; nothing where none was to."""
+    if not counted:
+        return ""
+    if not counted["motion_taken"]:
+        return (
+            "\n--motion: no frame of results with these coordinates and their speeds came, so that they "
+            "rested; start what sends them, or correct the address"
+        )
+    return (
+        f"\nmotion: {counted['motion_taken']} frames taken, {counted['motion_unusable']} not usable, "
+        f"{counted['motion_missing']} ticks without"
     )

@@ -73,5 +73,6 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "simulated_s": clock["ticks"] / loop.source.rate,
         "urgent": loop.granted,
         "reason": loop.reason,
+        "motion": dict(stage.feed.counters) if stage.feed is not None else {},
         "tick_us": {**tick, "max": round(1e-3 * spent.largest_ns, 1)} if spent.n else {},
     }
