@@ -3,7 +3,8 @@
 A cut through a joint parts the bodies beyond it from the rest. The wrench through the cut is what the bodies
 beyond need besides gravity and the external wrenches: muscles, ligaments, contacts and the joint itself all
 together, wherever they cross. It acts on the distal body (an internal moment, as muscles would deliver it)
-and is taken about the joint's centre, the distal body's reference point (JointAxes.point_distal).
+and is taken about the joint's centre, the distal body's reference point (JointAxes.point_distal) or, where
+Cuts.on_proximal says so, the proximal one's.
 
 Along the axes of the joint coordinate system, which are oblique, moments and forces are projections,
 moment . e_k, not components: a projection is the moment that does the work of its angle, so that the power of
@@ -38,6 +39,7 @@ class Cuts(NamedTuple):
     sign: (
         np.ndarray
     )  # (n_joint, 3) - of the angles: -1 where an angle counts the other way round than its axis
+    on_proximal: np.ndarray  # (n_joint,) int64 - 1 = the joint's centre is fixed in its proximal body
     root: int  # body whose joint holds what the external forces should: the residual
     weight: float  # of the whole person [N]
 
@@ -100,7 +102,10 @@ def cross_joint(cuts, j, work, kinetics_out):
     centre, moment, force = kinetics_out.centre[j], kinetics_out.moment[j], kinetics_out.force[j]
     anatomical_axes(pose, p, joints.axes_proximal[j], P)
     anatomical_axes(pose, d, joints.axes_distal[j], D)
-    point_in_ground(pose, d, joints.point_distal[j], centre)
+    if cuts.on_proximal[j] == 1:
+        point_in_ground(pose, p, joints.point_proximal[j], centre)
+    else:
+        point_in_ground(pose, d, joints.point_distal[j], centre)
     through = work.reaction[d]
     move(through, origin, centre, moment[IN_GROUND])
     for i in range(3):

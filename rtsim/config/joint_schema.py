@@ -30,6 +30,8 @@ class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     distal: tuple[Direction, Direction]
     names: tuple[str, str, str]
     signs: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    # which body the joint's centre, about which moments are taken, is fixed in
+    centre: Literal["distal", "proximal"] = "distal"
 
 
 class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -14,6 +14,13 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 Names = Annotated[tuple[Name, ...], msgspec.Meta(min_length=1)]
 
 
+def check_once(names: tuple[str, ...]) -> None:
+    """ValueError where a marker is on more than one segment, or on one twice."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{', '.join(twice)} listed more than once; a marker belongs to one segment")
+
+
 class Tracking(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Markers that are followed in trials, segment by segment, in any order."""
 
@@ -23,15 +30,25 @@ class Tracking(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     foot: Names
 
     def __post_init__(self) -> None:
-        names = self.names
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"{', '.join(twice)} listed more than once; a marker belongs to one segment")
+        check_once(self.names)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All names, segment by segment."""
         return tuple(name for segment in self.__struct_fields__ for name in getattr(self, segment))
+
+
+class Trunk(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Markers of the trunk: those on the shoulders, which its axes come from, and those that are followed."""
+
+    shoulder: Name
+    shoulder_opposite: Name
+    tracking: Annotated[tuple[Name, ...], msgspec.Meta(min_length=3)]
+
+    def __post_init__(self) -> None:
+        if self.shoulder == self.shoulder_opposite:
+            raise ValueError(f"shoulder and shoulder_opposite are both {self.shoulder!r}; give one of each")
+        check_once(self.tracking)
 
 
 class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -59,8 +76,11 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # only checked to lie where they should
     tibial_tuberosity: str = ""
     greater_trochanter: str = ""
+    # where it is marked
+    trunk: Trunk | None = None
 
     def __post_init__(self) -> None:
+        check_once((*self.tracking.names, *(self.trunk.tracking if self.trunk else ())))
         if not self.sacrum and not (self.psis and self.psis_opposite):
             raise ValueError("needs psis and psis_opposite, or sacrum")
         if not self.epicondyle_medial and not self.thigh_lateral:
@@ -78,7 +98,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     @property
     def roles(self) -> dict[str, str]:
         """Role -> marker name, of all roles that are filled."""
-        fields = (field for field in self.__struct_fields__ if field != "tracking")
+        fields = (field for field in self.__struct_fields__ if field not in ("tracking", "trunk"))
         return {field: getattr(self, field) for field in fields if getattr(self, field)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Annotated, Literal
 
 import msgspec
@@ -116,6 +117,8 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     source: str
     bodies: Annotated[tuple[Body, ...], msgspec.Meta(min_length=1)]
+    # only where the subject has a segment of that name; after all others
+    optional: tuple[Body, ...] = ()
     methods: dict[str, MethodSpec] = {}
     elements: tuple[Element, ...] = ()
     rolls: tuple[Roll, ...] = ()
@@ -147,6 +150,13 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_names(self)
         check_mechanics(self)
         check_forces(self)
+        if self.optional:
+            self.with_optional(tuple(body.name for body in self.optional))
+
+    def with_optional(self, names: Container[str]) -> ModelSpec:
+        """The model with those of its optional bodies that are named."""
+        more = tuple(body for body in self.optional if body.name in names)
+        return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
 
     @property
     def flexions(self) -> tuple[str, ...]:

@@ -51,6 +51,7 @@ class InverseDynamics:
     system, constraints : the model; the constraints' forces are part of what crosses the joints
     joints, sign : anatomical joints, and the signs (n_joint, 3) of their angles
     weight : of the whole person [N], for residuals in parts of it
+    on_proximal : (n_joint,) int64, 1 where the joint's centre is fixed in the proximal body; None: nowhere
     root : body whose joint should carry nothing
     """
 
@@ -61,13 +62,16 @@ class InverseDynamics:
         joints: JointAxes,
         sign: Array,
         weight: float,
+        on_proximal: NDArray[np.int64] | None = None,
         root: int = 0,
     ) -> None:
         if not weight > 0.0:
             raise ConfigError("the weight of the person is not positive", where="inverse dynamics")
         n_body, n_v, n_joint = len(system.tree.parent), len(system.tree.dof_body), len(joints.distal)
         self._system, self._constraints = system, constraints
-        self._cuts = Cuts(joints, np.ascontiguousarray(sign, float), root, float(weight))
+        if on_proximal is None:
+            on_proximal = np.zeros(n_joint, np.int64)
+        self._cuts = Cuts(joints, np.ascontiguousarray(sign, float), on_proximal, root, float(weight))
         rows = new_constraint_work(constraints, n_v)
         self._work, self._rows = new_dynamics_work(system.tree, len(rows.value)), rows
         self.results = new_kinetics(n_joint)
@@ -180,4 +184,6 @@ def inverse_dynamics_of(
     model = build(heavy, subject, method)
     weight = person.mass * float(np.linalg.norm(model.system.gravity))
     constraints = model.constraints(roles_of(heavy, method, subject))
-    return InverseDynamics(model.system, constraints, model.joints, model.joint_signs, weight)
+    return InverseDynamics(
+        model.system, constraints, model.joints, model.joint_signs, weight, model.centre_on_proximal
+    )

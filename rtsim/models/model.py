@@ -53,7 +53,7 @@ from rtsim.models.packing.muscles import pack_hill, pack_stations, pack_surfaces
 from rtsim.models.packing.rolls import pack_rolls
 from rtsim.models.packing.tree import build_tree
 from rtsim.models.roles import find_method, joint_kinds
-from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.anatomy import Anatomy, for_person
 from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
@@ -99,6 +99,7 @@ class Model:
     markers: Markers
     joints: JointAxes
     joint_signs: Array  # (n_joint, 3) - of the joint angles as they are shown
+    centre_on_proximal: NDArray[np.int64]  # (n_joint,) - 1 = the joint's centre is fixed in the proximal body
     mirrored: NDArray[np.bool_]  # (n_body,) - of a left side, whose results read as on the right
     outline: Outline
     q_neutral: Array  # (n_q,) - couplers hold there; elements may not
@@ -121,8 +122,11 @@ class Model:
 def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = None) -> Model:
     """The model with the joints of one of its methods (the first, if none is named).
 
-    subject : whose anatomy scales the model; not needed where no place of the model asks for it
+    subject : whose anatomy scales the model, with the optional bodies that it has; not needed where no place
+        of the model asks for it
     """
+    if subject is not None:
+        spec = for_person(spec, subject)
     how = find_method(spec, method)
     anatomy = Anatomy(spec, subject)
     index, functions, rows = body_index(spec), FunctionTable(), scalar_elements(spec)
@@ -153,6 +157,9 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         markers=markers,
         joints=pack_joint_axes(spec, anatomy, index),
         joint_signs=np.array([body.angles.signs for body in spec.bodies if body.angles]).reshape(-1, 3),
+        centre_on_proximal=np.array(
+            [body.angles.centre == "proximal" for body in spec.bodies if body.angles], np.int64
+        ),
         mirrored=np.array([body.mirrored for body in spec.bodies]),
         outline=pack_outline(spec, anatomy),
         q_neutral=q_neutral,

@@ -15,6 +15,7 @@ from rtsim.stages.find import Setting
 from rtsim.stages.kinematic_results import mirror
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.anatomy import for_person
 from rtsim.subjects.masses import load_inertia_table, person_of, with_masses
 from rtsim.subjects.subject import Subject
 from streams.ring import Frame
@@ -62,6 +63,8 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
     """(n_body,) masses [kg] and (n_body, 3) their centres [m]; ConfigError where neither file has a mass."""
     if subject is not None and (subject.mass_kg or not any(body.mass_kg for body in spec.bodies)):
         spec = with_masses(spec, subject, person_of(subject, load_inertia_table()))
+    elif subject is not None:
+        spec = for_person(spec, subject)
     mass = np.array([body.mass_kg for body in spec.bodies], float)
     return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)
 

@@ -32,7 +32,7 @@ class KinematicResults:
     estimator : the solver, whose method stays; measured : (n_marker, 3) - its input [m]
     mirrors : whether a left leg is solved as a right one
     of_person : whether the stick figure joins the joints of a person, not the bodies of a model
-    unknown : (3 n_joint,) bool - angles that are NaN
+    unknown : (3 n_joint,) bool - angles that are NaN; may change from frame to frame
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class KinematicResults:
         self._mirrors, self._of_person, self._unknown = mirrors, of_person, unknown
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
+        self._angles = np.zeros(0)
         self._swaps = np.zeros(estimator.health.swap_with.shape)
         named = bool(estimator.model.names.joint_angles)
         self._coordinates = None if named else CoordinateValues(estimator.model)
@@ -56,6 +57,7 @@ class KinematicResults:
         """Signs of the angles and of what is lateral, swaps as numbers, the side of the body; coordinates."""
         for raw, signs, out in self._signed:
             np.multiply(raw, signs, out)
+        self._angles[self._unknown] = math.nan
         self._swaps[:] = self._estimator.health.swap_with
         if self._coordinates is not None:
             self._coordinates.report(self._estimator.q)
@@ -88,10 +90,11 @@ class KinematicResults:
         contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
         on_left = model.mirrored[model.elements.body_b[model.reported.contacts]]
         ways, displaced = self._knees(model)
-        signs = np.where(self._unknown, math.nan, model.joint_signs.ravel())
+        self._angles = np.zeros(len(model.names.joint_angles))
+        self._signed.append((out.angles.reshape(-1), model.joint_signs.ravel(), self._angles))
         return [
             Quantity(
-                "joint_angles", self._shown(out.angles.reshape(-1), signs), "rad",
+                "joint_angles", self._angles, "rad",
                 model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
                 meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
             ),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtsim.methods.choice import followed_by, method_of, methods_of
 from rtsim.methods.multibody import MultibodyEstimator, Solution
+from rtsim.models.model import Model
 from rtsim.quantity import Quantity
 from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
@@ -20,6 +21,7 @@ from rtsim.stages.stick import stick, tree_lines
 from rtsim.stages.unseen import beside_unseen_root
 from rtsim.stages.yardstick import Yardstick, of_model, of_subject
 from rtsim.subjects.subject import Subject
+from rtsim.subjects.trunk import TRUNK
 from streams.account import plain
 from streams.messages import Session, Status
 from streams.ring import Frame
@@ -31,7 +33,8 @@ LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""
 SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
-HELD = "held_frames"
+HELD, UNSEEN_TRUNK = "held_frames", "trunk_unseen"
+TRUNK_LOST = "No marker determined the trunk: its numbers and the residual are NaN, the others go on."
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
@@ -47,7 +50,8 @@ class Kinematics(Stage):
     dt : time since the frame before [s], 0 where the stream does not tell
     admitted : whether the newest frame could be a person, and the solver saw it
     solved : whether its pose is a solution, too, and not where the solver gave up
-    unknown : (3 n_joint,) bool - angles beside a root of which the stream has no marker; NaN
+    unknown : (3 n_joint,) bool - angles that are NaN: beside a root of which the stream has no marker, and of
+        a trunk that the frame at hand does not determine
     """
 
     rehearses = True
@@ -63,6 +67,7 @@ class Kinematics(Stage):
         self._former: Counter[str] = Counter()  # of the doors of former sessions
         self._time = math.nan
         self._square_sum, self._n_square = 0.0, 0
+        self._unseen = self._of_trunk = np.zeros(0, bool)
         self.orders = {
             "set_method": Order(self._answer_method, self._obey_method),
             "set_downweighting": Order(self._answer_downweighting, self._obey_downweighting),
@@ -101,8 +106,10 @@ class Kinematics(Stage):
         self.estimator.restart()
         self.door = Door(self.yardstick, session)
         absent = self.door.absent if self.door.usable else frozenset()
-        self.unknown, said = beside_unseen_root(self.estimator.model, self.subject, absent)
+        self._unseen, said = beside_unseen_root(self.estimator.model, self.subject, absent)
         self.sentences += said
+        self.unknown = self._unseen.copy()
+        self._of_trunk = angles_of_trunk(self.estimator.model)
         self._time = math.nan
 
     def follow(self, other: Kinematics) -> bool:
@@ -127,7 +134,13 @@ class Kinematics(Stage):
         self.solved = plausible and solution.converged
         rms = float(self.estimator.outputs.rms[0])
         self.n_frame += 1
-        if solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
+        lost = bool(solution.n_open) and TRUNK in self.estimator.held_bodies
+        np.logical_or(self._unseen, lost & self._of_trunk, out=self.unknown)
+        if lost:
+            self.count(UNSEEN_TRUNK, TRUNK_LOST)
+        if lost and self.estimator.held_bodies == [TRUNK]:  # on which nothing else depends
+            solution = solution._replace(n_open=0)
+        elif solution.n_open and self.n_frame >= self._tell_at.get(HELD, 0):
             held = ", ".join(self.estimator.held_bodies)
             self.count(HELD, f"No marker determined {held}: held near the last pose, degraded.")
         elif solution.n_open:
@@ -231,6 +244,11 @@ def yardstick_of(estimator: MultibodyEstimator, subject: Subject | None) -> Yard
     neutral = estimator.outputs.markers.copy()
     estimator.restart()
     return of_model(model.names.markers, neutral, moves=bool(model.tree.v_start[1] >= FREE_DOFS))
+
+
+def angles_of_trunk(model: Model) -> NDArray[np.bool_]:
+    """(3 n_joint,) - which angles are those of a trunk that other segments leave alone."""
+    return np.repeat([model.names.bodies[b] == TRUNK for b in model.joints.distal], 3).astype(bool)
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:

@@ -8,15 +8,19 @@ from numpy.typing import NDArray
 from rtsim.models.model import Model
 from rtsim.subjects.subject import kind_of_segment
 
-CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle"}
+CENTRES = {"pelvis": "lumbar", "thigh": "hip", "shank": "knee", "foot": "ankle", "trunk": "shoulders"}
+TIPS = {"foot": "toe", "trunk": "lumbosacral"}
+HANGS_BELOW = "trunk"
+"""The segment whose distal end is at its joint."""
 
 
 def stick(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> list[list[str]]:
     """Pairs of points that the stick figure of a person joins."""
     names, ends = centre_names(body_names, parent), ends_of(parent)
-    joints = [[names[p], names[b]] for b, p in enumerate(parent) if p >= 0]
-    tips = [[names[b], names[len(body_names) + k]] for k, b in enumerate(ends)]
-    return [*joints, *tips]
+    tips = {b: names[len(body_names) + k] for k, b in enumerate(ends)}
+    near = [tips[b] if name == HANGS_BELOW else names[b] for b, name in enumerate(body_names)]
+    joints = [[names[p], near[b]] for b, p in enumerate(parent) if p >= 0]
+    return [*joints, *([names[b], tip] for b, tip in tips.items())]
 
 
 def tree_lines(model: Model) -> list[list[str]]:
@@ -28,8 +32,11 @@ def tree_lines(model: Model) -> list[list[str]]:
 def centre_names(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> tuple[str, ...]:
     """Names of the points of the stick figure: the proximal end of every body and the tips of the last."""
     kinds = [(kind_of_segment(name), side_of(name)) for name in body_names]
-    ends = [side_of(body_names[b]) for b in ends_of(parent)]
-    return (*(CENTRES.get(kind, kind) + side for kind, side in kinds), *(f"toe{side}" for side in ends))
+    ends = [kinds[b] for b in ends_of(parent)]
+    return (
+        *(CENTRES.get(kind, kind) + side for kind, side in kinds),
+        *(TIPS.get(kind, "toe") + side for kind, side in ends),
+    )
 
 
 def ends_of(parent: NDArray[np.int64]) -> list[int]:

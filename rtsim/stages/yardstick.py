@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, kind_of_segment
 
 Array = NDArray[np.float64]
 
 PERSON, MODEL = 5.0, 20.0
 """So many times too large or too small, a unit is wrong: of a person; of a model, which may fold further."""
+LEG = ("thigh", "shank", "foot")
 SHORTEST = 1e-3
 """Markers of a model that are all nearer to each other say nothing about a unit [m]."""
 UPRIGHT = 0.8
@@ -40,10 +41,12 @@ class Yardstick(NamedTuple):
 
 
 def of_subject(subject: Subject) -> Yardstick:
-    """A person's leg, from the last segment to the first."""
-    n = [len(segment.markers_mm) for segment in subject.segments.values()]
-    group = np.zeros(sum(n), np.int64)
-    group[: n[0]], group[len(group) - n[-1] :] = 1, -1
+    """A person's leg, from the last foot to the first segment."""
+    last = [name for name in subject.segments if kind_of_segment(name) in LEG][-1]
+    ends = {next(iter(subject.segments)): 1, last: -1}
+    group = np.concatenate(
+        [np.full(len(s.markers_mm), ends.get(name, 0), np.int64) for name, s in subject.segments.items()]
+    )
     return Yardstick(
         subject.marker_names,
         "subject's",
@@ -60,7 +63,7 @@ def of_subject(subject: Subject) -> Yardstick:
 def body_size(subject: Subject) -> float:
     """Length of a leg, the yardstick of the check [m]."""
     n_leg = 2 if subject.side == "both" else 1
-    below = [segment.length_mm for segment in list(subject.segments.values())[1:]]
+    below = [s.length_mm for name, s in subject.segments.items() if kind_of_segment(name) in LEG]
     return 1e-3 * sum(below) / n_leg
 
 

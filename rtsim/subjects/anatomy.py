@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.joint_schema import Body
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.place_schema import Place, Vector
 from rtsim.errors import ConfigError
@@ -14,6 +16,26 @@ from rtsim.subjects.subject import Subject
 Array = NDArray[np.float64]
 FLAT = 0.01
 """Volume of three unit directions below which they count as lying in a plane [1]."""
+
+
+def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
+    """The model with those of its optional bodies that the person has.
+
+    A left leg alone is solved as its mirror image; the angles of optional bodies, which belong to neither
+    side, are told as outside of the mirror.
+    """
+    if subject.side == "left":
+        spec = msgspec.structs.replace(spec, optional=tuple(map(seen_across, spec.optional)))
+    return spec.with_optional(subject.segments)
+
+
+def seen_across(body: Body) -> Body:
+    """A body with the signs of angles that are solved in a mirror square to Z."""
+    if body.angles is None:
+        return body
+    first, second, third = body.angles.signs
+    angles = msgspec.structs.replace(body.angles, signs=(first, -second, -third))
+    return msgspec.structs.replace(body, angles=angles)
 
 
 class Anatomy:

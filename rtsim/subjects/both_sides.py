@@ -13,8 +13,11 @@ import msgspec
 from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.errors import ConfigError
 from rtsim.subjects.subject import Subject, SubjectSegment
+from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
 
 MIDDLE = "pelvis"
+UNPAIRED = (TRUNK, LUMBOSACRAL)
+"""Segments and landmarks that are there once."""
 Segments = Mapping[str, SubjectSegment]
 
 
@@ -32,13 +35,15 @@ def join(right: Subject, left: Subject) -> Subject:
         )
     other = {name: mirrored(segment) for name, segment in left.segments.items()}
     pelvis, opposite = right.segments[MIDDLE], other[MIDDLE]
-    points = {f"{name}{SUFFIXES['right']}": x for name, x in pelvis.points_mm.items()}
-    points |= {f"{name}{SUFFIXES['left']}": x for name, x in opposite.points_mm.items()}
+    points = {own(name, "right"): x for name, x in pelvis.points_mm.items()}
+    points = {own(name, "left"): x for name, x in opposite.points_mm.items()} | points
     more = {name: x for name, x in opposite.markers_mm.items() if name not in pelvis.markers_mm}
     joined = msgspec.structs.replace(pelvis, markers_mm={**pelvis.markers_mm, **more}, points_mm=points)
     segments = {MIDDLE: joined}
     for side, legs in (("right", right.segments), ("left", other)):
-        segments |= {f"{name}{SUFFIXES[side]}": s for name, s in legs.items() if name != MIDDLE}
+        segments |= {own(name, side): s for name, s in legs.items() if name not in (MIDDLE, TRUNK)}
+    if TRUNK in right.segments and TRUNK in other:
+        segments[TRUNK] = right.segments[TRUNK]
     means = {f"{name}{SUFFIXES[s.side]}": x for s in (right, left) for name, x in s.ligament_mean_mm.items()}
     shared = [note for note in right.notes if note in left.notes]
     notes = [f"{s.side} leg: {note}" for s in (right, left) for note in s.notes if note not in shared]
@@ -47,20 +52,28 @@ def join(right: Subject, left: Subject) -> Subject:
     )
 
 
+def own(name: str, side: str) -> str:
+    """The name of a segment or landmark of one leg in the person with both."""
+    return name if name in UNPAIRED else f"{name}{SUFFIXES[side]}"
+
+
 def one_side(subject: Subject, side: str) -> Subject:
     """The subject of one leg of a person with both, a left one as its mirror image."""
     suffix = SUFFIXES[side]
 
-    def own(name: str) -> str:
+    def plain(name: str) -> str:
         return name.removesuffix(suffix)
 
+    def of_side(name: str) -> bool:
+        return name.endswith(suffix) or name in UNPAIRED
+
     pelvis = subject.segments[MIDDLE]
-    points = {own(name): x for name, x in pelvis.points_mm.items() if name.endswith(suffix)}
+    points = {plain(name): x for name, x in pelvis.points_mm.items() if of_side(name)}
     segments = {MIDDLE: msgspec.structs.replace(pelvis, points_mm=points)}
-    segments |= {own(name): s for name, s in subject.segments.items() if name.endswith(suffix)}
+    segments |= {plain(name): s for name, s in subject.segments.items() if of_side(name)}
     if side == "left":
         segments = {name: mirrored(segment) for name, segment in segments.items()}
-    means = {own(name): x for name, x in subject.ligament_mean_mm.items() if name.endswith(suffix)}
+    means = {plain(name): x for name, x in subject.ligament_mean_mm.items() if name.endswith(suffix)}
     return msgspec.structs.replace(
         subject, side="left" if side == "left" else "right", segments=segments, ligament_mean_mm=means
     )

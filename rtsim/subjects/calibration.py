@@ -26,11 +26,12 @@ from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.labs import ENOUGH, SIDES, Coverage, cover, find_lab, load_lab, side_of
 from rtsim.subjects.landmarks import find_landmarks, role_positions, usable_frames
 from rtsim.subjects.marker_names import find_markers
-from rtsim.subjects.natural import segment_parameters
+from rtsim.subjects.natural import known_frames, segment_parameters
 from rtsim.subjects.segment_axes import natural_coordinates
 from rtsim.subjects.segment_records import SEGMENTS, local_markers, segment_records
 from rtsim.subjects.sides import MIRROR, check_same_side, find_side
 from rtsim.subjects.subject import Subject, SubjectSegment, check_person
+from rtsim.subjects.trunk import TRUNK, fault_of_trunk, trunk_coordinates
 
 Array = NDArray[np.float64]
 
@@ -209,8 +210,11 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     notes += said
     notes += plausible.check_widths(landmarks, where)
     notes += plausible.check_landmarks(landmarks, Q["shank"], known)
-    positions = mirror * source.positions[frames[good]]
-    return Anatomy({name: q[good] for name, q in Q.items()}, positions, found.side, tuple(notes))
+    positions = mirror * source.positions[frames]
+    trunk = trunk_coordinates(source, request.table.trunk, positions, landmarks)
+    if trunk is not None and known_frames(trunk[good]).any():
+        Q[TRUNK] = trunk
+    return Anatomy({name: q[good] for name, q in Q.items()}, positions[good], found.side, tuple(notes))
 
 
 def build_segments(
@@ -220,11 +224,7 @@ def build_segments(
     parameters = {name: segment_parameters(anatomy.Q[name]) for name in SEGMENTS}
     plausible.check_lengths(parameters, file_name(source))
     wanted = {name: tracked_markers(trial, getattr(table.tracking, name)) for name in SEGMENTS}
-    in_source = find_markers([marker for group in wanted.values() for marker in group], source.names)
-    tracks = {
-        name: {label: anatomy.positions[:, in_source[m]] for m, label in group.items() if m in in_source}
-        for name, group in wanted.items()
-    }
+    tracks = {name: tracks_of(source, group, anatomy) for name, group in wanted.items()}
     markers = local_markers(anatomy.Q, parameters, tracks)
     for name, placed in markers.items():
         if not placed:
@@ -237,9 +237,27 @@ def build_segments(
     unplaced = [label for name in SEGMENTS for label in wanted[name].values() if label not in markers[name]]
     notes = [f"not tracked, since no calibration frame shows them: {name_some(unplaced)}"] if unplaced else []
     notes += plausible.check_spread(markers)
+    if TRUNK in anatomy.Q and table.trunk is not None:
+        of_trunk = {TRUNK: tracks_of(source, tracked_markers(trial, table.trunk.tracking), anatomy)}
+        parameters[TRUNK] = segment_parameters(anatomy.Q[TRUNK])
+        placed = local_markers(anatomy.Q, parameters, of_trunk)[TRUNK]
+        fault = fault_of_trunk(anatomy.Q[TRUNK], anatomy.Q["pelvis"], parameters[TRUNK], placed)
+        if fault:
+            notes.append(f"no trunk: {fault}")
+        else:
+            markers[TRUNK] = placed
     if trial is not source:
         notes += plausible.check_distances(markers, trial)
     return segment_records(anatomy.Q, parameters, markers), notes
+
+
+def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: Anatomy) -> dict[str, Array]:
+    """Positions (n, 3) [m] on the frames of the calibration by the names in the trial.
+
+    group : marker of the map -> its name in the trial; those that the source does not have are left out
+    """
+    found = find_markers(group, source.names)
+    return {label: anatomy.positions[:, found[m]] for m, label in group.items() if m in found}
 
 
 def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:

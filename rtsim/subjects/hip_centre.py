@@ -51,19 +51,24 @@ def find_regression(name: str) -> HipRegression:
         ) from None
 
 
+def pelvis_axes(asis_right: Array, asis_left: Array, psis_middle: Array) -> tuple[Array, Array, Array, Array]:
+    """Origin between the ASIS (n, 3) [m] and axes (n, 3): X forwards in the plane of the ASIS and
+    psis_middle, Y upwards, Z from the left to the right ASIS."""
+    origin = 0.5 * (asis_right + asis_left)
+    z = unit(asis_right - asis_left)
+    y = unit(np.cross(z, origin - psis_middle))
+    return origin, np.cross(y, z), y, z
+
+
 def hip_centres(
     asis_right: Array, asis_left: Array, psis_middle: Array, name: str = "harrington2007"
 ) -> tuple[Array, Array]:
     """Right and left hip centre (n, 3) [m] of a pelvis in right-handed axes.
 
-    asis_right, asis_left, psis_middle : (n, 3) [m]. The pelvis axes have their origin between the ASIS, Z
-    from the left to the right ASIS, X forwards in the plane of the ASIS and psis_middle, Y upwards.
+    asis_right, asis_left, psis_middle : (n, 3) [m], as in `pelvis_axes`
     """
-    origin = 0.5 * (asis_right + asis_left)
+    origin, x, y, z = pelvis_axes(asis_right, asis_left, psis_middle)
     across, ahead = asis_right - asis_left, origin - psis_middle
-    z = unit(across)
-    y = unit(np.cross(z, ahead))
-    x = np.cross(y, z)
     width, depth = (1e3 * np.linalg.norm(v, axis=-1, keepdims=True) for v in (across, ahead))
     forwards, upwards, to_right = (1e-3 * c for c in find_regression(name).of(width, depth))
     middle = origin + forwards * x + upwards * y

@@ -7,6 +7,7 @@ stature. In the frames of the segments (rtsim/subjects/natural):
   without the
       thighs; its long axis is the pelvis' Y, upwards from the middle of the hips
   thigh, shank : between the joint centres; long axis v, the transverse one as near to w as that allows
+  trunk : the rest of the trunk with head and arms (rtsim/subjects/upper_body)
   foot : long axis X, from heel to metatarsals. Heel and toe tip are no points of the segment: the mass centre
       lies half way from ankle to metatarsal heads (Winter 2009, Biomechanics and Motor Control, table 4.1)
 """
@@ -24,8 +25,11 @@ from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
+from rtsim.subjects.anatomy import for_person
 from rtsim.subjects.natural import Segment
 from rtsim.subjects.subject import Subject, kind_of_segment
+from rtsim.subjects.trunk import TRUNK
+from rtsim.subjects.upper_body import upper_body
 
 Array = NDArray[np.float64]
 
@@ -119,7 +123,9 @@ def stature_of_leg(subject: Subject, population: Population) -> float:
 
 
 def segment_mass(kind: str, segment: Segment, person: Person) -> SegmentMass:
-    """Mass properties of a segment; kind : pelvis, thigh, shank or foot."""
+    """Mass properties of a segment; kind : pelvis, thigh, shank, foot or trunk."""
+    if kind == TRUNK:
+        return SegmentMass(*upper_body(segment, person.mass, person.stature, person.population))
     share = person.population.segments[SHARES[kind]]
     length = segment.length
     if kind in ("pelvis", "foot"):
@@ -141,11 +147,11 @@ def segment_mass(kind: str, segment: Segment, person: Person) -> SegmentMass:
 
 
 def with_masses(spec: ModelSpec, subject: Subject, person: Person) -> ModelSpec:
-    """The model with masses on the segments of the subject; bodies that have one keep it."""
-    bodies = []
+    """The model of the subject with masses on its segments; bodies that have one keep it."""
+    spec, bodies = for_person(spec, subject), []
     for body in spec.bodies:
         kind = kind_of_segment(body.name)
-        if body.mass_kg or kind not in SHARES:
+        if body.mass_kg or kind not in (*SHARES, TRUNK):
             bodies.append(body)
             continue
         found = segment_mass(kind, subject.segments[body.name].segment(), person)

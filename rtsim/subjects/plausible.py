@@ -132,14 +132,19 @@ def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
     """Sentences on segments whose tracked markers (3,) [m] do not fix their rotation by themselves."""
     notes = []
     for segment, points in markers.items():
-        x = np.array(list(points.values()))
-        spread = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
-        if len(x) < 3 or spread[1] < MIN_SPREAD * np.sqrt(len(x)):
-            count = {1: "one marker", 2: "two markers"}.get(len(x), f"{len(x)} markers almost on a line")
+        n = len(points)
+        if n < 3 or spread_of(points) < MIN_SPREAD:
+            count = {1: "one marker", 2: "two markers"}.get(n, f"{n} markers almost on a line")
             notes.append(
                 f"the {segment} has {count} ({', '.join(points)}): only the joints tell its rotation"
             )
     return notes
+
+
+def spread_of(points: Mapping[str, Array]) -> float:
+    """Distance of points (3,) [m] from their best line, root mean square [m]."""
+    x = np.array(list(points.values()))
+    return float(np.linalg.svd(x - x.mean(axis=0), compute_uv=False)[1] / np.sqrt(len(x)))
 
 
 def check_distances(markers: Mapping[str, Mapping[str, Array]], trial: MarkerTrial) -> list[str]:

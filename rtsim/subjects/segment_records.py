@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtsim.subjects.natural import Segment, local_points
 from rtsim.subjects.subject import SubjectSegment, subject_segment
+from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
 
 Array = NDArray[np.float64]
 SegmentMarkers = dict[str, dict[str, Array]]  # segment -> marker -> coordinates (3,) in the segment [m]
@@ -36,7 +37,10 @@ def local_markers(
 def segment_records(
     Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: SegmentMarkers
 ) -> dict[str, SubjectSegment]:
-    """The four segments; the pelvis gets the landmark hip_centre, the mean place of the thigh's rP."""
-    hip = local_points(Q["pelvis"], parameters["pelvis"], Q["thigh"][:, 1:2])[0]
-    points = {"pelvis": {"hip_centre": hip}}
-    return {n: subject_segment(parameters[n], markers[n], points.get(n, {})) for n in SEGMENTS}
+    """The segments of `markers`. The pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
+    and beside a trunk lumbosacral, that of the trunk's rD."""
+    ends = {"hip_centre": Q["thigh"][:, 1:2]}
+    if TRUNK in markers:
+        ends[LUMBOSACRAL] = Q[TRUNK][:, 2:3]
+    points = {"pelvis": {n: local_points(Q["pelvis"], parameters["pelvis"], x)[0] for n, x in ends.items()}}
+    return {n: subject_segment(parameters[n], placed, points.get(n, {})) for n, placed in markers.items()}

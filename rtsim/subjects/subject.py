@@ -20,7 +20,9 @@ from rtsim.files.toml_text import entries, entry, word
 from rtsim.subjects.natural import Segment
 
 # from small children to very tall adults, markers included [m]
-LENGTHS = {"pelvis": (0.03, 0.3), "thigh": (0.1, 0.7), "shank": (0.1, 0.7), "foot": (0.03, 0.3)}
+LENGTHS = {
+    "pelvis": (0.03, 0.3), "thigh": (0.1, 0.7), "shank": (0.1, 0.7), "foot": (0.03, 0.3), "trunk": (0.1, 0.8),
+}  # fmt: skip
 ANGLES = (5.0, 175.0)
 PERSON = {"mass_kg": (2.0, 400.0), "stature_mm": (400.0, 2500.0)}
 """From infants to the largest adults."""

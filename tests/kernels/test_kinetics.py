@@ -42,13 +42,18 @@ def joints_of(case: Case, seed: int = 0) -> JointAxes:
     return JointAxes(parents, np.arange(n), turns[:n].copy(), turns[n:].copy(), points[0], points[1])
 
 
+def on_proximal(joints: JointAxes) -> NDArray[np.int64]:
+    """Return which joints have their centre in the proximal body: every other one inside the tree."""
+    return np.where(joints.proximal >= 0, np.arange(len(joints.distal)) % 2, 0)
+
+
 def measured(
     case: Case, joints: JointAxes, sign: Array | None = None, root: int = 0
 ) -> tuple[Kinetics, Array]:
     """Return the kernel's results and tau (n_v,)."""
     n = len(joints.distal)
     out, tau = new_kinetics(n), np.full(len(case.v), np.nan)
-    cuts = Cuts(joints, np.ones((n, 3)) if sign is None else sign, root, 700.0)
+    cuts = Cuts(joints, np.ones((n, 3)) if sign is None else sign, on_proximal(joints), root, 700.0)
     work = new_dynamics_work(case.system.tree)
     joint_kinetics(case.system, cuts, case.q, case.v, case.v_dot, case.wrench, work, out, tau)
     return out, tau
@@ -62,7 +67,7 @@ def test_moments_and_forces_are_sums_over_the_bodies_beyond(name: str, seed: int
     found, tau = measured(case, joints)
     assert_same(tau, inverse_dynamics(*case), 1e-12)
     for j in range(len(joints.distal)):
-        expected = crossing(case.system, joints, j, *case[1:])
+        expected = crossing(case.system, joints, j, *case[1:], on_proximal=bool(on_proximal(joints)[j]))
         np.testing.assert_allclose(found.centre[j], expected.centre, atol=1e-12)
         assert_same(found.moment[j], expected.moment, 1e-11)
         assert_same(found.force[j], expected.force, 1e-11)

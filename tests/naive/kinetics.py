@@ -36,13 +36,25 @@ def projected(proximal: Array, distal: Array, x: Array) -> Array:
 
 
 def crossing(
-    system: System, joints: JointAxes, j: int, q: Array, v: Array, v_dot: Array, wrench: Array
+    system: System,
+    joints: JointAxes,
+    j: int,
+    q: Array,
+    v: Array,
+    v_dot: Array,
+    wrench: Array,
+    on_proximal: bool = False,
 ) -> Crossing:
-    """Return what crosses joint j; wrench (n_body, 6) as in naive.dynamics."""
+    """Return what crosses joint j; wrench (n_body, 6) as in naive.dynamics.
+
+    on_proximal : the joint's centre is fixed in its proximal body
+    """
     p, d = int(joints.proximal[j]), int(joints.distal[j])
     through = dynamics.reactions(system, q, v, v_dot, wrench)[d]
     above, below = frame(system, q, p), frame(system, q, d)
     centre = below[:3, :3] @ joints.point_distal[j] + below[:3, 3]
+    if on_proximal:
+        centre = above[:3, :3] @ joints.point_proximal[j] + above[:3, 3]
     moment, force = through[:3] - np.cross(centre, through[3:]), through[3:]
     proximal, distal = above[:3, :3] @ joints.axes_proximal[j], below[:3, :3] @ joints.axes_distal[j]
 
@@ -55,7 +67,8 @@ def crossing(
     rate = (seen_from_proximal(step) - seen_from_proximal(-step)) / (2.0 * step)
     spin = rate[:3, :3] @ below[:3, :3].T
     w = 0.5 * np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]])
-    drift = rate[:3, :3] @ joints.point_distal[j] + rate[:3, 3]
+    there = below[:3, :3].T @ (centre - below[:3, 3])
+    drift = rate[:3, :3] @ there + rate[:3, 3]
     return Crossing(
         centre,
         projected(proximal, distal, moment),

@@ -21,6 +21,7 @@ from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.subjects.calibration import subject_for
 from rtsim.subjects.markers_of import markers_of
 from rtsim.subjects.subject import Subject
+from rtsim.subjects.trunk import TRUNK
 
 Array = NDArray[np.float64]
 
@@ -61,7 +62,7 @@ class Run(NamedTuple):
     converged: NDArray[np.bool_]
     n_open: NDArray[np.int64]
     iterations: NDArray[np.int64]
-    rms: Array  # (n,) [m]
+    rms: Array  # (n,) - of pelvis and leg [m]
     knee_flexion: Array  # (n,) [deg], flexion positive
 
 
@@ -82,13 +83,16 @@ def run(spec: ModelSpec, subject: Subject, trial: MarkerTrial, method: str) -> R
     """Estimate every frame of a trial."""
     estimator = MultibodyEstimator(spec, subject, method)
     knee = estimator.model.names.joint_angles.index("knee_flexion") // 3
+    bodies = estimator.model.names.bodies
+    legs = np.array([bodies[b] != TRUNK for b in estimator.model.markers.body])
     rows = []
     for frame, dt in zip(
         markers_of(trial, subject), np.diff(trial.times, prepend=trial.times[0]), strict=True
     ):
         solution, out = estimator.estimate(frame, float(dt)), estimator.outputs
         flexion = np.degrees(estimator.model.joint_signs[knee, 0] * out.angles[knee, 0])
-        rows.append((solution.converged, solution.n_open, solution.iterations, out.rms[0], flexion))
+        rms = np.sqrt(np.nanmean(out.residuals[legs] ** 2))
+        rows.append((solution.converged, solution.n_open, solution.iterations, rms, flexion))
     converged, n_open, iterations, rms, flexion = np.array(rows, dtype=float).T
     return Run(converged == 1.0, n_open.astype(np.int64), iterations.astype(np.int64), rms, flexion)
 

@@ -9,6 +9,7 @@ import pytest
 
 from rtsim.files.storage import read_storage
 from rtsim.subjects.calibration import subject_for
+from rtsim.subjects.trunk import TRUNK
 
 from .recordings import METHODS, RECORDINGS, SIDES, Recording, lower_limb, read, run
 
@@ -29,7 +30,8 @@ def test_every_frame_is_solved(recording: Recording, side: str) -> None:
         assert done.converged.all(), method
         assert (done.n_open == 0).all(), method
         assert 1e3 * done.rms.mean() < LIMITS_MM[method], method
-        assert np.median(done.iterations) <= 7, method
+        # a trunk that turns fast between thinned frames costs a step in each of the two solutions of a frame
+        assert np.median(done.iterations) <= (8 if TRUNK in subject.segments else 7), method
         low, high = (50.0, 75.0) if recording.walks else (90.0, 115.0)
         assert low < done.knee_flexion.max() < high, method
         assert -15.0 < done.knee_flexion.min() < 10.0, method
