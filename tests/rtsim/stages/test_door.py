@@ -10,6 +10,7 @@ from rtsim.errors import ConfigError
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.stages.door import SAY_EVERY, Door
 from rtsim.stages.yardstick import body_size, of_subject
+from rtsim.subjects.subject import SubjectSegment
 from streams.messages import FieldSpec, Session, Status, new_session_id
 
 
@@ -253,3 +254,13 @@ def test_when_the_up_axis_is_doubted(subject, rise, sideways, told):
         positions[:n_first] = positions[-1] + size * np.array([forward, rise, sideways])
         assert door.admit({"positions": positions})[1]
     assert door.counters["wrong_up_axis"] == (2 if told else 0)
+
+
+def test_a_trunk_is_no_part_of_the_yardstick(subject):
+    """Protects the check of units and axes: it is the leg's, whatever is carried above."""
+    markers = {"A": (0.0, 0.0, 0.0), "B": (0.0, 0.0, 100.0), "C": (0.0, 100.0, 0.0)}
+    trunk = SubjectSegment(450.0, 90.0, 90.0, 90.0, markers)
+    more = of_subject(msgspec.structs.replace(subject, segments={**subject.segments, "trunk": trunk}))
+    alone = of_subject(subject)
+    assert more.size == alone.size
+    np.testing.assert_array_equal(more.group, [*alone.group, 0, 0, 0])

@@ -280,3 +280,12 @@ def test_a_model_without_contacts_and_ligaments_has_none_of_them(spec, subject, 
     assert result.status == Status.OK
     assert not {"ligament_lengthening", "contact_points"} & set(result.data)
     assert isinstance(decode(encode(solving.fields.session)), Session)
+
+
+def test_a_trunk_is_drawn_from_the_pelvis_up():
+    """Protects the figure: the trunk's distal end is at its joint, and no toe."""
+    lines = stick(("pelvis", "thigh", "shank", "foot", "trunk"), np.array([-1, 0, 1, 2, 0]))
+    assert ["lumbar", "lumbosacral"] in lines
+    assert ["shoulders", "lumbosacral"] in lines
+    assert ["ankle", "toe"] in lines
+    assert len(lines) == 6

@@ -1,0 +1,108 @@
+"""A trunk that is hidden for a while: it alone is not known, pelvis and legs go on as they were."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.files.force_trial import ForceTrial
+from rtsim.files.trial import MarkerTrial
+from rtsim.models.load import load_model
+from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.subject import Subject, SubjectSegment, load_subject
+from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
+from rtsim.subjects.walker import walk
+from rtsim.subjects.walker_forces import walker_forces
+from streams.messages import Status
+from tests.rtsim.live.test_with_forces import Analysed, analysed
+
+HIDDEN = slice(40, 60)
+
+
+@pytest.fixture(scope="module")
+def spec() -> ModelSpec:
+    return load_model("lower_limb")
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    """The walker with four markers on the trunk."""
+    walker = load_subject(find_config("walker", "subjects"))
+    x, y, _ = walker.segments["pelvis"].points_mm["hip_centre"]
+    pelvis = walker.segments["pelvis"]
+    pelvis = msgspec.structs.replace(pelvis, points_mm={**pelvis.points_mm, LUMBOSACRAL: (x, y + 80.0, 0.0)})
+    markers = {"RSHO": (0.0, 0.0, 170.0), "LSHO": (0.0, 0.0, -170.0), "C7": (-70.0, 30.0, 0.0),
+               "STRN": (100.0, -170.0, 0.0)}  # fmt: skip
+    trunk = SubjectSegment(450.0, 90.0, 90.0, 90.0, markers)
+    segments = {**walker.segments, "pelvis": pelvis, TRUNK: trunk}
+    return msgspec.structs.replace(walker, segments=segments)
+
+
+@pytest.fixture(scope="module")
+def trial(spec: ModelSpec, subject: Subject) -> MarkerTrial:
+    return walk(for_person(spec, subject), subject, 1.2)
+
+
+@pytest.fixture(scope="module")
+def forces(trial: MarkerTrial) -> ForceTrial:
+    return walker_forces(trial)
+
+
+@pytest.fixture(scope="module")
+def whole(spec: ModelSpec, subject: Subject, trial: MarkerTrial, forces: ForceTrial) -> Analysed:
+    return analysed(spec, subject, trial, forces)
+
+
+def without(trial: MarkerTrial, subject: Subject, frames: slice) -> MarkerTrial:
+    """The trial with the trunk's markers hidden on some frames."""
+    positions = trial.positions.copy()
+    positions[frames, [[trial.names.index(name)] for name in subject.segments[TRUNK].markers_mm]] = np.nan
+    return trial._replace(positions=positions)
+
+
+def rows(result: Analysed, field: str) -> NDArray[np.bool_]:
+    """Which entries of a field are those of the trunk."""
+    labels = next(spec.labels for spec in result.session.fields if spec.name == field)
+    return np.array([label.startswith(TRUNK) for label in labels])
+
+
+def test_a_hidden_trunk_degrades_nothing_but_itself(whole, spec, subject, trial, forces) -> None:
+    """Protects the legs' status and numbers, and the user from a trunk that is made up."""
+    seen = analysed(spec, subject, without(trial, subject, HIDDEN), forces)
+    assert (whole.status == Status.OK).all()
+    np.testing.assert_array_equal(seen.status, whole.status)
+    assert seen.counters["trunk_unseen"] == 20
+    assert any("No marker determined the trunk" in said for said in seen.sentences)
+    for field in ("joint_angles", "joint_moments", "joint_forces", "joint_powers"):
+        own = rows(whole, field)
+        assert own.any()
+        assert np.isnan(seen.fields[field][HIDDEN][:, own]).all()
+        np.testing.assert_allclose(
+            seen.fields[field][:, ~own],
+            whole.fields[field][:, ~own],
+            atol=1e-5 * np.nanmax(np.abs(whole.fields[field])),
+        )
+    angles = rows(whole, "joint_angles")
+    np.testing.assert_allclose(
+        seen.fields["joint_angles"][60:, angles], whole.fields["joint_angles"][60:, angles], atol=1e-8
+    )
+    assert np.isnan(seen.fields["residual_force"][HIDDEN]).all()
+
+
+def test_a_stream_without_the_trunk_of_the_person_is_fine(whole, spec, subject, trial, forces) -> None:
+    """Protects persons whose file has a trunk, on a day when it was not marked."""
+    own = subject.segments[TRUNK].markers_mm
+    kept = [k for k, name in enumerate(trial.names) if name not in own]
+    bare = trial._replace(names=tuple(trial.names[k] for k in kept), positions=trial.positions[:, kept])
+    seen = analysed(spec, subject, bare, forces)
+    assert (seen.status == Status.OK).all()
+    angles = rows(whole, "joint_angles")
+    assert np.isnan(seen.fields["joint_angles"][:, angles]).all()
+    np.testing.assert_allclose(
+        seen.fields["joint_angles"][:, ~angles], whole.fields["joint_angles"][:, ~angles], atol=1e-8
+    )
+    assert np.isnan(seen.fields["residual_force"]).all()
