@@ -24,14 +24,14 @@ from rtsim.subjects.both_sides import join
 from rtsim.subjects.hip_centre import find_regression
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.labs import ENOUGH, SIDES, Coverage, cover, find_lab, load_lab, side_of
-from rtsim.subjects.landmarks import find_landmarks, role_positions, usable_frames
+from rtsim.subjects.landmarks import back_of, find_landmarks, role_positions, usable_frames
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.natural import known_frames, segment_parameters
 from rtsim.subjects.segment_axes import natural_coordinates
 from rtsim.subjects.segment_records import SEGMENTS, local_markers, segment_records
-from rtsim.subjects.sides import MIRROR, check_same_side, find_side
+from rtsim.subjects.sides import MIRROR, check_same_side, find_side, shows_pelvis
 from rtsim.subjects.subject import Subject, SubjectSegment, check_person
-from rtsim.subjects.trunk import TRUNK, fault_of_trunk, trunk_coordinates
+from rtsim.subjects.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
 
 Array = NDArray[np.float64]
 
@@ -211,7 +211,8 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     notes += plausible.check_widths(landmarks, where)
     notes += plausible.check_landmarks(landmarks, Q["shank"], known)
     positions = mirror * source.positions[frames]
-    trunk = trunk_coordinates(source, request.table.trunk, positions, landmarks)
+    lumbosacral = lumbosacral_centre(landmarks.asis, landmarks.asis_opposite, landmarks.psis_middle)
+    trunk = trunk_coordinates(source, request.table.trunk, positions, lumbosacral)
     if trunk is not None and known_frames(trunk[good]).any():
         Q[TRUNK] = trunk
     return Anatomy({name: q[good] for name, q in Q.items()}, positions[good], found.side, tuple(notes))
@@ -238,10 +239,18 @@ def build_segments(
     notes = [f"not tracked, since no calibration frame shows them: {name_some(unplaced)}"] if unplaced else []
     notes += plausible.check_spread(markers)
     if TRUNK in anatomy.Q and table.trunk is not None:
-        of_trunk = {TRUNK: tracks_of(source, tracked_markers(trial, table.trunk.tracking), anatomy)}
+        group = tracked_markers(trial, table.trunk.tracking)
         parameters[TRUNK] = segment_parameters(anatomy.Q[TRUNK])
+        of_trunk = {TRUNK: tracks_of(source, group, anatomy)}
         placed = local_markers(anatomy.Q, parameters, of_trunk)[TRUNK]
         fault = fault_of_trunk(anatomy.Q[TRUNK], anatomy.Q["pelvis"], parameters[TRUNK], placed)
+        if trial is not source and not fault and plausible.check_distances({TRUNK: placed}, trial):
+            moving = trunk_of_trial(trial, table, anatomy.side)
+            if moving is not None:
+                parameters[TRUNK] = segment_parameters(moving.Q[TRUNK])
+                of_trunk = {TRUNK: tracks_of(trial, group, moving)}
+                placed = local_markers(moving.Q, parameters, of_trunk)[TRUNK]
+                notes += moving.notes
         if fault:
             notes.append(f"no trunk: {fault}")
         else:
@@ -249,6 +258,20 @@ def build_segments(
     if trial is not source:
         notes += plausible.check_distances(markers, trial)
     return segment_records(anatomy.Q, parameters, markers), notes
+
+
+def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Anatomy | None:
+    """The trunk by the trial's own frames, where its markers stand otherwise in the static trial, as with
+    raised arms; None where no frame shows it with the pelvis."""
+    mirror = MIRROR if side == "left" else np.ones(3)
+    known = {role: mirror * x for role, x in role_positions(trial, table).items()}
+    if not shows_pelvis(known):
+        return None
+    positions = mirror * trial.positions
+    lumbosacral = lumbosacral_centre(known["asis"], known["asis_opposite"], back_of(known))
+    Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
+    told = "the trunk's markers stand otherwise in the static trial (raised arms?): calibrated by the trial"
+    return None if Q is None else Anatomy({TRUNK: Q}, positions, side, (told,))
 
 
 def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: Anatomy) -> dict[str, Array]:

@@ -14,7 +14,6 @@ from rtsim.config.lab_schema import Trunk
 from rtsim.files.trial import MarkerTrial
 from rtsim.subjects import plausible
 from rtsim.subjects.hip_centre import pelvis_axes
-from rtsim.subjects.landmarks import Landmarks
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.natural import Segment, known_frames
 from rtsim.subjects.segment_axes import stack
@@ -38,11 +37,12 @@ def lumbosacral_centre(asis: Array, asis_opposite: Array, psis_middle: Array) ->
 
 
 def trunk_coordinates(
-    source: MarkerTrial, trunk: Trunk | None, positions: Array, x: Landmarks
+    source: MarkerTrial, trunk: Trunk | None, positions: Array, lumbosacral: Array
 ) -> Array | None:
     """Q (n, 4, 3) = u, rP, rD, w of the trunk, NaN where a shoulder is hidden; None where it is not marked.
 
-    positions : (n, n_marker, 3) - of all markers of the source on the frames of the landmarks [m]
+    positions : (n, n_marker, 3) - of all markers of the source, of a right leg [m]
+    lumbosacral : (n, 3) - centre of L5/S1 on the same frames [m]
     rP : middle of the shoulders; rD : centre of L5/S1; w : from the opposite shoulder to that of the side;
     u : forwards, square to both
     """
@@ -52,7 +52,7 @@ def trunk_coordinates(
     if len(at) < 2:
         return None
     own, opposite = (positions[:, at[name]] for name in (trunk.shoulder, trunk.shoulder_opposite))
-    middle, lumbosacral = 0.5 * (own + opposite), lumbosacral_centre(x.asis, x.asis_opposite, x.psis_middle)
+    middle = 0.5 * (own + opposite)
     Q = stack(np.cross(middle - lumbosacral, own - opposite), middle, lumbosacral, own - opposite)
     return Q if known_frames(Q).any() else None
 

@@ -233,3 +233,16 @@ def test_a_marker_of_the_trunk_belongs_to_no_other_segment() -> None:
     lab["right"]["trunk"]["tracking"] = [*lab["right"]["trunk"]["tracking"], "RASI"]
     with pytest.raises((ConfigError, msgspec.ValidationError), match="RASI listed more than once"):
         msgspec.convert(lab, Lab)
+
+
+def test_raised_arms_in_the_static_trial_leave_the_trunk_to_the_walk(shared: Path) -> None:
+    """Protects the trunk's shape: shoulders 77 mm nearer to each other with raised arms are no good place."""
+    trial, static = read(shared, "gait2392", 151)
+    subject = subject_for(trial, static, side="right")
+    assert sum("calibrated by the trial" in note for note in subject.notes) == 1
+    assert not any(note.startswith("check the trunk") for note in subject.notes)
+    estimator = MultibodyEstimator(load_model(ONE_LEG), subject, "minimised")
+    own = [estimator.model.names.bodies[b] == TRUNK for b in estimator.model.markers.body]
+    for frame in markers_of(trial, subject)[::10]:
+        estimator.estimate(np.ascontiguousarray(frame), 0.0)
+        assert np.sqrt(np.mean(estimator.outputs.residuals[own] ** 2)) < 0.012
