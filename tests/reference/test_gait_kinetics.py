@@ -126,8 +126,9 @@ def moments(data: Path, walk: Walk, side: str, live: bool, sign: float = 1.0) ->
             if wrench[4] > LOADED and is_under(wrench, body.results.centre[ANKLE]):
                 body.external[FOOT] += sign * wrench
         body.compute(motion.q[k], motion.v[k], motion.v_dot[k])
-        out.moment[k] = body.moment() / person.mass
-        out.power[k] = body.power.sum(axis=1) / person.mass
+        # of the leg: a trunk's joint comes after
+        out.moment[k] = body.moment()[:3] / person.mass
+        out.power[k] = body.power[:3].sum(axis=1) / person.mass
     return out
 
 
