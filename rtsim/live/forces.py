@@ -109,7 +109,7 @@ def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
         raise ConfigError(
             f"samples from {forces.times[0]:g} to {forces.times[-1]:g} s, frames {start:g} to {end:g} s",
             where=forces.source,
-            remedy="give the forces of the same recording, or another --start and --end",
+            remedy="give the forces of the same recording and the same part of it",
         )
     return forces._replace(
         **{

@@ -73,7 +73,10 @@ class PairedInput(StreamInput):
         if frame is not None:
             self._feed.turn_to(frame.session)
         if self._feed.paired:  # before, samples would not know their clock: they wait in the subscriber
-            while (message := self.forces.wait(0.0)) is not None:
+            for _ in range(BACKLOG):  # a frame does not wait for a sender that never pauses
+                message = self.forces.wait(0.0)
+                if message is None:
+                    break
                 self._admit(message)
         if frame is not None:
             self._await(frame)

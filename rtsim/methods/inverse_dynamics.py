@@ -66,7 +66,11 @@ class InverseDynamics:
         root: int = 0,
     ) -> None:
         if not weight > 0.0:
-            raise ConfigError("the weight of the person is not positive", where="inverse dynamics")
+            raise ConfigError(
+                "nothing has weight: the mass of all bodies or gravity is zero",
+                where="inverse dynamics",
+                remedy="give the model masses and gravity, or leave the forces out",
+            )
         n_body, n_v, n_joint = len(system.tree.parent), len(system.tree.dof_body), len(joints.distal)
         self._system, self._constraints = system, constraints
         if on_proximal is None:

@@ -110,8 +110,8 @@ def _idle(force: FloatArray, mass: float | None) -> Finding:
     said = f"No plate was loaded with {THRESHOLD:g} N; the greatest force was {most:.3g} N"
     if most > 0.0 and mass is not None:
         unit = _unit_of(most / (mass * GRAVITY))
-        said += f", which looks like {unit}" if unit else ": volts or kilonewtons sent as newtons?"
-    return Finding("idle", -1, most, f"{said}.")
+        said += f", which looks like {unit}." if unit else ": volts or kilonewtons sent as newtons?"
+    return Finding("idle", -1, most, said if said.endswith(("?", ".")) else f"{said}.")
 
 
 def _vertical(mean: FloatArray, axis: int) -> Finding:
