@@ -122,7 +122,7 @@ BAD = {
     "no pieces": (with_function("<PiecewiseLinearFunction/>"), "0 x and 0 y; allowed: two or more pairs"),
     "a spline of one knot": (with_function("<SimmSpline><x>1</x><y>1</y></SimmSpline>"), "two or more pairs"),
     "a spline that goes back": (
-        with_function("<SimmSpline><x>0 2 1</x><y>1 2 3</y></SimmSpline>"), "x goes from 2 to 1; they must rise"
+        with_function("<SimmSpline><x>0 2 1</x><y>1 2 3</y></SimmSpline>"), "2 to 1; they must rise"
     ),
 }  # fmt: skip
 
