@@ -38,8 +38,8 @@ def of_many(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Workers only where they are worth their start."""
-    return min(os.cpu_count() or 1, 8) if of_many(config) else 0
+    """Workers only where they are worth their start; one more than processors, as runs wait for clocks."""
+    return min((os.cpu_count() or 1) + 1, 8) if of_many(config) else 0
 
 
 def pytest_configure(config: pytest.Config) -> None:
