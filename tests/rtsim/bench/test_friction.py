@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from rtsim.bench import friction
 from rtsim.bench.friction_reference import LAWS, impact, stick_slip
-from rtsim.cli.simulate import command
+from rtsim.cli.main import cli
 from rtsim.models.load import load_model
 from tests.naive.friction import Parameters, friction_force
 
@@ -42,7 +42,7 @@ def test_rows_are_what_the_command_runs(experiment, law):
     for row in friction.SPLIT[experiment, law]:
         options = ["--method", row.method, "--kinks", row.kinks, "--step", str(row.step_ms)]
         options += ["--split", *map(str, row.split)] if row.split else []
-        done = CliRunner().invoke(command, [experiment, *options, "--json"])
+        done = CliRunner().invoke(cli, ["simulate", experiment, *options, "--json"])
         assert done.exit_code == 0, done.output
         told = json.loads(done.stdout)
         assert figures[f"parts.{experiment}.{law}.{row.name}"] == told["steps_parts"], row.name

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from rtsim.bench import reference
 from rtsim.bench.figures import Figure
 from rtsim.cli.bench import command
+from rtsim.cli.main import cli
 
 SOURCES = {
     "cholesky-24, version 1": "1f432c18ecd9b2aa6a6a926832051870249cdafc0d9f1b56f7fe577b2c4fc9bf",
@@ -52,7 +53,7 @@ def test_every_bench_prints_it(
         importlib.import_module(f"rtsim.bench.{name.replace('-', '_')}"), "run", measured(name)
     )
     folder = [str(tmp_path)] if name in ("trials", "recordings") else []
-    done = CliRunner().invoke(command, [name, *folder, *(["--json"] if as_json else [])])
+    done = CliRunner().invoke(cli, ["bench", name, *folder, *(["--json"] if as_json else [])])
     assert done.exit_code == 0, done.output
     if as_json:
         document = json.loads(done.stdout)
