@@ -3,7 +3,8 @@
 Both are called from Python, a call a frame. Inverse kinematics are those of a walk by the marker weights of
 its setup, without coordinate tasks; OpenSim's solver, at an accuracy of 1e-5, follows from frame to frame as
 ours does. Moment arms are, of OpenSim, all that are not zero, one call each; ours are all, with all lengths.
-Besides, generalized forces and joint reactions of the whole walk are compared with those of OpenSim.
+Besides, generalized forces and joint reactions of the whole walk are compared with those of OpenSim, and
+the scaling of the person with its scale tool.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.opensim_dynamics import Moved, largest_relative, moved, our_loads, their_loads
+from rtsim.bench.opensim_scaling import FILES, scaling_figures
 from rtsim.config.run_schema import MarkerCheck
 from rtsim.errors import ConfigError
 from rtsim.files.osim.setup_ik import read_ik_setup
@@ -60,11 +62,11 @@ class Times(NamedTuple):
 
 def run(folder: Path = FOLDER) -> list[Figure]:
     """Figures of the walk in a folder, and of OpenSim beside it where that is installed."""
-    missing = [name for name in (MODEL, SETUP, TRIAL, PLATES) if not (folder / name).is_file()]
+    missing = [name for name in (MODEL, SETUP, TRIAL, PLATES, *FILES) if not (folder / name).is_file()]
     if missing:
         raise ConfigError(
             f"there is no {missing[0]} in {folder}", where="--data",
-            remedy="give the folder of the published gait2354 model, its setup, its walk and its plates",
+            remedy="give the folder of the published gait2354 models, setups and trials",
         )  # fmt: skip
     peer = open_peer(folder)
     gc.collect()
@@ -79,7 +81,11 @@ def run(folder: Path = FOLDER) -> list[Figure]:
             theirs = peer.times(ours.poses(), ours.names, N_LAP)
     finally:
         gc.enable()
-    return [*figures(mine, theirs), *(compared(ours, peer) if peer is not None else [])]
+    found = figures(mine, theirs)
+    if peer is not None:
+        say("opensim: scale tool")
+        found += [*compared(ours, peer), *scaling_figures(peer.opensim, folder)]
+    return found
 
 
 def compared(ours: Ours, peer: Peer) -> list[Figure]:
