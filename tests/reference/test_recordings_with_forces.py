@@ -6,12 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from kernels._jit import allow_compilation
 from rtsim.bench.recordings import RECORDINGS, Recording, arguments_of
 from rtsim.cli.main import cli
+from rtsim.files.cortex_forces import read_cortex_forces
 from rtsim.methods.plate_check import UNDER
 
 TWO_FEET = {"bmc.walk2": 14, "mcgill.HC002D_static": 51, "mcgill.HC030A_static": 300}
@@ -63,3 +65,20 @@ def test_signs_axes_and_units_are_right(shared: Path, name: str) -> None:
         assert abs(found["residual"]["unexplained_up"]) < 0.11  # masses of two are assumed, one sits
         assert max(abs(forwards), abs(sideways)) < 0.07
         assert found["residual"]["most_moment_m"] < 0.25
+
+
+def test_the_last_step_of_walk2_lacks_vertical_force_in_the_file(shared: Path) -> None:
+    """Protects what docs/forces.md says of gait_bmc walk2: the fourth plate has the horizontal force of a
+    whole step, and far less vertical force than the same foot one stride before on the fifth plate."""
+    path = shared / "data" / "gait_bmc" / "walk2.forces"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not there")
+    trial = read_cortex_forces(path)
+    steps = []
+    for plate in (3, 4):
+        force = trial.force[:, plate]
+        start = int(np.argmax(force[:, 1] > 20.0))
+        steps.append(force[start + round(0.05 * trial.rate) : start + round(0.09 * trial.rate)])
+    last, before = steps
+    np.testing.assert_allclose(last[:, [0, 2]], before[:, [0, 2]], atol=10.0)
+    assert (last[:, 1] < 0.5 * before[:, 1]).all()
