@@ -80,5 +80,5 @@ def test_the_last_step_of_walk2_lacks_vertical_force_in_the_file(shared: Path) -
         start = int(np.argmax(force[:, 1] > 20.0))
         steps.append(force[start + round(0.05 * trial.rate) : start + round(0.09 * trial.rate)])
     last, before = steps
-    np.testing.assert_allclose(last[:, [0, 2]], before[:, [0, 2]], atol=10.0)
+    np.testing.assert_allclose(last[:, [0, 2]], before[:, [0, 2]], atol=7.0)
     assert (last[:, 1] < 0.5 * before[:, 1]).all()
