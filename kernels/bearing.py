@@ -18,6 +18,7 @@ import numpy as np
 
 from kernels._jit import entry, njit
 from kernels.plates import LOADED, NOT_MEASURED
+from kernels.spatial import dot
 
 NONE = 0
 BEARS = 1
@@ -188,8 +189,7 @@ def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
 @njit
 def pressing_force(plates, p, force):
     """Force (3,) of plate p along its normal, upwards [N]."""
-    n = plates.axes[p, 2]
-    return n[0] * force[0] + n[1] * force[1] + n[2] * force[2]
+    return dot(plates.axes[p, 2], force)
 
 
 @njit

@@ -24,6 +24,7 @@ from kernels.copying import copy_frame
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.joint_angles import JointAxes, resolve
 from kernels.rotation import multiply
+from kernels.spatial import dot
 from kernels.tree import point_in_ground
 
 IN_GROUND, IN_PROXIMAL, IN_DISTAL, ALONG_AXES = 0, 1, 2, 3
@@ -173,9 +174,3 @@ def resolve_all(P, D, rows):
     rows[ALONG_AXES, 0] = rows[IN_PROXIMAL, 2]
     rows[ALONG_AXES, 1] = (e2x * x[0] + e2y * x[1] + e2z * x[2]) / size if size > 1e-12 else 0.0
     rows[ALONG_AXES, 2] = rows[IN_DISTAL, 1]
-
-
-@njit
-def dot(a, b):
-    """a . b of (3,)."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 
 
 @njit
@@ -19,15 +19,20 @@ def cholesky(A, n, pivot_floor):
             s -= A[j, k] * A[j, k]
         if not s > pivot_floor:  # also catches NaN
             return False
-        d = math.sqrt(s)
-        A[j, j] = d
-        inverse = 1.0 / d
-        for i in range(j + 1, n):
-            s = A[i, j]
-            for k in range(j):
-                s -= A[i, k] * A[j, k]
-            A[i, j] = s * inverse
+        write_column(A, n, j, math.sqrt(s))
     return True
+
+
+@inlined
+def write_column(A, n, j, pivot):
+    """Column j of a Cholesky factor in the lower triangle of A : (n, n), after the columns before it."""
+    A[j, j] = pivot
+    inverse = 1.0 / pivot
+    for i in range(j + 1, n):
+        s = A[i, j]
+        for k in range(j):
+            s -= A[i, k] * A[j, k]
+        A[i, j] = s * inverse
 
 
 @njit
@@ -92,15 +97,8 @@ def cholesky_drop(A, n, relative_floor):
             A[j, j] = math.inf
             for i in range(j + 1, n):
                 A[i, j] = 0.0
-            continue
-        d = math.sqrt(s)
-        A[j, j] = d
-        inverse = 1.0 / d
-        for i in range(j + 1, n):
-            s = A[i, j]
-            for k in range(j):
-                s -= A[i, k] * A[j, k]
-            A[i, j] = s * inverse
+        else:
+            write_column(A, n, j, math.sqrt(s))
     return n_dropped
 
 
@@ -121,6 +119,15 @@ def solve_lower_transposed(L, n, x):
         x[i] /= L[i, i]
         for k in range(i):
             x[k] -= L[i, k] * x[i]
+
+
+@njit
+def inner_product(a, b):
+    """a . b of two vectors : (n,)."""
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
 
 
 @njit

@@ -5,7 +5,7 @@ Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 2.
 
 from __future__ import annotations
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 
 
 @njit
@@ -24,6 +24,12 @@ def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
     bias[3] += vy * uz - vz * uy + velocity[4] * wz - velocity[5] * wy
     bias[4] += vz * ux - vx * uz + velocity[5] * wx - velocity[3] * wz
     bias[5] += vx * uy - vy * ux + velocity[3] * wy - velocity[4] * wx
+
+
+@njit
+def dot(a, b):
+    """a . b of the first three numbers of each."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @njit
@@ -60,7 +66,7 @@ def crossed(a, b, w):
     )
 
 
-@njit
+@inlined
 def power(a, w):
     """a . w of a motion and a wrench : (6,)."""
     return a[0] * w[0] + a[1] * w[1] + a[2] * w[2] + a[3] * w[3] + a[4] * w[4] + a[5] * w[5]

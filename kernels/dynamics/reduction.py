@@ -19,14 +19,12 @@ import numpy as np
 
 from kernels._jit import entry, inlined, njit
 from kernels.couplers import CouplerWork, fold_vector, new_coupler_work
-from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.dynamics.mass import composite_mass, mass_matrix
-from kernels.dynamics.motion import velocities
 from kernels.dynamics.third_derivative import third_derivative
 from kernels.functions import evaluate
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
-from kernels.tree import along, pose
+from kernels.tree import along
 
 OK, MASSLESS = 0, 1
 NO_MASS = 1e-14
@@ -184,26 +182,6 @@ def reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out
     solve_lower_transposed(M, n_v, v_dot_out)
     follow_accelerations(couplers, own, v, v_dot_out)
     return OK
-
-
-@entry
-def reduced_dynamics(system, couplers, q, v, tau, wrench, work, own, v_dot_out):
-    """v_dot_out : (n_v,) with E'(M v_dot + h) = E'(tau + J' wrench) and the couplers kept; OK or MASSLESS.
-
-    system : System
-    couplers : Couplers - drivers first
-    q : (n_q,) - coordinates [rad, m], given ones written
-    v : (n_v,) - speeds [rad/s, m/s], given ones written
-    tau : (n_v,) - generalized forces [N m, N]
-    wrench : (n_body, 6) - external moment about ground's origin and force, ground axes [N m, N]
-    work : DynamicsWork - written
-    own : ReductionWork - written; its clock tells the time
-    """
-    follow(couplers, system.tree.functions, 0.0, own, q, v)
-    pose(system.tree, q, work.pose)
-    velocities(system.tree, work.pose, v, work.velocities)
-    spatial_inertia(system.bodies, work.pose, work.inertia)
-    return reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out)
 
 
 @entry

@@ -22,6 +22,7 @@ from kernels._jit import njit
 from kernels.copying import copy_vector
 from kernels.dynamics.constraints import point_motion
 from kernels.rotation import rotate
+from kernels.spatial import dot
 from kernels.tree import along, point_in_ground
 
 FLAT = 1e-9
@@ -75,7 +76,7 @@ def touch(rolls, pose, r, roll_out):
     for k in range(3):
         turned(pose, b, rolls.plane[r, k], roll_out[NORMAL + k])
     turned(pose, a, rolls.axis[r], e)
-    cosine = m[0] * e[0] + m[1] * e[1] + m[2] * e[2]
+    cosine = dot(m, e)
     size = 0.0
     for i in range(3):
         e[i] = cosine * e[i] - m[i]

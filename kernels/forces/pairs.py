@@ -17,6 +17,7 @@ import numpy as np
 from kernels._jit import inlined
 from kernels.dynamics.twist_rates import twist_shift
 from kernels.joints.motions import DRIVEN
+from kernels.spatial import power
 from kernels.tree import Tree
 
 VELOCITY, ONSET, JERK = 0, 1, 2
@@ -133,7 +134,7 @@ def add_pair_forces(pairs, twist, wrench, tau):
     for p in range(pairs.body_a.shape[0]):
         for k in range(pairs.n_path[p]):
             d = pairs.path[p, k]
-            tau[d] += pairs.side[p, k] * along(twist[d], wrench[p])
+            tau[d] += pairs.side[p, k] * power(twist[d], wrench[p])
 
 
 @inlined
@@ -160,7 +161,7 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
             for j in range(pairs.n_path[p]):
                 d, side_d = pairs.path[p, j], pairs.side[p, j]
                 s = twist[d]
-                x, z = along(s, by_q), along(s, turned)
+                x, z = power(s, by_q), power(s, turned)
                 if side_e < 0.0:
                     x += z
                 if side_d == side_e:
@@ -169,13 +170,7 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
                     elif work.turning[d, e] == SHIFTS:
                         x += twist_shift(tree, pose, d, e, work.wrench[p])
                 tau_q[d, e] += side_d * x
-                tau_v[d, e] += side_d * along(s, by_v)
-
-
-@inlined
-def along(s, w):
-    """s . w of a motion and a wrench : (6,)."""
-    return s[0] * w[0] + s[1] * w[1] + s[2] * w[2] + s[3] * w[3] + s[4] * w[4] + s[5] * w[5]
+                tau_v[d, e] += side_d * power(s, by_v)
 
 
 @inlined

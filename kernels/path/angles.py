@@ -21,6 +21,7 @@ from kernels._jit import njit
 from kernels.copying import copy
 from kernels.dynamics.constraints import add_transposed
 from kernels.functions import evaluate
+from kernels.linear import inner_product
 
 OK, UNDETERMINED, LOCKED = 0, 1, 2
 STATUS_NAMES = ("ok", "no coordinate determines the angle here", "the constraints hold the angle fixed")
@@ -111,20 +112,20 @@ def coupling(n, row, factor, g, alone, work, C_out):
     factor : (n, n) - of factor_rows
     work : AngleWork - written
     """
-    square = dot(g, g)
+    square = inner_product(g, g)
     copy(alone, C_out)
     if not square > 0.0:
         return UNDETERMINED
     copy(g, work.projected)
     held = project(n, row, factor, work.multiplier, work.projected)
     if project(n, row, factor, work.multiplier, C_out) or held:
-        left = dot(g, work.projected)
+        left = inner_product(g, work.projected)
         if left > STUCK * square:
-            combine((1.0 - dot(g, C_out)) / left, work.projected, 1.0, C_out)
+            combine((1.0 - inner_product(g, C_out)) / left, work.projected, 1.0, C_out)
             return OK
     else:  # nothing else moves with the angle
-        left = dot(g, C_out)
-        if left * left > STUCK * square * dot(C_out, C_out):
+        left = inner_product(g, C_out)
+        if left * left > STUCK * square * inner_product(C_out, C_out):
             combine(0.0, g, 1.0 / left, C_out)
             return OK
     combine(0.0, g, 0.0, C_out)
@@ -148,17 +149,8 @@ def project(n, row, factor, x, u):
     """
     noticed = False
     for k in range(n):
-        x[k] = dot(row[k], u)
+        x[k] = inner_product(row[k], u)
         noticed = noticed or x[k] != 0.0
     if noticed:
         add_transposed(n, row, factor, x, -1.0, u)
     return noticed
-
-
-@njit
-def dot(a, b):
-    """a . b of two vectors : (n_v,)."""
-    s = 0.0
-    for d in range(a.shape[0]):
-        s += a[d] * b[d]
-    return s

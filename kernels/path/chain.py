@@ -19,6 +19,7 @@ from kernels._jit import njit
 from kernels.path.geodesic import flow
 from kernels.path.surfaces import curvatures, lay_on, normal
 from kernels.rotation import rotate
+from kernels.spatial import dot
 
 N_NEWTON = 8
 CONVERGED = 1e-9  # step, of the sizes and in rad; the next one would be its square
@@ -171,7 +172,7 @@ def piece(m, end, other, neighbour, size, work):
     sign = 1.0 if end == 0 else -1.0
     for c in range(3):
         e[c] = sign * (x[c] - other[c])
-    d = math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
+    d = math.sqrt(dot(e, e))
     row = 4 * m + 2 * end
     if d < PINNED * size:
         work.rhs[row], work.rhs[row + 1] = 0.0, 0.0
@@ -271,9 +272,3 @@ def solve(H, x, n):
             s -= H[j, c] * x[c]
         x[j] = s / H[j, j]
     return True
-
-
-@njit
-def dot(x, y):
-    """x . y of three."""
-    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]

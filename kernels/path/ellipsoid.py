@@ -20,6 +20,7 @@ from kernels.copying import copy
 from kernels.path.circular import COLLINEAR, FREE, across, wrap_sphere
 from kernels.path.geodesic import arrive, depart, flow, step, step_length
 from kernels.path.surfaces import ELLIPSOID
+from kernels.spatial import dot
 
 FAILED = -2.0  # instead of an arc: no path found
 N_NEWTON = 12
@@ -102,7 +103,7 @@ def tangents_of(size, t_p, t_q, work):
     for end in range(2):
         p, e = work[P_S + end], work[E_P + end]
         t, sign = (t_p, 1.0) if end == 0 else (t_q, -1.0)
-        scale = 1.0 / math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+        scale = 1.0 / math.sqrt(dot(p, p))
         x, y, z = across(
             p[0] * scale,
             p[1] * scale,
@@ -127,7 +128,7 @@ def tangent(size, p, e, sign, x_out, t_out):
     sign : float - +1 or -1
     x_out : (3,) [m]
     """
-    square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2]
+    square = dot(p, p)
     k = math.sqrt(max(1.0 - 1.0 / square, 0.0))
     for i in range(3):
         x_out[i] = size[i] * (p[i] / square + k * e[i])
@@ -157,7 +158,7 @@ def binormal(size, x, t):
 @njit
 def rotate_tangent(p, e, angle):
     """Turn e : (3,), a unit vector across p : (3,), about p by angle [rad], in place."""
-    scale = 1.0 / math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2])
+    scale = 1.0 / math.sqrt(dot(p, p))
     x = (p[1] * e[2] - p[2] * e[1]) * scale
     y = (p[2] * e[0] - p[0] * e[2]) * scale
     z = (p[0] * e[1] - p[1] * e[0]) * scale
@@ -351,9 +352,3 @@ def shoot(size, angle, work):
     bx, by, bz = binormal(size, x, t)
     ox, oy, oz = q[0] * size[0] - x[0], q[1] * size[1] - x[1], q[2] * size[2] - x[2]
     return s, ox * bx + oy * by + oz * bz
-
-
-@njit
-def dot(x, y):
-    """Product of the first three of x and y."""
-    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]

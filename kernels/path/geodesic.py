@@ -32,6 +32,7 @@ from kernels.path.nystrom import (
     plus_3,
 )
 from kernels.path.surfaces import CYLINDER, SPHERE
+from kernels.spatial import dot
 
 STEP = 0.25  # of the local radius of curvature
 N_STEP = 400  # against endless loops: many times round
@@ -113,7 +114,7 @@ def depart(size, x, t):
     d, e, f = a * a, b * b, c * c
     place = (x[0] * a, x[1] * b, x[2] * c, 1.0, 0.0)
     rate = (t[0] * a, t[1] * b, t[2] * c, 0.0, 1.0)
-    speed = rate[0] * rate[0] + rate[1] * rate[1] + rate[2] * rate[2]
+    speed = dot(rate, rate)
     return (
         (d, e, f, speed * (d * place[0] ** 2 + e * place[1] ** 2 + f * place[2] ** 2), d * e * f),
         place,
@@ -151,8 +152,7 @@ def step_length(shape, place, rate):
     radius = STEP / math.sqrt(max(shape[3] * max(shape[0], shape[1], shape[2]), shape[4]))
     h = radius * steepness(shape, place)
     ahead = plus(place, h, rate)
-    norm = ahead[0] * ahead[0] + ahead[1] * ahead[1] + ahead[2] * ahead[2]
-    return min(h, radius * steepness(shape, ahead) / norm)
+    return min(h, radius * steepness(shape, ahead) / dot(ahead, ahead))
 
 
 @njit

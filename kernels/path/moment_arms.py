@@ -26,7 +26,8 @@ from kernels.dynamics.constraints import (
 from kernels.dynamics.inverse import transmit
 from kernels.dynamics.motion import Velocities, new_velocities, velocities
 from kernels.dynamics.rolling import GAPS, SLIPS, rolling_rows
-from kernels.path.angles import Angles, AngleWork, couplings, dot, new_angle_work, place_angles
+from kernels.linear import inner_product
+from kernels.path.angles import Angles, AngleWork, couplings, new_angle_work, place_angles
 from kernels.path.muscle_path import (
     PathWork,
     add_forces,
@@ -127,7 +128,7 @@ def arms_by_force(tree, stations, moving_work, work, arms_out):
     for m in range(arms_out.shape[0]):
         muscle_force(tree, stations, m, 1.0, moving_work, work)
         for a in range(arms_out.shape[1]):
-            arms_out[m, a] = dot(work.angle.coupling[a], work.force)
+            arms_out[m, a] = inner_product(work.angle.coupling[a], work.force)
 
 
 @njit
@@ -171,7 +172,7 @@ def arms_by_partial_velocity(work, arms_out):
     """arms_out = -C . dl/dq (eq. 15)."""
     for m in range(arms_out.shape[0]):
         for a in range(arms_out.shape[1]):
-            arms_out[m, a] = -dot(work.angle.coupling[a], work.path.gradient[m])
+            arms_out[m, a] = -inner_product(work.angle.coupling[a], work.path.gradient[m])
 
 
 @njit

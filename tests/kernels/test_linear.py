@@ -1,4 +1,4 @@
-"""In-place Cholesky factors, triangular solves and copies against NumPy."""
+"""In-place Cholesky factors, triangular solves, products and copies against NumPy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels import copying, linear
+from kernels import copying, linear, spatial
 
 Array = NDArray[np.floating]
 
@@ -114,3 +114,12 @@ def test_copies() -> None:
     copying.copy_matrix(X, Y)
     np.testing.assert_array_equal(y, x)
     np.testing.assert_array_equal(Y, X)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_products_are_numpys(n: int) -> None:
+    """Protects the sums over all numbers of a vector, and over three or six."""
+    a, b = np.random.default_rng(n).normal(size=(2, max(n, 6)))
+    assert linear.inner_product(a[:n], b[:n]) == pytest.approx(a[:n] @ b[:n], abs=1e-13)
+    assert spatial.dot(a, b) == pytest.approx(a[:3] @ b[:3], abs=1e-14)
+    assert spatial.power(a, b) == pytest.approx(a[:6] @ b[:6], abs=1e-14)

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from kernels._jit import allow_compilation
 from kernels.dynamics.inverse import inverse_dynamics
-from kernels.dynamics.reduction import new_reduction_work, reduced_dynamics
+from kernels.dynamics.reduction import new_reduction_work
 from kernels.dynamics.system import new_dynamics_work
 from rtsim.bench.opensim_dynamics import Moved, largest_relative, our_loads, their_loads
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.packing.couplers import drivers_first
+from tests.kernels.dynamics.cases import reduced
 from tests.reference.opensim_peer import quiet
 
 Array = NDArray[np.float64]
@@ -38,7 +39,7 @@ def of_ours(model: Model, seed: int, tau: Array) -> Motion:
     rng, n_v = np.random.default_rng(seed), model.n_v
     q, v, v_dot = model.q_neutral + rng.uniform(-0.4, 0.4, n_v), rng.normal(size=n_v), np.zeros(n_v)
     none = np.zeros((len(model.names.bodies), 6))
-    reduced_dynamics(
+    reduced(
         model.system, drivers_first(model.couplers), q, v, tau, none, new_dynamics_work(model.tree),
         new_reduction_work(n_v), v_dot,
     )  # fmt: skip

@@ -7,10 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.couplers import Couplers
 from kernels.dynamics.forward import forward_dynamics
+from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.mass import mass_matrix
-from kernels.dynamics.system import System, new_dynamics_work
+from kernels.dynamics.motion import velocities
+from kernels.dynamics.reduction import ReductionWork, follow, reduced_accelerations
+from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
+from kernels.tree import pose
 from tests.naive import random_models
 
 Array = NDArray[np.floating]
@@ -62,6 +67,19 @@ def forward(case: Case, tau: Array) -> Array:
     work = new_dynamics_work(case.system.tree)
     forward_dynamics(case.system, case.q, case.v, tau, case.wrench, work, v_dot)
     return v_dot
+
+
+def reduced(
+    system: System, couplers: Couplers, q: Array, v: Array, tau: Array, wrench: Array, work: DynamicsWork,
+    own: ReductionWork, v_dot_out: Array,
+) -> int:  # fmt: skip
+    """Write v_dot (n_v,) with couplers kept, in the steps of a simulation; what is given in q and v, too."""
+    follow(couplers, system.tree.functions, 0.0, own, q, v)
+    pose(system.tree, q, work.pose)
+    velocities(system.tree, work.pose, v, work.velocities)
+    spatial_inertia(system.bodies, work.pose, work.inertia)
+    status: int = reduced_accelerations(system, couplers, v, tau, wrench, work, own, v_dot_out)
+    return status
 
 
 def mass(case: Case) -> Array:

@@ -15,6 +15,7 @@ from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.dynamics.derivatives import inverse_dynamics_derivatives, new_derivative_work
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
+from tests.kernels.dynamics import cases
 from tests.naive import dynamics, random_models
 from tests.naive.mechanisms import NO_ELEMENT, NO_ROLE, couplers, dirty
 from tests.naive.reduction import accelerations, along, independent, left_over, placed, reduced
@@ -81,9 +82,7 @@ def answer(case: Case) -> Answer:
     own.bias[:], own.clock[:] = 0.0, (TIME, 1.0)
     q, v, v_dot = case.q.copy(), case.v.copy(), np.full(n_v, np.nan)
     q[tied.coordinate], v[tied.dof] = np.nan, np.nan
-    status = reduction.reduced_dynamics(
-        case.system, tied, q, v, case.tau, case.wrench, work, own, v_dot
-    )  # fmt: skip
+    status = cases.reduced(case.system, tied, q, v, case.tau, case.wrench, work, own, v_dot)
     np.testing.assert_allclose(q, case.q, atol=1e-13)
     np.testing.assert_allclose(v, case.v, atol=1e-9)
     return Answer(status, v_dot, work, own)
