@@ -12,6 +12,11 @@ LAST_PORT = 65_535
 EXAMPLE = "tcp://127.0.0.1:5560"
 
 
+def is_stream(source: str) -> bool:
+    """Whether a source is meant as an address, rather than as a file."""
+    return "://" in source
+
+
 def check_address(address: str, binding: bool = False) -> None:
     """StreamError, with what is wrong, for what is no address.
 

@@ -19,7 +19,8 @@ from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
 from rtsim.live.signals import exit_code, noting_requests
-from rtsim.live.sources import is_stream, side_of_walker
+from rtsim.live.sources import side_of_walker
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.files.recording import Results

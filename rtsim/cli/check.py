@@ -11,7 +11,8 @@ import click
 from rtsim.cli.lines import tell
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
-from rtsim.live.sources import FILES, WALKER, is_stream
+from rtsim.live.sources import FILES, WALKER
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.model_schema import ModelSpec

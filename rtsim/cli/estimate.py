@@ -11,7 +11,7 @@ from rtsim.cli.types import Address
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
-from rtsim.live.sources import is_stream
+from streams.addresses import is_stream
 
 
 @click.command("estimate")

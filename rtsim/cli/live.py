@@ -23,7 +23,8 @@ from rtsim.cli.options import (
 from rtsim.config.run_schema import Run
 from rtsim.live.checks import check_run
 from rtsim.live.signals import exit_code
-from rtsim.live.sources import WALKER, check_playing, is_stream, side_of_walker
+from rtsim.live.sources import WALKER, check_playing, side_of_walker
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.live.children import Child

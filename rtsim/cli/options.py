@@ -17,7 +17,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
-from rtsim.live.sources import is_stream
+from streams.addresses import is_stream
 from streams.security import Security
 
 RECORDING, LOADS = ".mcap", ".xml"

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import click
-from click.core import ParameterSource
 
 from rtsim.cli.lines import tell
 from rtsim.cli.options import results_option
 from rtsim.cli.plotting import paper_for, plot_options
-from rtsim.cli.ports import check_ports, offset_option, placed
-from rtsim.cli.types import Address, Config, Source
+from rtsim.cli.simulate_live import check_live, live_options, paced_by, run_live
+from rtsim.cli.types import Config, Source
 from rtsim.config.force_schema import SimulationSpec
-from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.live.signals import exit_code, noting_requests
-from streams.sockets import CONTROL_ADDRESS, RESULTS_ADDRESS
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from rtsim.monitor.paper import Paper
+    from rtsim.simulation.load import Setup
     from rtsim.simulation.run import Run
     from rtsim.simulation.simulator import Simulator
 
 KINDS = get_type_hints(SimulationSpec)
-LIVE = ("rate_hz", "frame_rate_hz", "results", "control", "port_offset", "urgent", "monitor")
-"""Options of live runs alone."""
 MOST_STEPS = 1_000_000_000
 ROUNDING = 1e-9
 SPLIT = ("split_fraction", "split_floor")
@@ -86,47 +85,20 @@ MOST_VALUES = 200_000_000
 @click.option(
     "--live", is_flag=True, help="Publish frames in step with the clock until Ctrl-C or --duration."
 )
-@click.option(
-    "--rate",
-    "rate_hz",
-    type=float,
-    default=1000.0,
-    show_default=True,
-    help="With --live: ticks a second [Hz].",
-)
-@click.option(
-    "--frame-rate",
-    "frame_rate_hz",
-    type=float,
-    default=100.0,
-    show_default=True,
-    help="With --live: frames published a second [Hz].",
-)
-@click.option(
-    "--results",
-    type=Address(binding=True),
-    show_default=RESULTS_ADDRESS,
-    help="With --live: results go here.",
-)
-@click.option(
-    "--control",
-    type=Address(binding=True),
-    show_default=CONTROL_ADDRESS,
-    help="With --live: commands come here.",
-)
-@offset_option()
-@click.option(
-    "--urgent", is_flag=True, help="With --live: before all other work, where the system grants it."
-)
-@click.option("--monitor", is_flag=True, help="With --live: open the monitor window too.")
+@live_options
 def command(
-    model: str, method: str | None, step_ms: float | None, duration_s: float | None, kinks: str | None,
-    split: tuple[float, float] | None, loads: tuple[str, ...], motion: str,
-    prescribe: tuple[str, ...], subject: str | None, outputs: tuple[Path, ...], every: int | None,
-    plot: Path | None, plot_size: str | None,
-    plot_dpi: int | None, over: str, as_json: bool, live: bool, rate_hz: float, frame_rate_hz: float,
-    results: str | None, control: str | None, port_offset: int | str, urgent: bool, monitor: bool,
-) -> None:  # fmt: skip
+    model: str,
+    motion: str,
+    prescribe: tuple[str, ...],
+    subject: str | None,
+    loads: tuple[str, ...],
+    outputs: tuple[Path, ...],
+    every: int | None,
+    over: str,
+    as_json: bool,
+    live: bool,
+    **options: Any,
+) -> None:
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 
     What is not given as an option is what [simulation] in the model's file says. Ctrl-C ends early; what is
@@ -135,75 +107,52 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
-    from rtsim.cli.simulate_live import check_rates
     from rtsim.files.outputs import check_outputs
-    from rtsim.models.load import load_model
-    from rtsim.simulation.load import check_spec
-    from rtsim.simulation.motion import (
-        check_motion,
-        is_streamed,
-        moved_names,
-        with_motion,
-        with_prescribed,
-        within,
-    )
-    from rtsim.subjects.subject import load_subject
+    from rtsim.simulation.load import read_setup, simulator_of
+    from rtsim.simulation.motion import moved_names
 
     console = Console(stderr=True)
-    check_options(step_ms, duration_s, split, plot, over)
-    paper = paper_for(plot, plot_size, plot_dpi)
-    check_live(live, outputs, plot, every)
-    addresses = {}
-    if live:
-        usual = {"--results": RESULTS_ADDRESS, "--control": CONTROL_ADDRESS}
-        addresses = placed({"--results": results, "--control": control}, usual, port_offset)
-        check_rates(duration_s, rate_hz, frame_rate_hz)
-        check_ports(addresses)
-    gains = gains_of(loads)
-    spec = with_prescribed(load_model(model), prescribe)
-    check_spec(spec, subject, gains)  # a wrong model is told before anything is compiled
-    check_motion(spec, motion, live)
-    if motion and not is_streamed(motion):
-        within(with_motion(spec, motion)[1], None if live else duration_s, motion)
-    if subject:
-        load_subject(find_config(subject, "subjects"))
+    changes = changes_of(options, live)
+    paper = paper_for(options["plot"], options["plot_size"], options["plot_dpi"])
+    if over and not paper:
+        raise ConfigError("it is for figures", where="--over", remedy="add --plot FILE.png")
+    check_live(live, motion, {"--out": outputs, "--plot": paper, "--every": every})
+    paced = paced_by(options) if live else None
+    setup = read_setup(
+        model, subject, gains_of(loads), lambda text: tell(f"note: {text}"), motion, prescribe, **changes
+    )
+    check_split(setup, options["split"])
     check_outputs(outputs)
-    compile_first(console, ("coupled-simulation",) if spec.couplers else ("simulation",))
+    compile_first(console, ("coupled-simulation",) if setup.spec.couplers else ("simulation",))
     with console.status("starting"):
-        from rtsim.simulation.load import load_simulator
-        from rtsim.simulation.panels import abscissa
-        from rtsim.simulation.run import run, warm_up
-
-        simulator = load_simulator(
-            model, subject, gains, lambda text: tell(f"note: {text}"),
-            motion=motion, prescribed=prescribe,
-            method=method, step_ms=step_ms, duration_s=None if live else duration_s, kinks=kinks,
-            **dict(zip(SPLIT, split or (), strict=False)),
-        )  # fmt: skip
-        if split and simulator.settings.kinks != "split":
-            raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
-    if live:
-        from rtsim.cli.simulate_live import run_live
-
-        raise SystemExit(
-            run_live(
-                simulator, duration_s, rate_hz, frame_rate_hz=frame_rate_hz,
-                results=addresses["--results"], control=addresses["--control"],
-                urgently=urgent, open_monitor=monitor, as_json=as_json,
-                motion=(motion, moved_names(spec)) if is_streamed(motion) else None,
-            )
-        )  # fmt: skip
+        simulator = simulator_of(setup)
+    if paced:
+        moved = (motion, moved_names(setup.spec)) if is_stream(motion) else None
+        raise SystemExit(run_live(simulator, paced, moved, options["monitor"], as_json))
     with console.status("warming up"):
         n_step = steps_of(simulator)
         rows = rows_of(simulator, n_step, every)
-        if over:
-            abscissa(simulator, warm_up(simulator), over)  # a wrong name is told before the run
-        else:
-            warm_up(simulator)
+        warmed_up(simulator, over)
+    finish(simulator, run_told(console, simulator, n_step, rows), outputs, paper, over, as_json)
+
+
+def warmed_up(simulator: Simulator, over: str) -> None:
+    """Compile what is left; a wrong name of an abscissa is told before the run."""
+    from rtsim.simulation.panels import abscissa
+    from rtsim.simulation.run import warm_up
+
+    first = warm_up(simulator)
+    if over:
+        abscissa(simulator, first, over)
+
+
+def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> Run:
+    """Take the steps, with a bar, until they are done or somebody asks for an end."""
+    from rtsim.simulation.run import run
+
     came: list[int] = []
     with noting_requests(came.append), progress_of(console, simulator, n_step) as progress:
-        done = run(simulator, n_step, rows, lambda: bool(came), progress)
-    finish(simulator, done, outputs, paper, over, as_json)
+        return run(simulator, n_step, rows, lambda: bool(came), progress)
 
 
 def finish(
@@ -236,14 +185,9 @@ def finish(
         raise SystemExit(exit_code() or 130)
 
 
-def check_options(
-    step_ms: float | None,
-    duration_s: float | None,
-    split: tuple[float, float] | None,
-    plot: Path | None,
-    over: str,
-) -> None:
-    """What can be told before anything is loaded."""
+def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
+    """What options change of the model's [simulation]; a live run goes on after its model's duration."""
+    step_ms, duration_s, split = options["step_ms"], options["duration_s"], options["split"]
     for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):
         if value is not None and not 0.0 < value < math.inf:
             raise ConfigError(f"{value}", where=option, allowed=f"more than 0 {unit}")
@@ -252,25 +196,19 @@ def check_options(
         raise ConfigError(
             told, where="--split", allowed="a fraction of 1 at the most and a floor, more than 0"
         )
-    if over and not plot:
-        raise ConfigError("it is for figures", where="--over", remedy="add --plot FILE.png")
+    given = {
+        "method": options["method"],
+        "step_ms": step_ms,
+        "duration_s": None if live else duration_s,
+        "kinks": options["kinks"],
+    }
+    return given | dict(zip(SPLIT, split or (), strict=False))
 
 
-def check_live(live: bool, outputs: tuple[Path, ...], plot: Path | None, every: int | None) -> None:
-    """A live run is published, not kept; what only it has needs --live."""
-    kept = {"--out": outputs, "--plot": plot, "--every": every}
-    for option, value in kept.items():
-        if live and value:
-            raise ConfigError(
-                "a live run keeps nothing",
-                where=option,
-                remedy="leave it out and record the run with `rtsim record`",
-            )
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if parameter.name in LIVE and given and not live:
-            raise ConfigError("it is for live runs", where=parameter.opts[0], remedy="add --live")
+def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
+    """ConfigError where no step is split of which --split says how."""
+    if split and setup.settings.kinks != "split":
+        raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
 
 
 def steps_of(simulator: Simulator) -> int:

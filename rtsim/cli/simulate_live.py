@@ -4,68 +4,153 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from rtsim.cli.ports import check_ports, offset_option, placed
+from rtsim.cli.types import Address
 from rtsim.errors import ConfigError, ModelError
 from rtsim.live.signals import exit_code, noting_requests
+from streams.addresses import is_stream
 from streams.sockets import CONTROL_ADDRESS, RESULTS_ADDRESS
 
 if TYPE_CHECKING:
     from rtsim.simulation.simulator import Simulator
-    from streams.security import Security
 
+Command = TypeVar("Command", bound=Callable)
+LIVE = ("rate_hz", "frame_rate_hz", "results", "control", "port_offset", "urgent", "monitor")
+"""Options of live runs alone."""
 MONITOR_S = 20.0
 """How long a monitor may take to open before the simulation starts without it [s]."""
 FASTEST = 10_000.0
 """Highest rate of ticks [Hz]."""
 
 
+class PacedRun(NamedTuple):
+    """How a simulation runs in step with the clock."""
+
+    duration_s: float | None = None  # length of the run on the clock; None = until it is stopped
+    rate_hz: float = 1000.0  # ticks a second
+    frame_rate_hz: float = 100.0  # published frames a second
+    results: str = RESULTS_ADDRESS  # address to bind
+    control: str = CONTROL_ADDRESS  # address to bind
+    urgently: bool = False  # before all other work of the processor, where the system grants that
+
+
+LIVE_OPTIONS = (
+    click.option(
+        "--rate",
+        "rate_hz",
+        type=float,
+        default=1000.0,
+        show_default=True,
+        help="With --live: ticks a second [Hz].",
+    ),
+    click.option(
+        "--frame-rate",
+        "frame_rate_hz",
+        type=float,
+        default=100.0,
+        show_default=True,
+        help="With --live: frames published a second [Hz].",
+    ),
+    click.option(
+        "--results",
+        type=Address(binding=True),
+        show_default=RESULTS_ADDRESS,
+        help="With --live: results go here.",
+    ),
+    click.option(
+        "--control",
+        type=Address(binding=True),
+        show_default=CONTROL_ADDRESS,
+        help="With --live: commands come here.",
+    ),
+    offset_option(),
+    click.option(
+        "--urgent", is_flag=True, help="With --live: before all other work, where the system grants it."
+    ),
+    click.option("--monitor", is_flag=True, help="With --live: open the monitor window too."),
+)
+
+
+def live_options(command: Command) -> Command:
+    """Add what only live runs have, beside --live itself."""
+    for option in reversed(LIVE_OPTIONS):
+        command = option(command)
+    return command
+
+
+def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
+    """A live run is published, not kept; what only it has needs --live."""
+    for option, value in kept.items():
+        if live and value:
+            raise ConfigError(
+                "a live run keeps nothing",
+                where=option,
+                remedy="leave it out and record the run with `rtsim record`",
+            )
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if parameter.name in LIVE and given and not live:
+            raise ConfigError("it is for live runs", where=parameter.opts[0], remedy="add --live")
+    if is_stream(motion) and not live:
+        raise ConfigError(
+            "a stream has a clock of its own", where="--motion", remedy="add --live, or give a file"
+        )
+
+
+def paced_by(options: Mapping[str, Any]) -> PacedRun:
+    """The run that the options of a command ask for; what cannot be is told before anything is compiled."""
+    addresses = placed(
+        {"--results": options["results"], "--control": options["control"]},
+        {"--results": RESULTS_ADDRESS, "--control": CONTROL_ADDRESS},
+        options["port_offset"],
+    )
+    paced = PacedRun(
+        options["duration_s"], options["rate_hz"], options["frame_rate_hz"], addresses["--results"],
+        addresses["--control"], options["urgent"],
+    )  # fmt: skip
+    check_rates(paced)
+    check_ports(addresses)
+    return paced
+
+
 def run_live(
     simulator: Simulator,
-    duration: float | None,
-    rate_hz: float = 1000.0,
-    *,
-    frame_rate_hz: float = 100.0,
-    lap_s: float | None = None,
-    results: str = RESULTS_ADDRESS,
-    control: str = CONTROL_ADDRESS,
-    security: Security | None = None,
-    urgently: bool = False,
+    paced: PacedRun,
+    motion: tuple[str, Sequence[str]] | None = None,
     open_monitor: bool = False,
     as_json: bool = False,
-    motion: tuple[str, Sequence[str]] | None = None,
 ) -> int:
     """Simulate in step with the clock until the time is up, Ctrl-C or the command stop; the exit code.
 
+    The model goes back to its start each time the duration of its settings is over.
+
     Parameters
     ----------
-    duration : length of the run on the clock [s]; None = until it is stopped
-    rate_hz, frame_rate_hz : ticks, and published frames, per second
-    lap_s : simulated time after which the model goes back to its start [s], 0 = never; unless given, the
-        duration of its settings
-    results, control : addresses to bind; security : keys of both
-    urgently : before all other work of the processor, where the system grants that
     motion : address of a result stream, and the coordinates that it moves
 
     Raises
     ------
     ConfigError : rates or a duration that cannot be; ModelError : the simulation could not go on
     """
-    check_rates(duration, rate_hz, frame_rate_hz)
+    check_rates(paced)
     from rtsim.live.paced import paced_loop, summary_of
     from streams.control import ControlServer
     from streams.publisher import Publisher
 
-    lap = simulator.settings.duration_s if lap_s is None else lap_s
     with contextlib.ExitStack() as stack:
-        publisher = stack.enter_context(Publisher(results, security))
+        publisher = stack.enter_context(Publisher(paced.results))
         loop = paced_loop(
-            simulator, publisher, rate_hz, frame_rate_hz, lap, duration or 0.0, urgently, motion, security
-        )
-        server = stack.enter_context(ControlServer(control, loop.command, loop.commands, security))
+            simulator, publisher, paced.rate_hz, paced.frame_rate_hz, simulator.settings.duration_s,
+            paced.duration_s or 0.0, paced.urgently, motion,
+        )  # fmt: skip
+        server = stack.enter_context(ControlServer(paced.control, loop.command, loop.commands))
         loop.control_events = server.events
         # between two ticks, where nothing is half done
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
@@ -93,8 +178,9 @@ def run_live(
     return exit_code() or 0
 
 
-def check_rates(duration: float | None, rate_hz: float, frame_rate_hz: float) -> None:
+def check_rates(paced: PacedRun) -> None:
     """ConfigError for what cannot be a rate or a length of time."""
+    rate_hz, frame_rate_hz, duration_s = paced.rate_hz, paced.frame_rate_hz, paced.duration_s
     if not 0.0 < rate_hz <= FASTEST:
         raise ConfigError(f"{rate_hz:g} Hz", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")
     if not 0.0 < frame_rate_hz <= rate_hz:
@@ -103,8 +189,8 @@ def check_rates(duration: float | None, rate_hz: float, frame_rate_hz: float) ->
             where="--frame-rate",
             allowed=f"more than 0 to {rate_hz:g} Hz",
         )
-    if duration is not None and not 0.0 < duration < float("inf"):
-        raise ConfigError(f"{duration:g} s", where="--duration", allowed="a time above 0 s")
+    if duration_s is not None and not 0.0 < duration_s < float("inf"):
+        raise ConfigError(f"{duration_s:g} s", where="--duration", allowed="a time above 0 s")
 
 
 def in_words(summary: dict) -> str:

@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from rtsim.config.paths import shipped_names
 from rtsim.errors import ConfigError, RtsimError
 from rtsim.live.sources import WALKER
-from streams.addresses import LAST_PORT, check_address
+from streams.addresses import LAST_PORT, check_address, is_stream
 from streams.errors import StreamError
 
 AUTO = "auto"
@@ -50,7 +50,7 @@ class Source(click.ParamType):
     name = "source"
 
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
-        return Address().convert(value, parameter, context) if "://" in value else value
+        return Address().convert(value, parameter, context) if is_stream(value) else value
 
     def shell_complete(
         self, context: click.Context, parameter: click.Parameter, incomplete: str

@@ -9,7 +9,8 @@ import numpy as np
 
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.sources import WALKER, is_c3d, is_stream
+from rtsim.live.sources import WALKER, is_c3d
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.model_schema import ModelSpec

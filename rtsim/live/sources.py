@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.model_schema import ModelSpec
@@ -26,11 +27,6 @@ MOST_FRAMES = 1_000_000
 FILES = "a .trc, .c3d or .mcap file"
 STREAM_OVER = "the marker stream is over"
 """Why a run has ended that nobody stopped."""
-
-
-def is_stream(source: str) -> bool:
-    """Whether a source is the address of a stream."""
-    return "://" in source
 
 
 def is_c3d(source: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.reduction import new_reduction_work, reduced_mass
 from kernels.dynamics.system import new_dynamics_work
+from rtsim.config.force_schema import SimulationSpec
 from rtsim.config.model_checks import check_inertias
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
@@ -20,28 +22,42 @@ from rtsim.models.packing.couplers import drivers_first
 from rtsim.simulation.motion import (
     awaiting,
     check_motion,
-    is_streamed,
     with_motion,
     with_prescribed,
     within,
 )
 from rtsim.simulation.simulator import Simulator
-from rtsim.subjects.subject import load_subject
+from rtsim.subjects.subject import Subject, load_subject
+from streams.addresses import is_stream
 
 NO_MASS = 1e-14
 """Inertia of a coordinate, relative to the largest one, that counts as none."""
 
 
-def load_simulator(
+class Setup(NamedTuple):
+    """All that a simulator is made of, read and checked as far as that goes without a kernel."""
+
+    spec: ModelSpec  # with the motion of its coordinates
+    settings: SimulationSpec
+    person: Subject | None  # whose anatomy scales the model
+    gains: Mapping[str, float]  # part of each load that acts
+
+
+def load_simulator(name: str, **options: Any) -> Simulator:
+    """The simulator of a model at its start; options : of `read_setup`."""
+    return simulator_of(read_setup(name, **options))
+
+
+def read_setup(
     name: str,
     subject: str | None = None,
-    gains: dict[str, float] | None = None,
+    gains: Mapping[str, float] | None = None,
     note: Note = lambda text: None,
     motion: str = "",
     prescribed: tuple[str, ...] = (),
     **changes: Any,
-) -> Simulator:
-    """The simulator of a model (.toml, .osim or a shipped name) at its start.
+) -> Setup:
+    """What a model (.toml, .osim or a shipped name) and the options of a run say.
 
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
@@ -49,25 +65,30 @@ def load_simulator(
     """
     spec = with_prescribed(load_model(name, note), prescribed)
     check_spec(spec, subject, gains or {}, note)
-    check_motion(spec, motion, live=True)  # what a live run takes, a simulator takes
-    if is_streamed(motion):
+    check_motion(spec, motion)
+    if is_stream(motion):
         spec = awaiting(spec)
     elif motion:
         spec, length = with_motion(spec, motion, note)
         changes["duration_s"] = within(length, changes.get("duration_s"), motion)
     person = load_subject(find_config(subject, "subjects")) if subject else None
-    model = build(spec, person)
-    check_settings(spec, model)
-    check_mass(spec, model)
     given = {key: value for key, value in changes.items() if value is not None}
-    simulator = Simulator(model, msgspec.structs.replace(spec.simulation, **given))
-    if gains:
-        set_gains(simulator, gains)
+    return Setup(spec, msgspec.structs.replace(spec.simulation, **given), person, gains or {})
+
+
+def simulator_of(setup: Setup) -> Simulator:
+    """The simulator at its start."""
+    model = build(setup.spec, setup.person)
+    check_settings(setup.spec, model)
+    check_mass(setup.spec, model)
+    simulator = Simulator(model, setup.settings)
+    if setup.gains:
+        set_gains(simulator, setup.gains)
     return simulator
 
 
 def check_spec(
-    spec: ModelSpec, subject: str | None, gains: dict[str, float], note: Note = lambda text: None
+    spec: ModelSpec, subject: str | None, gains: Mapping[str, float], note: Note = lambda text: None
 ) -> None:
     """ConfigError for what can be told of a model without a kernel; notes on what does nothing in it."""
     check_inertias(spec, note)
@@ -168,7 +189,7 @@ def check_mass(spec: ModelSpec, model: Model) -> None:
     )
 
 
-def set_gains(simulator: Simulator, gains: dict[str, float]) -> None:
+def set_gains(simulator: Simulator, gains: Mapping[str, float]) -> None:
     """Part of each load that acts; the start is found anew, since it may depend on them."""
     names = simulator.model.names.loads
     for name, gain in gains.items():

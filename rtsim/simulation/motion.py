@@ -14,6 +14,7 @@ from rtsim.config.joint_schema import coordinates_of, is_angular
 from rtsim.config.model_schema import Coupler, ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.files.storage import STORAGE_SUFFIXES, Table, read_storage
+from streams.addresses import is_stream
 
 Array = NDArray[np.float64]
 OPTION = "--motion"
@@ -148,17 +149,8 @@ def within(length: float, duration: float | None, where: str) -> float:
     return length if duration is None else duration
 
 
-def is_streamed(motion: str) -> bool:
-    """Whether a motion comes from an address."""
-    return "://" in motion
-
-
-def check_motion(spec: ModelSpec, motion: str, live: bool) -> None:
+def check_motion(spec: ModelSpec, motion: str) -> None:
     """ConfigError where a motion is given and not wanted, wanted and not given, or not to be read."""
-    if is_streamed(motion) and not live:
-        raise ConfigError(
-            "a stream has a clock of its own", where=OPTION, remedy="add --live, or give a file"
-        )
     names = moved_names(spec)
     if motion and not names:
         raise ConfigError(
@@ -171,7 +163,7 @@ def check_motion(spec: ModelSpec, motion: str, live: bool) -> None:
             f"{', '.join(open_names)}: the motion is not given", where=f"model {spec.name}",
             remedy=f"add {OPTION} FILE.mot, or with --live {OPTION} tcp://HOST:PORT",
         )  # fmt: skip
-    if motion and not is_streamed(motion) and Path(motion).suffix.lower() not in STORAGE_SUFFIXES:
+    if motion and not is_stream(motion) and Path(motion).suffix.lower() not in STORAGE_SUFFIXES:
         raise ConfigError(
             f"{motion} holds no motion that can be read", where=OPTION,
             allowed=f"{', '.join(STORAGE_SUFFIXES)}, or with --live tcp://HOST:PORT",

@@ -40,6 +40,7 @@ AT_ONCE = [
     (("simulate", "knee", "--results", "tcp://127.0.0.1:7000"), ("--results: it is for live runs", "--live")),
     (("simulate", "knee", "--port-offset", "10"), ("--port-offset: it is for live runs", "--live")),
     (("simulate", "knee", "--rate", "10"), ("--rate: it is for live runs", "--live")),
+    (("simulate", "kick", "--motion", "tcp://127.0.0.1:7000"), ("a stream has a clock of its own", "--live")),
     (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be a subject", ".toml")),
     (("calibrate", "a.trc", "--out", "no/anna.toml"), ("there is no folder no", "make it first")),
     (("doctor", "tcp://127.0.0.1:1", "--subject", "nobody"), ("no config named 'nobody' in subjects/",)),

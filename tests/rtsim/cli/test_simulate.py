@@ -12,6 +12,7 @@ import pytest
 
 from rtsim.files.recording import read_results
 from rtsim.files.storage import read_storage
+from rtsim.simulation import motion
 from tests.rtsim.simulation.loose import MODEL
 
 FIXED = ("--step", "1", "--method", "ros34pw2", "--kinks", "secant")  # whatever the model's file says
@@ -85,8 +86,11 @@ def test_every_option_changes_the_run(here):
     assert speeds[1] - speeds[0] == pytest.approx(speeds[2] - speeds[1], rel=0.02)
 
 
-def test_a_run_ends_with_the_motion(here, tmp_path):
-    """Protects the force that holds a motion to the last row: whole steps within it, none beyond."""
+def test_a_run_ends_with_the_motion(here, tmp_path, monkeypatch):
+    """Protects the force that holds a motion to the last row: whole steps within it, none beyond; and that
+    the file is read once."""
+    read = []
+    monkeypatch.setattr(motion, "read_storage", lambda path: read.append(path) or read_storage(path))
     rows = [f"{k / 60:.6f}\t{60.0 * math.cos(8.0 * k / 60):.9g}" for k in range(17)]  # 266.667 ms
     text = "\n".join(["m", "version=1", "inDegrees=yes", "endheader", "time\tknee", *rows, ""])
     (tmp_path / "knee.mot").write_text(text)
@@ -94,6 +98,7 @@ def test_a_run_ends_with_the_motion(here, tmp_path):
         "simulate", "kick", "--prescribe", "knee", "--motion", "knee.mot", "--step", "1", "--out", "kick.mcap"
     )
     assert done.code == 0, done.err
+    assert read == ["knee.mot"]
     results = read_results(tmp_path / "kick.mcap")
     assert results.times[-1] == pytest.approx(0.266)
     label = next(s.labels for s in results.session.fields if s.name == "prescribed_moments").index("knee")

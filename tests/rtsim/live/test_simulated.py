@@ -288,15 +288,14 @@ def test_frames_of_large_errors_are_flagged(start, simulator):
 
 LIVE = """
 import sys
-from rtsim.cli.simulate_live import run_live
+from rtsim.cli.simulate_live import PacedRun, run_live
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
-from rtsim.simulation.stride import Stride, steps_per_tick
 
 simulator = Simulator(build(load_model("knee")), load_model("knee").simulation)
 local = "tcp://127.0.0.1:0"
-sys.exit(run_live(simulator, None, 1000.0, results=local, control=local, as_json=True))
+sys.exit(run_live(simulator, PacedRun(results=local, control=local), as_json=True))
 """
 
 
@@ -349,20 +348,20 @@ def test_a_process_ends_cleanly(how):
 )
 def test_impossible_times_are_told(simulator, arguments, option):
     """Protects the user of --live: the option is named before anything is bound."""
-    from rtsim.cli.simulate_live import run_live
+    from rtsim.cli.simulate_live import PacedRun, run_live
 
     with pytest.raises(ConfigError, match=option):
-        run_live(simulator, *arguments, results="nowhere")
+        run_live(simulator, PacedRun(*arguments, results="nowhere"))
     with pytest.raises(ConfigError, match="--frame-rate"):
-        run_live(simulator, None, 100.0, frame_rate_hz=1000.0, results="nowhere")
+        run_live(simulator, PacedRun(None, 100.0, frame_rate_hz=1000.0, results="nowhere"))
 
 
 def test_a_short_run_says_where_it_is_and_how_it_went(simulator, capsys):
     """Protects the user of --live: addresses and commands first, then the account; Ctrl-C is as it was."""
-    from rtsim.cli.simulate_live import run_live
+    from rtsim.cli.simulate_live import PacedRun, run_live
 
     former = signal.getsignal(signal.SIGINT)
-    assert run_live(simulator, 0.05, results=LOCAL, control=LOCAL) == 0
+    assert run_live(simulator, PacedRun(0.05, results=LOCAL, control=LOCAL)) == 0
     assert signal.getsignal(signal.SIGINT) is former
     first, account, times = capsys.readouterr().out.splitlines()
     assert first.startswith("knee: results at tcp://127.0.0.1:")
@@ -375,8 +374,8 @@ def test_a_short_run_says_where_it_is_and_how_it_went(simulator, capsys):
 
 def test_a_simulation_that_fails_is_an_error_with_a_remedy(simulator):
     """Protects the exit code: where it could not go on, what was the matter, what to do about it."""
-    from rtsim.cli.simulate_live import run_live
+    from rtsim.cli.simulate_live import PacedRun, run_live
 
     simulator.v[0] = math.nan
     with pytest.raises(ModelError, match=r"knee: the state is no number any more at 0 s; .*shorten the step"):
-        run_live(simulator, None, results=LOCAL, control=LOCAL, as_json=True)
+        run_live(simulator, PacedRun(results=LOCAL, control=LOCAL), as_json=True)

@@ -12,9 +12,10 @@ from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.markers import write_trc
 from rtsim.live.serve import prepare
-from rtsim.live.sources import is_stream, load_trial, resolve_subject
+from rtsim.live.sources import load_trial, resolve_subject
 from rtsim.models.load import load_model
 from rtsim.subjects.subject import save_subject
+from streams.addresses import is_stream
 
 
 @pytest.mark.parametrize(
