@@ -24,6 +24,10 @@ METRES = {
 """Metres in a unit of length that a file or a stream may declare."""
 STREAMED = ("m", "cm", "mm")
 """Units of length that a stream may declare."""
+ANGLES = {"rad": 1.0, "deg": 1.0 / DEGREES}
+"""Radians in a unit of angle that a stream may declare."""
+PER_TIME = ("", "/s", "/s^2")
+"""What follows a unit in those of values, speeds and accelerations."""
 
 Faces = dict[str, tuple[str, float]]
 IN_FILES: Faces = {"rad": ("deg", DEGREES), "rad/s": ("deg/s", DEGREES), "rad/s^2": ("deg/s^2", DEGREES)}
@@ -33,6 +37,19 @@ ON_SCREEN: Faces = {
     "rad": ("°", DEGREES), "rad/s": ("°/s", DEGREES), "rad/s^2": ("°/s²", DEGREES),
     "m": ("mm", 1e3), "m/s": ("mm/s", 1e3), "1": ("%", 100.0),
 }  # fmt: skip
+
+
+def streamed_scale(unit: str, turns: bool, order: int) -> float:
+    """Rad or m, their rates or the rates of those, in the unit that a stream declares of a coordinate.
+
+    unit : one, or one for each kind of coordinate, as "rad, m"
+    turns : whether the coordinate is an angle; order : 0, 1, 2 of values, speeds and accelerations
+
+    0 where no such unit is declared.
+    """
+    known = ANGLES if turns else {name: METRES[name] for name in STREAMED}
+    usable = {name + PER_TIME[order]: scale for name, scale in known.items()}
+    return next((usable[part] for part in unit.split(", ") if part in usable), 0.0)
 
 
 def face_of(unit: str, faces: Faces) -> tuple[str, float]:

@@ -18,6 +18,8 @@ from rtsim.files.output import write_text
 from rtsim.files.trial import unique_names
 
 STORAGE_SUFFIXES = (".mot", ".sto")
+FEWEST, SELDOM = 3, 0.5
+"""Rows whose steps tell the unit of time, and a step that seconds hardly have: 2000 Hz in milliseconds."""
 MAX_HEADER = 500  # lines within which endheader must come
 # A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
 IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
@@ -79,7 +81,7 @@ def read_storage(path: str | Path) -> Table:
     if announced is not None and announced != len(rows):
         notes.append(f"the header says {announced} rows, the file has {len(rows)}: those were read")
     in_degrees, said = _in_degrees(header, path)
-    notes += said
+    notes += [*said, *_slow_times(columns, data)]
     return Table(columns, data, in_degrees, _name(header, path), tuple(notes))
 
 
@@ -162,6 +164,19 @@ def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, list[str]]:
                 return False, []
             raise ConfigError(f"inDegrees={match[1]!r} in the header", where=str(path), allowed="yes, no")
     return False, ["the header does not say inDegrees: rotations were taken as radians"]
+
+
+def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
+    """A sentence where nobody would have measured so seldom, if times are in seconds."""
+    if columns[0].lower() != "time" or len(data) < FEWEST:
+        return []
+    step = float(np.median(np.diff(data[:, 0])))
+    if not step >= SELDOM:
+        return []
+    return [
+        f"from row to row its times rise by {step:g}, which was read as seconds: if they are milliseconds, "
+        "divide them by 1000"
+    ]
 
 
 def _name(header: Sequence[str], path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from rtsim.models.packing.couplers import N_KNOT
 from rtsim.models.packing.functions import spline_at
 from rtsim.simulation.simulator import Simulator
-from streams.messages import Session, Status
+from rtsim.units import ANGLES, PER_TIME, STREAMED, streamed_scale
+from streams.account import plain
+from streams.messages import FieldSpec, Session, Status
 from streams.ring import Frame
 
 Array = NDArray[np.float64]
@@ -37,6 +39,12 @@ FARTHEST, FASTEST, STRONGEST = 1e6, 1e3, 1e6
 JUMP = 0.5
 """A frame farther from where the frame before led to does not carry on from it [rad, m]."""
 ROUND = 2.0 * np.pi
+DECLARED = tuple(
+    f"{', '.join(name + per for name in ANGLES)} of what turns, {', '.join(name + per for name in STREAMED)} "
+    "of what slides"
+    for per in PER_TIME
+)
+"""Units that a stream may declare of values, speeds and accelerations."""
 LIMITS = np.array([FARTHEST, FASTEST, STRONGEST])[:, None]
 KNOTS = np.array([0.0, 1.0, 2.0, 3.0, 6.0]) / 3.0
 """Knots of a piece, in its length: three cubics, and on at constant acceleration for as long again."""
@@ -85,6 +93,7 @@ class MotionFeed:
         self._frame = np.zeros((3, len(names)))  # and of the newest frame that could be used
         self._session: Session | None = None
         self._slots: list[Slot] = []
+        self._scale = np.ones((3, len(names)))  # rad or m, their rates and the rates of those, in its units
         self._period, self._time = USUAL_PERIOD_S, np.nan  # time of that frame
         self._following = self._new = False
         self._now = self._heard = self._joined = simulator.time
@@ -135,7 +144,8 @@ class MotionFeed:
         self._session = session
         period = 1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S
         self._period = min(max(period, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
-        labels = {field.name: tuple(field.labels) for field in session.fields if len(field.shape) == 1}
+        fields = {field.name: field for field in session.fields if len(field.shape) == 1}
+        labels = {name: tuple(field.labels) for name, field in fields.items()}
         slots = [slot_of(name, labels) for name in self.names]
         lacking = [name for name, slot in zip(self.names, slots, strict=True) if slot is None]
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
@@ -144,8 +154,25 @@ class MotionFeed:
                 f"The stream has no {' and '.join(lacking)} with speeds: its sender needs the stage rates, "
                 "or is a simulation with this coordinate."
             )
+        self._find_scales(fields)
         self._halt()
         self._new, self._time = False, np.nan
+
+    def _find_scales(self, fields: Mapping[str, FieldSpec]) -> None:
+        """Take the units that the slots' fields declare; nothing is read where one is none of a motion."""
+        self._scale[:] = 1.0
+        for k, slot in enumerate(self._slots):
+            for row, place in enumerate(slot):
+                if place is not None:
+                    unit = fields[place[0]].unit
+                    self._scale[row, k] = streamed_scale(unit, bool(self._turns[k]), row)
+                    if not self._scale[row, k]:
+                        self._say(
+                            f"The stream gives {self.names[k]} in {unit!r} ({place[0]}), which is no unit of "
+                            f"it: declare {DECLARED[row]}."
+                        )
+        if not self._scale.all():
+            self._slots = []
 
     def _read(self, message: Frame) -> Array | None:
         """(3, n) - value, speed and acceleration in a frame; None of a stream that lacks a coordinate."""
@@ -153,18 +180,15 @@ class MotionFeed:
             return None
         found, since = np.zeros(self._frame.shape), message.time - self._time
         for k, slot in enumerate(self._slots):
-            found[0, k], found[1, k] = self._at(message, slot.value), self._at(message, slot.speed)
+            for row, place in enumerate(slot):
+                if place is not None:
+                    found[row, k] = self._scale[row, k] * float(message.data[place[0]][place[1]])
             if slot.acceleration is not None:
-                found[2, k] = self._at(message, slot.acceleration)
-            elif SHORTEST_PERIOD_S <= since <= LONGEST_PERIOD_S:
+                continue
+            if SHORTEST_PERIOD_S <= since <= LONGEST_PERIOD_S:
                 # without it, pieces would make up for half of it times the square of the period
                 found[2, k] = (found[1, k] - self._frame[1, k]) / since
         return found
-
-    @staticmethod
-    def _at(message: Frame, place: tuple[str, int]) -> float:
-        name, k = place
-        return float(message.data[name][k])
 
     def _follow(self, time: float) -> bool:
         """Plan towards the newest frame, carried on by a period, and what is left of the way to join it.
@@ -206,6 +230,7 @@ class MotionFeed:
         plan(self._knots, time, STOP_S, self._state, np.array((value + 0.5 * STOP_S * speed, still, still)))
 
     def _say(self, sentence: str) -> None:
+        sentence = plain(sentence)
         if sentence not in self.sentences:
             self.sentences.append(sentence)
 

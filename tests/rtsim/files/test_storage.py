@@ -116,7 +116,7 @@ def test_broken_files_are_named(write, name, text, what):
 )
 def test_round_trip(tmp_path: Path, data, in_degrees, suffix):
     """What write_storage writes, read_storage returns to twelve digits, gaps and empty tables included."""
-    columns = ("time", *(f"coordinate {k}" for k in range(1, data.shape[1])))
+    columns = ("row", *(f"coordinate {k}" for k in range(1, data.shape[1])))
     path = tmp_path / f"round{suffix}"
     write_storage(path, Table(columns, data, in_degrees, "results"))
     back = read_storage(path)

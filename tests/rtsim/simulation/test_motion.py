@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from rtsim.simulation.motion_feed import PIECE, RAMP_S, SILENT_S, MotionFeed
 from rtsim.simulation.run import run
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.forward import ForwardStep
+from rtsim.units import streamed_scale
 from streams.codec import FieldLayout
 from streams.messages import FieldSpec, Session, Status
 from streams.ring import Frame
@@ -156,6 +158,19 @@ def test_motions_that_are_hardly_meant_are_told(model, write, tmp_path):
     assert "hip goes from 1146 to 1604 deg, far beyond its range of -90 to 90 deg" in heard[1]
 
 
+def test_times_in_milliseconds_are_told(model, write):
+    """Protects from a motion that is a thousand times as slow as the one that was recorded."""
+    heard = []
+    head, _, _ = motion_text(np.zeros(9)).partition("hip\n")
+    rows = [f"{10 * k}\t0" for k in range(9)]
+    _, length = with_motion(load_model(model), write("\n".join([head + "hip", *rows, ""])), heard.append)
+    assert length == pytest.approx(80.0)
+    assert [note.partition(": ")[2] for note in heard] == [
+        "from row to row its times rise by 10, which was read as seconds: if they are milliseconds, divide "
+        "them by 1000"
+    ]
+
+
 def test_what_does_not_fit_together_is_refused(model, write):
     """Protects against a motion that nobody takes, one that lacks, and one that is too short."""
     spec, still = load_model(model), load_model("kick")
@@ -188,12 +203,15 @@ def test_a_piece_joins_values_slopes_and_second_derivatives():
         np.testing.assert_allclose(low[:2], high[:2], atol=1e-6)
 
 
+UNITS = ("rad, m", "rad/s, m/s")
+
+
 class Sender:
     """Frames of a live run's results, by hand."""
 
-    def __init__(self, *names: str, rate: float = 100.0) -> None:
-        labels = {"coordinates": "rad, m", "coordinate_speeds": "rad/s, m/s"}
-        fields = tuple(FieldSpec(name, (len(names),), unit, names) for name, unit in labels.items())
+    def __init__(self, *names: str, rate: float = 100.0, units: Sequence[str] = UNITS) -> None:
+        declared = zip(("coordinates", "coordinate_speeds"), units, strict=True)
+        fields = tuple(FieldSpec(name, (len(names),), unit, names) for name, unit in declared)
         self.session = Session(session="s", stream="result", t_start=0, rate=rate, fields=fields)
 
     def frame(self, value: float, speed: float, status: int = 0, time: float = 0.0) -> Frame:
@@ -292,6 +310,46 @@ def test_a_frame_without_numbers_leaves_the_one_before(feed):
         "motion_missing": 0,
     }
     assert hip(feed.simulator, t)[:2] == pytest.approx((0.5 * t, 0.5), abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("units", "scale"),
+    [(UNITS, 1.0), (("rad", "rad/s"), 1.0), (("deg", "deg/s"), 180.0 / math.pi), (("deg", "rad/s"), None)],
+    ids=str,
+)
+def test_a_stream_is_read_in_the_units_that_it_declares(feed, units, scale):
+    """Protects from degrees taken as radians: speeds, and accelerations from their differences, as well."""
+    sender = Sender("hip", units=units)
+    of_value, of_speed = (scale, scale) if scale else (180.0 / math.pi, 1.0)
+    for k in range(100):
+        t = 0.01 * k
+        feed.admit(sender.frame(of_value * t**2, of_speed * 2.0 * t, time=t))
+        feed.drive(t)
+    assert hip(feed.simulator, t) == pytest.approx((t**2, 2.0 * t, 2.0), abs=0.05)
+
+
+@pytest.mark.parametrize("units", [("m", "m/s"), ("rad", "rad"), ("turn", "turn/s"), ("", "")], ids=str)
+def test_a_stream_in_other_units_is_refused(feed, units):
+    """Protects from numbers that mean something else: told with the field and what may be declared."""
+    sender = Sender("hip", units=units)
+    for k in range(10):
+        feed.admit(sender.frame(0.1, 0.0))
+        assert feed.drive(0.01 * k) == Status.DEGRADED
+    assert feed.counters["motion_unusable"] == 10
+    assert f"gives hip in {units[1]!r} (coordinate_speeds)" in feed.sentences[-1]
+    assert "declare rad/s, deg/s of what turns, m/s, cm/s, mm/s of what slides" in feed.sentences[-1]
+    feed.admit(Sender("knee", units=units).frame(0.1, 0.0))
+    assert "has no hip with speeds" in feed.sentences[-1]
+    feed.admit(Sender("hip").frame(0.1, 0.0))
+    assert feed.drive(0.1) == Status.OK
+
+
+def test_units_of_coordinates_that_slide():
+    """Protects lengths: those of a field that has both kinds, and none that are angles."""
+    assert streamed_scale("mm", False, 0) == 1e-3
+    assert streamed_scale("deg/s^2, cm/s^2", False, 2) == 1e-2
+    assert streamed_scale("deg/s^2, cm/s^2", True, 2) == math.radians(1.0)
+    assert streamed_scale("rad/s", False, 1) == streamed_scale("m", False, 1) == 0.0
 
 
 @pytest.mark.parametrize("other", ["hip", "knee"])
