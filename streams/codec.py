@@ -201,10 +201,6 @@ class FieldLayout:
         self._sizes = [(spec.name, 8 * math.prod(spec.shape)) for spec in session.fields]
         self.n_value = sum(n_byte for _, n_byte in self._sizes) // 8
 
-    def allocate(self) -> dict[str, FloatArray]:
-        """One array per field, filled with NaN."""
-        return self.views(np.full(self.n_value, np.nan))
-
     def views(self, flat: FloatArray) -> dict[str, FloatArray]:
         """The fields as views, one after the other, of one array of `n_value` numbers."""
         views = {}

@@ -86,11 +86,6 @@ def new_wrap_work(n_station: int, n_surface: int, closed_form: bool = False) -> 
     )
 
 
-def forget(work: WrapWork) -> None:
-    """Let the next path start without a first guess: it will be the same, but take longer."""
-    work.known[:] = 0
-
-
 @njit
 def wrap_station(surfaces, k, side, i, P, Q, work, chain):
     """Station i alone, between P and Q : (3,) in ground; (status, how far its ends moved / size).

@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from kernels.contact.elements import DEPTH
 from kernels.rosenbrock.trace import RECORDED
@@ -31,8 +30,6 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
-
-Array = NDArray[np.float64]
 
 DURATION = {"stick_slip": 10.0, "impact": 8e-3}  # s
 NEIGHBOURS = np.linspace(0.9, 1.1, 9)

@@ -26,7 +26,6 @@ from rtsim.methods.plate_loads import plate_loads
 from rtsim.methods.smoothing import smooth
 from rtsim.models.feet import PlacedFeet, find_feet
 from rtsim.models.model import build
-from rtsim.models.roles import roles_of
 
 Array = NDArray[np.float64]
 
@@ -80,7 +79,7 @@ def moved(
 def our_loads(spec: ModelSpec, motion: Moved) -> Loads:
     """By the inverse dynamics of a run."""
     model = build(spec)
-    dynamics = dynamics_of_model(model, roles_of(spec))
+    dynamics = dynamics_of_model(model)
     tau, reactions = [], []
     q, v, v_dot = model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v)
     at, dof = model.coordinates.q, model.coordinates.dof

@@ -126,12 +126,6 @@ class Mirror:
         upper = np.triu(pin.crba(self.model, self.data, self.coordinates(q)))
         return T.T @ (upper + np.triu(upper, 1).T) @ T
 
-    def jacobian(self, q: Array, body: int) -> Array:
-        """(6, n_v): angular velocity of a body and velocity of its point at ground's origin, per speed."""
-        pin.computeJointJacobians(self.model, self.data, self.coordinates(q))
-        J = pin.getJointJacobian(self.model, self.data, self.carrier[body], pin.ReferenceFrame.WORLD)
-        return np.vstack([J[3:], J[:3]]) @ self.speeds(q)
-
 
 def mirror(system: System) -> Mirror:
     """The system in Pinocchio; ValueError where it has functions, which have no counterpart there."""

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.grid import parse_rows, read_lines, table_lines
-from rtsim.files.output import write_text
 from rtsim.files.trial import unique_names
 
 STORAGE_SUFFIXES = (".mot", ".sto")
@@ -85,13 +84,6 @@ def read_storage(path: str | Path) -> Table:
     return Table(columns, data, in_degrees, _name(header, path), tuple(notes))
 
 
-def write_storage(path: str | Path, table: Table, lines: Sequence[str] = ()) -> None:
-    """Write a table as .mot or .sto; ConfigError for another suffix, else as `storage_text`, `write_text`."""
-    path = Path(path)
-    _check_suffix(path)
-    write_text(path, storage_text(table, str(path), path.stem, lines))
-
-
 def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> str:
     """A table in the form OpenSim reads: twelve significant digits, NaN for missing.
 
@@ -113,11 +105,6 @@ def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ())
     ]
     rows = ["\t".join(_cells(row, "NaN")) for row in table.data.tolist()]
     return "\n".join([*head, *rows, ""])
-
-
-def write_csv(path: str | Path, table: Table) -> None:
-    """Write a table as comma-separated values; ConfigError as `csv_text` and `write_text`."""
-    write_text(Path(path), csv_text(table, str(path)))
 
 
 def csv_text(table: Table, where: str) -> str:

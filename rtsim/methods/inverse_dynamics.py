@@ -1,4 +1,4 @@
-"""Inverse dynamics of a model in motion: generalized forces, net joint moments and forces, powers, reactions.
+"""Inverse dynamics of a model in motion: generalized forces, net joint moments and forces, powers.
 
 Moments are internal, as muscles and ligaments deliver them: they act on the distal body, and along the axes
 of the joint angles they are positive where they raise the angle. So a knee that is held against gravity in
@@ -7,16 +7,12 @@ flexion has a negative `knee_flexion` moment: its extensors work. See docs/kinet
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels._jit import bind
-from kernels.constraints import Roles
-from kernels.dynamics.constrained import joint_reactions
-from kernels.dynamics.constraints import Constraints, new_constraint_work
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joint_angles import JointAxes
 from kernels.kinetics import (
@@ -32,7 +28,6 @@ from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model, build
-from rtsim.models.roles import roles_of
 from rtsim.subjects.masses import Person, with_masses
 from rtsim.subjects.subject import Subject
 
@@ -48,7 +43,7 @@ class InverseDynamics:
 
     Parameters
     ----------
-    system, constraints : the model; the constraints' forces are part of what crosses the joints
+    system : the model; the forces of its constraints are part of what crosses the joints
     joints, sign : anatomical joints, and the signs (n_joint, 3) of their angles
     weight : of the whole person [N], for residuals in parts of it
     on_proximal : (n_joint,) int64, 1 where the joint's centre is fixed in the proximal body; None: nowhere
@@ -58,7 +53,6 @@ class InverseDynamics:
     def __init__(
         self,
         system: System,
-        constraints: Constraints,
         joints: JointAxes,
         sign: Array,
         weight: float,
@@ -72,31 +66,20 @@ class InverseDynamics:
                 remedy="give the model masses and gravity, or leave the forces out",
             )
         n_body, n_v, n_joint = len(system.tree.parent), len(system.tree.dof_body), len(joints.distal)
-        self._system, self._constraints = system, constraints
+        self._system = system
         if on_proximal is None:
             on_proximal = np.zeros(n_joint, np.int64)
         self._cuts = Cuts(joints, np.ascontiguousarray(sign, float), on_proximal, root, float(weight))
-        rows = new_constraint_work(constraints, n_v)
-        self._work, self._rows = new_dynamics_work(system.tree, len(rows.value)), rows
+        self._work = new_dynamics_work(system.tree)
         self.results = new_kinetics(n_joint)
         self.tau = np.zeros(n_v)
         self.external = np.zeros((n_body, 6))
-        self.reaction = np.zeros((n_body, 6))
-        self._no_multiplier = np.zeros(len(rows.value))
         q, v = np.zeros(system.tree.q_start[-1]), np.zeros(n_v)
         self._run: Any = bind(joint_kinetics, self._arguments(q, v, v))
 
     def compute(self, q: Array, v: Array, v_dot: Array) -> None:
         """tau and results of a motion: q (n_q,), v and v_dot (n_v,), under the wrenches in `external`."""
         self._run(*self._arguments(q, v, v_dot))
-
-    def compute_reactions(self, q: Array, v: Array, v_dot: Array, multiplier: Array | None = None) -> None:
-        """reaction (n_body, 6): moment about each joint's centre and force from parent to body, in ground.
-
-        multiplier : (n_row,) of the hard constraints; without them their forces count as the joints'
-        """
-        given = self._no_multiplier if multiplier is None else multiplier
-        self._react(*self._reaction_arguments(q, v, v_dot, given))
 
     def clear(self) -> None:
         """Take all external wrenches away."""
@@ -145,20 +128,9 @@ class InverseDynamics:
         """(2, 3) - the same in parts of the person's weight [m, 1]."""
         return self.results.residual_share
 
-    @cached_property
-    def _react(self) -> Any:
-        q, v = np.zeros(self._system.tree.q_start[-1]), np.zeros_like(self.tau)
-        return bind(joint_reactions, self._reaction_arguments(q, v, v, self._no_multiplier))
-
     def _arguments(self, q: Array, v: Array, v_dot: Array) -> tuple[Any, ...]:
         return (
             self._system, self._cuts, q, v, v_dot, self.external, self._work, self.results, self.tau,
-        )  # fmt: skip
-
-    def _reaction_arguments(self, q: Array, v: Array, v_dot: Array, multiplier: Array) -> tuple[Any, ...]:
-        return (
-            self._system, self._constraints, q, v, v_dot, self.external, multiplier, self._work, self._rows,
-            self.reaction,
         )  # fmt: skip
 
 
@@ -169,7 +141,7 @@ def every_joint(tree: Tree) -> JointAxes:
     return JointAxes(tree.parent, np.arange(n), axes, axes, tree.position_in_parent, tree.position_in_child)
 
 
-def dynamics_of_model(model: Model, roles: Roles) -> InverseDynamics:
+def dynamics_of_model(model: Model) -> InverseDynamics:
     """Inverse dynamics of a model of masses of its own, with all its joints cut, in the order of its bodies.
 
     Of such joints `moment` and `force` in "ground", "proximal" and "distal" axes are the reactions: what
@@ -177,7 +149,7 @@ def dynamics_of_model(model: Model, roles: Roles) -> InverseDynamics:
     """
     joints, system = every_joint(model.tree), model.system
     weight = float(system.bodies.mass.sum() * np.linalg.norm(system.gravity))
-    return InverseDynamics(system, model.constraints(roles), joints, np.ones((len(joints.distal), 3)), weight)
+    return InverseDynamics(system, joints, np.ones((len(joints.distal), 3)), weight)
 
 
 def inverse_dynamics_of(
@@ -187,7 +159,4 @@ def inverse_dynamics_of(
     heavy = with_masses(spec, subject, person)
     model = build(heavy, subject, method)
     weight = person.mass * float(np.linalg.norm(model.system.gravity))
-    constraints = model.constraints(roles_of(heavy, method, subject))
-    return InverseDynamics(
-        model.system, constraints, model.joints, model.joint_signs, weight, model.centre_on_proximal
-    )
+    return InverseDynamics(model.system, model.joints, model.joint_signs, weight, model.centre_on_proximal)

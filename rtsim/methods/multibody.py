@@ -125,11 +125,6 @@ class MultibodyEstimator:
         return [s.model.names.bodies[b] for b in dict.fromkeys(held.tolist())]
 
     @property
-    def targets(self) -> Array:
-        """(n_element,) - radii and lengths asked for in the last frame [m]."""
-        return self.roles.target
-
-    @property
     def roles(self) -> Roles:
         """What the method in use asks of the elements."""
         return self._now.method.roles

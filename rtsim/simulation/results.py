@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernels.tree import new_pose, pose
 from rtsim.files.recording import Results
@@ -15,8 +14,6 @@ from rtsim.simulation.run import Run
 from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
 from streams.messages import FieldSpec, Status
-
-Array = NDArray[np.float64]
 
 
 def results_of(simulator: Simulator, done: Run) -> Results:

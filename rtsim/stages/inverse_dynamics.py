@@ -128,7 +128,7 @@ class ModelLoads(JointLoads):
     def __init__(self, motion: FilteredMotion, loads: FootLoads, feet: Sequence[Foot]) -> None:
         estimator = motion.kinematics.estimator
         placed = {method: estimator.placed_by(method) for method in estimator.methods}
-        of_model = {id(model): dynamics_of_model(model, roles) for model, roles, *_ in placed.values()}
+        of_model = {id(model): dynamics_of_model(model) for model, *_ in placed.values()}
         of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
         super().__init__(of, motion, loads, [(foot.bodies[0], foot.side) for foot in feet])
         self.mass = float(estimator.model.system.bodies.mass.sum())

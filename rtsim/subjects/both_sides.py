@@ -6,7 +6,7 @@ as it stands: on both sides X forwards, Y up, Z to the right, and w to the right
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 
@@ -18,7 +18,6 @@ from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
 MIDDLE = "pelvis"
 UNPAIRED = (TRUNK, LUMBOSACRAL)
 """Segments and landmarks that are there once."""
-Segments = Mapping[str, SubjectSegment]
 
 
 def join(right: Subject, left: Subject) -> Subject:

@@ -56,7 +56,7 @@ def test_hard_elements_hold_and_pose_is_that_of_the_coordinates(
         np.testing.assert_allclose(rotation[b], body[:3, :3], atol=1e-12)
     model = running.model
     for e in map(int, np.flatnonzero(running.roles.mode == HARD)):
-        assert abs(value(at, model.elements, e, running.targets[e])) < 1e-10
+        assert abs(value(at, model.elements, e, running.roles.target[e])) < 1e-10
 
 
 def test_markers_residuals_and_rms(solved: tuple[MultibodyEstimator, Array, State]) -> None:
@@ -111,7 +111,8 @@ def test_prescribed_lengths_are_those_of_eq_1() -> None:
         follow_frame(running, measured, DT if k else 0.0)
         # knee flexion as eq. 1 counts it: flexion negative, which is the kernel's own sign
         expected = knee_tables.experimental_lengths(zero[k].angles[1, 0])
-        np.testing.assert_allclose(running.targets[running.model.reported.ligaments], expected, atol=1e-9)
+        found = running.roles.target[running.model.reported.ligaments]
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -155,7 +155,7 @@ def test_both_streams_are_recorded_whole(publisher, tmp_path):
     assert [message.seq for message in sent] == list(range(len(half)))
     assert [message.time for message in sent] == half.tolist()
     layout = FieldLayout(forces)
-    out = layout.allocate()
+    out = layout.views(np.full(layout.n_value, np.nan))
     for message, row in zip(sent, wrench, strict=True):
         assert layout.unpack_into(message.data, out) is None
         np.testing.assert_array_equal(out["force"], row)

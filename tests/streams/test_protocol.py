@@ -40,7 +40,7 @@ def test_the_hex_dump_is_a_message():
     assert (message.session, message.seq, message.time) == ("00c0ffee00c0ffee", 7, 0.07)
     assert message.t_capture == 123_456_789_012
     layout = FieldLayout(marker_session(["LASI", "RASI"], rate=100.0, t_start=0))
-    out = layout.allocate()
+    out = layout.views(np.full(layout.n_value, np.nan))
     assert layout.unpack_into(message.data, out) is None
     np.testing.assert_array_equal(out["positions"], [[0.5, 1.0, -0.25], [np.nan] * 3])
     assert encode(message) == [b"markers", payload]

@@ -15,7 +15,6 @@ from rtsim.errors import ConfigError
 from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates
 
-Array = NDArray[np.float64]
 N_KNOT = 5
 """Of the spline of a coordinate that a stream moves: values, speeds and accelerations at both ends fit, and
 it goes on a little."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.path.surfaces import Surfaces
-from kernels.path.touch import WrapWork, forget, new_wrap_work
+from kernels.path.touch import WrapWork, new_wrap_work
 from kernels.path.wrap import wrap_run
 
 Array = NDArray[np.floating]
@@ -65,7 +65,7 @@ def solve(run: Run, P: Array, Q: Array, warm: bool = False) -> Path:
     """Return the path from P to Q; from a cold start unless warm."""
     n, work = len(run.side), run.work
     if not warm:
-        forget(work)
+        work.known[:] = 0
     P, Q = np.array(P, dtype=float), np.array(Q, dtype=float)
     status = wrap_run(run.surfaces, np.arange(n), run.side, 0, n, P, Q, work)
     at, length, start, end = P, 0.0, None, None

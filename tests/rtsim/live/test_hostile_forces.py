@@ -47,7 +47,7 @@ def forces_of(n_plate: int, sample_rate: float = 1000.0) -> Session:
 
 def sample(session: Session, seq: int, time: float) -> Forces:
     layout = FieldLayout(session)
-    arrays = layout.allocate()
+    arrays = layout.views(np.full(layout.n_value, np.nan))
     for array in arrays.values():
         array[...] = 0.0
     arrays["sample_times"][...] = time

@@ -6,7 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from kernels._jit import n_compiled
+from kernels._jit import allow_compilation, n_compiled
+from kernels.dynamics.constrained import joint_reactions
+from kernels.dynamics.constraints import new_constraint_work
+from kernels.dynamics.system import new_dynamics_work
 from kernels.kinetics import ALONG_AXES
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
@@ -107,19 +110,30 @@ def random_motion(seed):
     return q, *rng.normal(size=(2, N_V))
 
 
+def reactions(model, roles, q, v, v_dot, external):
+    """(n_body, 6): moment about each joint's centre and force, by the kernel that cuts all joints."""
+    constraints, found = model.constraints(roles), np.zeros((len(model.tree.parent), 6))
+    allow_compilation()
+    rows = new_constraint_work(constraints, model.n_v)
+    work = new_dynamics_work(model.tree, len(rows.value))
+    none = np.zeros(len(rows.value))
+    joint_reactions(model.system, constraints, q, v, v_dot, external, none, work, rows, found)
+    return found
+
+
 def test_reactions_without_multipliers_are_what_crosses_the_joints(leg):
     """Protects both ways to the same wrench: reactions at joint centres and net moments about them."""
     q, v, v_dot = random_motion(1)
     leg.clear()
     leg.push(3, np.array([50.0, 700.0, -20.0]), np.array([0.1, 0.0, 0.1]))
     leg.compute(q, v, v_dot)
-    leg.compute_reactions(q, v, v_dot)
+    reaction = reactions(MODEL, roles_of(SPEC, None, SUBJECT), q, v, v_dot, leg.external)
     at = state(SYSTEM.tree, q)
     for j, b in enumerate((1, 2, 3)):
         centre = at.point(b, SYSTEM.tree.position_in_child[b])
-        moved = leg.reaction[b, :3] + np.cross(centre - leg.results.centre[j], leg.reaction[b, 3:])
+        moved = reaction[b, :3] + np.cross(centre - leg.results.centre[j], reaction[b, 3:])
         np.testing.assert_allclose(moved, leg.moment("ground")[j], atol=1e-8)
-        np.testing.assert_allclose(leg.reaction[b, 3:], leg.force("ground")[j], atol=1e-9)
+        np.testing.assert_allclose(reaction[b, 3:], leg.force("ground")[j], atol=1e-9)
 
 
 def test_every_frame_holds_the_same_vector(leg):
@@ -136,27 +150,22 @@ def test_every_frame_holds_the_same_vector(leg):
 def test_a_frame_compiles_nothing_and_moves_no_buffer(leg):
     """Protects live use: results lie where they lay, and no frame compiles."""
     leg.compute(*random_motion(3))
-    before, views = n_compiled(), [leg.moment().ctypes.data, leg.tau.ctypes.data, leg.reaction.ctypes.data]
+    before, views = n_compiled(), [leg.moment().ctypes.data, leg.tau.ctypes.data]
     for seed in range(3):
         leg.compute(*random_motion(seed))
-        leg.compute_reactions(*random_motion(seed))
     assert n_compiled() == before
-    assert views == [leg.moment().ctypes.data, leg.tau.ctypes.data, leg.reaction.ctypes.data]
+    assert views == [leg.moment().ctypes.data, leg.tau.ctypes.data]
 
 
-def test_a_model_without_anatomy_has_forces_and_reactions():
-    """Protects other models: no anatomical joints, tau and reactions all the same."""
+def test_a_model_without_anatomy_has_forces():
+    """Protects other models: no anatomical joints, tau all the same."""
     pin = build(load_model("pin"))
     none = MODEL.joints._replace(**{key: getattr(MODEL.joints, key)[:0] for key in ("proximal", "distal")})
-    found = InverseDynamics(
-        pin.system, pin.constraints(roles_of(load_model("pin"))), none, np.zeros((0, 3)), 1.0
-    )
+    found = InverseDynamics(pin.system, none, np.zeros((0, 3)), 1.0)
     found.compute(pin.q_neutral, np.zeros(pin.n_v), np.zeros(pin.n_v))
-    found.compute_reactions(pin.q_neutral, np.zeros(pin.n_v), np.zeros(pin.n_v))
     assert np.isfinite(found.tau).all()
-    assert np.isfinite(found.reaction).all()
     with pytest.raises(ConfigError, match="weight"):
-        InverseDynamics(pin.system, pin.constraints(roles_of(load_model("pin"))), none, np.zeros((0, 3)), 0.0)
+        InverseDynamics(pin.system, none, np.zeros((0, 3)), 0.0)
 
 
 def test_every_joint_of_a_model_in_the_axes_of_its_bodies(tmp_path):
@@ -173,19 +182,19 @@ def test_every_joint_of_a_model_in_the_axes_of_its_bodies(tmp_path):
     path.write_text(text)
     spec = load_model(str(path))
     model = build(spec)
-    body = dynamics_of_model(model, roles_of(spec))
+    body = dynamics_of_model(model)
     rng = np.random.default_rng(5)
     q = model.q_neutral + rng.uniform(-0.5, 0.5, model.n_v)
     v, v_dot = rng.normal(size=(2, model.n_v))
     sole = model.names.bodies.index("sole_r")
     body.push(sole, np.array([30.0, 600.0, -20.0]), np.array([0.1, 0.0, 0.1]))
     body.compute(q, v, v_dot)
-    body.compute_reactions(q, v, v_dot)
+    reaction = reactions(model, roles_of(spec), q, v, v_dot, body.external)
     at = state(model.tree, q)
     for b, p in enumerate(model.tree.parent):
         for k, values in ((0, body.moment), (3, body.force)):
             ground = values("ground")[b]
-            np.testing.assert_allclose(ground, body.reaction[b, k : k + 3], atol=1e-9)
+            np.testing.assert_allclose(ground, reaction[b, k : k + 3], atol=1e-9)
             turned = rotation_of(at, b)
             np.testing.assert_allclose(turned @ values("distal")[b], ground, atol=1e-9)
             turned = rotation_of(at, p) if p >= 0 else np.eye(3)

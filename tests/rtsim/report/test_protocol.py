@@ -16,7 +16,6 @@ from rtsim.methods.force_feed import ForceFeed
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 from rtsim.quantity import Fields
-from rtsim.report.protocol import table_of
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.stages.find import make_stages
@@ -48,7 +47,23 @@ path = [{ segment = "ground", offset_mm = [0, 100, 0] }, { segment = "arm", offs
 name = "A"
 segment = "arm"
 """
+HEAD = ("field", "shape", "unit", "frame", "parts", "meaning")
+N_NAMED = 4
+"""So many parts at the most are listed."""
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "protocol.md").read_text(encoding="utf-8")
+
+
+def table_of(fields: Iterable[FieldSpec]) -> list[str]:
+    """Lines of a table in Markdown; an axis of labels is `n`, as it depends on the model."""
+    rows = [HEAD, ("---",) * len(HEAD)]
+    for spec in fields:
+        first = "n" if spec.labels and spec.shape else ""
+        shape = [first, *map(str, spec.shape[1:])] if first else [str(n) for n in spec.shape]
+        parts = ", ".join(spec.parts)
+        if len(spec.parts) > N_NAMED:
+            shape[1], parts = "m", "labels of another field"
+        rows.append((f"`{spec.name}`", f"[{', '.join(shape)}]", spec.unit, spec.frame, parts, spec.meaning))
+    return [f"| {' | '.join(row)} |" for row in rows]
 
 
 def estimated(folder: Path) -> Iterable[FieldSpec]:
