@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,6 +34,8 @@ TORQUES = {"kernels/contact/patch_torques.py"}
 """Of the ellipsoid's patch: a second file of that kind."""
 READERS = {f"rtsim/files/osim/{name}.py" for name in ("joints", "bodies", "scaled")}
 """They know OpenSim's name of a joint, and what becomes of it."""
+
+OSIM_FUNCTIONS = {"rtsim/files/osim/functions.py"}
 
 
 def files_with(words: Iterable[str]) -> set[str]:
@@ -94,6 +97,59 @@ def test_nobody_else_asks_for_a_joint_kind() -> None:
 def test_a_live_stage_touches_one_file() -> None:
     """Protects the count of a stage with results of its own: found by folder, its quantity declared there."""
     assert files_with(["centre_of_mass", "CentreOfMass"]) == {"rtsim/stages/centre_of_mass.py"}
+
+
+def named_in(pattern: str) -> set[str]:
+    """Return the files in which this pattern is found, in these capitals; benches aside."""
+    return {name for name, text in SOURCES.items() if re.search(pattern, text) and "/bench/" not in name}
+
+
+def test_a_function_of_a_coordinate_touches_six_files() -> None:
+    """Protects the count of a function: its constant, its key and its record, beside OpenSim's name of it."""
+    assert named_in(r"\bSINE\b|\.sine\b|\bsine: |, \"sine\"\)") - OSIM_FUNCTIONS == {
+        "kernels/functions.py",
+        "kernels/dynamics/third_derivative.py",
+        "rtsim/config/function_schema.py",
+        "rtsim/models/packing/tree.py",
+        "rtsim/models/packing/functions.py",
+        "rtsim/models/scaling.py",
+    }
+
+
+def test_a_filter_of_rates_touches_four_files() -> None:
+    """Protects the count of a filter; the other one is also what smooths a whole recording."""
+    assert named_in(r"savitzky_golay|SavitzkyGolay") == {
+        "kernels/rates/savitzky_golay.py",
+        "rtsim/config/rate_schema.py",
+        "rtsim/methods/rates.py",
+        "rtsim/live/groups.py",
+    }
+
+
+def test_a_file_format_touches_two_files() -> None:
+    """Protects the count of a format, by a format of forces."""
+    assert named_in(r"cortex_forces|\"\.forces\"") == {
+        "rtsim/files/cortex_forces.py",
+        "rtsim/files/forces.py",
+    }
+
+
+MOST_ARGUMENTS = 10
+
+
+def test_no_function_takes_too_many_arguments() -> None:
+    """Protects readers of rtsim and streams, as tests of docstrings do those of kernels; the parameters of a
+    command are its options."""
+    found = {}
+    for name, text in SOURCES.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and not any(
+                "click" in ast.unparse(m) for m in node.decorator_list
+            ):
+                own = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+                if len([arg for arg in own if arg not in ("self", "cls")]) > MOST_ARGUMENTS:
+                    found[name] = node.name
+    assert found == {}
 
 
 def test_every_name_in_a_model_file_has_its_kernel() -> None:
