@@ -25,6 +25,7 @@ from kernels.health import (
 from kernels.joint_angles import JointAxes, joint_angles
 from kernels.kkt import CONVERGED
 from kernels.markers import Markers, model_markers
+from kernels.segments import FillOptions, Segments, fill_in, learn_segments
 from kernels.track import (
     PARTLY,
     WHOLLY,
@@ -71,6 +72,7 @@ class FrameOptions(NamedTuple):
 
     track: TrackOptions
     health: HealthOptions
+    fill: FillOptions
 
 
 class FrameState(NamedTuple):
@@ -79,6 +81,7 @@ class FrameState(NamedTuple):
     track: Track  # of the method
     first: Track  # of the method solved before it
     health: Health  # of the markers, whatever the method
+    segments: Segments  # of the method's bodies
 
 
 class Outputs(NamedTuple):
@@ -136,9 +139,8 @@ def estimate(model, method, measured, dt, options, state, work, out):
     if foreseen:
         n_swap = find_swaps(measured, options.health, health)
         find_strays(measured, dt, options.health, health)
-    status, iterations, residual, n_open = solve_method(
-        model, method, measured, dt, options.track, state, work, out
-    )
+    fill_in(model.markers, measured, dt, options, health, state.segments, work.fit)
+    status, iterations, residual, n_open = solve_method(model, method, dt, options.track, state, work, out)
     if options.health.downweight == 1 and status == CONVERGED:
         for _ in range(N_REWEIGH):
             if not weigh_worst(model.markers, at.pose, at.marker.model, measured, options.health, health):
@@ -146,9 +148,8 @@ def estimate(model, method, measured, dt, options, state, work, out):
             if followed:
                 rewind(track)
                 rewind(state.first)
-            status, more, residual, n_open = solve_method(
-                model, method, measured, dt, options.track, state, work, out
-            )
+            fill_in(model.markers, measured, dt, options, health, state.segments, work.fit)
+            status, more, residual, n_open = solve_method(model, method, dt, options.track, state, work, out)
             iterations += more
     solved = 0
     if status == CONVERGED:
@@ -158,7 +159,10 @@ def estimate(model, method, measured, dt, options, state, work, out):
         conclude(model.tree, dt, followed, solved, state.first)
     report(model, method.roles, measured, track.q, at, out)
     if status == CONVERGED:
-        learn(model.markers, at.pose, at.marker.model, measured, dt, options.health, health)
+        filled = state.segments.filled
+        learn(model.markers, at.pose, at.marker.model, measured, dt, options.health, health, filled)
+    rms = out.rms[0] if status == CONVERGED else math.nan
+    learn_segments(model.markers, at.pose, rms, dt, options, health, state.segments, work.fit)
     return status, iterations, residual, n_open, n_visible, n_swap
 
 
@@ -182,22 +186,22 @@ def foresee(model, dt, options, state, work):
 
 
 @njit
-def solve_method(model, method, measured, dt, options, state, work, out):
+def solve_method(model, method, dt, options, state, work, out):
     """Solve a frame by the method, after the one it follows: (status, iterations, residual, n_open).
 
     model : Skeleton
     method : Method - roles.target written
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions
-    state : FrameState - track, first updated
+    state : FrameState - track, first updated; segments with what is to be fitted
     work : TrackWork - written
     out : Outputs - axes, angles, displacements written
     """
-    track, first, weight, more = state.track, state.first, state.health.weight, 0
+    track, first, more = state.track, state.first, 0
+    place, weight = state.segments.place, state.segments.weight
     if method.follows == 1:
         status, more, residual, _, n_open = follow(
-            model, method.first, measured, weight, dt, options, first, work
+            model, method.first, place, weight, dt, options, first, work
         )
         if status != CONVERGED:
             return status, more, residual, n_open
@@ -206,7 +210,7 @@ def solve_method(model, method, measured, dt, options, state, work, out):
         if track.started[0] == 0:
             copy(first.q, track.q)
     status, iterations, residual, _, n_open = follow(
-        model, method.roles, measured, weight, dt, options, track, work
+        model, method.roles, place, weight, dt, options, track, work
     )
     return status, iterations + more, residual, n_open
 

@@ -262,7 +262,7 @@ def weigh_worst(markers, pose, model, measured, options, health):
 
 
 @njit
-def learn(markers, pose, model, measured, dt, options, health):
+def learn(markers, pose, model, measured, dt, options, health, filled):
     """Update mean residuals and deviations after a solved frame, far slower for suspicious markers.
 
     markers : Markers
@@ -272,9 +272,10 @@ def learn(markers, pose, model, measured, dt, options, health):
     dt : float - since the last frame [s]
     options : HealthOptions
     health : Health - written
+    filled : (n_body,) int64 - 1 = other markers of it were filled in by the offsets learnt so far
     """
     for m in range(measured.shape[0]):
-        if not is_seen(measured, m) or health.swap_with[m] >= 0:
+        if not is_seen(measured, m) or health.swap_with[m] >= 0 or filled[markers.body[m]] == 1:
             continue
         d = deviation(m, markers, pose, model, measured, 1.0, health)
         if not math.isfinite(d):

@@ -41,6 +41,8 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     swap_distance_mm: Positive = 20.0
     # unforeseen motion between two frames that is never suspicious [m/s]
     stray_speed: Positive = 5.0
+    # so long a marker that is gone is kept where the others of its segment have it; 0 = not at all
+    fill_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 1.0
 
 
 class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

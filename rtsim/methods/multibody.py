@@ -19,6 +19,7 @@ from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
 from kernels.kkt import CONVERGED, Options
 from kernels.optimality import new_work
+from kernels.segments import FillOptions, new_segments
 from kernels.track import TrackOptions, TrackWork, new_track
 from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
@@ -32,6 +33,10 @@ from rtsim.subjects.subject import Subject
 
 Array = NDArray[np.float64]
 FLOAT = np.dtype(np.float64)
+RATE_SMOOTHING_S, REST_S = 0.04, 0.15
+"""Time constants of the rate of a segment, and of how a turn that no marker shows comes to rest."""
+LEAST_MISFIT_M = 0.01
+"""Markers are credited to be off the model by at least so much [m]."""
 
 
 class Solution(NamedTuple):
@@ -83,7 +88,7 @@ class MultibodyEstimator:
             following = following_of(spec)
         self.following = following
         solver, check = solver or Solver(), check or MarkerCheck()
-        self.options = FrameOptions(track_options(solver), health_options(check))
+        self.options = FrameOptions(track_options(solver), health_options(check), fill_options(check))
         models = build_each(spec, subject, dict.fromkeys((method, *methods)))
         if following is not None:
             chosen = {id(model): with_markers(model, following) for model in models.values()}
@@ -224,6 +229,8 @@ def forget(setup: _Setup) -> None:
     for track in (setup.state.track, setup.state.first):
         track.started[0] = track.trusted[0] = track.doubt[0] = 0
         track.speed[:] = 0.0
+    for part in setup.state.segments:
+        part[...] = 0
 
 
 def track_options(solver: Solver) -> TrackOptions:
@@ -248,6 +255,11 @@ def health_options(check: MarkerCheck) -> HealthOptions:
         1e-3 * check.swap_distance_mm,
         check.stray_speed,
     )
+
+
+def fill_options(check: MarkerCheck) -> FillOptions:
+    """Kernel options of filling in markers that are gone for a while."""
+    return FillOptions(check.fill_s, RATE_SMOOTHING_S, REST_S, LEAST_MISFIT_M)
 
 
 def set_up(
@@ -287,7 +299,7 @@ def set_up(
         skeleton,
         Method(roles, first, int(bool(how.follows)), flexion_joints(spec, model)),
         work,
-        FrameState(track, new_track(n_q, model.n_v, n_element), health),
+        FrameState(track, new_track(n_q, model.n_v, n_element), health, new_segments(n_body, n_marker)),
         new_outputs(
             len(model.joints.proximal),
             len(model.reported.ligaments),

@@ -33,8 +33,9 @@ METHODS = ("zero", "minimised", "prescribed", "hinge", "ball", "free")
 SEGMENTS = ("pelvis", "thigh", "shank", "foot")
 SOFT_METHODS = ("zero", "minimised", "prescribed")  # the three of Sancisi et al. 2017
 FIRST = 12  # first frame after those that `settled` has followed
-# The exact markers are exact for `zero`: what the others miss of them leaves with a marker [deg].
-LEAVES_DEG = {"zero": 1e-5, "minimised": 0.1, "prescribed": 0.5}
+# The exact markers are exact for `zero`, and one that is gone is filled in but for the small part of a
+# prediction in it; what the others miss of them leaves with a marker [deg].
+LEAVES_DEG = {"zero": 1e-4, "minimised": 0.1, "prescribed": 0.5}
 # Marker health is learnt in 8 frames instead of 25, so that short trials do.
 QUICK = MarkerCheck(n_learn=8)
 

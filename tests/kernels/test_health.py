@@ -47,6 +47,7 @@ class Scene(NamedTuple):
     pose: Pose
     model: Array  # (6, 3) m
     health: Health
+    filled: NDArray[np.int64]  # (n_body,)
 
     def residual(self, measured: Array) -> Array:
         """Return measured - model in the frames of the bodies, (6, 3) m."""
@@ -56,7 +57,7 @@ class Scene(NamedTuple):
     def learn(self, measured: Array, n: int = 1, dt: float = DT, options: HealthOptions = OPTIONS) -> None:
         """Learn the same frame n times."""
         for _ in range(n):
-            learn(self.markers, self.pose, self.model, measured, dt, options, self.health)
+            learn(self.markers, self.pose, self.model, measured, dt, options, self.health, self.filled)
 
     def weigh_worst(self, measured: Array) -> bool:
         """Weigh the worst marker down, by the kernel."""
@@ -76,7 +77,7 @@ def scene() -> Scene:
     pose.rotation[:], pose.position[:] = Rotation.random(2, rng).as_matrix(), rng.normal(size=(2, 3))
     markers = Markers(np.array([0, 0, 0, 1, 1, 1], np.int64), rng.uniform(-0.2, 0.2, (6, 3)))
     model = np.einsum("mij,mj->mi", pose.rotation[markers.body], markers.position)
-    return Scene(markers, pose, model + pose.position[markers.body], new_health(6))
+    return Scene(markers, pose, model + pose.position[markers.body], new_health(6), np.zeros(2, np.int64))
 
 
 def test_a_new_marker_is_trusted_and_unknown() -> None:

@@ -1,0 +1,185 @@
+"""Markers that are gone for a while are kept where the rest of their segment has them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from kernels.frame import FrameOptions
+from kernels.health import Health, HealthOptions, new_health, visibility
+from kernels.initial_pose import FitWork, new_fit_work
+from kernels.markers import Markers
+from kernels.segments import (
+    ANY_TURN,
+    FASTEST,
+    PULLS,
+    SHARE,
+    WITHIN,
+    FillOptions,
+    Segments,
+    fill_in,
+    learn_segments,
+    new_segments,
+    spread_of_turn,
+)
+from kernels.tree import Pose, new_pose
+from rtsim.config.run_schema import MarkerCheck, Solver
+from rtsim.methods.multibody import health_options, track_options
+
+Array = NDArray[np.floating]
+DT, N_LEARN = 0.01, 5
+FILL = FillOptions(longest=0.5, smoothing=0.04, rest=0.15, least=0.01)
+HEALTH: HealthOptions = health_options(MarkerCheck(n_learn=N_LEARN))
+OPTIONS = FrameOptions(track_options(Solver()), HEALTH, FILL)
+LOCAL = np.array([[0.1, 0.02, 0.0], [-0.1, 0.0, 0.03], [0.02, 0.15, -0.02], [0.0, -0.12, 0.05]])
+OFFSET = np.array([[0.01, 0.0, -0.004], [0.0, 0.012, 0.0], [-0.006, 0.0, 0.008], [0.0, 0.005, 0.005]])
+RMS = 0.013
+
+
+class Scene(NamedTuple):
+    """One segment with four markers off the model, turning at a constant rate while it moves."""
+
+    markers: Markers
+    pose: Pose
+    health: Health
+    segments: Segments
+    fit: FitWork
+    turn: Array  # (3,) rad/s
+
+    def measured(self, time: float) -> Array:
+        """Return the markers of a time [s], (4, 3) m, and leave the segment's pose."""
+        self.pose.rotation[0] = (Rotation.from_rotvec(self.turn * time) * START).as_matrix()
+        self.pose.position[0] = (1.3 * time, 0.9, 0.1 * math.sin(9.0 * time))
+        return (LOCAL + OFFSET) @ self.pose.rotation[0].T + self.pose.position[0]
+
+    def frame(self, k: int, gone: tuple[int, ...] = (), options: FrameOptions = OPTIONS) -> Array:
+        """Go through frame k without some of the markers; return where all are, (4, 3) m."""
+        truth = self.measured(k * DT)
+        seen = truth.copy()
+        seen[list(gone)] = np.nan
+        visibility(seen, DT, self.health)
+        fill_in(self.markers, seen, DT, options, self.health, self.segments, self.fit)
+        for m in range(4):
+            if m not in gone:
+                self.health.n_seen[m] += 1
+                self.health.mean[m] = OFFSET[m]
+        learn_segments(self.markers, self.pose, RMS, DT, options, self.health, self.segments, self.fit)
+        return truth
+
+
+START = Rotation.from_rotvec([0.4, -0.7, 0.2])
+
+
+def scene(turn: tuple[float, float, float] = (0.3, -0.2, 1.1), n_frame: int = 200) -> Scene:
+    """Return the segment after some frames with all its markers."""
+    made = Scene(
+        Markers(np.zeros(4, np.int64), LOCAL), new_pose(1, 6), new_health(4), new_segments(1, 4),
+        new_fit_work(), np.array(turn),
+    )  # fmt: skip
+    for k in range(n_frame):
+        made.frame(k)
+    return made
+
+
+def test_markers_that_are_there_are_passed_on() -> None:
+    """Protects complete frames: places and weights are those that were measured, to the last bit."""
+    made = scene()
+    truth = made.frame(200)
+    np.testing.assert_array_equal(made.segments.place, truth)
+    np.testing.assert_array_equal(made.segments.weight, 1.0)
+    assert not made.segments.filled.any()
+    assert not made.segments.doubt.any()
+
+
+@pytest.mark.parametrize("gone", range(4))
+def test_three_markers_carry_the_fourth(gone: int) -> None:
+    """Protects the place of a marker beside three others: rigid with them, its offset from the model kept."""
+    made = scene()
+    for k in range(200, 230):
+        truth = made.frame(k, (gone,))
+        assert np.abs(made.segments.place[gone] - truth[gone]).max() < 1e-5
+        assert 0.5 < made.segments.weight[gone] < 1.0
+
+
+def test_what_two_markers_leave_open_goes_on_and_comes_to_rest() -> None:
+    """Protects the turn about the line of two markers: it goes on at its rate, decaying as exp(-t / rest)."""
+    line = (LOCAL + OFFSET)[1] - (LOCAL + OFFSET)[0]
+    axis = START.apply(line / np.linalg.norm(line))
+    made = scene(tuple(1.2 * axis))
+    for k in range(200, 240):
+        made.frame(k, (2, 3))
+    ages = DT * np.arange(1, 41)
+    went = 1.2 * (199 * DT + DT * np.exp(-ages / FILL.rest).sum())
+    expected = (Rotation.from_rotvec(went * axis) * START).as_matrix()
+    np.testing.assert_allclose(made.segments.rotation[0], expected, atol=2e-3)
+
+
+def test_the_deviation_of_a_place_follows_from_the_others_and_from_time() -> None:
+    """Protects doubt and weight: the markers' second moments, and the way at the usual rate so far."""
+    made = scene()
+    for k, age in ((200, DT), (201, 2 * DT), (202, 3 * DT)):
+        made.frame(k, (2, 3))
+        y = (LOCAL + OFFSET)[:2]
+        usual = SHARE * max(FASTEST, math.sqrt(made.segments.swing[0])) * age
+        M = (y - y.mean(0)).T @ (y - y.mean(0))
+        C = np.linalg.inv((np.trace(M) * np.eye(3) - M) / WITHIN**2 + np.eye(3) / min(usual, ANY_TURN) ** 2)
+        for m in (2, 3):
+            a = (LOCAL + OFFSET)[m] - y.mean(0)
+            across = np.cross(np.eye(3), a)
+            variance = WITHIN**2 + np.trace(across.T @ C @ across)
+            assert made.segments.doubt[m] == pytest.approx(math.sqrt(variance), rel=1e-9)
+            own = PULLS * made.segments.misfit[0]
+            assert made.segments.weight[m] == pytest.approx(own / (own + variance), rel=1e-9)
+
+
+def test_the_usual_rate_is_learnt() -> None:
+    """Protects rate and swing: angular velocity in ground, and its mean square."""
+    made = scene((0.3, -0.2, 1.1), 400)
+    np.testing.assert_allclose(made.segments.rate[0], made.turn, rtol=1e-3)
+    assert made.segments.swing[0] == pytest.approx(made.turn @ made.turn, rel=1e-2)
+    assert made.segments.misfit[0] == pytest.approx(RMS**2)
+
+
+def test_a_marker_is_given_up_after_a_time() -> None:
+    """Protects the end of a long gap: after `longest` the marker takes no part, and the others go on."""
+    made = scene()
+    for k in range(200, 200 + round(FILL.longest / DT) + 2):
+        made.frame(k, (2,))
+    assert made.segments.weight[2] == 0.0
+    assert not made.segments.filled.any()
+    made.frame(260, (1, 2))
+    assert made.segments.weight[1] > 0.0
+    assert made.segments.weight[2] == 0.0
+
+
+@pytest.mark.parametrize("case", ["one left", "first frame", "unknown", "switched off", "not solved before"])
+def test_what_cannot_be_filled_in_is_left_out(case: str) -> None:
+    """Protects the limits: fewer than two others, no frame before, a marker that is not known, no wish."""
+    made = scene(n_frame=0 if case == "first frame" else 3 if case == "unknown" else 50)
+    options, gone = OPTIONS, (2,)
+    if case == "one left":
+        gone = (1, 2, 3)
+    if case == "switched off":
+        options = OPTIONS._replace(fill=FILL._replace(longest=0.0))
+    if case == "not solved before":
+        made.segments.begun[0] = 0
+    made.frame(50, gone, options)
+    assert all(made.segments.weight[m] == 0.0 for m in gone)
+    assert not made.segments.filled.any()
+
+
+def test_the_spread_of_a_turn_is_an_inverse() -> None:
+    """Protects the closed form against NumPy's inverse."""
+    rng = np.random.default_rng(3)
+    found = np.zeros((3, 3))
+    for prior in (1e-3, 0.1, 0.6):
+        y = rng.normal(size=(3, 3)) * 0.1
+        M = y.T @ y
+        spread_of_turn(M, prior, found)
+        expected = np.linalg.inv((np.trace(M) * np.eye(3) - M) / WITHIN**2 + np.eye(3) / prior**2)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
