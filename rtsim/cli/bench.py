@@ -215,3 +215,46 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     click.echo(figures.report("trials", measured, as_json) if as_json else table)
     if not as_json:
         click.echo(figures.report("trials", [], as_json))
+
+
+@command.command("damage")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--quick/--full", default=True, help="Some minutes by fixed seeds (default), or everything.")
+@click.option("--only", default="", metavar="CLASS", help="One class of damage.")
+@click.option("--method", default="", help="One method (default: all of the model).")
+@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: each and both).")
+@click.option(
+    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
+)
+@click.option("--worst", type=click.IntRange(0), default=0, help="List so many of the worst cases.")
+@click.option("--case", "words", default="", help="Repeat one case that --worst has listed, frame by frame.")
+def damage(
+    as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
+    table_path: Path | None, worst: int, words: str,
+) -> None:  # fmt: skip
+    """The walker and the recordings under FOLDER, damaged: wrong angles, and whether the status tells.
+
+    Ctrl-C ends early; what is done by then is told.
+    """
+    from rich.console import Console
+
+    from rtsim.bench import figures
+    from rtsim.bench.damage import run
+    from rtsim.cli.compiling import compile_first
+    from rtsim.live.signals import exit_code
+
+    compile_first(Console(stderr=True), ("solver",))
+    if words:
+        click.echo(run.repeat(folder, words))
+        return
+    found = run.run(folder, not quick, only, method, side or "")
+    for what, why in found.left_out.items():
+        click.echo(f"left out: {what}, {why[0]}", err=True)
+    if table_path:
+        table_path.write_text(found.table() + "\n", encoding="utf-8")
+    click.echo(figures.report("damage", found.figures(), as_json))
+    for line in found.worst(worst):
+        click.echo(line, err=as_json)
+    if found.interrupted:
+        raise SystemExit(exit_code() or 130)

@@ -86,3 +86,18 @@ def test_an_attack_is_measured(rtsim):
     done = rtsim("bench", "hostile", "--only", "9")
     assert done.code == 1
     assert "no attack begins with '9'" in done.sentence
+
+
+def test_damage_is_measured(rtsim):
+    """Protects the bench of damage: figures as JSON, worst cases and progress apart, a table in a file."""
+    options = ("--only", "marker_missing", "--method", "minimised", "--side", "right")
+    done = rtsim("bench", "damage", *options, "--worst", 1, "--table", "damage.md", "--json")
+    assert done.code == 0, done.err
+    figures = {figure["name"]: figure["value"] for figure in json.loads(done.out)["figures"]}
+    assert figures["cases.marker_missing"] == 40
+    assert figures["reference_us"] > 0.0
+    case = done.err.rsplit("--case ", 1)[1].split()[0]
+    assert rtsim("bench", "damage", "--case", case).out.startswith(case)
+    done = rtsim("bench", "damage", "--only", "nothing")
+    assert done.code == 1
+    assert "no 'nothing'" in done.sentence

@@ -1,0 +1,1 @@
+"""Recordings damaged in known ways: what becomes of the angles, and whether the status tells."""

@@ -1,0 +1,167 @@
+"""Cases: recording, side, method, class of damage and seed; which of them a run takes, and one alone."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from rtsim.bench.damage.persons import N_PART, Person
+from rtsim.bench.damage.scene import Damage, Kind, Scene
+from rtsim.bench.damage.scores import Score, score
+from rtsim.bench.damage.solving import Solved, solve
+from rtsim.errors import ConfigError
+
+N_SEED = 20
+QUICK_ROUNDS = 40
+"""Cases of each class in a quick run."""
+N_CLEAN = 256
+"""Clean runs that are kept."""
+
+
+class Case(NamedTuple):
+    """What repeats a case; in words RECORDING:SIDE:METHOD:CLASS:SEED."""
+
+    recording: str
+    side: str
+    method: str
+    kind: str
+    seed: int
+
+    def __str__(self) -> str:
+        return ":".join(map(str, self))
+
+
+class Plan(NamedTuple):
+    """What cases are made of."""
+
+    recordings: tuple[str, ...]
+    sides: tuple[str, ...]
+    methods: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+
+class Done(NamedTuple):
+    """A case and what came of it."""
+
+    case: Case
+    what: str  # the damage in words
+    first: int  # of its frames, counted from the begin of the recording
+    worst: int
+    lasts: bool
+    score: Score
+
+
+class Clean(NamedTuple):
+    """A recording, or a part of it, solved as it is."""
+
+    person: Person
+    scene: Scene
+    start: int  # its first frame in the recording
+    solved: Solved
+
+
+def parse_case(words: str, kinds: Sequence[str]) -> Case:
+    """The case of its words; ConfigError where they are none."""
+    parts = words.rsplit(":", 4)
+    if len(parts) != 5 or not parts[4].isdecimal() or parts[3] not in kinds:
+        raise ConfigError(
+            f"{words!r} is no case", where="--case", allowed="RECORDING:SIDE:METHOD:CLASS:SEED",
+            remedy="take one that --worst lists",
+        )  # fmt: skip
+    recording, side, method, kind, seed = parts
+    return Case(recording, side, method, kind, int(seed))
+
+
+def quick_cases(workshop: Workshop, plan: Plan) -> Iterator[Case]:
+    """Each class QUICK_ROUNDS times, round by round, over all recordings, sides and methods evenly.
+
+    A recording is taken with one side and every method; each of these has seeds of its own.
+    """
+    places = []
+    for k, recording in enumerate(plan.recordings):
+        first = k % len(plan.sides)
+        turned = plan.sides[first:] + plan.sides[:first]
+        side = next((side for side in turned if workshop.person(recording, side) is not None), None)
+        places += [(recording, side, method) for method in plan.methods if side is not None]
+    order = np.random.default_rng(0).permutation(len(places)).tolist()
+    for k in range(QUICK_ROUNDS * len(plan.kinds) if places else 0):
+        cycle, place = divmod(k, len(places))
+        at = order[(place + cycle) % len(places)]
+        recording, side, method = places[at]
+        # the part of the recording stays the same, so that one clean run does
+        yield Case(
+            recording, side, method, plan.kinds[k % len(plan.kinds)], at + N_PART * len(places) * cycle
+        )
+
+
+def full_cases(plan: Plan) -> Iterator[Case]:
+    """Everything with N_SEED seeds, recording by recording."""
+    for recording in plan.recordings:
+        for side in plan.sides:
+            for method in plan.methods:
+                for seed in sorted(range(N_SEED), key=lambda seed: seed % N_PART):
+                    for kind in plan.kinds:
+                        yield Case(recording, side, method, kind, seed)
+
+
+class Workshop:
+    """Persons and clean runs, kept for the cases that share them.
+
+    Attributes
+    ----------
+    left_out : recording -> the sides for which it cannot be used, and why
+    """
+
+    def __init__(self, folder: Path | None, kinds: dict[str, Kind]) -> None:
+        self.folder, self.kinds = folder, kinds
+        self.left_out: dict[str, list[str]] = {}
+        self._persons: dict[tuple[str, str], Person | None] = {}
+        self._clean: OrderedDict[tuple[str, str, str, int], Clean] = OrderedDict()
+
+    def person(self, recording: str, side: str) -> Person | None:
+        """The person of a recording; None where it cannot be used, or has not that side."""
+        key = (recording, side)
+        if key not in self._persons:
+            try:
+                self._persons[key] = Person(self.folder, recording, side)
+            except ConfigError as error:
+                self._persons[key] = None
+                self.left_out.setdefault(recording, []).append(f"{side}: {error}")
+        return self._persons[key]
+
+    def clean(self, case: Case) -> Clean | None:
+        """The clean run beside a case; None where the recording cannot be used."""
+        person, part = self.person(case.recording, case.side), case.seed % N_PART
+        if person is None:
+            return None
+        key = (case.recording, case.side, case.method, part)
+        if key not in self._clean:
+            person.use(case.method)
+            scene = person.scene(part)
+            start = int(np.searchsorted(person.trial.times, scene.times[0]))
+            self._clean[key] = Clean(person, scene, start, solve(person, scene))
+            if len(self._clean) > N_CLEAN:
+                self._clean.popitem(last=False)
+        return self._clean[key]
+
+    def damage(self, case: Case, scene: Scene) -> Damage | None:
+        """The damage of a case, the same whatever the method."""
+        rng = np.random.default_rng([case.seed, crc32(case.kind.encode()), crc32(case.recording.encode())])
+        return self.kinds[case.kind].damage(rng, scene)
+
+    def do(self, case: Case) -> Done | None:
+        """Solve and score a case; None where the recording cannot be used or damaged so."""
+        clean = self.clean(case)
+        damage = self.damage(case, clean.scene) if clean else None
+        if clean is None or damage is None:
+            return None
+        clean.person.use(case.method)
+        found = score(solve(clean.person, clean.scene, damage), clean.solved, damage, clean.scene)
+        worst = clean.start + found.worst if found.worst >= 0 else -1
+        lasts = damage.stop >= clean.scene.n_frame
+        return Done(case, damage.what, clean.start + damage.first, worst, lasts, found)

@@ -1,0 +1,105 @@
+"""Markers that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rtsim.bench.damage.scene import (
+    Damage,
+    Generator,
+    Kind,
+    Scene,
+    damaged,
+    named,
+    some_frames,
+    some_marker,
+    some_segment,
+    whole_of,
+)
+
+GAP_S, LONG_GAP_S, BLINK_S = 0.5, 1.0, 0.2
+MANY, FLICKER = 0.6, 0.1
+"""Parts of the samples that are missing."""
+
+
+def marker_missing(rng: Generator, scene: Scene) -> Damage:
+    """One marker for half a second."""
+    return without(scene, some_frames(rng, scene, GAP_S), [some_marker(rng, scene)])
+
+
+def marker_missing_throughout(rng: Generator, scene: Scene) -> Damage:
+    """One marker in all frames."""
+    return without(scene, whole_of(scene), [some_marker(rng, scene)])
+
+
+def two_of_segment_missing(rng: Generator, scene: Scene) -> Damage | None:
+    """Two markers of a segment for half a second."""
+    segment = some_segment(rng, scene, 2)
+    if segment is None:
+        return None
+    two = rng.choice(segment[1], 2, replace=False).tolist()
+    return without(scene, some_frames(rng, scene, GAP_S), two)
+
+
+def segment_missing(rng: Generator, scene: Scene) -> Damage | None:
+    """All markers of a segment for half a second."""
+    segment = some_segment(rng, scene)
+    return without(scene, some_frames(rng, scene, GAP_S), segment[1]) if segment else None
+
+
+def pelvis_missing(rng: Generator, scene: Scene) -> Damage | None:
+    """All markers of the pelvis for half a second."""
+    markers = scene.segments().get("pelvis")
+    return without(scene, some_frames(rng, scene, GAP_S), markers) if markers else None
+
+
+def thigh_and_shank_missing(rng: Generator, scene: Scene) -> Damage | None:
+    """All markers of thigh and shank of one leg for half a second."""
+    segments = scene.segments()
+    thighs = sorted(name for name in segments if name.startswith("thigh"))
+    if not thighs:
+        return None
+    thigh = thighs[int(rng.integers(len(thighs)))]
+    markers = segments[thigh] + segments.get(thigh.replace("thigh", "shank"), [])
+    return without(scene, some_frames(rng, scene, GAP_S), markers)
+
+
+def all_missing(rng: Generator, scene: Scene) -> Damage:
+    """All markers for a fifth of a second."""
+    return without(scene, some_frames(rng, scene, BLINK_S), range(len(scene.names)))
+
+
+def many_missing(rng: Generator, scene: Scene) -> Damage:
+    """In every frame of a second a random 60 % of all samples."""
+    return thinned(rng, scene, MANY)
+
+
+def flicker(rng: Generator, scene: Scene) -> Damage:
+    """In every frame of a second a random tenth of all samples."""
+    return thinned(rng, scene, FLICKER)
+
+
+def without(scene: Scene, frames: slice, markers: Sequence[int]) -> Damage:
+    """Markers are missing in some frames."""
+    positions = scene.positions.copy()
+    positions[frames, list(markers)] = np.nan
+    return damaged(scene, positions, frames, f"{named(scene, markers)} missing")
+
+
+def thinned(rng: Generator, scene: Scene, part: float) -> Damage:
+    """Random samples are missing for a second."""
+    frames = some_frames(rng, scene, LONG_GAP_S)
+    positions = scene.positions.copy()
+    positions[frames][rng.random(positions[frames].shape[:2]) < part] = np.nan
+    return damaged(scene, positions, frames, f"{100 * part:g} % of all samples missing")
+
+
+KINDS = tuple(
+    Kind(damage)
+    for damage in (
+        marker_missing, marker_missing_throughout, two_of_segment_missing, segment_missing, pelvis_missing,
+        thigh_and_shank_missing, all_missing, many_missing, flicker,
+    )
+)  # fmt: skip

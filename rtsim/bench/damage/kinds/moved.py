@@ -1,0 +1,107 @@
+"""Markers that are not where they belong: jumps, slides, drifts, shifts for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rtsim.bench.damage.scene import (
+    Array,
+    Damage,
+    Generator,
+    Kind,
+    Scene,
+    damaged,
+    named,
+    rest_of,
+    some_direction,
+    some_frames,
+    some_marker,
+    some_segment,
+)
+
+JUMP_S, SLIDE_S = 0.2, 0.5
+SLIDE_M_PER_S, DRIFT_M_PER_S = 0.2, 0.02
+SKIN_M, BUMP_M = 0.03, 0.02
+SPIKE_M = (0.1, 0.5)
+
+
+def marker_jump_30mm(rng: Generator, scene: Scene) -> Damage:
+    """One marker is 30 mm away for a fifth of a second."""
+    return jump(rng, scene, 0.03)
+
+
+def marker_jump_60mm(rng: Generator, scene: Scene) -> Damage:
+    """One marker is 60 mm away for a fifth of a second."""
+    return jump(rng, scene, 0.06)
+
+
+def marker_jump_200mm(rng: Generator, scene: Scene) -> Damage:
+    """One marker is 200 mm away for a fifth of a second."""
+    return jump(rng, scene, 0.2)
+
+
+def spike(rng: Generator, scene: Scene) -> Damage:
+    """One marker is 100 to 500 mm away in one frame."""
+    frames = some_frames(rng, scene, 1.0 / scene.rate)
+    size = float(rng.uniform(*SPIKE_M))
+    return moved(scene, frames, [some_marker(rng, scene)], size * some_direction(rng), "away")
+
+
+def marker_slides(rng: Generator, scene: Scene) -> Damage:
+    """One marker slides at 0.2 m/s for half a second, and is back then."""
+    return sliding(rng, scene, some_frames(rng, scene, SLIDE_S), SLIDE_M_PER_S)
+
+
+def marker_drifts(rng: Generator, scene: Scene) -> Damage:
+    """One marker drifts at 20 mm/s to the end."""
+    return sliding(rng, scene, rest_of(rng, scene), DRIFT_M_PER_S)
+
+
+def marker_moved_on_skin(rng: Generator, scene: Scene) -> Damage:
+    """One marker is 30 mm off to the end."""
+    shift = SKIN_M * some_direction(rng)
+    return moved(scene, rest_of(rng, scene), [some_marker(rng, scene)], shift, "off to the end")
+
+
+def cluster_bumped(rng: Generator, scene: Scene) -> Damage | None:
+    """All markers of a segment are 20 mm off to the end, in the same direction in ground."""
+    segment = some_segment(rng, scene, 2)
+    if segment is None:
+        return None
+    return moved(scene, rest_of(rng, scene), segment[1], BUMP_M * some_direction(rng), "off to the end")
+
+
+def jump(rng: Generator, scene: Scene, size: float) -> Damage:
+    """One marker is away by a distance [m] for a while."""
+    frames = some_frames(rng, scene, JUMP_S)
+    return moved(scene, frames, [some_marker(rng, scene)], size * some_direction(rng), "away")
+
+
+def sliding(rng: Generator, scene: Scene, frames: slice, speed: float) -> Damage:
+    """One marker slides at a speed [m/s]."""
+    way = speed * some_direction(rng)
+    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
+    marker = some_marker(rng, scene)
+    return moved(scene, frames, [marker], np.multiply.outer(since, way)[:, None], "at the end of its way")
+
+
+def moved(scene: Scene, frames: slice, markers: Sequence[int], by: Array, how: str) -> Damage:
+    """Markers are shifted in some frames; by : (3,) or (n, 1, 3) [m]."""
+    positions = scene.positions.copy()
+    positions[frames, list(markers)] += by
+    size = 1e3 * float(np.linalg.norm(by, axis=-1).max())
+    return damaged(scene, positions, frames, f"{named(scene, markers)} {size:.0f} mm {how}")
+
+
+KINDS = (
+    Kind(marker_jump_30mm, small=True),
+    *(
+        Kind(damage)
+        for damage in (
+            marker_jump_60mm, marker_jump_200mm, spike, marker_slides, marker_drifts, marker_moved_on_skin,
+            cluster_bumped,
+        )
+    ),
+)  # fmt: skip

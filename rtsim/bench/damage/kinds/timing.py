@@ -1,0 +1,30 @@
+"""Frames that come at other times, or not at all; no position is touched."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rtsim.bench.damage.scene import Damage, Generator, Kind, Scene, some_frames, whole_of
+
+JITTER = 0.3
+"""Largest change of a time stamp, in frame periods."""
+DROPPED_S = 0.2
+
+
+def time_jitter(rng: Generator, scene: Scene) -> Damage:
+    """Every time stamp is off by up to 0.3 of a frame."""
+    frames = whole_of(scene)
+    times = scene.times + rng.uniform(-JITTER, JITTER, scene.n_frame) / scene.rate
+    what = f"times off by up to {JITTER:g} of a frame"
+    return Damage(scene.positions, times, np.arange(scene.n_frame), frames.start, frames.stop, what)
+
+
+def frames_dropped(rng: Generator, scene: Scene) -> Damage:
+    """A fifth of a second is not sent; the damage is the frame after it."""
+    gap = some_frames(rng, scene, DROPPED_S)
+    kept = np.delete(np.arange(scene.n_frame), gap)
+    what = f"{gap.stop - gap.start} frames dropped before"
+    return Damage(scene.positions, scene.times, kept, gap.stop, min(gap.stop + 1, scene.n_frame), what)
+
+
+KINDS = (Kind(time_jitter, small=True), Kind(frames_dropped))

@@ -1,0 +1,139 @@
+"""The bench: cases one after the other until all are done or somebody asks it to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.bench.damage.cases import Case, Done, Plan, Workshop, full_cases, parse_case, quick_cases
+from rtsim.bench.damage.kinds import find_kinds
+from rtsim.bench.damage.persons import SIDES, all_methods, recordings
+from rtsim.bench.damage.scene import Kind
+from rtsim.bench.damage.scores import deviations, is_flexion, largest
+from rtsim.bench.damage.solving import solve
+from rtsim.bench.damage.summary import Alarms, alarms_of, figures_of, table, worst_cases
+from rtsim.bench.figures import Figure, say
+from rtsim.errors import ConfigError
+from rtsim.live.signals import noting_requests
+from rtsim.units import DEGREES
+from streams.messages import Status
+
+SAY_EVERY_S = 5.0
+
+
+class Outcome(NamedTuple):
+    """What a run came to.
+
+    left_out : recording -> sides and why; alarms : frames of clean runs
+    interrupted : whether it was asked to end before it was done
+    """
+
+    done: list[Done]
+    kinds: Mapping[str, Kind]
+    methods: tuple[str, ...]
+    left_out: Mapping[str, list[str]]
+    alarms: Alarms
+    interrupted: bool
+
+    def figures(self) -> list[Figure]:
+        """Of all classes."""
+        return figures_of(self.done, self.kinds, self.alarms)
+
+    def table(self) -> str:
+        """In Markdown."""
+        return table(self.done, self.kinds, self.methods)
+
+    def worst(self, n: int) -> list[str]:
+        """The n worst cases in words."""
+        return worst_cases(self.done, n)
+
+
+def run(folder: Path | None, full: bool = False, only: str = "", method: str = "", side: str = "") -> Outcome:
+    """Solve the cases of a quick or a full run; only, method, side : one of each, "" = all.
+
+    ConfigError for a class or a method that there is not.
+    """
+    kinds, methods = find_kinds(), all_methods()
+    chosen(only, tuple(kinds), "--only")
+    chosen(method, methods, "--method")
+    kinds = {name: kind for name, kind in kinds.items() if only in ("", name)}
+    methods = (method,) if method else methods
+    plan = Plan(tuple(recordings(folder)), (side,) if side else SIDES, methods, tuple(kinds))
+    workshop = Workshop(folder, kinds)
+    say("damage: reading recordings")
+    cases = list(full_cases(plan) if full else quick_cases(workshop, plan))
+    requests: list[int] = []
+    done: list[Done] = []
+    alarms: dict[tuple, Alarms] = {}
+    with noting_requests(requests.append):
+        tell = teller(len(cases))
+        for n, case in enumerate(cases):
+            if requests:
+                break
+            tell(n, case)
+            clean, found = workshop.clean(case), workshop.do(case)
+            if clean is not None:
+                alarms[(*case[:3], clean.start)] = alarms_of(clean)
+            if found is not None:
+                done.append(found)
+    total = Alarms(*map(sum, zip(*alarms.values(), strict=True))) if alarms else Alarms(0, 0, 0, 0)
+    return Outcome(done, kinds, methods, workshop.left_out, total, bool(requests))
+
+
+def chosen(name: str, allowed: Sequence[str], where: str) -> None:
+    """ConfigError for a name that is none of those allowed."""
+    if name and name not in allowed:
+        raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(allowed))
+
+
+def teller(n_case: int) -> Callable[[int, Case], None]:
+    """What tells now and then how far a run of so many cases is."""
+    due = [0.0]
+
+    def tell(n: int, case: Case) -> None:
+        if monotonic() >= due[0]:
+            due[0] = monotonic() + SAY_EVERY_S
+            say(f"damage: {n} of {n_case}, {case}")
+
+    return tell
+
+
+def repeat(folder: Path | None, words: str) -> str:
+    """One case alone, frame by frame: status, deviations of the flexions [deg], RMS [mm], distrusted markers.
+
+    ConfigError for a case that cannot be.
+    """
+    kinds = find_kinds()
+    case = parse_case(words, tuple(kinds))
+    chosen(case.side, SIDES, "--case")
+    chosen(case.method, all_methods(), "--case")
+    workshop = Workshop(folder, kinds)
+    clean = workshop.clean(case)
+    if clean is None:
+        raise ConfigError(f"{case.recording} cannot be used: {workshop.left_out}", where="--case")
+    damage = workshop.damage(case, clean.scene)
+    if damage is None:
+        raise ConfigError(f"{case.recording} cannot be damaged so", where="--case")
+    clean.person.use(case.method)
+    solved = solve(clean.person, clean.scene, damage)
+    apart = DEGREES * deviations(solved, clean.solved)
+    flexions = [k for k, label in enumerate(solved.labels) if is_flexion(label)]
+    off = largest(apart[:, flexions])
+    lines = [
+        f"{case}: {damage.what}, frames {clean.start + damage.first} to {clean.start + damage.stop - 1}",
+        "frame status rms_mm | " + " ".join(solved.labels[k] for k in flexions) + " | weights below 1",
+    ]
+    for k in range(clean.scene.n_frame):
+        weights = solved.weights[k]
+        low = [f"{solved.markers[m]} {weights[m]:.2f}" for m in np.flatnonzero(weights < 1.0)]
+        inside = "*" if damage.first <= k < damage.stop else " "
+        status = "not sent" if solved.status[k] < 0 else Status(int(solved.status[k])).names()
+        deg = " ".join(f"{apart[k, j]:.1f}" for j in flexions)
+        if inside == "*" or low or status != "ok" or not off[k] < 0.05:
+            rms = 1e3 * solved.rms[k]
+            lines.append(f"{clean.start + k}{inside} {status} {rms:.1f} | {deg} | {', '.join(low)}")
+    return "\n".join(lines)

@@ -1,0 +1,154 @@
+"""What is damaged, what comes of it, and how places in it are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Generator = np.random.Generator
+
+MARGIN = 0.2
+"""Part of a scene before damage begins, and after it ends."""
+LONGEST = 0.5
+"""Part of a scene that damage of limited length takes at most."""
+DETERMINING = 3
+"""Markers that determine a segment; fewer do where it has no more."""
+SEEN = 0.5
+"""Part of its frames in which a marker is seen that is worth damaging."""
+
+
+class Scene(NamedTuple):
+    """Markers of a part of a recording, as a stream has them.
+
+    names : n_marker labels; groups : the segment of each, "" where the subject does not have it
+    positions : (n_frame, n_marker, 3) - in ground, Y up [m]; NaN = missing
+    times : (n_frame,) [s]; rate : of the frames [Hz]
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    positions: Array
+    times: Array
+    rate: float
+
+    @property
+    def n_frame(self) -> int:
+        """How many frames it has."""
+        return len(self.times)
+
+    @property
+    def usable(self) -> list[int]:
+        """Markers of the subject that are seen in enough frames."""
+        seen = np.isfinite(self.positions).all(axis=2).mean(axis=0) >= SEEN
+        return [m for m, group in enumerate(self.groups) if group and seen[m]]
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """(n_frame,) - whether every marker of the subject is seen."""
+        followed = [m for m, group in enumerate(self.groups) if group]
+        return np.asarray(np.isfinite(self.positions[:, followed]).all(axis=(1, 2)))
+
+    @property
+    def determined(self) -> NDArray[np.bool_]:
+        """(n_frame,) - whether so many markers of every segment are seen that its pose is no guess."""
+        determined = np.ones(self.n_frame, bool)
+        for group in {group for group in self.groups if group}:
+            own = [m for m, other in enumerate(self.groups) if other == group]
+            seen = np.isfinite(self.positions[:, own]).all(axis=2).sum(axis=1)
+            determined &= seen >= min(DETERMINING, len(own))
+        return determined
+
+    def segments(self, least: int = 1) -> dict[str, list[int]]:
+        """Usable markers of each segment that has so many of them."""
+        found: dict[str, list[int]] = {}
+        for m in self.usable:
+            found.setdefault(self.groups[m], []).append(m)
+        return {name: markers for name, markers in found.items() if len(markers) >= least}
+
+
+class Damage(NamedTuple):
+    """A damaged scene.
+
+    positions, times : as in Scene; kept : the frames that are sent at all, in order
+    first, stop : the damage is in frames first to stop - 1; stop = n_frame: it lasts
+    what : markers and sizes, in words
+    """
+
+    positions: Array
+    times: Array
+    kept: NDArray[np.int64]
+    first: int
+    stop: int
+    what: str
+
+
+Damaging = Callable[[Generator, Scene], Damage | None]
+"""Draws a damage of one kind; None where the scene cannot have it. The scene stays as it is."""
+
+
+class Kind(NamedTuple):
+    """One class of damage, named as its function.
+
+    small : so small that not its size counts but its part of the stated standard deviation
+    """
+
+    damage: Damaging
+    small: bool = False
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self.damage.__name__
+
+
+def damaged(scene: Scene, positions: Array, frames: slice, what: str) -> Damage:
+    """Damage of positions alone in frames first to stop - 1."""
+    return Damage(positions, scene.times, np.arange(scene.n_frame), frames.start, frames.stop, what)
+
+
+def some_frames(rng: Generator, scene: Scene, seconds: float) -> slice:
+    """Frames of about that length, shorter in a short scene, with margins before and after."""
+    n = max(1, min(round(seconds * scene.rate), int(LONGEST * scene.n_frame)))
+    margin = int(MARGIN * scene.n_frame)
+    first = int(rng.integers(margin, max(margin, scene.n_frame - margin - n) + 1))
+    return slice(first, min(first + n, scene.n_frame))
+
+
+def rest_of(rng: Generator, scene: Scene) -> slice:
+    """From somewhere in the first half, after the margin, to the end."""
+    first = int(rng.integers(int(MARGIN * scene.n_frame), scene.n_frame // 2 + 1))
+    return slice(first, scene.n_frame)
+
+
+def whole_of(scene: Scene) -> slice:
+    """All frames."""
+    return slice(0, scene.n_frame)
+
+
+def some_marker(rng: Generator, scene: Scene) -> int:
+    """A usable marker."""
+    return int(rng.choice(scene.usable))
+
+
+def some_segment(rng: Generator, scene: Scene, least: int = 1) -> tuple[str, list[int]] | None:
+    """A segment with at least so many usable markers, and these; None where there is none."""
+    segments = scene.segments(least)
+    if not segments:
+        return None
+    name = sorted(segments)[int(rng.integers(len(segments)))]
+    return name, segments[name]
+
+
+def some_direction(rng: Generator) -> Array:
+    """(3,) - a unit vector, none more likely than another."""
+    x = rng.standard_normal(3)
+    return np.asarray(x / np.linalg.norm(x))
+
+
+def named(scene: Scene, markers: Sequence[int]) -> str:
+    """Names of markers in a row."""
+    return ", ".join(scene.names[m] for m in markers)

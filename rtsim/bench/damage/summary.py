@@ -1,0 +1,162 @@
+"""Figures, table and worst cases of the cases that are done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.bench.damage.cases import Clean, Done
+from rtsim.bench.damage.scene import Kind
+from rtsim.bench.damage.scores import WRONG_DEG
+from rtsim.bench.figures import Figure
+
+NEEDLESS, RECOVERY_S, FALSE_ALARMS, STATED = 20.0, 0.1, 1.0, 3.0
+"""Limits: percent, seconds, percent, standard deviations."""
+ONE_MISSING = ("marker_missing", "marker_missing_throughout")
+"""Classes whose needless flags have a limit."""
+
+
+class Alarms(NamedTuple):
+    """Frames of recordings as they are: those with all markers of the subject, those with gaps, how many of
+    each are flagged."""
+
+    n_clean: int
+    n_alarm: int
+    n_gap: int
+    n_gap_flagged: int
+
+
+def alarms_of(clean: Clean) -> Alarms:
+    """The frames of one clean run."""
+    complete, flagged = clean.scene.complete, clean.solved.status != 0
+    return Alarms(
+        int(complete.sum()), int((complete & flagged).sum()),
+        int((~complete).sum()), int((~complete & flagged).sum()),
+    )  # fmt: skip
+
+
+def figures_of(done: Sequence[Done], kinds: Mapping[str, Kind], alarms: Alarms) -> list[Figure]:
+    """Figures of every class that has cases."""
+    alarm, flagged = percent(alarms.n_alarm, alarms.n_clean), percent(alarms.n_gap_flagged, alarms.n_gap)
+    figures = [
+        Figure("false_alarm_percent", alarm, "% of clean frames", FALSE_ALARMS, "lower"),
+        Figure("flagged_with_gaps_percent", flagged, "% of frames with gaps"),
+        Figure("cases", float(len(done)), "1"),
+    ]
+    for kind in kinds.values():
+        own = [one for one in done if one.case.kind == kind.name]
+        if own:
+            figures += figures_of_kind(kind, own)
+    return figures
+
+
+def figures_of_kind(kind: Kind, done: Sequence[Done]) -> list[Figure]:
+    """Figures of the cases of one class.
+
+    Percents are of the frames of the damage, missed of those that are wrong; missed_after of the wrong ones
+    after it.
+    """
+    name, scores = kind.name, [one.score for one in done]
+    n_damaged = sum(s.n_damaged for s in scores)
+    limit = math.inf if kind.small else WRONG_DEG
+    needless = NEEDLESS if name in ONE_MISSING else math.inf
+    figures = [
+        Figure(f"cases.{name}", float(len(done)), "1"),
+        limited(f"unflagged_deg.{name}", max(s.unflagged_deg for s in scores), "deg", limit),
+        Figure(f"unflagged_all_angles_deg.{name}", max(s.unflagged_all_deg for s in scores), "deg"),
+        Figure(f"missed_percent.{name}", missed_percent(done), "% of wrong frames"),
+        Figure(f"missed_after_percent.{name}", missed_after_percent(done), "% of wrong frames after it"),
+        limited(
+            f"needless_percent.{name}", percent(sum(s.n_needless for s in scores), n_damaged),
+            "% of damaged frames", needless,
+        ),
+    ]  # fmt: skip
+    recoveries = recoveries_of(done)
+    if recoveries:
+        never = sum(not one.score.recovered for one in done if not one.lasts)
+        figures += [
+            limited(f"recovery_s.{name}", max(recoveries), "s", RECOVERY_S),
+            Figure(f"recovery_median_s.{name}", float(np.median(recoveries)), "s"),
+            Figure(f"never_recovered.{name}", float(never), "cases"),
+        ]
+    ratios = [s.stated_ratio for s in scores if s.stated_ratio == s.stated_ratio]
+    if ratios:
+        figures.append(limited(f"stated_ratio.{name}", max(ratios), "1", STATED if kind.small else math.inf))
+    return figures
+
+
+def limited(name: str, value: float, unit: str, limit: float) -> Figure:
+    """A figure that has to be low, unless the limit is infinite."""
+    return Figure(name, value, unit, limit, "lower") if math.isfinite(limit) else Figure(name, value, unit)
+
+
+def percent(part: int, whole: int) -> float:
+    """A part in percent, 0 of nothing."""
+    return 100.0 * part / whole if whole else 0.0
+
+
+def missed_percent(done: Sequence[Done]) -> float:
+    """Of the wrong frames of the damage, those called ok [%]."""
+    return percent(sum(one.score.n_missed for one in done), sum(one.score.n_wrong for one in done))
+
+
+def missed_after_percent(done: Sequence[Done]) -> float:
+    """Of the wrong frames after the damage, those called ok [%]."""
+    return percent(
+        sum(one.score.n_missed_after for one in done), sum(one.score.n_wrong_after for one in done)
+    )
+
+
+def recoveries_of(done: Iterable[Done]) -> list[float]:
+    """Recovery of the cases whose damage ends [s]."""
+    return [one.score.recovery_s for one in done if not math.isnan(one.score.recovery_s)]
+
+
+def table(done: Sequence[Done], kinds: Mapping[str, Kind], methods: Sequence[str]) -> str:
+    """Markdown: a row per class; unflagged deviation by method as well."""
+    lines = [
+        "| damage | cases | unflagged deg | " + " | ".join(methods)
+        + " | all angles deg | wrong frames % | missed % | missed after % | needless % | recovery s, worst "
+        "(median) | never |",
+        "|---|" + "---|" * (len(methods) + 9),
+    ]  # fmt: skip
+    for name in kinds:
+        own = [one for one in done if one.case.kind == name]
+        if own:
+            lines.append(f"| {' | '.join(cells(name, own, methods))} |")
+    return "\n".join(lines)
+
+
+def cells(name: str, own: Sequence[Done], methods: Sequence[str]) -> list[str]:
+    """The row of a class."""
+    scores = [one.score for one in own]
+    n_damaged = sum(s.n_damaged for s in scores)
+    by_method = [[one.score.unflagged_deg for one in own if one.case.method == m] for m in methods]
+    recoveries = recoveries_of(own)
+    never = sum(not one.score.recovered for one in own if not one.lasts)
+    return [
+        name,
+        str(len(own)),
+        f"{max(s.unflagged_deg for s in scores):.1f}",
+        *(f"{max(found):.1f}" if found else "-" for found in by_method),
+        f"{max(s.unflagged_all_deg for s in scores):.1f}",
+        f"{percent(sum(s.n_wrong for s in scores), n_damaged):.1f}",
+        f"{missed_percent(own):.0f}" if any(s.n_wrong for s in scores) else "-",
+        f"{missed_after_percent(own):.0f}" if any(s.n_wrong_after for s in scores) else "-",
+        f"{percent(sum(s.n_needless for s in scores), n_damaged):.1f}",
+        f"{max(recoveries):.2f} ({np.median(recoveries):.2f})" if recoveries else "lasts",
+        str(never) if recoveries else "-",
+    ]
+
+
+def worst_cases(done: Sequence[Done], n: int) -> list[str]:
+    """The n cases with the largest deviation on frames called ok, in words, and how to repeat each."""
+    ordered = sorted(done, key=lambda one: one.score.unflagged_deg, reverse=True)
+    return [
+        f"{one.score.unflagged_deg:6.1f} deg in frame {one.worst}: {one.what} from frame {one.first}; "
+        f"--case {one.case}"
+        for one in ordered[:n]
+    ]
