@@ -227,8 +227,10 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
 @click.option(
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
 )
-@click.option("--worst", type=click.IntRange(0), default=0, help="List so many of the worst cases.")
-@click.option("--case", "words", default="", help="Repeat one case that --worst has listed, frame by frame.")
+@click.option(
+    "--worst", type=click.IntRange(0), default=0, help="List so many of the worst cases of each class."
+)
+@click.option("--case", "words", default="", help="Repeat one case that --worst has listed.")
 def damage(
     as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
     table_path: Path | None, worst: int, words: str,

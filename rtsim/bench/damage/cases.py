@@ -17,7 +17,7 @@ from rtsim.bench.damage.solving import Solved, solve
 from rtsim.errors import ConfigError
 
 N_SEED = 20
-QUICK_ROUNDS = 40
+QUICK_ROUNDS = 30
 """Cases of each class in a quick run."""
 N_CLEAN = 256
 """Clean runs that are kept."""

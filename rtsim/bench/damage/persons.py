@@ -11,7 +11,7 @@ from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.serve import meta_of, prepare
-from rtsim.live.sources import NATURAL, WALKER, load_trial
+from rtsim.live.sources import NATURAL, WALKER, check_source, load_trial
 from rtsim.models.load import ONE_LEG, load_model
 from rtsim.stages.kinematics import Kinematics
 from rtsim.subjects.marker_names import find_markers
@@ -36,6 +36,7 @@ class Person:
 
     def __init__(self, folder: Path | None, recording: str, side: str) -> None:
         source = recording if folder is None or recording == WALKER else str(folder / recording)
+        check_source(source, streams=False, where=recording)
         static = static_of(Path(source)) if source != WALKER else None
         methods = all_methods()
         self.run = Run(

@@ -23,6 +23,8 @@ from rtsim.units import DEGREES
 from streams.messages import Status
 
 SAY_EVERY_S = 5.0
+SETTLED_DEG = 0.05
+"""Frames after the damage that are nearer to the clean run and ok are not listed one by one."""
 
 
 class Outcome(NamedTuple):
@@ -48,8 +50,8 @@ class Outcome(NamedTuple):
         return table(self.done, self.kinds, self.methods)
 
     def worst(self, n: int) -> list[str]:
-        """The n worst cases in words."""
-        return worst_cases(self.done, n)
+        """The n worst cases of each class in words."""
+        return worst_cases(self.done, self.kinds, n)
 
 
 def run(folder: Path | None, full: bool = False, only: str = "", method: str = "", side: str = "") -> Outcome:
@@ -103,7 +105,8 @@ def teller(n_case: int) -> Callable[[int, Case], None]:
 
 
 def repeat(folder: Path | None, words: str) -> str:
-    """One case alone, frame by frame: status, deviations of the flexions [deg], RMS [mm], distrusted markers.
+    """One case alone, frame by frame from the damage on: status, RMS, deviations of the flexions, how many
+    markers are missing, and which are distrusted, with their weights.
 
     ConfigError for a case that cannot be.
     """
@@ -114,7 +117,7 @@ def repeat(folder: Path | None, words: str) -> str:
     workshop = Workshop(folder, kinds)
     clean = workshop.clean(case)
     if clean is None:
-        raise ConfigError(f"{case.recording} cannot be used: {workshop.left_out}", where="--case")
+        raise ConfigError(f"no use for {'; '.join(workshop.left_out[case.recording])}", where="--case")
     damage = workshop.damage(case, clean.scene)
     if damage is None:
         raise ConfigError(f"{case.recording} cannot be damaged so", where="--case")
@@ -125,15 +128,20 @@ def repeat(folder: Path | None, words: str) -> str:
     off = largest(apart[:, flexions])
     lines = [
         f"{case}: {damage.what}, frames {clean.start + damage.first} to {clean.start + damage.stop - 1}",
-        "frame status rms_mm | " + " ".join(solved.labels[k] for k in flexions) + " | weights below 1",
+        f"frame | status | rms_mm | {' '.join(solved.labels[k] for k in flexions)} [deg] | missing | weights",
     ]
-    for k in range(clean.scene.n_frame):
-        weights = solved.weights[k]
-        low = [f"{solved.markers[m]} {weights[m]:.2f}" for m in np.flatnonzero(weights < 1.0)]
-        inside = "*" if damage.first <= k < damage.stop else " "
-        status = "not sent" if solved.status[k] < 0 else Status(int(solved.status[k])).names()
-        deg = " ".join(f"{apart[k, j]:.1f}" for j in flexions)
-        if inside == "*" or low or status != "ok" or not off[k] < 0.05:
-            rms = 1e3 * solved.rms[k]
-            lines.append(f"{clean.start + k}{inside} {status} {rms:.1f} | {deg} | {', '.join(low)}")
+    for k in range(damage.first, clean.scene.n_frame):
+        if k >= damage.stop and solved.status[k] == 0 and off[k] < SETTLED_DEG:
+            continue
+        missing, weights = np.isnan(solved.residuals[k]), solved.weights[k]
+        low = [f"{solved.markers[m]} {weights[m]:.2f}" for m in np.flatnonzero(~missing & (weights < 1.0))]
+        cells = (
+            f"{clean.start + k}{'*' if k < damage.stop else ''}",
+            "not sent" if solved.status[k] < 0 else Status(int(solved.status[k])).names(),
+            f"{1e3 * solved.rms[k]:.1f}",
+            " ".join(f"{apart[k, j]:.1f}" for j in flexions),
+            str(missing.sum()),
+            ", ".join(low),
+        )
+        lines.append(" | ".join(cells))
     return "\n".join(lines)

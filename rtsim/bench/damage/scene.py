@@ -17,6 +17,8 @@ LONGEST = 0.5
 """Part of a scene that damage of limited length takes at most."""
 DETERMINING = 3
 """Markers that determine a segment; fewer do where it has no more."""
+N_NAMED = 12
+"""So many markers are named where more are damaged."""
 SEEN = 0.5
 """Part of its frames in which a marker is seen that is worth damaging."""
 
@@ -150,5 +152,6 @@ def some_direction(rng: Generator) -> Array:
 
 
 def named(scene: Scene, markers: Sequence[int]) -> str:
-    """Names of markers in a row."""
-    return ", ".join(scene.names[m] for m in markers)
+    """Names of markers in a row, of many the first ones."""
+    more = f" and {len(markers) - N_NAMED} more" if len(markers) > N_NAMED else ""
+    return ", ".join(scene.names[m] for m in markers[:N_NAMED]) + more

@@ -16,7 +16,7 @@ from rtsim.live.recorded import RecordingInput
 Array = NDArray[np.float64]
 
 ANGLES, STATED = "joint_angles", "joint_angles_deviation"
-WEIGHTS, RMS = "marker_weights", "marker_rms"
+WEIGHTS, RESIDUALS, RMS = "marker_weights", "marker_residuals", "marker_rms"
 
 
 class Solved(NamedTuple):
@@ -25,7 +25,7 @@ class Solved(NamedTuple):
     labels : of the angles; markers : of the weights
     status : (n_frame,) int64 - bits; angles : (n_frame, n_angle) [rad]; rms : (n_frame,) [m]
     stated : (n_frame, n_angle) - their standard deviations [rad], None where they have none
-    weights : (n_frame, n_marker)
+    weights, residuals : (n_frame, n_marker) [1, m]; residuals are NaN where a marker is missing
     """
 
     labels: tuple[str, ...]
@@ -34,6 +34,7 @@ class Solved(NamedTuple):
     angles: Array
     stated: Array | None
     weights: Array
+    residuals: Array
     rms: Array
 
 
@@ -52,7 +53,7 @@ def solve(person: Person, scene: Scene, damage: Damage | None = None) -> Solved:
     status = np.full(n, -1, np.int64)
     rows = {
         name: np.full((n, arrays[name].size), np.nan)
-        for name in (ANGLES, STATED, WEIGHTS, RMS)
+        for name in (ANGLES, STATED, WEIGHTS, RESIDUALS, RMS)
         if name in arrays
     }
     for k in kept.tolist():
@@ -64,5 +65,5 @@ def solve(person: Person, scene: Scene, damage: Damage | None = None) -> Solved:
             kept_rows[k] = arrays[name].ravel()
     return Solved(
         tuple(specs[ANGLES].labels), tuple(specs[WEIGHTS].labels), status, rows[ANGLES], rows.get(STATED),
-        rows[WEIGHTS], rows[RMS][:, 0],
+        rows[WEIGHTS], rows[RESIDUALS], rows[RMS][:, 0],
     )  # fmt: skip

@@ -152,11 +152,12 @@ def cells(name: str, own: Sequence[Done], methods: Sequence[str]) -> list[str]:
     ]
 
 
-def worst_cases(done: Sequence[Done], n: int) -> list[str]:
-    """The n cases with the largest deviation on frames called ok, in words, and how to repeat each."""
+def worst_cases(done: Sequence[Done], kinds: Iterable[str], n: int) -> list[str]:
+    """Of each class the n cases with the largest deviation on frames called ok, and how to repeat each."""
     ordered = sorted(done, key=lambda one: one.score.unflagged_deg, reverse=True)
     return [
         f"{one.score.unflagged_deg:6.1f} deg in frame {one.worst}: {one.what} from frame {one.first}; "
         f"--case {one.case}"
-        for one in ordered[:n]
+        for kind in kinds
+        for one in [one for one in ordered if one.case.kind == kind][:n]
     ]

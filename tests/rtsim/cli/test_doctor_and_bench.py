@@ -94,7 +94,7 @@ def test_damage_is_measured(rtsim):
     done = rtsim("bench", "damage", *options, "--worst", 1, "--table", "damage.md", "--json")
     assert done.code == 0, done.err
     figures = {figure["name"]: figure["value"] for figure in json.loads(done.out)["figures"]}
-    assert figures["cases.marker_missing"] == 40
+    assert figures["cases.marker_missing"] == 30
     assert figures["reference_us"] > 0.0
     case = done.err.rsplit("--case ", 1)[1].split()[0]
     assert rtsim("bench", "damage", "--case", case).out.startswith(case)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,7 @@ from rtsim.bench.damage.cases import (
     parse_case,
     quick_cases,
 )
+from rtsim.bench.damage.kinds import find_kinds
 from rtsim.bench.damage.persons import N_PART
 from rtsim.errors import ConfigError
 
@@ -66,3 +68,10 @@ def test_a_case_is_repeated_by_its_words():
     for words in ("a.trc:both:zero:spike", "a.trc:both:zero:spike:x", "a.trc:both:zero:nothing:1"):
         with pytest.raises(ConfigError, match="is no case"):
             parse_case(words, PLAN.kinds)
+
+
+def test_the_classes_are_in_the_documents():
+    """Protects docs/damage.md: every class is told there in the words of its function."""
+    text = (Path(__file__).parents[4] / "docs" / "damage.md").read_text(encoding="utf-8")
+    for kind in find_kinds().values():
+        assert f"| `{kind.name}` | {kind.damage.__doc__.strip().rstrip('.')} |" in text

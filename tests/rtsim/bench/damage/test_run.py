@@ -8,8 +8,8 @@ import signal
 import numpy as np
 import pytest
 
-from rtsim.bench.damage import run as bench
-from rtsim.bench.damage.cases import Case, Workshop
+from rtsim.bench.damage import run
+from rtsim.bench.damage.cases import QUICK_ROUNDS, Case, Workshop
 from rtsim.bench.damage.kinds import find_kinds
 from rtsim.bench.damage.persons import Person, all_methods, recordings
 from rtsim.bench.damage.solving import ANGLES, solve
@@ -101,29 +101,29 @@ def test_the_same_file_is_taken_once_and_an_unfit_one_is_left_out(tmp_path, walk
     (tmp_path / "again.trc").write_bytes((tmp_path / "few.trc").read_bytes())
     assert recordings(tmp_path) == ["walker", "again.trc"]
     assert recordings(None) == ["walker"]
-    outcome = bench.run(tmp_path, only="spike", method="hinge")
+    outcome = run.run(tmp_path, only="spike", method="hinge")
     assert list(outcome.left_out) == ["again.trc"]
     assert {done.case.recording for done in outcome.done} == {"walker"}
 
 
 def test_figures_table_and_worst_cases_tell_of_the_same_cases():
-    outcome = bench.run(None, only="marker_missing", method="minimised", side="right")
+    outcome = run.run(None, only="marker_missing", method="minimised", side="right")
     figures = {figure.name: figure for figure in outcome.figures()}
     worst = max(outcome.done, key=lambda done: done.score.unflagged_deg)
     assert figures["unflagged_deg.marker_missing"].value == worst.score.unflagged_deg
     assert figures["unflagged_deg.marker_missing"].limit == 5.0
     assert figures["needless_percent.marker_missing"].limit == 20.0
-    assert figures["cases.marker_missing"].value == len(outcome.done) == 40
+    assert figures["cases.marker_missing"].value == len(outcome.done) == QUICK_ROUNDS
     assert figures["false_alarm_percent"].value == 0.0
     (row,) = outcome.table().splitlines()[2:]
-    assert row.startswith(f"| marker_missing | 40 | {worst.score.unflagged_deg:.1f} |")
+    assert row.startswith(f"| marker_missing | {QUICK_ROUNDS} | {worst.score.unflagged_deg:.1f} |")
     (line,) = outcome.worst(1)
     assert line.endswith(f"--case {worst.case}")
     assert worst.what in line
-    told = bench.repeat(None, str(worst.case))
+    told = run.repeat(None, str(worst.case))
     assert told.startswith(f"{worst.case}: {worst.what}, frames {worst.first} to")
-    row = next(row for row in told.splitlines() if row.startswith(f"{worst.worst}* "))
-    assert f"{worst.score.unflagged_deg:.1f}" in row.split("|")[1].split()
+    row = next(row for row in told.splitlines() if row.startswith(f"{worst.worst}* |"))
+    assert f"{worst.score.unflagged_deg:.1f}" in row.split("|")[3].split()
 
 
 def test_a_request_to_end_keeps_what_is_done(monkeypatch):
@@ -135,7 +135,7 @@ def test_a_request_to_end_keeps_what_is_done(monkeypatch):
         return do(self, case)
 
     monkeypatch.setattr(Workshop, "do", interrupted)
-    outcome = bench.run(None, only="spike", method="minimised")
+    outcome = run.run(None, only="spike", method="minimised")
     assert outcome.interrupted
     assert len(outcome.done) == 3
     assert outcome.figures()
@@ -150,4 +150,19 @@ def test_a_request_to_end_keeps_what_is_done(monkeypatch):
 )
 def test_an_unknown_class_or_method_is_told_with_those_there_are(options, words):
     with pytest.raises(ConfigError, match=words):
-        bench.run(None, **options)
+        run.run(None, **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("nowhere/at_all.trc:right:zero:spike:1", "no such source 'nowhere/at_all.trc'"),
+        ("walker:left:zero:spike:1", "no left leg alone"),
+        ("walker:up:zero:spike:1", "no 'up'"),
+        ("walker:right:best:spike:1", "no 'best'"),
+        ("walker:right:zero:spike", "is no case"),
+    ],
+)
+def test_a_case_that_cannot_be_repeated_is_told(words, told):
+    with pytest.raises(ConfigError, match=told):
+        run.repeat(None, words)

@@ -33,7 +33,7 @@ def solved(off_deg=(), status=(), stated=None) -> Solved:
         angles[frames, k] += math.radians(deg)
     for frames, word in status:
         bits[frames] = word
-    return Solved(LABELS, ("M",), bits, angles, stated, np.ones((N, 1)), np.zeros(N))
+    return Solved(LABELS, ("M",), bits, angles, stated, np.ones((N, 1)), np.zeros((N, 1)), np.zeros(N))
 
 
 def test_nothing_is_wrong_with_the_same_angles():
