@@ -78,6 +78,8 @@ def run(folder: Path | None, full: bool = False, only: str = "", method: str = "
                 break
             tell(n, case)
             clean, found = workshop.clean(case), workshop.do(case)
+            if requests and clean is None:  # Ctrl-C ended the reader, nothing is wrong with the file
+                workshop.left_out.pop(case.recording, None)
             if clean is not None:
                 alarms[(*case[:3], clean.start)] = alarms_of(clean)
             if found is not None:

@@ -166,3 +166,13 @@ def test_an_unknown_class_or_method_is_told_with_those_there_are(options, words)
 def test_a_case_that_cannot_be_repeated_is_told(words, told):
     with pytest.raises(ConfigError, match=told):
         run.repeat(None, words)
+
+
+def test_a_reader_that_a_request_ended_is_no_fault_of_the_file(monkeypatch):
+    def interrupted(self, recording, side):
+        os.kill(os.getpid(), signal.SIGINT)
+        self.left_out[recording] = ["right: its reader crashed"]
+
+    monkeypatch.setattr(Workshop, "person", interrupted)
+    outcome = run.run(None, full=True, only="spike", method="minimised")
+    assert (outcome.interrupted, dict(outcome.left_out), outcome.done) == (True, {}, [])
