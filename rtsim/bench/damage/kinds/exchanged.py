@@ -24,12 +24,12 @@ OTHER_SIDE = {"r": "l", "l": "r"}
 
 
 def pair_exchanged(rng: Generator, scene: Scene) -> Damage | None:
-    """Two labels of a segment for half a second."""
+    """Two labels of a segment are exchanged for half a second."""
     return ring(rng, scene, some_frames(rng, scene, EXCHANGED_S), 2)
 
 
 def pair_exchanged_across(rng: Generator, scene: Scene) -> Damage | None:
-    """Two labels of different segments for half a second."""
+    """Two labels of different segments are exchanged for half a second."""
     segments = scene.segments()
     if len(segments) < 2:
         return None
@@ -39,27 +39,27 @@ def pair_exchanged_across(rng: Generator, scene: Scene) -> Damage | None:
 
 
 def ring_of_three(rng: Generator, scene: Scene) -> Damage | None:
-    """Three labels of a segment in a ring for half a second."""
+    """Three labels of a segment are exchanged in a ring for half a second."""
     return ring(rng, scene, some_frames(rng, scene, EXCHANGED_S), 3)
 
 
 def ring_of_segment(rng: Generator, scene: Scene) -> Damage | None:
-    """All labels of a segment of at least three in a ring for half a second."""
+    """All labels of a segment, three or more, are exchanged in a ring for half a second."""
     return ring(rng, scene, some_frames(rng, scene, EXCHANGED_S), 0)
 
 
 def pair_exchanged_throughout(rng: Generator, scene: Scene) -> Damage | None:
-    """Two labels of a segment in all frames, not in the static trial."""
+    """Two labels of a segment are exchanged in all frames, not in the static trial."""
     return ring(rng, scene, whole_of(scene), 2)
 
 
 def ring_of_segment_throughout(rng: Generator, scene: Scene) -> Damage | None:
-    """All labels of a segment of at least three in a ring in all frames, not in the static trial."""
+    """All labels of a segment, three or more, are in a ring in all frames, not in the static trial."""
     return ring(rng, scene, whole_of(scene), 0)
 
 
 def shuffled_at_first(rng: Generator, scene: Scene) -> Damage:
-    """All labels of the subject in random order in the first five frames, in the same one in each."""
+    """All labels of the subject are in one random order in the first five frames."""
     markers = scene.usable
     order = rng.permutation(len(markers))
     positions = scene.positions.copy()
@@ -69,7 +69,7 @@ def shuffled_at_first(rng: Generator, scene: Scene) -> Damage:
 
 
 def sides_exchanged(rng: Generator, scene: Scene) -> Damage | None:
-    """All labels of right and left for half a second; which belong together is told by their names."""
+    """Right and left, as the labels name them, are exchanged for half a second."""
     other = [opposite(name, scene.names) for name in scene.names]
     if not any(m >= 0 and scene.groups[k] for k, m in enumerate(other)):
         return None

@@ -22,12 +22,12 @@ FROZEN_S = 1.0
 
 
 def marker_frozen(rng: Generator, scene: Scene) -> Damage:
-    """One marker for a second."""
+    """One marker stands still for a second."""
     return frozen(rng, scene, [some_marker(rng, scene)])
 
 
 def segment_frozen(rng: Generator, scene: Scene) -> Damage | None:
-    """All markers of a segment for a second."""
+    """All markers of a segment stand still for a second."""
     segment = some_segment(rng, scene)
     return frozen(rng, scene, segment[1]) if segment else None
 

@@ -25,17 +25,17 @@ MANY, FLICKER = 0.6, 0.1
 
 
 def marker_missing(rng: Generator, scene: Scene) -> Damage:
-    """One marker for half a second."""
+    """One marker is missing for half a second."""
     return without(scene, some_frames(rng, scene, GAP_S), [some_marker(rng, scene)])
 
 
 def marker_missing_throughout(rng: Generator, scene: Scene) -> Damage:
-    """One marker in all frames."""
+    """One marker is missing in all frames."""
     return without(scene, whole_of(scene), [some_marker(rng, scene)])
 
 
 def two_of_segment_missing(rng: Generator, scene: Scene) -> Damage | None:
-    """Two markers of a segment for half a second."""
+    """Two markers of a segment are missing for half a second."""
     segment = some_segment(rng, scene, 2)
     if segment is None:
         return None
@@ -44,19 +44,19 @@ def two_of_segment_missing(rng: Generator, scene: Scene) -> Damage | None:
 
 
 def segment_missing(rng: Generator, scene: Scene) -> Damage | None:
-    """All markers of a segment for half a second."""
+    """All markers of a segment are missing for half a second."""
     segment = some_segment(rng, scene)
     return without(scene, some_frames(rng, scene, GAP_S), segment[1]) if segment else None
 
 
 def pelvis_missing(rng: Generator, scene: Scene) -> Damage | None:
-    """All markers of the pelvis for half a second."""
+    """All markers of the pelvis are missing for half a second."""
     markers = scene.segments().get("pelvis")
     return without(scene, some_frames(rng, scene, GAP_S), markers) if markers else None
 
 
 def thigh_and_shank_missing(rng: Generator, scene: Scene) -> Damage | None:
-    """All markers of thigh and shank of one leg for half a second."""
+    """All markers of thigh and shank of one leg are missing for half a second."""
     segments = scene.segments()
     thighs = sorted(name for name in segments if name.startswith("thigh"))
     if not thighs:
@@ -67,17 +67,17 @@ def thigh_and_shank_missing(rng: Generator, scene: Scene) -> Damage | None:
 
 
 def all_missing(rng: Generator, scene: Scene) -> Damage:
-    """All markers for a fifth of a second."""
+    """All markers are missing for a fifth of a second."""
     return without(scene, some_frames(rng, scene, BLINK_S), range(len(scene.names)))
 
 
 def many_missing(rng: Generator, scene: Scene) -> Damage:
-    """In every frame of a second a random 60 % of all samples."""
+    """In every frame of a second a random 60 % of all markers are missing."""
     return thinned(rng, scene, MANY)
 
 
 def flicker(rng: Generator, scene: Scene) -> Damage:
-    """In every frame of a second a random tenth of all samples."""
+    """In every frame of a second a random tenth of all markers is missing."""
     return thinned(rng, scene, FLICKER)
 
 
