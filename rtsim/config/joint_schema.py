@@ -153,6 +153,18 @@ else:  # with the keys of each kind of joint
     )
 
 
+def free_in_ground(body: Body) -> Body:
+    """The body with its mass, that nothing carries."""
+    return Body(
+        name=body.name,
+        joint="free",
+        mass_kg=body.mass_kg,
+        mass_centre_mm=body.mass_centre_mm,
+        inertia_kg_m2=body.inertia_kg_m2,
+        mirrored=body.mirrored,
+    )
+
+
 def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinate, ...]:
     """Coordinates of a body's joint, or of another kind in its place; unnamed ones get the body's name."""
     kind = kind or body.joint

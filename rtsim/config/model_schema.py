@@ -12,7 +12,7 @@ from rtsim.config.contact_schema import Contact
 from rtsim.config.force_checks import check_forces, places_of
 from rtsim.config.force_schema import Ligament, Load, LoadedFriction, SimulationSpec, Spring
 from rtsim.config.function_schema import MOTION, TIME, FunctionSpec, require_function
-from rtsim.config.joint_schema import Body, PlainJoint
+from rtsim.config.joint_schema import Body, PlainJoint, free_in_ground
 from rtsim.config.marker_schema import Marker
 from rtsim.config.model_checks import check_mechanics
 from rtsim.config.model_names import check_names
@@ -157,6 +157,32 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         """The model with those of its optional bodies that are named."""
         more = tuple(body for body in self.optional if body.name in names)
         return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
+
+    def without_root(self) -> ModelSpec:
+        """The model without its first body: those it carries stand free in ground, what hangs on it is gone.
+
+        ValueError where a constraint or a force acts on that body.
+        """
+        root = self.bodies[0].name
+        carried = [body.name for body in self.bodies if body.parent == root]
+        bodies = tuple(free_in_ground(body) if body.name in carried else body for body in self.bodies[1:])
+        methods = {
+            name: msgspec.structs.replace(
+                how, joints={n: kind for n, kind in how.joints.items() if n not in (root, *carried)}
+            )
+            for name, how in self.methods.items()
+        }
+        surfaces = tuple(surface for surface in self.surfaces if surface.segment != root)
+        gone = {surface.name for surface in self.surfaces} - {surface.name for surface in surfaces}
+        muscles = tuple(
+            muscle
+            for muscle in self.muscles
+            if not any(station.segment == root or station.over in gone for station in muscle.path)
+        )
+        optional = tuple(body for body in self.optional if body.parent != root)
+        return msgspec.structs.replace(
+            self, bodies=bodies, optional=optional, methods=methods, surfaces=surfaces, muscles=muscles
+        )
 
     @property
     def flexions(self) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def foot_to(
     if not upper or not foot:
         return None
     frames = thin(positions)
-    low, high = _mean(frames[:, list(foot)]), _mean(frames[:, list(upper)])
+    low, high = middle_of(frames[:, list(foot)]), middle_of(frames[:, list(upper)])
     both = np.isfinite(low).all(axis=1) & np.isfinite(high).all(axis=1)
     if not both.any():
         return None
@@ -72,8 +72,8 @@ def thin(positions: NDArray[np.float64]) -> NDArray[np.float64]:
     return positions[::step]
 
 
-def _mean(group: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the markers that are seen, (n, 3); NaN where none is."""
+def middle_of(group: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean over those of the markers (n, n_marker, 3) that are seen, (n, 3); NaN where none is."""
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(group).all(axis=2))
     total = np.where(seen[..., None], group, 0.0).sum(axis=1)
     count = seen.sum(axis=1)[:, None]

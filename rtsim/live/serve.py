@@ -21,6 +21,7 @@ from rtsim.models.load import load_model, model_for
 from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
+from rtsim.subjects.anatomy import for_person
 from streams.clock import now_ns
 from streams.control import ControlServer
 from streams.messages import marker_session
@@ -38,7 +39,7 @@ def prepare(run: Run, forces: ForceFeed | None = None) -> list[Stage]:
     subject = None
     if not brings_markers(run, spec):
         subject = resolve_subject(run)
-        spec = load_model(model_for(run.model, subject.side))
+        spec = for_person(load_model(model_for(run.model, subject.side)), subject)
     mass = mass_of(run, spec, subject) if forces is not None else 0.0
     stages = make_stages(run, spec, subject, forces, mass)
     kinematics = stages[0]

@@ -119,6 +119,8 @@ def weight(results: Results, mass: float) -> dict[str, Any] | None:
 def residual(results: Results, mass: float) -> dict[str, Any] | None:
     """What is left at the pelvis, in body weights and body weights times metres: mean and greatest, and the
     mean upward force without what the bodies that are not in the model weigh."""
+    if "residual_force" not in results.fields:  # of a leg without a pelvis
+        return None
     force, moment = results.fields["residual_force"], results.fields["residual_moment"]
     known = np.isfinite(force).all(axis=1) & np.isfinite(moment).all(axis=1)
     if not known.any():

@@ -22,9 +22,10 @@ from rtsim.stages.joint_loads import JointLoads
 from rtsim.stages.kinematic_results import lateral_signs
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, coordinate_names
+from rtsim.stages.yardstick import LEG
 from rtsim.subjects.labs import SIDES
 from rtsim.subjects.masses import Person, load_inertia_table, person_of
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, kind_of_segment
 from streams.messages import Curves, Session
 
 FOOT = re.compile(r"(?:(?P<before>r|l|right|left)_)?(?:foot|calcn)(?:_(?P<after>r|l|right|left))?")
@@ -48,7 +49,7 @@ class PersonLoads(JointLoads):
             if id(model) not in of_model:
                 of_model[id(model)] = inverse_dynamics_of(spec, subject, person, method)
             of[method] = of_model[id(model)]
-        self._bodies, self._subject = tuple(body.name for body in spec.bodies), subject
+        self._bodies, self._subject = estimator.model.names.bodies, subject
         feet = [(b, SIDES.index(side)) for b, side in feet_of(self._bodies, "right")]
         if not feet:
             raise ConfigError(
@@ -58,6 +59,7 @@ class PersonLoads(JointLoads):
         super().__init__(of, motion, loads, feet)
         self._sign = MIRROR if subject.side == "left" else np.ones(6)
         self._residual = np.full((2, 3), math.nan)
+        self._of_leg = kind_of_segment(self._bodies[0]) in LEG  # whose root bears what the hip does
         self._moments = np.full(0, math.nan)
         model = estimator.model
         self._lateral = lateral_signs(model.mirrored[model.joints.distal], 2)
@@ -86,7 +88,7 @@ class PersonLoads(JointLoads):
                 array[unknown[::3]] = math.nan
 
     def quantities(self) -> list[Quantity]:
-        """Moments, forces, speeds and powers of all joints, and the residual."""
+        """Moments, forces, speeds and powers of all joints, and the residual, except of a leg alone."""
         dynamics = self.dynamics
         angles = self.kinematics.estimator.model.names.joint_angles
         joints = joint_names(angles)
@@ -110,7 +112,7 @@ class PersonLoads(JointLoads):
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
                 meaning="of the net moment on the turning, of the net force on the sliding; filtered",
             ),
-            *residuals(self._residual),
+            *([] if self._of_leg else residuals(self._residual)),
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:

@@ -43,15 +43,16 @@ class Yardstick(NamedTuple):
 def of_subject(subject: Subject) -> Yardstick:
     """A person's leg, from the last foot to the first segment."""
     last = [name for name in subject.segments if kind_of_segment(name) in LEG][-1]
-    ends = {next(iter(subject.segments)): 1, last: -1}
+    first = next(iter(subject.segments))
+    ends = {first: 1, last: -1}
     group = np.concatenate(
         [np.full(len(s.markers_mm), ends.get(name, 0), np.int64) for name, s in subject.segments.items()]
     )
     return Yardstick(
         subject.marker_names,
         "subject's",
-        "from pelvis to foot",
-        "The pelvis is not above the foot",
+        f"from {first} to foot",
+        f"The {first} is not above the foot",
         group,
         body_size(subject),
         PERSON,

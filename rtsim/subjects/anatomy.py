@@ -19,11 +19,21 @@ FLAT = 0.01
 
 
 def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
-    """The model with those of its optional bodies that the person has.
+    """The model with those of its optional bodies that the person has, and without a root that is not marked.
 
     A left leg alone is solved as its mirror image; the angles of optional bodies, which belong to neither
     side, are told as outside of the mirror.
     """
+    bodies = [body.name for body in spec.bodies]
+    if bodies[0] not in subject.segments and list(subject.segments) == bodies[1:]:
+        try:
+            spec = spec.without_root()
+        except ValueError as fault:
+            raise ConfigError(
+                f"it has no {bodies[0]}, which the model needs: {fault}",
+                where=f"subject {subject.name}",
+                remedy=f"calibrate with the markers of the {bodies[0]}",
+            ) from None
     if subject.side == "left":
         spec = msgspec.structs.replace(spec, optional=tuple(map(seen_across, spec.optional)))
     return spec.with_optional(subject.segments)

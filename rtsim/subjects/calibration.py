@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rtsim.config.lab_schema import Lab, LabSide
 from rtsim.errors import ConfigError
+from rtsim.files.landmarks import middle_of
 from rtsim.files.markers import MARKER_SUFFIXES, read_markers
 from rtsim.files.trial import MarkerTrial, count_of, name_some
 from rtsim.subjects import plausible
@@ -24,7 +25,15 @@ from rtsim.subjects.both_sides import join
 from rtsim.subjects.hip_centre import find_regression
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.labs import ENOUGH, SIDES, Coverage, cover, find_lab, load_lab, side_of
-from rtsim.subjects.landmarks import back_of, find_landmarks, role_positions, usable_frames
+from rtsim.subjects.landmarks import (
+    back_of,
+    find_landmarks,
+    lacks_pelvis,
+    lone_leg,
+    role_positions,
+    usable_frames,
+)
+from rtsim.subjects.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.natural import known_frames, segment_parameters
 from rtsim.subjects.segment_axes import natural_coordinates
@@ -36,6 +45,7 @@ from rtsim.subjects.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trun
 Array = NDArray[np.float64]
 
 MAX_FRAME = 400
+PELVIS = "pelvis"
 
 
 class Request(NamedTuple):
@@ -115,6 +125,15 @@ def legs_that_are_there(
             found[side] = leg(side)
         except ConfigError as fault:
             faults[side] = fault
+    if len(found) == 2 and any(PELVIS not in subject.segments for subject in found.values()):
+        if all_of_them:
+            raise ConfigError(
+                "no pelvis is marked, which joins both legs", where="side", allowed="right, left",
+                remedy="solve one leg at a time, or mark the pelvis",
+            )  # fmt: skip
+        right = found["right"]
+        note = "one leg alone: no pelvis is marked that joins both; the other one by --side left"
+        return msgspec.structs.replace(right, notes=(*right.notes, note))
     if len(found) == 2:
         by_side = {subject.side: subject for subject in found.values()}
         if len(by_side) == 2 or all_of_them:
@@ -174,7 +193,7 @@ def calibrate(
         source=f"{count_of(n_frame, 'frame')} of {file_name(source)}, marker map {lab.name}",
         segments=segments,
         side="left" if anatomy.side == "left" else "right",
-        hip_regression=hip_regression,
+        hip_regression=hip_regression if PELVIS in anatomy.Q else "",
         n_frame=n_frame,
         notes=(*anatomy.notes, *notes),
     )
@@ -195,6 +214,12 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     mirror = MIRROR if found.side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in known.items()}
     notes, offset = list(found.notes), None
+    if lacks_pelvis(known):
+        leg = lone_leg(known)
+        if leg.way == BY_STRAIGHT_LEG:
+            straight = straight_frames(leg, mirror * middle_of_thigh(source, request.table)[frames])
+            frames, known = frames[straight], {role: x[straight] for role, x in known.items()}
+        notes.append(told_hip(leg.way, len(frames)))
     if "epicondyle_medial" not in known:
         offset = knee_offset(source.subject, request.label_side, request.knee_width_mm, where)
         notes.append(f"no medial epicondyle: knee centre put {1e3 * offset:.1f} mm from the lateral marker")
@@ -211,10 +236,12 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     notes += plausible.check_widths(landmarks, where)
     notes += plausible.check_landmarks(landmarks, Q["shank"], known)
     positions = mirror * source.positions[frames]
-    lumbosacral = lumbosacral_centre(landmarks.asis, landmarks.asis_opposite, landmarks.psis_middle)
-    trunk = trunk_coordinates(source, request.table.trunk, positions, lumbosacral)
-    if trunk is not None and known_frames(trunk[good]).any():
-        Q[TRUNK] = trunk
+    pelvis = landmarks.pelvis
+    if pelvis is not None:
+        lumbosacral = lumbosacral_centre(pelvis.asis, pelvis.asis_opposite, pelvis.psis_middle)
+        trunk = trunk_coordinates(source, request.table.trunk, positions, lumbosacral)
+        if trunk is not None and known_frames(trunk[good]).any():
+            Q[TRUNK] = trunk
     return Anatomy({name: q[good] for name, q in Q.items()}, positions[good], found.side, tuple(notes))
 
 
@@ -222,9 +249,15 @@ def build_segments(
     trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: Anatomy
 ) -> tuple[dict[str, SubjectSegment], list[str]]:
     """Records of the segments with the markers that are tracked in the trial, and notes."""
-    parameters = {name: segment_parameters(anatomy.Q[name]) for name in SEGMENTS}
+    names = [name for name in SEGMENTS if name in anatomy.Q]
+    parameters = {name: segment_parameters(anatomy.Q[name]) for name in names}
     plausible.check_lengths(parameters, file_name(source))
-    wanted = {name: tracked_markers(trial, getattr(table.tracking, name)) for name in SEGMENTS}
+    wanted = {name: tracked_markers(trial, getattr(table.tracking, name)) for name in names}
+    notes = []
+    if PELVIS in names and not wanted[PELVIS]:
+        names.remove(PELVIS)
+        del wanted[PELVIS]
+        notes.append(f"{file_name(trial)} shows no marker of the pelvis: {ROOT_IS_THIGH}")
     tracks = {name: tracks_of(source, group, anatomy) for name, group in wanted.items()}
     markers = local_markers(anatomy.Q, parameters, tracks)
     for name, placed in markers.items():
@@ -235,15 +268,16 @@ def build_segments(
                 allowed=name_some(getattr(table.tracking, name)),
                 remedy="check the lab's marker map",
             )
-    unplaced = [label for name in SEGMENTS for label in wanted[name].values() if label not in markers[name]]
-    notes = [f"not tracked, since no calibration frame shows them: {name_some(unplaced)}"] if unplaced else []
+    unplaced = [label for name in names for label in wanted[name].values() if label not in markers[name]]
+    if unplaced:
+        notes.append(f"not tracked, since no calibration frame shows them: {name_some(unplaced)}")
     notes += plausible.check_spread(markers)
-    if TRUNK in anatomy.Q and table.trunk is not None:
+    if TRUNK in anatomy.Q and PELVIS in names and table.trunk is not None:
         group = tracked_markers(trial, table.trunk.tracking)
         parameters[TRUNK] = segment_parameters(anatomy.Q[TRUNK])
         of_trunk = {TRUNK: tracks_of(source, group, anatomy)}
         placed = local_markers(anatomy.Q, parameters, of_trunk)[TRUNK]
-        fault = fault_of_trunk(anatomy.Q[TRUNK], anatomy.Q["pelvis"], parameters[TRUNK], placed)
+        fault = fault_of_trunk(anatomy.Q[TRUNK], anatomy.Q[PELVIS], parameters[TRUNK], placed)
         if trial is not source and not fault and plausible.check_distances({TRUNK: placed}, trial):
             moving = trunk_of_trial(trial, table, anatomy.side)
             if moving is not None:
@@ -272,6 +306,14 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Anatomy | N
     Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
     told = "the trunk's markers stand otherwise in the static trial (raised arms?): calibrated by the trial"
     return None if Q is None else Anatomy({TRUNK: Q}, positions, side, (told,))
+
+
+def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
+    """(n, 3) - middle of the markers on the thigh above the epicondyles [m]; NaN on frames without any."""
+    knee = (table.epicondyle_lateral, table.epicondyle_medial)
+    wanted = [name for name in (*table.tracking.thigh, table.thigh_lateral) if name and name not in knee]
+    columns = list(find_markers(dict.fromkeys(wanted), source.names).values())
+    return middle_of(source.positions[:, columns])
 
 
 def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: Anatomy) -> dict[str, Array]:

@@ -45,9 +45,11 @@ def side_of(lab: Lab, side: str) -> LabSide:
 
 
 def cover(lab: Lab, side: str, names: Sequence[str]) -> Coverage:
-    """How well `names` cover the tracked markers of one side."""
-    tracked = side_of(lab, side).tracking.names
-    found = find_markers(tracked, names)
+    """How well `names` cover the tracked markers of one side; those of the pelvis count if one is there."""
+    tracking = side_of(lab, side).tracking
+    found = find_markers(tracking.names, names)
+    alone = found.keys().isdisjoint(tracking.pelvis)
+    tracked = tuple(n for n in tracking.names if not (alone and n in tracking.pelvis))
     return Coverage(lab, side, len(tracked), tuple(name for name in tracked if name not in found))
 
 

@@ -13,14 +13,15 @@ from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial, count_of, name_some
 from rtsim.subjects.hip_centre import hip_centres
 from rtsim.subjects.knee_centre import knee_centre
+from rtsim.subjects.lone_leg import LoneLeg, hip_and_knee
 from rtsim.subjects.marker_names import find_markers
 
 Array = NDArray[np.float64]
 Positions = Mapping[str, Array]  # role -> (n, 3) [m], NaN = missing
 
+PELVIS = ("asis", "asis_opposite", "psis", "psis_opposite", "sacrum")
+"""Roles of the markers on a pelvis."""
 ALWAYS = (
-    "asis",
-    "asis_opposite",
     "epicondyle_lateral",
     "malleolus_lateral",
     "malleolus_medial",
@@ -30,14 +31,24 @@ ALWAYS = (
 )
 
 
-class Landmarks(NamedTuple):
-    """Points of a leg that reads like a right one (a left one mirrored), each (n, 3) [m]."""
+class PelvisLandmarks(NamedTuple):
+    """Points of a pelvis, each (n, 3) [m]."""
 
     asis: Array
     asis_opposite: Array
     psis_middle: Array
-    hip: Array
     hip_opposite: Array
+
+    @property
+    def asis_middle(self) -> Array:
+        """Middle of both ASIS."""
+        return 0.5 * (self.asis + self.asis_opposite)
+
+
+class Landmarks(NamedTuple):
+    """Points of a leg that reads like a right one (a left one mirrored), each (n, 3) [m]."""
+
+    hip: Array
     epicondyle_lateral: Array
     epicondyle_medial: Array
     malleolus_lateral: Array
@@ -46,11 +57,8 @@ class Landmarks(NamedTuple):
     metatarsal_1: Array
     metatarsal_5: Array
     fibula_head: Array | None = None
-
-    @property
-    def asis_middle(self) -> Array:
-        """Middle of both ASIS."""
-        return 0.5 * (self.asis + self.asis_opposite)
+    # None of a leg that is marked alone
+    pelvis: PelvisLandmarks | None = None
 
     @property
     def knee(self) -> Array:
@@ -75,13 +83,20 @@ def role_positions(trial: MarkerTrial, table: LabSide) -> dict[str, Array]:
     return {role: x for role, x in positions.items() if np.isfinite(x).all(axis=1).any()}
 
 
+def lacks_pelvis(positions: Positions) -> bool:
+    """Whether no marker of the pelvis is there at all, so that a leg is marked alone."""
+    return positions.keys().isdisjoint(PELVIS)
+
+
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
     """Roles that the landmarks of this lab are built from, given what there is data of."""
     roles = [*ALWAYS]
-    if "sacrum" in positions and not {"psis", "psis_opposite"} <= positions.keys():
-        roles.append("sacrum")
+    if lacks_pelvis(positions):
+        roles += ["greater_trochanter"] if "greater_trochanter" in positions else []
+    elif "sacrum" in positions and not {"psis", "psis_opposite"} <= positions.keys():
+        roles += ["asis", "asis_opposite", "sacrum"]
     else:
-        roles += ["psis", "psis_opposite"] if table.psis else ["sacrum"]
+        roles += ["asis", "asis_opposite", *(["psis", "psis_opposite"] if table.psis else ["sacrum"])]
     chord = "epicondyle_medial" not in positions and table.thigh_lateral
     roles.append("thigh_lateral" if chord else "epicondyle_medial")
     if "fibula_head" in positions:
@@ -115,20 +130,19 @@ def find_landmarks(positions: Positions, knee_offset: float | None, regression: 
     knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one
     regression : name of the hip regression
     """
-    asis, asis_opposite = positions["asis"], positions["asis_opposite"]
-    psis_middle = back_of(positions)
-    hip, hip_opposite = hip_centres(asis, asis_opposite, psis_middle, regression)
-    lateral = positions["epicondyle_lateral"]
-    if knee_offset is None:
-        medial = positions["epicondyle_medial"]
+    lateral, pelvis = positions["epicondyle_lateral"], None
+    if lacks_pelvis(positions):
+        hip, medial = hip_and_knee(lone_leg(positions), knee_offset)
     else:
-        medial = 2.0 * knee_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
+        asis, asis_opposite, back = positions["asis"], positions["asis_opposite"], back_of(positions)
+        hip, hip_opposite = hip_centres(asis, asis_opposite, back, regression)
+        pelvis = PelvisLandmarks(asis, asis_opposite, back, hip_opposite)
+        if knee_offset is None:
+            medial = positions["epicondyle_medial"]
+        else:
+            medial = 2.0 * knee_centre(hip, lateral, positions["thigh_lateral"], knee_offset) - lateral
     return Landmarks(
-        asis=asis,
-        asis_opposite=asis_opposite,
-        psis_middle=psis_middle,
         hip=hip,
-        hip_opposite=hip_opposite,
         epicondyle_lateral=lateral,
         epicondyle_medial=medial,
         malleolus_lateral=positions["malleolus_lateral"],
@@ -137,6 +151,19 @@ def find_landmarks(positions: Positions, knee_offset: float | None, regression: 
         metatarsal_1=positions["metatarsal_1"],
         metatarsal_5=positions["metatarsal_5"],
         fibula_head=positions.get("fibula_head"),
+        pelvis=pelvis,
+    )
+
+
+def lone_leg(positions: Positions) -> LoneLeg:
+    """The markers that tell the hip of a leg without a pelvis."""
+    return LoneLeg(
+        positions["epicondyle_lateral"],
+        positions.get("epicondyle_medial"),
+        positions["malleolus_lateral"],
+        positions["malleolus_medial"],
+        positions.get("greater_trochanter"),
+        positions.get("thigh_lateral"),
     )
 
 

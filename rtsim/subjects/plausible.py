@@ -57,11 +57,12 @@ def check_axes(Q: Mapping[str, Array], where: str) -> None:
 def widths(x: Landmarks) -> dict[str, Array]:
     """Distances (n,) across the leg [m]."""
     pairs = {
-        "pelvis": (x.asis, x.asis_opposite),
         "knee": (x.epicondyle_lateral, x.epicondyle_medial),
         "ankle": (x.malleolus_lateral, x.malleolus_medial),
         "forefoot": (x.metatarsal_1, x.metatarsal_5),
     }
+    if x.pelvis is not None:
+        pairs["pelvis"] = (x.pelvis.asis, x.pelvis.asis_opposite)
     return {name: np.linalg.norm(a - b, axis=1) for name, (a, b) in pairs.items()}
 
 
@@ -115,8 +116,9 @@ def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[st
         ahead = np.sum((positions["tibial_tuberosity"] - x.knee) * shank[:, 0], axis=1)
         if seen_median(ahead) < 0.0:
             notes.append("check the shank: the tibial tuberosity lies behind the knee")
-    if "greater_trochanter" in positions:
-        outside = np.sum((positions["greater_trochanter"] - x.hip) * (x.hip - x.hip_opposite), axis=1)
+    if "greater_trochanter" in positions and x.pelvis is not None:
+        across = x.hip - x.pelvis.hip_opposite
+        outside = np.sum((positions["greater_trochanter"] - x.hip) * across, axis=1)
         if seen_median(outside) < 0.0:
             notes.append("check the hip: the greater trochanter lies inside of the hip centre")
     return notes
@@ -129,15 +131,17 @@ def seen_median(values: Array) -> float:
 
 
 def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
-    """Sentences on segments whose tracked markers (3,) [m] do not fix their rotation by themselves."""
+    """Sentences on segments whose tracked markers (3,) [m] do not fix their rotation by themselves; worse of
+    a thigh that no pelvis carries."""
     notes = []
     for segment, points in markers.items():
         n = len(points)
         if n < 3 or spread_of(points) < MIN_SPREAD:
             count = {1: "one marker", 2: "two markers"}.get(n, f"{n} markers almost on a line")
-            notes.append(
-                f"the {segment} has {count} ({', '.join(points)}): only the joints tell its rotation"
-            )
+            who = "only the joints tell its rotation"
+            if segment == "thigh" == next(iter(markers)):
+                who = "only the knee tells its rotation, and knee angles may be 20 degrees off or more"
+            notes.append(f"the {segment} has {count} ({', '.join(points)}): {who}")
     return notes
 
 

@@ -1,4 +1,4 @@
-"""Natural coordinates of the four segments from anatomical landmarks (Dumas and Cheze 2007, Med Biol Eng
+"""Natural coordinates of the segments from anatomical landmarks (Dumas and Cheze 2007, Med Biol Eng
 Comput 45, 313-322), for a leg that reads like a right one: u forwards, v upwards, w to the right.
 """
 
@@ -16,7 +16,8 @@ Array = NDArray[np.float64]
 def natural_coordinates(x: Landmarks) -> dict[str, Array]:
     """Segment -> Q (n, 4, 3) = u, rP, rD, w; points in metres, directions of length 1.
 
-    pelvis : from mid-PSIS to the middle of the hips; u from mid-PSIS to mid-ASIS, w from left to right hip
+    pelvis : where it is marked; from mid-PSIS to the middle of the hips; u from mid-PSIS to mid-ASIS, w from
+        left to right hip
     thigh : from hip to knee; u normal to the plane of epicondyles and hip, w along the epicondyles
     shank : from knee to ankle; u normal to the plane of fibula head, knee and ankle (without a fibula head of
         malleoli and knee), w along the malleoli
@@ -25,17 +26,16 @@ def natural_coordinates(x: Landmarks) -> dict[str, Array]:
     across_knee = x.epicondyle_lateral - x.epicondyle_medial
     across_ankle = x.malleolus_lateral - x.malleolus_medial
     beside_shank = across_ankle if x.fibula_head is None else x.fibula_head - x.ankle
-    return {
-        "pelvis": stack(
-            x.asis_middle - x.psis_middle,
-            x.psis_middle,
-            0.5 * (x.hip + x.hip_opposite),
-            x.hip - x.hip_opposite,
-        ),
+    legs = {
         "thigh": stack(np.cross(x.hip - x.knee, across_knee), x.hip, x.knee, across_knee),
         "shank": stack(np.cross(x.knee - x.ankle, beside_shank), x.knee, x.ankle, across_ankle),
         "foot": stack(x.metatarsals - x.calcaneus, x.ankle, x.metatarsals, x.metatarsal_5 - x.metatarsal_1),
     }
+    if x.pelvis is None:
+        return legs
+    back, opposite = x.pelvis.psis_middle, x.pelvis.hip_opposite
+    pelvis = stack(x.pelvis.asis_middle - back, back, 0.5 * (x.hip + opposite), x.hip - opposite)
+    return {"pelvis": pelvis, **legs}
 
 
 def stack(u: Array, r_p: Array, r_d: Array, w: Array) -> Array:

@@ -37,8 +37,10 @@ def local_markers(
 def segment_records(
     Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: SegmentMarkers
 ) -> dict[str, SubjectSegment]:
-    """The segments of `markers`. The pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
+    """The segments of `markers`. A pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
     and beside a trunk lumbosacral, that of the trunk's rD."""
+    if "pelvis" not in markers:
+        return {n: subject_segment(parameters[n], placed, {}) for n, placed in markers.items()}
     ends = {"hip_centre": Q["thigh"][:, 1:2]}
     if TRUNK in markers:
         ends[LUMBOSACRAL] = Q[TRUNK][:, 2:3]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
-from rtsim.subjects.landmarks import Positions, back_of
+from rtsim.subjects.landmarks import Positions, back_of, lacks_pelvis
 from rtsim.subjects.natural import unit
 
 Array = NDArray[np.float64]
@@ -33,14 +33,16 @@ class Side(NamedTuple):
 def find_side(positions: Positions, labelled: str, where: str) -> Side:
     """The side on which the markers labelled `labelled` are, from usable frames (n, 3) per role.
 
-    ConfigError where pelvis and leg, or knee and ankle, contradict each other.
+    ConfigError where pelvis and leg, or knee and ankle, contradict each other. A leg without a pelvis is
+    on the side that foot and ankle tell.
     """
     ankle = 0.5 * (positions["malleolus_lateral"] + positions["malleolus_medial"])
     across_ankle = positions["malleolus_lateral"] - positions["malleolus_medial"]
     upwards = positions["epicondyle_lateral"] - ankle
     toes = 0.5 * (positions["metatarsal_1"] + positions["metatarsal_5"])
     leg = handedness(toes - positions["calcaneus"], upwards, across_ankle)
-    pelvis = pelvis_handedness(positions, positions["asis"] - ankle)
+    alone = lacks_pelvis(positions)
+    pelvis = leg if alone else pelvis_handedness(positions, positions["asis"] - ankle)
     if "epicondyle_medial" in positions:
         across_knee = positions["epicondyle_lateral"] - positions["epicondyle_medial"]
         if float(np.median(np.sum(unit(across_knee) * unit(across_ankle), axis=-1))) < 0.0:
@@ -49,6 +51,13 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
                 where=where,
                 remedy="exchange the labels of the wrong pair",
             )
+    if alone and abs(leg) < CLEAR:
+        raise ConfigError(
+            f"the markers of the {labelled} leg do not tell which side it is on (handedness {leg:.2f}, right "
+            "+1, left -1)",
+            where=where,
+            remedy="check medial and lateral of the labels, and the lab's marker map",
+        )
     if min(abs(leg), abs(pelvis)) < CLEAR or leg * pelvis < 0.0:
         raise ConfigError(
             f"the markers of the {labelled} leg and of the pelvis do not agree on which side the leg is "

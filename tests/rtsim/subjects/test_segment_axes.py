@@ -47,6 +47,7 @@ def test_points_and_directions(landmarks: Landmarks) -> None:
     )
     toes, hip = middle("metatarsal_1", "metatarsal_5"), landmarks.hip[0]
     psis = middle("psis", "psis_opposite")
+    assert landmarks.pelvis is not None
     assert_allclose(Q["foot"][0], direction(LANDMARKS["calcaneus"], toes), atol=1e-15)
     assert_allclose(Q["foot"][1:3], [ankle, toes], atol=1e-15)
     assert_allclose(Q["foot"][3], direction(LANDMARKS["metatarsal_1"], LANDMARKS["metatarsal_5"]), atol=1e-15)
@@ -59,7 +60,7 @@ def test_points_and_directions(landmarks: Landmarks) -> None:
         Q["thigh"][3], direction(LANDMARKS["epicondyle_medial"], LANDMARKS["epicondyle_lateral"]), atol=1e-15
     )
     assert_allclose(Q["pelvis"][0], direction(psis, middle("asis", "asis_opposite")), atol=1e-15)
-    assert_allclose(Q["pelvis"][1:3], [psis, 0.5 * (hip + landmarks.hip_opposite[0])], atol=1e-15)
+    assert_allclose(Q["pelvis"][1:3], [psis, 0.5 * (hip + landmarks.pelvis.hip_opposite[0])], atol=1e-15)
     assert_allclose(Q["pelvis"][3], [0.0, 0.0, 1.0], atol=1e-15)
 
 
