@@ -181,7 +181,8 @@ def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
         return status
     status |= UNSEEN if unseen else FAR
     for f in range(n_foot):
-        if f == nearest or not state.distance[f] > rules.reach + blur:  # NaN, not seen, may be anywhere
+        blamed = f == nearest and not unseen  # somebody presses it, and there is nobody else
+        if blamed or not state.distance[f] > rules.keep + blur:  # NaN, not seen, may be anywhere
             share_out[f] = UNSURE
     return status
 

@@ -185,9 +185,12 @@ def test_feet_that_are_not_seen_and_plates_that_are_not_measured_make_unknown():
     """Protects from zeros in place of what nobody knows."""
     steps = Steps(plates_of((0.0, 0.0)))
     gone = np.full((2, 3), np.nan)
-    share, status = steps([[0.0, 0, 0.0]], [foot(-2.0, 0.0), gone])
-    assert status[0] == UNSEEN
-    assert share.tolist() == [[UNSURE, UNSURE]]
+    share, status = steps([[0.0, 0, 0.0]], [foot(-0.1, 0.08), gone])
+    assert (status[0], share.tolist()) == (UNSEEN, [[UNSURE, UNSURE]])
+    share, status = steps([[0.0, 0, 0.0]], [foot(-2.0, 0.0), gone])  # far from what another may press
+    assert (status[0], share.tolist()) == (UNSEEN, [[NONE, UNSURE]])
+    share, status = steps([[0.0, 0, 0.0]], [foot(-2.0, 0.0), foot(-3.0, 0.0)])
+    assert (status[0], share.tolist()) == (FAR, [[UNSURE, NONE]])
     share, status = steps([[0.0, 0, 0.0]], [foot(-0.1, 0.0), gone])
     assert (status[0], share.tolist()) == (0, [[BEARS, NONE]])
     share, status = steps([AWAY], [foot(-0.1, 0.0), foot(-2.0, 0.0)], [NOT_MEASURED])

@@ -69,7 +69,8 @@ class Assigner:
             share[chosen] = BEARS
             return status
         for f in range(self.n_foot):
-            if f == nearest or f not in seen or distance[f] <= rules.reach + blur:
+            blamed = f == nearest and len(seen) == self.n_foot
+            if blamed or f not in seen or distance[f] <= rules.keep + blur:
                 share[f] = UNSURE
         return status | (UNSEEN if len(seen) < self.n_foot else FAR)
 
