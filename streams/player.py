@@ -19,6 +19,8 @@ SLICE_NS = 50_000_000
 """Longest wait without a look at new subscribers and at `stop` [ns]."""
 OTHERS_NS = 500_000_000
 """How long who subscribes to one of several streams has for the others [ns]."""
+REST_S = 0.1
+"""Between two laps, which do not fit together: more than filters bridge, so that no leap is a motion [s]."""
 KINDS: Mapping[str, type[Markers] | type[Forces]] = {"markers": Markers, "forces": Forces}
 
 
@@ -112,7 +114,7 @@ def play(
     session : a markers descriptor whose "positions" field fits the frames
     frames : times and positions; start and end are the caller's to choose, by slicing
     speed : how many times faster than recorded
-    loop : start over at the end until `stop` is set; seq and time go on
+    loop : start over at the end, after a rest, until `stop` is set; seq and time go on
     stop : set it to end early
     on_frame : called after each frame of markers with its seq
     beside : other channels, on the same clock, each at its own pace; of frames that are due at the same time
@@ -132,7 +134,9 @@ def play(
     tracks = [_Track(channel) for channel in channels]
     markers = tracks[-1]
     start = min(float(channel.times[0]) for channel in channels)
-    lap_s = max(float(c.times[-1]) - start + track.step_s for c, track in zip(channels, tracks, strict=True))
+    lap_s = REST_S + max(
+        float(c.times[-1]) - start + track.step_s for c, track in zip(channels, tracks, strict=True)
+    )
     stop = stop or threading.Event()
     for channel in channels:
         publisher.announce(channel.session)

@@ -36,7 +36,7 @@ READY_S = 600.0  # the first start compiles
 @run_options
 @click.option("--speed", type=float, default=1.0, show_default=True, help="Times the recorded rate.")
 @click.option("--rate", type=float, help="Sampling rate of the synthetic walker [Hz].")
-@click.option("--loop", is_flag=True, help="Play a file over and over.")
+@click.option("--loop", is_flag=True, help="Play a file over and over, with a rest of 0.1 s between.")
 @click.option("--start", "start_s", type=float, default=0.0, help="First second of a file to play.")
 @click.option("--end", "end_s", type=float, help="Last second of a file to play.")
 @click.option(

@@ -54,7 +54,8 @@ def test_every_frame_arrives_in_order_and_unchanged(publisher, subscribe):
 
 
 def test_loops_go_on_in_seq_and_time(publisher, subscribe):
-    """Protects filters in a looped demonstration: seq and time never go back; and stop ends it."""
+    """Protects filters in a looped demonstration: seq and time never go back, between laps there is a rest
+    that they do not bridge; and stop ends it."""
     frames = recording(5)
     stop = threading.Event()
     subscriber = subscribe(publisher.address, backlog=200)
@@ -62,7 +63,7 @@ def test_loops_go_on_in_seq_and_time(publisher, subscribe):
     for seq in range(13):
         frame = subscriber.wait(GUARD_S)
         assert frame.seq == seq
-        assert frame.time == pytest.approx(2.0 + seq / 500.0)
+        assert frame.time == pytest.approx(2.0 + seq / 500.0 + (seq // 5) * player.REST_S)
         np.testing.assert_array_equal(frame.data["positions"], frames.positions[seq % 5])
     stop.set()
     n_sent = playing.join()
@@ -244,7 +245,7 @@ def test_laps_of_channels_begin_together(publisher, subscribe):
     markers = subscribe(publisher.address, backlog=400)
     plates = subscribe(publisher.address, ("forces",), backlog=400)
     playing = Playing(publisher, SESSION, frames, loop=True, stop=stop, beside=[forces])
-    lap = 3 / 250.0 + 1 / 250.0
+    lap = 3 / 250.0 + 1 / 250.0 + player.REST_S
     for seq in range(12):
         frame = markers.wait(GUARD_S)
         assert frame.time == pytest.approx(2.0 + lap * (seq // 5) + (seq % 5) / 500.0)

@@ -11,6 +11,7 @@ from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpe
 from rtsim.errors import ConfigError
 from rtsim.methods.rates import track
 from rtsim.methods.smoothing import cutoff_of_each_run, n_beyond, smooth
+from streams.player import REST_S
 from tests.kernels.rates.test_rates import RATE, times, wandering
 from tests.naive.rates import there_and_back
 
@@ -94,3 +95,9 @@ def test_a_rate_too_low_for_a_filter_is_told(spec, rate):
     with pytest.raises(ConfigError, match=r"rates\.") as caught:
         track(spec, plain(1), rate, np.zeros(0), np.zeros((0, 1)))
     assert "allowed" in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", [ButterworthSpec(), SavitzkyGolaySpec()])
+def test_laps_of_a_looped_recording_are_not_bridged(spec: ButterworthSpec | SavitzkyGolaySpec) -> None:
+    """Protects moments after a lap: the leap from the end of a recording to its start is no motion."""
+    assert spec.longest_gap_s < REST_S
