@@ -75,6 +75,19 @@ def fold_vector(couplers, work, x):
 
 
 @njit
+def fold_columns(couplers, work, X):
+    """As fold_vector, of every column of X : (n_v, K)."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0] - 1, -1, -1):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        for i in range(X.shape[1]):
+            if d != f:
+                X[d, i] += work.slope[k] * X[f, i]
+            X[f, i] = 0.0
+
+
+@njit
 def fold_lagrangian(couplers, work, x):
     """As fold_vector, of the gradient of the Lagrangian: work.pull keeps what fold_matrix needs."""
     if couplers is None:

@@ -24,6 +24,7 @@ from kernels.linear import (
 from kernels.markers import marker_hessian
 
 AUGMENTATION = 10.0  # curvature of rho A'A against the mean diagonal of H
+PIVOT_FLOOR = 1e-14  # of that mean, under which a pivot is no curvature
 DEPENDENT = 1e-13  # relative pivot under which a constraint repeats the others
 
 
@@ -58,6 +59,21 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
     work : Work - after optimality; H, scale, slope, aim written
     """
+    size = lagrangian_hessian(problem, multiplier, n_hard, second_order, work)
+    augment(n_hard, AUGMENTATION * size, work)
+    return cholesky_leaves_first(work.H, work.g.shape[0], PIVOT_FLOOR * size)
+
+
+@njit
+def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
+    """work.H, without followers and what is fixed at a bound; returns the mean size of its diagonal.
+
+    problem : Problem
+    multiplier : (n_element,) - of the hard elements, packed
+    n_hard : int
+    second_order : float - 1 = Newton's method, 0 = Gauss-Newton
+    work : Work - after optimality; H, slope, aim written
+    """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     H, n_v = work.H, work.g.shape[0]
     marker_hessian(tree, work.pose, work.marker, second_order, H)
@@ -84,8 +100,7 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
     trace = 0.0
     for d in range(n_v):
         trace += abs(H[d, d])
-    augment(n_hard, AUGMENTATION * trace / n_v, work)
-    return cholesky_leaves_first(H, n_v, 1e-14 * trace / n_v)
+    return trace / n_v
 
 
 @njit

@@ -75,6 +75,55 @@ def solve_towards_leaves(L, n, x):
 
 
 @njit
+def columns_towards_root(L, n, X):
+    """X : (n, K) <- L'^-1 X with the factor of `cholesky_leaves_first`, all columns side by side."""
+    for j in range(n - 1, -1, -1):
+        d = L[j, j]
+        for k in range(X.shape[1]):
+            X[j, k] *= d
+        for i in range(j):
+            y = L[j, i]
+            if y != 0.0:
+                for k in range(X.shape[1]):
+                    X[i, k] -= y * X[j, k]
+
+
+@njit
+def columns_towards_leaves(L, n, X):
+    """X : (n, K) <- L^-1 X with the factor of `cholesky_leaves_first`, all columns side by side."""
+    for i in range(n):
+        for j in range(i):
+            y = L[i, j]
+            if y != 0.0:
+                for k in range(X.shape[1]):
+                    X[i, k] -= y * X[j, k]
+        d = L[i, i]
+        for k in range(X.shape[1]):
+            X[i, k] *= d
+
+
+@njit
+def columns_of_cholesky(L, n, X):
+    """First n rows of X <- (L L')^-1 X, X : (m, K), L : (m, m) of `cholesky` or `cholesky_drop`."""
+    for i in range(n):
+        for j in range(i):
+            y = L[i, j]
+            for k in range(X.shape[1]):
+                X[i, k] -= y * X[j, k]
+        d = 1.0 / L[i, i]
+        for k in range(X.shape[1]):
+            X[i, k] *= d
+    for i in range(n - 1, -1, -1):
+        d = 1.0 / L[i, i]
+        for k in range(X.shape[1]):
+            X[i, k] *= d
+        for j in range(i):
+            y = L[i, j]
+            for k in range(X.shape[1]):
+                X[j, k] -= y * X[i, k]
+
+
+@njit
 def cholesky_drop(A, n, relative_floor):
     """Cholesky of a positive semidefinite A : (n, n) that drops dependent rows; returns how many.
 

@@ -45,6 +45,28 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     fill_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 1.0
 
 
+class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How far markers may be off, as standard deviations along each axis, and what is too much for an angle.
+
+    Skin moves on the bone by up to 30 mm at the thigh and 15 mm at the shank (Leardini et al. 2005, Gait &
+    Posture 21, 212-225), least at the foot: the deviation of a sine of that height is 0.35 of it.
+    """
+
+    # of white noise; what the residuals show is believed between these two
+    least_noise_mm: Positive = 0.1
+    most_noise_mm: Positive = 5.0
+    # of the model, by segment: skin on the bone, markers beside their places; never believed to be less
+    pelvis_mm: Positive = 5.0
+    thigh_mm: Positive = 10.0
+    shank_mm: Positive = 5.0
+    foot_mm: Positive = 3.0
+    other_mm: Positive = 10.0
+    # the largest that residuals can make it, as a multiple of these
+    most_skin: Annotated[float, msgspec.Meta(ge=1.0, le=100.0)] = 3.0
+    # beyond 5 degrees an error may mislead (McGinley et al. 2009, Gait & Posture 29, 360-369)
+    limit_deg: Positive = 5.0
+
+
 class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Addresses; port 0 lets the system choose one."""
 
@@ -99,6 +121,7 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     backlog: Annotated[int, msgspec.Meta(ge=1, le=1024)] = 64
     solver: Solver = Solver()
     markers: MarkerCheck = MarkerCheck()
+    uncertainty: Uncertainty = Uncertainty()
     rates: RateSpec = ButterworthSpec()
     plates: PlateUse = PlateUse()
     ports: Ports = Ports()

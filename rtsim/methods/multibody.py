@@ -18,13 +18,15 @@ from kernels.frame import FrameOptions, FrameState, Method, Outputs, Skeleton, e
 from kernels.health import Health, HealthOptions, new_health
 from kernels.initial_pose import new_fit_work
 from kernels.kkt import CONVERGED, Options
+from kernels.marker_errors import MarkerErrors, new_marker_errors
 from kernels.optimality import new_work
 from kernels.segments import FillOptions, new_segments
 from kernels.track import TrackOptions, TrackWork, new_track
 from kernels.tree import Pose, without_tables
 from rtsim.config.model_schema import ModelSpec
-from rtsim.config.run_schema import MarkerCheck, Solver
+from rtsim.config.run_schema import MarkerCheck, Solver, Uncertainty
 from rtsim.errors import ConfigError
+from rtsim.methods.deviations import MethodDeviations
 from rtsim.models.following import Drawn, Following, drawn_in, following_of, with_coordinates, with_markers
 from rtsim.models.model import Model, build_each
 from rtsim.models.packing.couplers import drivers_first, with_couplers
@@ -60,6 +62,7 @@ class _Setup(NamedTuple):
     shape: tuple[int, int]  # of a measured frame
     run: Callable[..., tuple]
     moving: tuple[tuple[int, Drawn], ...]  # tasks whose targets change in time, by their rows
+    deviations: MethodDeviations | None  # None where none are asked for
 
 
 class MultibodyEstimator:
@@ -72,6 +75,7 @@ class MultibodyEstimator:
     methods : further methods that can be switched to
     solver, check : numbers of the solver and of the marker checks
     following : which of the model's own markers are followed, and what else; None = all, by their weights
+    uncertainty : from what standard deviations follow; None = there are none
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class MultibodyEstimator:
         solver: Solver | None = None,
         check: MarkerCheck | None = None,
         following: Following | None = None,
+        uncertainty: Uncertainty | None = None,
     ) -> None:
         if subject is None and following is None:
             following = following_of(spec)
@@ -97,6 +102,12 @@ class MultibodyEstimator:
         self._setups = {
             name: set_up(spec, subject, name, model, self.health, following) for name, model in models.items()
         }
+        self._errors = new_marker_errors(len(models[method].names.markers))
+        if uncertainty is not None:
+            self._setups = {
+                name: with_deviations(setup, self._errors, uncertainty)
+                for name, setup in self._setups.items()
+            }
         self.method = method
         self._setups = {name: self._bound(setup) for name, setup in self._setups.items()}
         self._now = self._setups[method]
@@ -150,6 +161,16 @@ class MultibodyEstimator:
         )
         return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap)
 
+    @property
+    def deviations(self) -> MethodDeviations | None:
+        """Of the last frame that was told to `deviate`, overwritten by the next; None: not asked for."""
+        return self._now.deviations
+
+    def deviate(self, measured: Array, dt: float, solution: Solution) -> None:
+        """Standard deviations of the results of the frame that was just estimated."""
+        if self._now.deviations is not None:
+            self._now.deviations.run(measured, float(dt), self.options, solution.converged)
+
     def aim(self, time: float) -> None:
         """Draw coordinates to their values of a time [s], where these change."""
         for k, drawn in self._now.moving:
@@ -171,11 +192,15 @@ class MultibodyEstimator:
                 track.started[0] = former.state.track.started[0]
                 track.trusted[0] = former.state.track.trusted[0]
                 track.doubt[0] = 0  # another method may be assembled differently: look again
+            if former.deviations is not None and new.deviations is not None:
+                new.deviations.follow(former.deviations)
         self.method, self._now = method, new
 
     def _bound(self, s: _Setup) -> _Setup:
         """The setup with the machine code for its arguments."""
         arguments = (s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, s.state, s.work, s.outputs)
+        if s.deviations is not None:
+            s.deviations.bind(self.options)
         return s._replace(run=bind(estimate, arguments))
 
     def restart(self) -> None:
@@ -185,6 +210,8 @@ class MultibodyEstimator:
         fresh = new_health(len(self.health.weight))
         for old, new in zip(self.health, fresh, strict=True):
             old[...] = new
+        for array in self._errors:
+            array[...] = 0
 
     def set_downweighting(self, on: bool) -> None:
         """Weigh suspicious markers down, or only report them."""
@@ -231,6 +258,8 @@ def forget(setup: _Setup) -> None:
         track.speed[:] = 0.0
     for part in setup.state.segments:
         part[...] = 0
+    if setup.deviations is not None:
+        setup.deviations.forget()
 
 
 def track_options(solver: Solver) -> TrackOptions:
@@ -310,4 +339,11 @@ def set_up(
         (n_marker, 3),
         estimate,
         tuple((k, one) for k, one in enumerate(drawn) if len(one.times) > 1),
+        None,
     )
+
+
+def with_deviations(s: _Setup, errors: MarkerErrors, stated: Uncertainty) -> _Setup:
+    """The setup with what its deviations need."""
+    found = MethodDeviations(s.model, s.skeleton, s.method, s.state, s.work, errors, stated)
+    return s._replace(deviations=found)

@@ -1,0 +1,354 @@
+"""Standard deviations of the numbers of a frame, from the optimum itself (docs/uncertainty.md).
+
+An optimum q of min F(q, m) subject to Phi(q) = 0 moves with the markers m by dq = -P dg, dg = -J' W dm the
+change of the gradient, P = Z (Z'HZ)^-1 Z' with H the Hessian of the Lagrangian and Z the directions that keep
+Phi. From the factor of a Newton step (kernels/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1.
+A number with the slopes f has x = P f and the variance x' M x, M = sum w^2 J' Sigma J: the same composite
+moments of markers as H, with other weights. All numbers are solved side by side, one a column.
+Implicit differentiation of an optimum: Fiacco 1983, Introduction to Sensitivity and Stability Analysis in
+Nonlinear Programming, chapter 3; covariance: Bar-Shalom et al. 2001, section 3.4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.constraints import HARD, SOFT
+from kernels.copying import copy
+from kernels.couplers import fold_columns, fold_matrix, fold_vector
+from kernels.held import MOST_ANGLE, MOST_LENGTH, NEVER, add_held, age, age_folded, angle_left
+from kernels.kkt_step import PIVOT_FLOOR, augment, lagrangian_hessian, newton_step
+from kernels.linear import (
+    cholesky_leaves_first,
+    columns_of_cholesky,
+    columns_towards_leaves,
+    columns_towards_root,
+)
+from kernels.marker_errors import (
+    ErrorBounds,
+    MarkerErrors,
+    error_weights,
+    learn_noise,
+    marker_variances,
+)
+from kernels.markers import marker_hessian, marker_moments
+from kernels.optimality import Problem, objective, optimality
+from kernels.output_rows import RowWork, add_column, joint_frame, new_row_work, output_rows
+
+AUGMENTATION, AUGMENT_MORE, N_AUGMENT = 1e5, 1e4, 2
+"""Curvature of rho A'A against the mean diagonal of H, how much more at a further try, how many tries."""
+KNOWN, UNKNOWN = 0, 1
+"""What became of a frame's deviations: there, or there is no minimum that they could belong to."""
+
+
+class DeviationOptions(NamedTuple):
+    """Numbers of the deviations."""
+
+    bounds: ErrorBounds
+    limit: float  # deviation of an angle beyond which it is uncertain [rad]
+    displaced: np.ndarray  # (n_displaced,) int64 - joints whose displacements count, ascending
+
+
+class DeviationState(NamedTuple):
+    """What goes on from frame to frame."""
+
+    errors: MarkerErrors  # of the markers, whatever the method
+    held_for: np.ndarray  # (n_v,) - time since each dof was determined [s]
+    folded_for: np.ndarray  # (n_body,) - time since the body was no part of a chain that could fold [s]
+
+
+class DeviationWork(NamedTuple):
+    """Working space; K = n_output."""
+
+    rows: RowWork
+    M: np.ndarray  # (n_v, n_v)
+    X: np.ndarray  # (n_v, K) - slopes, then x = P f of every number
+    B: np.ndarray  # (n_element, K) - answers of the numbers to the hard elements' targets
+    theta: np.ndarray  # (n_joint,) - flexions in the method solved before [deg]
+    X_first: np.ndarray  # (n_v, n_joint) - of the flexions in the method solved before
+    B_first: np.ndarray  # (n_element, n_joint)
+    weight: np.ndarray  # (n_marker,)
+    row: np.ndarray  # (K,)
+    sight: np.ndarray  # (n_body,) int64 - whether a body has markers, and takes part with any
+
+
+class Deviations(NamedTuple):
+    """Standard deviations, in the order of kernels/output_rows."""
+
+    value: np.ndarray  # (K,)
+    uncertain: np.ndarray  # (3 n_joint,) - 1 = an angle whose deviation is beyond the limit
+
+
+def new_deviation_state(n_v: int, n_body: int, errors: MarkerErrors) -> DeviationState:
+    """Allocate what is remembered of a solution; of the markers it is shared."""
+    return DeviationState(errors, np.full(n_v, NEVER), np.full(n_body, NEVER))
+
+
+def new_deviation_work(
+    n_v: int, n_body: int, n_element: int, n_joint: int, n_marker: int, K: int
+) -> DeviationWork:
+    """Allocate a DeviationWork."""
+    return DeviationWork(
+        new_row_work(),
+        np.zeros((n_v, n_v)),
+        np.zeros((n_v, K)),
+        np.zeros((n_element, K)),
+        np.zeros(n_joint),
+        np.zeros((n_v, n_joint)),
+        np.zeros((n_element, n_joint)),
+        np.zeros(n_marker),
+        np.zeros(K),
+        np.zeros(n_body, np.int64),
+    )
+
+
+def new_deviations(n_joint: int, K: int) -> Deviations:
+    """Allocate a Deviations of K numbers."""
+    return Deviations(np.zeros(K), np.zeros(3 * n_joint))
+
+
+@entry
+def deviate(model, method, measured, dt, frame_options, options, frame_state, state, work, out):
+    """Deviations of a converged frame's results, after kernels/frame.estimate; returns KNOWN or UNKNOWN.
+
+    model : Skeleton
+    method : Method
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]; 0 = unknown
+    frame_options : FrameOptions
+    options : DeviationOptions
+    frame_state : FrameState - as the frame left it
+    state : DeviationState - updated
+    work : (TrackWork, DeviationWork) - of the frame, whose scratch is written, and of the deviations
+    out : Deviations - written
+    """
+    track, first, health, own = frame_state.track, frame_state.first, frame_state.health, work[1]
+    at = work[0].solver
+    learn_noise(model.markers, at.pose, at.marker.model, measured, health.weight, state.errors)
+    age(track.hold, work[0].open, dt, state.held_for)
+    age_folded(model, health.weight, dt, own.sight, state.folded_for)
+    if method.follows == 1:
+        problem = Problem(
+            model.tree, model.markers, model.elements, method.first, measured, health.weight, first.hold,
+            first.q_hold,
+        )  # fmt: skip
+        objective(problem, first.q, at)
+        first_angle_rows(model, at.pose, own.rows, own)
+        if answer(problem, first.multiplier, at, own.X_first, own.B_first) < 0:
+            return unknown(out)
+    problem = Problem(
+        model.tree, model.markers, model.elements, method.roles, measured, health.weight, track.hold,
+        track.q_hold,
+    )  # fmt: skip
+    objective(problem, track.q, at)
+    output_rows(model, options.displaced, at.pose, at.element, own.rows, own.X)
+    n_hard = answer(problem, track.multiplier, at, own.X, own.B)
+    if n_hard < 0:
+        return unknown(out)
+    if method.follows == 1:
+        add_targets(model, method, at, own)
+    errors, n_free = state.errors, own.M.shape[0] - n_hard
+    marker_variances(model.markers, n_free, options.bounds, frame_options.health, health, errors)
+    error_weights(model.markers, health.weight, errors, own.weight)
+    marker_moments(model.tree, model.markers, at.pose, measured, own.weight, at.marker)
+    marker_hessian(model.tree, at.pose, at.marker, 0.0, own.M)
+    add_held(model.tree, track.hold, work[0].open, state.held_for, own.M)
+    fold_matrix(model.tree.couplers, at.coupler, 0.0, own.M)
+    quadratic_forms(own.M, own.X, own.row, out.value)
+    conclude_deviations(model.joints, state.folded_for, options.limit, out)
+    return KNOWN
+
+
+@njit
+def unknown(out):
+    """No deviations: a pose that is no minimum belongs to no markers. Returns UNKNOWN."""
+    out.value[:] = math.nan
+    out.uncertain[:] = 1.0
+    return UNKNOWN
+
+
+@njit
+def first_angle_rows(model, pose, rows, work):
+    """work.X_first : (n_v, n_joint) - slopes of the first angle of every joint, work.theta the angles.
+
+    model : Skeleton
+    pose : Pose
+    rows : RowWork - written
+    """
+    work.X_first[:, :] = 0.0
+    joints, w = model.joints, rows.wrench
+    for j in range(joints.proximal.shape[0]):
+        joint_frame(joints, pose, j, rows)
+        P, D = rows.frame[0], rows.frame[1]
+        r01 = P[0, 0] * D[0, 1] + P[1, 0] * D[1, 1] + P[2, 0] * D[2, 1]
+        r11 = P[0, 1] * D[0, 1] + P[1, 1] * D[1, 1] + P[2, 1] * D[2, 1]
+        work.theta[j] = math.degrees(math.atan2(-r01, r11))
+        for i in range(3):
+            w[i], w[3 + i] = rows.dual[0, i], 0.0
+        add_column(model.tree, pose, joints.distal[j], joints.proximal[j], w, j, work.X_first)
+
+
+@njit
+def answer(problem, multiplier, work, X, B):
+    """X : (n_v, K) <- P X, and B : (n_element, K) - how the numbers follow the hard elements' targets.
+
+    For columns f of X: with Y = L'^-1 A' and S = Y'Y, B = S^-1 Y' L'^-1 f is the change of f'q per unit that
+    an element's Phi is allowed. Followers take part by their drivers, coordinates at a bound not at all.
+
+    problem : Problem
+    multiplier : (n_element,) - of its solution
+    work : Work - after objective there; written
+    X, B : (n_v, K), (n_element, K) - written; of B the first n_hard rows
+    Returns n_hard, or -1 where the solution is no minimum.
+    """
+    n_hard, _ = optimality(problem, multiplier, work)
+    if not factor(problem, multiplier, n_hard, work):
+        return -1
+    newton_step(n_hard, work)
+    fold_columns(problem.tree.couplers, work.coupler, X)
+    n_v, K = X.shape
+    for d in range(n_v):
+        if work.fixed[d] == 1:
+            X[d, :] = 0.0
+    columns_towards_root(work.H, n_v, X)
+    B[:, :] = 0.0
+    for h in range(n_hard):
+        for d in range(work.span[h, 1] + 1):
+            y = work.Y[h, d]
+            for k in range(K):
+                B[h, k] += y * X[d, k]
+    columns_of_cholesky(work.S, n_hard, B)
+    for h in range(n_hard):
+        for d in range(work.span[h, 1] + 1):
+            y = work.Y[h, d]
+            for k in range(K):
+                X[d, k] -= y * B[h, k]
+    columns_towards_leaves(work.H, n_v, X)
+    return n_hard
+
+
+@njit
+def factor(problem, multiplier, n_hard, work):
+    """Cholesky factor of H + rho A'A in work.H; False where H is not positive definite along A x = 0.
+
+    With rho beyond what a step needs, also where hard elements nearly repeat each other, as those of a knee
+    near a singular pose.
+
+    problem : Problem
+    multiplier : (n_element,) - of the hard elements, packed
+    n_hard : int
+    work : Work - after optimality; H, scale, slope, aim written
+    """
+    curvature = AUGMENTATION
+    for _ in range(N_AUGMENT):
+        size = lagrangian_hessian(problem, multiplier, n_hard, 1.0, work)
+        augment(n_hard, curvature * size, work)
+        if cholesky_leaves_first(work.H, work.g.shape[0], PIVOT_FLOOR * size):
+            return True
+        curvature *= AUGMENT_MORE
+    return False
+
+
+@njit
+def add_targets(model, method, solver, work):
+    """work.X : (n_v, K) - also by lengths that follow a flexion of the method before (eq. 1).
+
+    Of a length t(theta) a number changes by 2 t t' theta's own x times its answer to the element: B where it
+    is hard, weight times x along the element's row where it is soft.
+
+    model : Skeleton
+    method : Method
+    solver : Work - after answer
+    work : DeviationWork - X written
+    """
+    roles, elements, n_hard = method.roles, model.elements, 0
+    X, row = work.X, work.row
+    for e in range(roles.mode.shape[0]):
+        slope = target_slope(model, e, work.theta[method.flexion[e]])
+        if roles.mode[e] == SOFT and slope != 0.0:
+            along = solver.delta
+            along[:] = 0.0
+            for i in range(elements.n_path[e]):
+                along[elements.path[e, i]] = roles.weight[e] * solver.element.row[e, i]
+            fold_vector(model.tree.couplers, solver.coupler, along)
+            row[:] = 0.0
+            for d in range(along.shape[0]):
+                for k in range(row.shape[0]):
+                    row[k] += along[d] * X[d, k]
+            add_product(2.0 * roles.target[e] * slope, work.X_first, method.flexion[e], row, X)
+        elif roles.mode[e] == HARD:
+            if slope != 0.0:
+                copy(work.B[n_hard], row)
+                add_product(2.0 * roles.target[e] * slope, work.X_first, method.flexion[e], row, X)
+            n_hard += 1
+
+
+@njit
+def target_slope(model, e, theta):
+    """dt/dtheta [m/rad] of eq. 1 of element e at a flexion [deg]; 0 where its length follows none."""
+    s, polynomial = 0.0, model.polynomial[e]
+    for k in range(polynomial.shape[0] - 1, -1, -1):
+        s = s * theta + (k + 1) * polynomial[k]
+    return math.degrees(s) * model.neutral_length[e] if s != 0.0 else 0.0
+
+
+@njit
+def add_product(scale, X_first, j, row, X):
+    """X : (n_v, K) += scale * (column j of X_first) row'.
+
+    scale : float
+    X_first : (n_v, n_joint)
+    j : int
+    row : (K,)
+    X : (n_v, K) - written
+    """
+    for d in range(X.shape[0]):
+        s = scale * X_first[d, j]
+        for k in range(X.shape[1]):
+            X[d, k] += s * row[k]
+
+
+@njit
+def quadratic_forms(M, X, row, value_out):
+    """value_out : (K,) = x' M x of every column x of X.
+
+    M : (n, n) - lower triangle
+    X : (n, K)
+    row : (K,) - written
+    value_out : (K,) - written
+    """
+    value_out[:] = 0.0
+    for i in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            row[k] = M[i, i] * X[i, k]
+        for j in range(i):
+            y = 2.0 * M[i, j]
+            if y != 0.0:
+                for k in range(X.shape[1]):
+                    row[k] += y * X[j, k]
+        for k in range(X.shape[1]):
+            value_out[k] += X[i, k] * row[k]
+
+
+@njit
+def conclude_deviations(joints, folded_for, limit, out):
+    """out.value : (K,) - from variances to deviations, none larger than of what nothing is known.
+
+    joints : JointAxes
+    folded_for : (n_body,) [s]
+    limit : float - [rad]
+    out : Deviations - uncertain written
+    """
+    n_angle = out.uncertain.shape[0]
+    for k in range(out.value.shape[0]):
+        most = MOST_ANGLE if k < n_angle else MOST_LENGTH
+        out.value[k] = min(math.sqrt(max(out.value[k], 0.0)), most)
+    for k in range(n_angle):
+        time = max(folded_for[joints.proximal[k // 3]], folded_for[joints.distal[k // 3]])
+        if time > 0.0:
+            out.value[k] = max(out.value[k], angle_left(time))
+        out.uncertain[k] = 0.0 if out.value[k] <= limit else 1.0

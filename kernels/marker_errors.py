@@ -1,0 +1,128 @@
+"""How far each marker may be off: the noise of its measurement, and the error of the model about it.
+
+Noise is white, and shows in the second difference of a marker's residual over three frames, whose variance is
+6 sigma^2 and in which neither a lasting offset nor skin that moves slowly leaves a trace. The error of the
+model is what lasts: skin moving on the bone, a marker placed beside its place, a joint that is none. A pose
+leans on markers that are off, so that their residuals show a part of it only: it is never taken to be smaller
+than what was published for the segment, and larger where the residuals are (docs/uncertainty.md).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.health import is_known, is_seen
+from kernels.markers import weight_of
+
+N_DIFFERENCE = 3
+"""Frames in a row that a second difference needs."""
+LEARN_NOISE = 0.01
+"""Part of its estimate that a new frame makes, once there are a hundred [1]."""
+
+
+class ErrorBounds(NamedTuple):
+    """Between what the errors of markers are believed to lie, standard deviations along each axis."""
+
+    least_noise: float  # [m]
+    most_noise: float  # [m]
+    skin: np.ndarray  # (n_marker,) - least error of the model, by the marker's segment [m]
+    most_skin: float  # largest error of the model, as a multiple of the least [1]
+
+
+class MarkerErrors(NamedTuple):
+    """What the last frames tell of each marker."""
+
+    last: np.ndarray  # (n_marker, 3) - residual of the last frame, in the body frame [m]
+    before: np.ndarray  # (n_marker, 3) - of the frame before it
+    n_row: np.ndarray  # (n_marker,) int64 - frames in a row that it was there in
+    n_learnt: np.ndarray  # (n_marker,) int64 - second differences so far
+    square: np.ndarray  # (n_marker,) - running variance of the noise along an axis, as far as residuals tell
+    variance: np.ndarray  # (n_marker,) - of noise and model together, along an axis [m^2]
+
+
+def new_marker_errors(n_marker: int) -> MarkerErrors:
+    """Allocate a MarkerErrors that knows nothing."""
+    return MarkerErrors(
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
+        np.zeros(n_marker, np.int64),
+        np.zeros(n_marker, np.int64),
+        np.zeros(n_marker),
+        np.zeros(n_marker),
+    )
+
+
+@njit
+def learn_noise(markers, pose, model, measured, weight, errors):
+    """Follow the noise of every marker that takes full part in a solved frame.
+
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    weight : (n_marker,) - of the frame
+    errors : MarkerErrors - written
+    """
+    for m in range(measured.shape[0]):
+        if not is_seen(measured, m) or weight[m] < 1.0:
+            errors.n_row[m] = 0
+            continue
+        b, total = markers.body[m], 0.0
+        for i in range(3):
+            r = 0.0
+            for k in range(3):
+                r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
+            total += (r - 2.0 * errors.last[m, i] + errors.before[m, i]) ** 2
+            errors.before[m, i] = errors.last[m, i]
+            errors.last[m, i] = r
+        errors.n_row[m] += 1
+        if errors.n_row[m] >= N_DIFFERENCE:
+            errors.n_learnt[m] += 1
+            rate = max(LEARN_NOISE, 1.0 / errors.n_learnt[m])
+            errors.square[m] += rate * (total / 18.0 - errors.square[m])
+
+
+@njit
+def marker_variances(markers, n_free, bounds, options, health, errors):
+    """errors.variance : (n_marker,) - of noise and model error of every marker along an axis [m^2].
+
+    Residuals of n markers about an optimum with n_free dofs have 3 n - n_free of the 3 n errors left.
+
+    markers : Markers
+    n_free : int
+    bounds : ErrorBounds
+    options : HealthOptions
+    health : Health
+    errors : MarkerErrors - written
+    """
+    n = 0
+    for m in range(markers.body.shape[0]):
+        n += int(health.weight[m] > 0.0)
+    shown = max(3.0 * n - n_free, 1.0) / max(3.0 * n, 1.0)
+    for m in range(markers.body.shape[0]):
+        noise = errors.square[m] / shown
+        noise = min(max(noise, bounds.least_noise**2), bounds.most_noise**2)
+        skin, least = 0.0, bounds.skin[m] ** 2
+        if is_known(m, options, health):
+            for i in range(3):
+                skin += health.mean[m, i] ** 2 / (3.0 * shown)
+        skin = min(max(skin, least), least * bounds.most_skin**2)
+        errors.variance[m] = noise + skin
+
+
+@njit
+def error_weights(markers, weight, errors, weight_out):
+    """weight_out : (n_marker,) - with which the markers' cost has the Hessian sum w^2 J' variance J.
+
+    Of the variance of the gradient sum w J' (x - m); times the markers' own weights, as any.
+
+    markers : Markers
+    weight : (n_marker,) - of the frame
+    errors : MarkerErrors - after marker_variances
+    weight_out : (n_marker,) - written
+    """
+    for m in range(weight.shape[0]):
+        weight_out[m] = weight[m] * weight_of(markers.weight, m, weight[m]) * errors.variance[m]

@@ -1,0 +1,121 @@
+"""Standard deviations of one method's results (docs/uncertainty.md): arrays and numbers of the kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels._jit import bind
+from kernels.deviation import (
+    NEVER,
+    DeviationOptions,
+    deviate,
+    new_deviation_state,
+    new_deviation_work,
+    new_deviations,
+)
+from kernels.frame import FrameOptions, FrameState, Method, Skeleton
+from kernels.marker_errors import ErrorBounds, MarkerErrors
+from kernels.track import TrackWork
+from rtsim.config.run_schema import Uncertainty
+from rtsim.models.model import Model
+from rtsim.subjects.subject import kind_of_segment
+
+Array = NDArray[np.float64]
+
+
+class MethodDeviations:
+    """Deviations of one method's results, beside the arrays of its results.
+
+    Parameters
+    ----------
+    model, skeleton, method, state, work : of the method
+    errors : what is known of the markers, whatever the method; stated : their bounds, and the limit
+
+    Attributes
+    ----------
+    angles : (n_joint, 3) [rad]; displacements : (n_displaced, 3), of the `displaced_joints` [m];
+        lengthening : (n_ligament,); contact_points : (n_contact, 3) [m]; NaN where the last frame was not
+        solved
+    uncertain : (3 n_joint,) - 1 = an angle whose deviation is above the limit or not known
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        skeleton: Skeleton,
+        method: Method,
+        state: FrameState,
+        work: TrackWork,
+        errors: MarkerErrors,
+        stated: Uncertainty,
+    ) -> None:
+        n_joint, n_body = len(model.joints.proximal), len(model.names.bodies)
+        n_element, n_marker = len(model.names.elements), len(model.markers.body)
+        displaced = displaced_joints(model.names.bodies, model.joints.distal)
+        sizes = (3 * n_joint, 3 * len(displaced), len(skeleton.ligaments), 3 * len(skeleton.contacts))
+        limit = math.radians(stated.limit_deg)
+        self.options = DeviationOptions(error_bounds(model, stated), limit, np.array(displaced, np.int64))
+        self._of_frame = skeleton, method, state
+        self.state = new_deviation_state(model.n_v, n_body, errors)
+        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, n_marker, sum(sizes))
+        self._work, self._out = (work, own), new_deviations(n_joint, sum(sizes))
+        parts = np.split(self._out.value, np.cumsum(sizes)[:-1])
+        self.angles, self.displacements, self.contact_points = (parts[k].reshape(-1, 3) for k in (0, 1, 3))
+        self.lengthening, self.uncertain = parts[2], self._out.uncertain
+        self._run = deviate
+
+    def bind(self, options: FrameOptions) -> None:
+        """Use the machine code for its arguments."""
+        measured = np.zeros((len(self.options.bounds.skin), 3))
+        self._run = bind(deviate, self._arguments(measured, 0.0, options))
+
+    def run(self, measured: Array, dt: float, options: FrameOptions, converged: bool) -> None:
+        """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved."""
+        if converged:
+            self._run(*self._arguments(measured, dt, options))
+            return
+        self._out.value[:] = math.nan
+        self._out.uncertain[:] = 1.0
+        self.state.held_for[:] += dt
+        self.state.folded_for[:] += dt
+
+    def forget(self) -> None:
+        """Nothing has been determined yet."""
+        self.state.held_for[:] = self.state.folded_for[:] = NEVER
+
+    def follow(self, other: MethodDeviations) -> None:
+        """Know of dofs and bodies what another of the same model knows."""
+        self.state.held_for[:] = other.state.held_for
+        self.state.folded_for[:] = other.state.folded_for
+
+    def _arguments(self, measured: Array, dt: float, options: FrameOptions) -> tuple:
+        skeleton, method, state = self._of_frame
+        return (
+            skeleton, method, measured, dt, options, self.options, state, self.state, self._work, self._out,
+        )  # fmt: skip
+
+
+def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:
+    """Joints whose displacements are reported: those that carry a shank."""
+    return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
+
+
+def error_bounds(model: Model, stated: Uncertainty) -> ErrorBounds:
+    """Bounds of the errors of a model's markers."""
+    by_kind = {
+        "pelvis": stated.pelvis_mm,
+        "thigh": stated.thigh_mm,
+        "femur": stated.thigh_mm,
+        "shank": stated.shank_mm,
+        "tibia": stated.shank_mm,
+        "foot": stated.foot_mm,
+        "calcn": stated.foot_mm,
+        "toes": stated.foot_mm,
+    }
+    kinds = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
+    skin = 1e-3 * np.array([by_kind.get(kind, stated.other_mm) for kind in kinds])
+    return ErrorBounds(1e-3 * stated.least_noise_mm, 1e-3 * stated.most_noise_mm, skin, stated.most_skin)

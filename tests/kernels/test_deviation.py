@@ -1,0 +1,185 @@
+"""Deviations of a frame's numbers: the twin, the solver's own answers to moved markers, and chance."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE
+from kernels.optimality import Problem
+from rtsim.config.run_schema import MarkerCheck, Uncertainty
+from rtsim.methods.multibody import MultibodyEstimator
+from tests.kernels import leg
+from tests.naive.deviation import covariance, outputs
+from tests.naive.differences import first_derivative
+
+Array = NDArray[np.floating]
+
+FRAME, KNEE = 12, 1
+CHECK = MarkerCheck(downweight=False)
+EXACT = Uncertainty(
+    least_noise_mm=1.0, most_noise_mm=1.0, pelvis_mm=1e-6, thigh_mm=1e-6, shank_mm=1e-6, foot_mm=1e-6
+)
+"""Every marker has 1 mm of noise and nothing else."""
+
+
+def running_at(
+    method: str, hidden: tuple[str, ...] = (), stated: Uncertainty = EXACT, n_hidden: int = 1
+) -> tuple[MultibodyEstimator, Array]:
+    """Return an estimator after some frames, in the last of which markers are hidden, and that frame."""
+    running = MultibodyEstimator(leg.lower_limb(), leg.SUBJECT, method, check=CHECK, uncertainty=stated)
+    trial = leg.soft_tissue_trial()[FRAME - 4 : FRAME + n_hidden].copy()
+    trial[4:, leg.indices(*hidden)] = np.nan
+    for k, measured in enumerate(trial):
+        solution = running.estimate(measured, leg.DT if k else 0.0)
+        assert solution.converged
+        running.deviate(measured, leg.DT if k else 0.0, solution)
+    return running, trial[-1]
+
+
+def predicted(running: MultibodyEstimator) -> Array:
+    """Return the deviations of all numbers, in the kernel's order."""
+    found = running.deviations
+    assert found is not None
+    parts = (found.angles, found.displacements, found.lengthening, found.contact_points)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def numbers(running: MultibodyEstimator) -> Array:
+    """Return all numbers of the last frame, in the same order."""
+    out = running.outputs
+    parts = (out.angles, out.displacements[KNEE], out.lengthening, out.contact_points)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def again(running: MultibodyEstimator, start: tuple, measured: Array) -> Array | None:
+    """Return the numbers of a frame solved from the same start; None where it was not solved."""
+    state = running._now.state
+    for tracks, kept in zip((state.track, state.first), start, strict=True):
+        for array, before in zip(tracks, kept, strict=True):
+            array[...] = before
+        tracks.doubt[0] = 100  # the same assembly
+    return numbers(running) if running.estimate(measured, 0.0).converged else None
+
+
+def start_of(running: MultibodyEstimator) -> tuple:
+    state = running._now.state
+    return copy.deepcopy(tuple(state.track)), copy.deepcopy(tuple(state.first))
+
+
+@pytest.mark.parametrize("method", ["zero", "minimised", "hinge", "ball", "free"])
+@pytest.mark.parametrize("hidden", [(), ("T2", "P4"), ("foot",)])
+def test_deviations_are_the_twins(method: str, hidden: tuple[str, ...]) -> None:
+    """Protects the propagation from the null space of the constraints, with markers missing and dofs held."""
+    running, measured = running_at(method, hidden, Uncertainty())
+    setup, found = running._now, running.deviations
+    assert found is not None
+    track, weight = setup.state.track, running.health.weight
+    problem = Problem(
+        setup.skeleton.tree, setup.skeleton.markers, setup.skeleton.elements, running.roles, measured, weight,
+        track.hold, track.q_hold,
+    )  # fmt: skip
+    variance = found.state.errors.variance
+    held = np.full(len(track.hold), HELD_ANGLE**2 + (HELD_ANGLE_SPEED * leg.DT) ** 2)
+    C = covariance(problem, track.q, track.multiplier, variance, held)
+    F = first_derivative(lambda q: outputs(setup.skeleton, np.array([KNEE]), q), setup.skeleton.tree, track.q)
+    expected = np.sqrt(np.maximum(np.einsum("kd,de,ke->k", F, C, F), 0.0))
+    np.testing.assert_allclose(predicted(running), expected, rtol=1e-5, atol=1e-9)
+    assert (expected > 1e-3).any()
+
+
+@pytest.mark.parametrize("method", leg.METHODS)
+@pytest.mark.parametrize("hidden", [(), ("T2", "S4")])
+def test_deviations_are_those_of_the_solvers_own_answers(method: str, hidden: tuple[str, ...]) -> None:
+    """Protects every method: each coordinate of each marker moved in turn and the frame solved again."""
+    running, measured = running_at(method, hidden)
+    expected, start, step = predicted(running), start_of(running), 1e-5
+    total = np.zeros(len(expected))
+    for m, i in np.argwhere(np.isfinite(measured)):
+        moved = [measured.copy(), measured.copy()]
+        moved[0][m, i] += step
+        moved[1][m, i] -= step
+        there, back = (again(running, start, x) for x in moved)
+        assert there is not None
+        assert back is not None
+        total += ((there - back) / (2.0 * step)) ** 2
+    # lengths of `prescribed` answer to markers at the pose of `zero`; Jacobians are of the second pose
+    rtol = 1e-2 if method == "prescribed" else 2e-3
+    np.testing.assert_allclose(expected, 1e-3 * np.sqrt(total), rtol=rtol, atol=2e-8)
+
+
+@pytest.mark.parametrize("method", leg.METHODS)
+@pytest.mark.parametrize("hidden", [(), ("T2", "S4")])
+def test_deviations_are_those_of_noisy_copies(method: str, hidden: tuple[str, ...]) -> None:
+    """Protects what a deviation means: 2000 copies of a frame with 1 mm of noise scatter by as much."""
+    running, measured = running_at(method, hidden)
+    expected, start, rng = predicted(running), start_of(running), np.random.default_rng(3)
+    n_copy = 2000
+    found = [again(running, start, measured + rng.normal(0.0, 1e-3, measured.shape)) for _ in range(n_copy)]
+    scatter = np.std([x for x in found if x is not None], axis=0)
+    assert sum(x is None for x in found) == 0
+    moves = expected > 1e-7
+    # of 22 scatters the worst is within 4 of its own deviations, and 2 % of curvature
+    np.testing.assert_allclose(scatter[moves], expected[moves], rtol=4.0 / np.sqrt(2 * n_copy) + 0.02)
+    # what the joints keep moves by curvature alone
+    assert (scatter[~moves] < 1e-5).all()
+
+
+@pytest.mark.parametrize("method", ["zero", "hinge"])
+def test_leg_without_thigh_and_shank_is_uncertain(method: str) -> None:
+    """Protects frames that foot and pelvis alone determine, a knee that bends forwards as one backwards."""
+    former = np.zeros(9)
+    for n_hidden in (1, 5, 20):
+        found = running_at(method, ("thigh", "shank"), Uncertainty(), n_hidden)[0].deviations
+        assert found is not None
+        assert found.uncertain.all()
+        assert (found.angles.ravel() > former).all()
+        former = found.angles.ravel().copy()
+    for hidden in ((), ("thigh",), ("shank",)):
+        found = running_at(method, hidden, Uncertainty())[0].deviations
+        assert found is not None
+        assert not found.uncertain[3]
+
+
+def test_held_dofs_grow_uncertain() -> None:
+    """Protects frames whose dofs nothing determines: at once above the limit, growing up to a circle."""
+    angles = []
+    for n_hidden in (1, 5, 20):
+        running, _ = running_at("ball", ("foot", "shank"), Uncertainty(), n_hidden)
+        found = running.deviations
+        assert found is not None
+        angles.append(found.angles[2].max())
+        assert found.uncertain[6:].any()
+    assert HELD_ANGLE < angles[0] < angles[1] < angles[2] <= MOST_ANGLE
+
+
+def test_frames_that_are_not_solved_have_none() -> None:
+    """Protects against old deviations beside a pose that is none: NaN, and every angle uncertain."""
+    running, measured = running_at("minimised")
+    solution = running.estimate(measured, leg.DT)._replace(converged=False)
+    running.deviate(measured, leg.DT, solution)
+    assert np.isnan(predicted(running)).all()
+    assert running.deviations is not None
+    assert running.deviations.uncertain.all()
+
+
+def test_results_are_the_same_bit_for_bit() -> None:
+    """Protects the results from their deviations: every array of an estimator without them."""
+    trial = leg.soft_tissue_trial()[:12].copy()
+    trial[5:8, leg.indices("T2", "foot")] = np.nan
+    for method in leg.METHODS:
+        plain = MultibodyEstimator(leg.lower_limb(), leg.SUBJECT, method, check=leg.QUICK)
+        stated = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, method, check=leg.QUICK, uncertainty=Uncertainty()
+        )
+        for k, measured in enumerate(trial):
+            dt = leg.DT if k else 0.0
+            expected_solution, solution = plain.estimate(measured, dt), stated.estimate(measured, dt)
+            assert solution == expected_solution
+            stated.deviate(measured, dt, solution)
+            np.testing.assert_array_equal(stated.q, plain.q)
+            for found, expected in zip(stated.outputs, plain.outputs, strict=True):
+                np.testing.assert_array_equal(found, expected)
