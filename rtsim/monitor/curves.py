@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from rtsim.monitor.band import Band
 from rtsim.monitor.history import Quality, Window, spans, thin
 from rtsim.monitor.layout import ARM_COLUMN, Layout, Panel
 from rtsim.monitor.plots import CURVE_WIDTH, PlotCard, Spans
@@ -38,6 +39,9 @@ class CurvePanel(PlotCard):
         self._range: Range | None = None
         self._values: list[float] = [math.nan] * len(panel.names)
         self.curves = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
+        self.bands = [Band() for _ in panel.names] if panel.deviation is not None else []
+        for band in self.bands:
+            self.item.addItem(band, ignoreBounds=True)
         for curve in self.curves:
             curve.setSegmentedLineMode("on")  # twice as fast for lines wider than one pixel
             self.item.addItem(curve, ignoreBounds=True)
@@ -48,6 +52,8 @@ class CurvePanel(PlotCard):
         self.paint_axes(theme)
         for i, curve in enumerate(self.curves):
             curve.setPen(pg.mkPen(theme.curve(i), width=theme.scale * CURVE_WIDTH))
+        for i, band in enumerate(self.bands):
+            band.set_colour(theme.curve(i))
         self._write_values()
 
     def set_duration(self, duration: float) -> None:
@@ -65,6 +71,8 @@ class CurvePanel(PlotCard):
         own = self._own(values)
         for curve, row in zip(self.curves, own, strict=True):
             curve.setData(time, row)
+        for band, row, deviation in zip(self.bands, own, self._deviations(values), strict=False):
+            band.set_data(time, row, deviation)
         new_range = held_range(self._range, own, self.panel.extent_least, self.panel.from_zero)
         if new_range is not None and new_range != self._range:
             self._range = new_range
@@ -78,6 +86,11 @@ class CurvePanel(PlotCard):
 
     def _own(self, values: Array) -> Array:
         return values[self.panel.first : self.panel.first + len(self.curves)]
+
+    def _deviations(self, values: Array) -> Array:
+        """Rows for the bands; none where the curves have no deviations."""
+        first = self.panel.deviation
+        return values[:0] if first is None else values[first : first + len(self.curves)]
 
     def _write_values(self) -> None:
         self.write_header(self.panel.title, self.panel.names, [written(value) for value in self._values])

@@ -51,7 +51,10 @@ ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [
 
 
 class Panel(NamedTuple):
-    """One plot: curves are the channels `first` to `first + len(names)` of the history."""
+    """One plot: curves are the channels `first` to `first + len(names)` of the history.
+
+    deviation : the first channel of their standard deviations, None where they have none
+    """
 
     title: str
     quantity: str
@@ -61,6 +64,7 @@ class Panel(NamedTuple):
     column: int
     extent_least: float
     from_zero: bool
+    deviation: int | None = None
 
     @property
     def axis_title(self) -> str:
@@ -139,10 +143,15 @@ def layout_of(session: Session) -> Layout:
     panels: list[Panel] = []
     channels: list[Channel] = []
     n_channel = 0
+    deviations = {spec.of: spec for spec in session.fields if spec.role == "deviation"}
     for panel, channel in [*_curves(specs, notes), *_arms(specs, notes)]:
-        panels.append(panel._replace(first=n_channel))
+        n_curve, own = len(channel.entries), deviations.get(channel.field)
+        spread = own is not None and own.shape == specs[channel.field].shape
+        panels.append(panel._replace(first=n_channel, deviation=n_channel + n_curve if spread else None))
         channels.append(channel._replace(first=n_channel))
-        n_channel += len(channel.entries)
+        if own is not None and spread:
+            channels.append(channel._replace(field=own.name, first=n_channel + n_curve))
+        n_channel += 2 * n_curve if spread else n_curve
     contact = _contact(specs.get("contact_points"), n_channel)
     if contact is not None:
         channels.append(contact[1])

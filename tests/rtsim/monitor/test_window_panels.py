@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from streams.messages import FieldSpec, Session
+from streams.messages import Curves, FieldSpec, Session
 
 SessionOf = Callable[..., Session]
+CURVES = Curves("", "angle", 0, 0.17)
 
 
 def test_moment_arms_are_shown_on_demand(stage: Any, sender: Any, session_of: SessionOf) -> None:
@@ -71,3 +72,28 @@ def test_forces_of_a_simulation_are_drawn(stage: Any, sender: Any, session_of: S
     parted = stage.picture()[..., :3].reshape(-1, 3)
     red = QColor(theme.residual).getRgb()[:3]
     assert (parted == red).all(axis=1).sum() < (pixels == red).all(axis=1).sum()
+
+
+def test_deviations_are_bands_about_their_curves(stage: Any, sender: Any, session_of: SessionOf) -> None:
+    """Protects what is uncertain from looking exact: one deviation to either side, none where unknown."""
+    labels = ("knee_flexion", "knee_adduction")
+    angles = FieldSpec(name="joint_angles", shape=(2,), unit="rad", labels=labels, curves=CURVES)
+    spread = FieldSpec(
+        name="joint_angles_deviation",
+        shape=(2,),
+        unit="rad",
+        labels=labels,
+        of="joint_angles",
+        role="deviation",
+    )
+    sender.announce(session_of((angles, spread)))
+    stage.join(sender)
+    values = {"joint_angles": np.radians([30.0, 10.0])}
+    for flexion in (2.0, np.nan, 6.0):
+        stage.receive(sender, 10, joint_angles_deviation=np.radians([flexion, 4.0]), **values)
+    stage.turn()
+    (panel,) = stage.window.curves.panels
+    edges = [{round(place.y(), 6) for polygon in band.polygons for place in polygon} for band in panel.bands]
+    assert edges == [{28.0, 32.0, 24.0, 36.0}, {6.0, 14.0}]
+    assert [len(band.polygons) for band in panel.bands] == [2, 1]
+    assert "30.0" in panel.header.text()

@@ -1,0 +1,59 @@
+"""The band of a curve's standard deviation, behind the curve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPolygonF
+
+Array = NDArray[np.float64]
+
+ALPHA = 48
+"""Of the curve's own colour, of 255: bands that overlap stay readable."""
+
+
+class Band(pg.GraphicsObject):
+    """Everything within one standard deviation of a curve, with gaps where that is not known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.polygons: list[QPolygonF] = []
+        self._colour = QColor()
+        self.setZValue(-50)
+
+    def set_colour(self, colour: str) -> None:
+        """Take the colour of the curve."""
+        self._colour = QColor(colour)
+        self._colour.setAlpha(ALPHA)
+        self.update()
+
+    def set_data(self, time: Array, value: Array, deviation: Array) -> None:
+        """Show value -+ deviation over time, all (n,)."""
+        known = np.isfinite(value) & np.isfinite(deviation)
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
+        self.polygons = [
+            outline(time[a:b], value[a:b] - deviation[a:b], value[a:b] + deviation[a:b])
+            for a, b in zip(edges[0::2], edges[1::2], strict=True)
+        ]
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        box = self.getViewBox()
+        return QRectF() if box is None else QRectF(box.viewRect())
+
+    def viewRangeChanged(self) -> None:
+        self.prepareGeometryChange()
+
+    def paint(self, painter: QPainter, *_: object) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._colour)
+        for polygon in self.polygons:
+            painter.drawPolygon(polygon)
+
+
+def outline(time: Array, low: Array, high: Array) -> QPolygonF:
+    """There along the lower edge, and back along the upper one."""
+    x, y = np.concatenate([time, time[::-1]]), np.concatenate([low, high[::-1]])
+    return QPolygonF([QPointF(*place) for place in zip(x.tolist(), y.tolist(), strict=True)])
