@@ -53,13 +53,14 @@ class Quantity(NamedTuple):
         if self.deviation is not None:
             spec = FieldSpec(
                 f"{self.name}_deviation", shape, self.unit, self.labels, self.parts,
-                of=self.name, role="deviation",
+                of=self.name, role="deviation", meaning=f"standard deviation of {self.name}",
             )  # fmt: skip
             found.append((spec, self.deviation))
         if self.mask is not None:
             spec = FieldSpec(
-                f"{self.name}_mask", shape, "1", self.labels, self.parts, of=self.name, role="mask"
-            )
+                f"{self.name}_mask", shape, "1", self.labels, self.parts, of=self.name, role="mask",
+                meaning=f"1 = not to be used, of {self.name}",
+            )  # fmt: skip
             found.append((spec, self.mask))
         return found
 

@@ -74,7 +74,9 @@ def call_solver() -> None:
     subject = load_subject(find_config(WALKER, "subjects"))
     run = Run(name="warmup")
     plain = msgspec.structs.replace(spec, muscles=())
-    estimator = MultibodyEstimator(plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers)
+    estimator = MultibodyEstimator(
+        plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers, uncertainty=run.uncertainty
+    )
     kinematics = Kinematics(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
     warm_up([kinematics], session, neutral(kinematics))
@@ -98,6 +100,7 @@ def call_model() -> None:
     """The marker solver of any model that brings its own markers, with everything that a model may have."""
     from rtsim.config.load import check_record
     from rtsim.config.model_schema import ModelSpec
+    from rtsim.config.run_schema import Uncertainty
     from rtsim.live.warm_up import neutral, warm_up
     from rtsim.methods.multibody import MultibodyEstimator
     from rtsim.stages.kinematics import Kinematics
@@ -111,7 +114,8 @@ def call_model() -> None:
     coupler = {"coordinate": "hand", "of": "bend", "linear": [0.5, 0.0]}
     record = {"name": "any", "source": "", "bodies": MODEL_KINDS, "markers": markers, "couplers": [coupler]}
     spec = check_record(record, ModelSpec, "the compiler's model")
-    kinematics = Kinematics(MultibodyEstimator(spec, None, next(iter(spec.methods))), None)
+    method = next(iter(spec.methods))
+    kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=Uncertainty()), None)
     session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
     warm_up([kinematics], session, neutral(kinematics))
 
@@ -196,13 +200,13 @@ NO_TABLES = (
 GROUPS = {
     "solver": Group(
         "the marker solver",
-        ("kernels.frame.estimate", "kernels.intake.take_in"),
+        ("kernels.frame.estimate", "kernels.deviation.deviate", "kernels.intake.take_in"),
         call_solver,
         without=(FUNCTIONS,),
     ),
     "model": Group(
         "the marker solver of models with their own markers",
-        ("kernels.frame.estimate", "kernels.intake.take_in"),
+        ("kernels.frame.estimate", "kernels.deviation.deviate", "kernels.intake.take_in"),
         call_model,
     ),
     "muscles": Group(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.methods.deviations import displaced_joints
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.coordinates import CoordinateValues
 from rtsim.stages.stick import centre_names, side_of
-from rtsim.subjects.subject import kind_of_segment
 from rtsim.units import DEGREES
 from streams.messages import Curves
 
@@ -47,17 +46,24 @@ class KinematicResults:
         self._mirrors, self._of_person, self._unknown = mirrors, of_person, unknown
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
-        self._angles = np.zeros(0)
+        self._angles = self._angle_deviations = self._uncertain = np.zeros(0)
         self._swaps = np.zeros(estimator.health.swap_with.shape)
         named = bool(estimator.model.names.joint_angles)
         self._coordinates = None if named else CoordinateValues(estimator.model)
         self._weighted = np.zeros(1)
+        self._deviations = estimator.deviations
+        self._deviated: list[tuple[Array, Array]] = []  # as published, of the kernel
 
     def report(self) -> None:
         """Signs of the angles and of what is lateral, swaps as numbers, the side of the body; coordinates."""
         for raw, signs, out in self._signed:
             np.multiply(raw, signs, out)
         self._angles[self._unknown] = math.nan
+        if self._deviations is not None:
+            for out, raw in self._deviated:
+                out[:] = raw
+            self._angle_deviations[self._unknown] = math.nan
+            self._uncertain[self._unknown] = 1.0
         self._swaps[:] = self._estimator.health.swap_with
         if self._coordinates is not None:
             self._coordinates.report(self._estimator.q)
@@ -92,28 +98,48 @@ class KinematicResults:
         ways, displaced = self._knees(model)
         self._angles = np.zeros(len(model.names.joint_angles))
         self._signed.append((out.angles.reshape(-1), model.joint_signs.ravel(), self._angles))
+        angles, displacements, lengthening, contact, mask = self._of_deviations()
         return [
             Quantity(
                 "joint_angles", self._angles, "rad",
                 model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
                 meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
+                deviation=angles, mask=mask,
             ),
             Quantity(
                 "knee_displacements", displaced, "m", ways,
                 curves=Curves("Knee displacement", "displacement", 1, 0.004),
                 meaning="tibial origin from the femoral one, along the knee's axes",
+                deviation=displacements,
             ),
             Quantity(
                 "ligament_lengthening", out.lengthening, "1", ligaments,
                 curves=Curves("Ligaments", "lengthening", 1, 0.04),
                 meaning="change of length / neutral length",
+                deviation=lengthening,
             ),
             Quantity(
                 "contact_points", self._shown(out.contact_points, lateral_signs(on_left, 2)), "m", contacts,
                 AXES, "tibia",
                 meaning="contact points in the tibial frame: X forward, Y up, Z lateral",
+                deviation=contact,
             ),
         ]  # fmt: skip
+
+    def _of_deviations(self) -> tuple[Array | None, Array | None, Array | None, Array | None, Array | None]:
+        """Of angles, displacements, lengthening, contact points, which no sign turns; mask of the angles."""
+        found = self._deviations
+        if found is None or not self._angles.size:
+            return None, None, None, None, None
+        self._angle_deviations, self._uncertain = np.zeros(self._angles.shape), np.zeros(self._angles.shape)
+        self._deviated = [
+            (self._angle_deviations, found.angles.reshape(-1)),
+            (self._uncertain, found.uncertain),
+        ]
+        return (
+            self._angle_deviations, found.displacements.reshape(-1), found.lengthening, found.contact_points,
+            self._uncertain,
+        )  # fmt: skip
 
     def _knees(self, model: Model) -> tuple[tuple[str, ...], Array]:
         """Names and values of the displacements of all joints that carry a shank."""
@@ -212,11 +238,6 @@ def mirror(x: Array) -> None:
     else:
         x[:, 2, :2] *= -1.0
         x[:, :2, 2] *= -1.0
-
-
-def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:
-    """Joints whose displacements are reported: those that carry a shank."""
-    return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
 
 
 def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:

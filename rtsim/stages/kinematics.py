@@ -31,7 +31,7 @@ LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""
 SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
-HELD, UNSEEN_TRUNK = "held_frames", "trunk_unseen"
+HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
 TRUNK_LOST = "No marker determined the trunk: its numbers and the residual are NaN, the others go on."
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
@@ -66,6 +66,7 @@ class Kinematics(Stage):
         self._time = math.nan
         self._square_sum, self._n_square = 0.0, 0
         self._unseen = self._of_trunk = np.zeros(0, bool)
+        self._uncertain = np.zeros(0)
         self.orders = {
             "set_method": Order(self._answer_method, self._obey_method),
             "set_downweighting": Order(self._answer_downweighting, self._obey_downweighting),
@@ -83,7 +84,7 @@ class Kinematics(Stage):
             for last in (False, False, False, False, True):
                 if last:
                     markers[0] = np.nan
-                estimator.estimate(markers, 0.01)
+                estimator.deviate(markers, 0.01, estimator.estimate(markers, 0.01))
         estimator.switch(chosen)
         estimator.restart()
 
@@ -146,7 +147,25 @@ class Kinematics(Stage):
         if plausible and rms == rms:
             self._square_sum += rms * rms
             self._n_square += 1
-        return Outcome(status_of(solution, plausible), solution.iterations, solution.residual)
+        status = status_of(solution, plausible)
+        if self._deviate(measured, solution):
+            status |= Status.UNCERTAIN
+        return Outcome(status, solution.iterations, solution.residual)
+
+    def _deviate(self, measured: Array, solution: Solution) -> bool:
+        """Deviations of the frame at hand; whether an angle that is published is uncertain."""
+        self.estimator.deviate(measured, self.dt, solution)
+        found = self.estimator.deviations
+        if found is None or not solution.converged or not found.uncertain.any():
+            return False
+        vague = np.flatnonzero((found.uncertain > 0.0) & ~self.unknown).tolist()
+        if vague and self.n_frame >= self._tell_at.get(VAGUE, 0):
+            names = self.estimator.model.names.joint_angles
+            said = ", ".join(names[k] for k in vague)
+            self.count(VAGUE, f"A standard deviation above the limit, uncertain: {said}.")
+        elif vague:
+            self.counters[VAGUE] += 1
+        return bool(vague)
 
     def report(self) -> None:
         """Bring the quantities up to date."""
@@ -228,7 +247,7 @@ def make(setting: Setting) -> Kinematics:
     following = followed_by(run, spec) if subject is None else None
     methods = methods_of(run, spec)
     estimator = MultibodyEstimator(
-        spec, subject, method_of(run, spec), methods, run.solver, run.markers, following
+        spec, subject, method_of(run, spec), methods, run.solver, run.markers, following, run.uncertainty
     )
     return Kinematics(estimator, subject)
 

@@ -9,7 +9,7 @@ import pytest
 
 from kernels._jit import allow_compilation
 from rtsim.config.paths import find_config
-from rtsim.config.run_schema import Run
+from rtsim.config.run_schema import Run, Uncertainty
 from rtsim.live.course import Course
 from rtsim.live.recorded import RecordingInput
 from rtsim.methods.force_feed import ForceFeed
@@ -69,7 +69,8 @@ def table_of(fields: Iterable[FieldSpec]) -> list[str]:
 def estimated(folder: Path) -> Iterable[FieldSpec]:
     """Of the lower limb with its muscles."""
     spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
-    kinematics = Kinematics(MultibodyEstimator(spec, subject, "minimised"), subject)
+    estimator = MultibodyEstimator(spec, subject, "minimised", uncertainty=Uncertainty())
+    kinematics = Kinematics(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
     return Course([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
 
