@@ -49,7 +49,8 @@ class DeviationOptions(NamedTuple):
     """Numbers of the deviations."""
 
     bounds: ErrorBounds
-    limit: float  # deviation of an angle beyond which it is uncertain [rad]
+    limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
+    enough: np.ndarray  # (n_body,) int64 - markers that a body must show; 0 = it carries none
     displaced: np.ndarray  # (n_displaced,) int64 - joints whose displacements count, ascending
 
 
@@ -73,7 +74,7 @@ class DeviationWork(NamedTuple):
     B_first: np.ndarray  # (n_element, n_joint)
     weight: np.ndarray  # (n_marker,)
     row: np.ndarray  # (K,)
-    sight: np.ndarray  # (n_body,) int64 - whether a body has markers, and takes part with any
+    sight: np.ndarray  # (n_body,) int64 - markers that a body shows
 
 
 class Deviations(NamedTuple):
@@ -130,7 +131,7 @@ def deviate(model, method, measured, dt, frame_options, options, frame_state, st
     at = work[0].solver
     learn_noise(model.markers, at.pose, at.marker.model, measured, health.weight, state.errors)
     age(track.hold, work[0].open, dt, state.held_for)
-    age_folded(model, health.weight, dt, own.sight, state.folded_for)
+    age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     if method.follows == 1:
         problem = Problem(
             model.tree, model.markers, model.elements, method.first, measured, health.weight, first.hold,
@@ -340,7 +341,7 @@ def conclude_deviations(joints, folded_for, limit, out):
 
     joints : JointAxes
     folded_for : (n_body,) [s]
-    limit : float - [rad]
+    limit : (3,) - [rad]
     out : Deviations - uncertain written
     """
     n_angle = out.uncertain.shape[0]
@@ -351,4 +352,4 @@ def conclude_deviations(joints, folded_for, limit, out):
         time = max(folded_for[joints.proximal[k // 3]], folded_for[joints.distal[k // 3]])
         if time > 0.0:
             out.value[k] = max(out.value[k], angle_left(time))
-        out.uncertain[k] = 0.0 if out.value[k] <= limit else 1.0
+        out.uncertain[k] = 0.0 if out.value[k] <= limit[k % 3] else 1.0

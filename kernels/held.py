@@ -13,12 +13,12 @@ from kernels.joints.motions import TRANSLATES
 
 MOST_ANGLE, MOST_LENGTH = math.pi / math.sqrt(3.0), 1.0
 """Deviation of an angle of which nothing is known: uniform on a circle [rad]; of a length [m]."""
-HELD_ANGLE, HELD_LENGTH = 0.1, 0.05
+HELD_ANGLE, HELD_LENGTH = 0.15, 0.05
 """Deviation of a dof from the moment on that it is held [rad, m] ..."""
 HELD_ANGLE_SPEED, HELD_LENGTH_SPEED = 3.0, 1.0
 """... and the speed at which a joint of a walking person leaves its place [rad/s, m/s]."""
-BARE, HIDDEN, FOLDED, SEEN = 0, 1, 2, 3
-"""A body without markers, with none that is seen, with none like its neighbour, with some."""
+FOLDED = -1
+"""In place of how many markers a body shows: it and its neighbour show too few."""
 NEVER = 1e9
 """Time since a dof was determined that never was [s]."""
 
@@ -62,29 +62,30 @@ def angle_left(time):
 
 
 @njit
-def age_folded(model, weight, dt, sight, folded_for):
-    """folded_for : (n_body,) - on by dt where two bodies in a row show no marker, else 0.
+def age_folded(model, enough, weight, dt, sight, folded_for):
+    """folded_for : (n_body,) - on by dt where two bodies in a row show too few markers, else 0.
 
-    Between bodies that are seen, such a chain can fold to either side, as a leg of which only pelvis and foot
-    are seen can bend its knee backwards: the optimum is one of two, and its own curvature knows nothing of
-    the other. Bodies that carry no markers are passed over.
+    Such a chain can fold to either side, as a leg of which only pelvis and foot are seen can bend its knee
+    backwards: the optimum is one of two, and its own curvature knows nothing of the other. Bodies that carry
+    no markers are passed over.
 
     model : Skeleton
+    enough : (n_body,) int64 - markers that a body must show; 0 = it carries none
     weight : (n_marker,) - of the frame
     dt : float - [s]
     sight : (n_body,) int64 - written
     folded_for : (n_body,) [s] - written
     """
     parent, body = model.tree.parent, model.markers.body
-    sight[:] = BARE
+    sight[:] = 0
     for m in range(body.shape[0]):
-        if body[m] >= 0:
-            sight[body[m]] = max(sight[body[m]], SEEN if weight[m] > 0.0 else HIDDEN)
+        if body[m] >= 0 and weight[m] > 0.0:
+            sight[body[m]] += 1
     for b in range(parent.shape[0]):
         p = parent[b]
-        while p >= 0 and sight[p] == BARE:
+        while p >= 0 and enough[p] == 0:
             p = parent[p]
-        if p >= 0 and BARE < sight[b] < SEEN and BARE < sight[p] < SEEN:
+        if p >= 0 and sight[b] < enough[b] and sight[p] < enough[p]:
             sight[b] = sight[p] = FOLDED
     for b in range(parent.shape[0]):
         folded_for[b] = folded_for[b] + dt if sight[b] == FOLDED else 0.0

@@ -1,7 +1,8 @@
 """How fast frames are solved, one after the other on one thread, the crossing from Python included.
 
 Twice for each method. The kernel alone: the paper's problem, in which every marker weighs 1 whatever its
-residual, from arrays of the model's markers to the arrays of the solution, muscles included. And the frame as
+residual, from arrays of the model's markers to the arrays of the solution, muscles included; beside it what
+standard deviations of its results take (deviation_p50_us). And the frame as
 `rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
 with the settings of a live run, suspicious markers weighed down (`rtsim.bench.live_frames`); live_receive_us,
 live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages. ratio.both is the
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from rtsim.bench import both_legs
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.live_frames import STAGES, LiveRows, live_rows
-from rtsim.config.run_schema import MarkerCheck, Run
+from rtsim.config.run_schema import MarkerCheck, Run, Uncertainty
 from rtsim.live.serve import prepare
 from rtsim.live.sources import load_trial
 from rtsim.methods.multibody import MultibodyEstimator
@@ -49,7 +50,8 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
     figures = [Figure("markers", float(measured.shape[1]), "1"), Figure("frames", float(len(measured)), "1")]
     # the paper's problem: every marker weighs 1, whatever its residual
     check = MarkerCheck(downweight=False)
-    estimator = MultibodyEstimator(spec, live.subject, METHODS[0], METHODS, check=check)
+    stated = Uncertainty()
+    estimator = MultibodyEstimator(spec, live.subject, METHODS[0], METHODS, check=check, uncertainty=stated)
     kernel = Kinematics(estimator, live.subject)
     muscles = MuscleLengths(kernel)
     for stage in (kernel, muscles):
@@ -62,6 +64,8 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
             estimator.switch(method)
             estimator.restart()
             figures += figures_of(method, *timed(muscles, measured, trial.times, seconds))
+            us = timed_deviations(estimator, measured, trial.times)
+            figures.append(Figure(f"deviation_p50_us.{method}", float(np.median(us)), "us"))
             say(f"mbo: {method}, as live runs it")
             live.estimator.switch(method)
             figures += live_figures(method, live_rows(stages, trial, seconds))
@@ -93,6 +97,20 @@ def timed(
             residuals.append(solution.residual if solution.converged else np.inf)
             squares.append(float(estimator.outputs.rms[0]) ** 2)
     return durations, iterations, residuals, squares
+
+
+def timed_deviations(
+    estimator: MultibodyEstimator, measured: NDArray[np.float64], times: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Durations of the standard deviations of every frame of a lap, (n_frame,) [us]."""
+    durations = []
+    for frame, dt in zip(measured, np.diff(times, prepend=times[0]), strict=True):
+        own = np.ascontiguousarray(frame)
+        solution = estimator.estimate(own, float(dt))
+        start = perf_counter_ns()
+        estimator.deviate(own, float(dt), solution)
+        durations.append(perf_counter_ns() - start)
+    return 1e-3 * np.array(durations)
 
 
 def figures_of(

@@ -48,8 +48,8 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How far markers may be off, as standard deviations along each axis, and what is too much for an angle.
 
-    Skin moves on the bone by up to 30 mm at the thigh and 15 mm at the shank (Leardini et al. 2005, Gait &
-    Posture 21, 212-225), least at the foot: the deviation of a sine of that height is 0.35 of it.
+    Skin moves on the bone by up to 30 mm at the thigh and 15 mm at the shank (reviews: Leardini et al. 2005,
+    Gait & Posture 21, 212-225): the deviation of a sine of that height is 0.35 of it.
     """
 
     # of white noise; what the residuals show is believed between these two
@@ -60,11 +60,13 @@ class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     thigh_mm: Positive = 10.0
     shank_mm: Positive = 5.0
     foot_mm: Positive = 3.0
-    other_mm: Positive = 10.0
+    other_mm: Positive = 5.0
     # the largest that residuals can make it, as a multiple of these
     most_skin: Annotated[float, msgspec.Meta(ge=1.0, le=100.0)] = 3.0
     # beyond 5 degrees an error may mislead (McGinley et al. 2009, Gait & Posture 29, 360-369)
     limit_deg: Positive = 5.0
+    # of third angles, about long axes: skin alone makes 4 to 6 degrees where all markers are seen
+    limit_rotation_deg: Positive = 7.5
 
 
 class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

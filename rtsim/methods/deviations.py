@@ -27,8 +27,12 @@ from rtsim.subjects.subject import kind_of_segment
 Array = NDArray[np.float64]
 
 
+MOST_NEEDED = 2
+"""Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
+
+
 class MethodDeviations:
-    """Deviations of one method's results, beside the arrays of its results.
+    """Deviations of one method's results, beside the arrays of its results; NaN where a frame was not solved.
 
     Parameters
     ----------
@@ -37,9 +41,6 @@ class MethodDeviations:
 
     Attributes
     ----------
-    angles : (n_joint, 3) [rad]; displacements : (n_displaced, 3), of the `displaced_joints` [m];
-        lengthening : (n_ligament,); contact_points : (n_contact, 3) [m]; NaN where the last frame was not
-        solved
     uncertain : (3 n_joint,) - 1 = an angle whose deviation is above the limit or not known
     """
 
@@ -57,16 +58,43 @@ class MethodDeviations:
         n_element, n_marker = len(model.names.elements), len(model.markers.body)
         displaced = displaced_joints(model.names.bodies, model.joints.distal)
         sizes = (3 * n_joint, 3 * len(displaced), len(skeleton.ligaments), 3 * len(skeleton.contacts))
-        limit = math.radians(stated.limit_deg)
-        self.options = DeviationOptions(error_bounds(model, stated), limit, np.array(displaced, np.int64))
+        limit = np.radians([stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg])
+        enough = np.minimum(np.bincount(model.markers.body, minlength=n_body), MOST_NEEDED).astype(np.int64)
+        self.options = DeviationOptions(
+            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64)
+        )
         self._of_frame = skeleton, method, state
         self.state = new_deviation_state(model.n_v, n_body, errors)
         own = new_deviation_work(model.n_v, n_body, n_element, n_joint, n_marker, sum(sizes))
         self._work, self._out = (work, own), new_deviations(n_joint, sum(sizes))
-        parts = np.split(self._out.value, np.cumsum(sizes)[:-1])
-        self.angles, self.displacements, self.contact_points = (parts[k].reshape(-1, 3) for k in (0, 1, 3))
-        self.lengthening, self.uncertain = parts[2], self._out.uncertain
+        self._starts = np.cumsum(sizes)[:-1].tolist()
+        self.uncertain = self._out.uncertain
         self._run = deviate
+
+    # Views are made when they are asked for: a copy of this has arrays of its own.
+
+    @property
+    def angles(self) -> Array:
+        """(n_joint, 3) [rad]."""
+        return self._part(0).reshape(-1, 3)
+
+    @property
+    def displacements(self) -> Array:
+        """(n_displaced, 3) - of the `displaced_joints` [m]."""
+        return self._part(1).reshape(-1, 3)
+
+    @property
+    def lengthening(self) -> Array:
+        """(n_ligament,)."""
+        return self._part(2)
+
+    @property
+    def contact_points(self) -> Array:
+        """(n_contact, 3) [m]."""
+        return self._part(3).reshape(-1, 3)
+
+    def _part(self, k: int) -> Array:
+        return np.split(self._out.value, self._starts)[k]
 
     def bind(self, options: FrameOptions) -> None:
         """Use the machine code for its arguments."""

@@ -58,7 +58,7 @@ def test_clean_frames_are_certain(method: str, follow, trial: MarkerTrial) -> No
     assert {frame.status for frame in frames} == {Status.OK}
     for frame in frames:
         deviation = field(solving, frame, "joint_angles_deviation")
-        assert (deviation <= LIMIT).all()
+        assert (deviation.reshape(-1, 3) <= np.radians([5.0, 5.0, 7.5])).all()
         assert (field(solving, frame, "joint_angles_mask") == 0.0).all()
     assert (deviation > np.radians(0.01)).any()
 
