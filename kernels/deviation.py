@@ -31,6 +31,7 @@ from kernels.linear import (
 from kernels.marker_errors import (
     ErrorBounds,
     MarkerErrors,
+    add_doubts,
     error_weights,
     learn_noise,
     marker_variances,
@@ -128,13 +129,14 @@ def deviate(model, method, measured, dt, frame_options, options, frame_state, st
     out : Deviations - written
     """
     track, first, health, own = frame_state.track, frame_state.first, frame_state.health, work[1]
-    at = work[0].solver
+    at, segments = work[0].solver, frame_state.segments
+    place, weight = segments.place, segments.weight
     learn_noise(model.markers, at.pose, at.marker.model, measured, health.weight, state.errors)
     age(track.hold, work[0].open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     if method.follows == 1:
         problem = Problem(
-            model.tree, model.markers, model.elements, method.first, measured, health.weight, first.hold,
+            model.tree, model.markers, model.elements, method.first, place, weight, first.hold,
             first.q_hold,
         )  # fmt: skip
         objective(problem, first.q, at)
@@ -142,7 +144,7 @@ def deviate(model, method, measured, dt, frame_options, options, frame_state, st
         if answer(problem, first.multiplier, at, own.X_first, own.B_first) < 0:
             return unknown(out)
     problem = Problem(
-        model.tree, model.markers, model.elements, method.roles, measured, health.weight, track.hold,
+        model.tree, model.markers, model.elements, method.roles, place, weight, track.hold,
         track.q_hold,
     )  # fmt: skip
     objective(problem, track.q, at)
@@ -154,8 +156,9 @@ def deviate(model, method, measured, dt, frame_options, options, frame_state, st
         add_targets(model, method, at, own)
     errors, n_free = state.errors, own.M.shape[0] - n_hard
     marker_variances(model.markers, n_free, options.bounds, frame_options.health, health, errors)
-    error_weights(model.markers, health.weight, errors, own.weight)
-    marker_moments(model.tree, model.markers, at.pose, measured, own.weight, at.marker)
+    add_doubts(segments.doubt, errors.variance)
+    error_weights(model.markers, weight, errors, own.weight)
+    marker_moments(model.tree, model.markers, at.pose, place, own.weight, at.marker)
     marker_hessian(model.tree, at.pose, at.marker, 0.0, own.M)
     add_held(model.tree, track.hold, work[0].open, state.held_for, own.M)
     fold_matrix(model.tree.couplers, at.coupler, 0.0, own.M)

@@ -114,6 +114,13 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
 
 
 @njit
+def add_doubts(doubt, variance):
+    """variance : (n_marker,) [m^2] += doubt^2, doubt : (n_marker,) - of places that were filled in [m]."""
+    for m in range(doubt.shape[0]):
+        variance[m] += doubt[m] * doubt[m]
+
+
+@njit
 def error_weights(markers, weight, errors, weight_out):
     """weight_out : (n_marker,) - with which the markers' cost has the Hessian sum w^2 J' variance J.
 

@@ -26,6 +26,8 @@ from streams.account import plain
 from streams.messages import Session, Status
 from streams.ring import Frame
 
+Array = NDArray[np.float64]
+
 NO_SOLUTION = Solution(converged=False, iterations=0, residual=math.nan, n_open=0, n_visible=0, n_swap=0)
 LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""

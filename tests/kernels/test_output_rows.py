@@ -25,7 +25,7 @@ def test_slopes_are_those_of_the_numbers(method: str, joints: tuple[int, ...]) -
     if len(running.q) < len(q):  # a ball at the knee has no translations
         q = np.delete(q, slice(11, 14))
     pose(model.tree, q, work.pose)
-    element_values(model.elements, work.pose, running.targets, work.element)
+    element_values(model.elements, work.pose, running.roles.target, work.element)
     expected = first_derivative(lambda x: outputs(model, displaced, x), model.tree, q)
     found = np.full((expected.shape[1], expected.shape[0]), np.nan)
     output_rows(model, displaced, work.pose, work.element, new_row_work(), found)
