@@ -29,7 +29,7 @@ from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
 HASH_LENGTH = 16
-CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT", "RTSIM_WRAP_KERNELS")
+CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
 CODE_SUFFIX = ".nbc"
 KEEP_S = 14 * 86400.0
 _IMPORT = re.compile(

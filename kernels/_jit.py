@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -25,10 +25,10 @@ def njit(function: Function) -> Function:
     """Compile a kernel that other kernels call: cached, without the interpreter lock, IEEE guards kept.
 
     Without Numba's runtime (_nrt=False) an allocation in a kernel is a compile error and no array is
-    reference counted on its way through the calls; without wrappers for Python a quarter of the compile
-    time is saved. RTSIM_WRAP_KERNELS=1 (the tests) makes every kernel callable from Python.
+    reference counted on its way through the calls; without a wrapper for Python a third of the compile time
+    is saved. Python that calls it all the same, as tests do, calls an entry that is made then.
     """
-    return _compile(function, wrap=os.environ.get("RTSIM_WRAP_KERNELS") == "1")
+    return _called_by_kernels(function)
 
 
 def inlined(function: Function) -> Function:
@@ -37,7 +37,7 @@ def inlined(function: Function) -> Function:
     A group is handed over by value, half a nanosecond an array and a call; what only passes groups on, once
     or twice a step, costs less where it is merged than where it is called.
     """
-    return _compile(function, wrap=os.environ.get("RTSIM_WRAP_KERNELS") == "1", inline=True)
+    return _called_by_kernels(function, inline=True)
 
 
 def entry(function: Function) -> Function:
@@ -48,6 +48,40 @@ def entry(function: Function) -> Function:
 def inlined_entry(function: Function) -> Function:
     """An entry that other kernels call as well: merged into them as `inlined`."""
     return _compile(function, wrap=True, inline=True)
+
+
+def _called_by_kernels(function: Function, inline: bool = False) -> Function:
+    """Compile a kernel without a wrapper; Python calls it by an entry that does nothing but call it."""
+    compiled: Any = _compile(function, wrap=False, inline=inline)
+    if not hasattr(compiled, "overloads"):  # the compiler is off
+        return compiled
+    compile_kernel = compiled._compile_for_args
+
+    def keep(result: Any) -> None:
+        """As Dispatcher.add_overload, which would give Python a wrapper that is not there."""
+        compiled.overloads[tuple(result.signature.args)] = result
+
+    def compile_for(*arguments: Any) -> Any:
+        compile_kernel(*arguments)
+        code = _entry_of(compiled)._compile_for_args(*arguments)
+        compiled._insert([compiled.typeof_pyval(argument)._code for argument in arguments], code, False)
+        return code
+
+    compiled.add_overload, compiled._compile_for_args = keep, compile_for
+    return compiled
+
+
+@functools.cache
+def _entry_of(kernel: Any) -> Any:
+    """An entry that calls a kernel with its own arguments; it stands where the kernel stands."""
+    function = kernel.py_func
+    names = ", ".join(inspect.signature(function).parameters)
+    text = f"def from_python({names}):\n    return kernel({names})\n"
+    scope: dict[str, Any] = {"kernel": kernel, "__name__": function.__module__}
+    exec(compile(text, function.__code__.co_filename, "exec"), scope)
+    call = scope["from_python"]
+    call.__qualname__ = f"{function.__qualname__}.from_python"
+    return _compile(call, wrap=True)
 
 
 def _compile(function: Function, wrap: bool, inline: bool = False) -> Function:

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-# Before any kernel is imported: make every kernel callable from Python (also in child processes).
-os.environ.setdefault("RTSIM_WRAP_KERNELS", "1")
-
 # A run in the background of a shell ignores Ctrl-C, and so would every process that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

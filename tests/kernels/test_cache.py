@@ -51,12 +51,7 @@ def run(code: str, folder: Path, **environment: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=folder,
-        env={
-            **os.environ,
-            "NUMBA_CACHE_DIR": str(folder / "cache"),
-            "RTSIM_WRAP_KERNELS": "1",
-            **environment,
-        },
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), **environment},
         capture_output=True,
         text=True,
         timeout=120,

@@ -95,6 +95,58 @@ def test_a_constant_argument_makes_no_version_of_its_own(tmp_path: Path) -> None
     assert len(module.twice.signatures) == 1
 
 
+INNER = """
+from kernels._jit import entry, inlined, njit
+
+@njit
+def difference(x, y):
+    return x - y
+
+@inlined
+def half(x):
+    return 0.5 * x
+
+@entry
+def half_difference(x, y):
+    return half(difference(x, y))
+"""
+
+
+@compiler
+@pytest.mark.usefixtures("own_list")
+@pytest.mark.parametrize("first", ["the kernel", "its caller"])
+def test_python_may_call_what_kernels_call(first: str, tmp_path: Path) -> None:
+    """Protects the tests of inner kernels: the code that other kernels call is called, for any types, by
+    position or name.
+    """
+    source = tmp_path / "inner.py"
+    source.write_text(INNER)
+    module = loaded(source)
+    if first == "its caller":
+        assert module.half_difference(3.0, 1.0) == 1.0
+    assert module.difference(3.0, 1.0) == 2.0
+    assert module.difference(y=3.0, x=1.0) == -2.0
+    assert module.half(3.0) == 1.5
+    assert module.half_difference(5.0, 1.0) == 2.0
+    assert len(module.difference.signatures) == 1
+    assert isinstance(module.difference(7, 1), int)
+    assert len(module.difference.signatures) == 2
+
+
+@compiler
+@pytest.mark.process
+def test_an_inner_kernel_that_python_calls_is_kept(tmp_path: Path) -> None:
+    """Protects the compile time of the tests: a second process compiles neither the kernel nor its entry."""
+    (tmp_path / "inner.py").write_text(INNER)
+    code = (
+        "from kernels._cache import tell_compiled\nfound = []\ntell_compiled(found.append)\n"
+        "import inner\nprint(inner.difference(3.0, 1.0), *found)"
+    )
+    where = os.pathsep.join((str(tmp_path), str(ROOT)))
+    assert run(code, tmp_path, PYTHONPATH=where) == "2.0 inner.difference inner.difference.from_python"
+    assert run(code, tmp_path, PYTHONPATH=where) == "2.0"
+
+
 @compiler
 @pytest.mark.usefixtures("own_list")
 def test_reachable_kernels_are_those_that_are_called(tmp_path: Path) -> None:
@@ -195,17 +247,18 @@ def test_frozen_kernels_refuse_other_types(wrong: str) -> None:
 
 
 @compiler
-def test_bound_entry_is_the_kernel() -> None:
+@pytest.mark.usefixtures("own_list")
+def test_bound_entry_is_the_kernel(tmp_path: Path) -> None:
     """Protects the call without dispatch: same answer, compiled once, also for a signature that is there."""
-    x, y = np.ones(3), np.zeros(3)
-    bound = _jit.bind(rotation.rotate, (np.eye(3), x, y))
-    bound(2.0 * np.eye(3), x, y)
-    np.testing.assert_array_equal(y, 2.0)
-    before = len(rotation.rotate.signatures)  # type: ignore[attr-defined]
-    again = _jit.bind(rotation.rotate, (np.eye(3), x, y))
-    again(3.0 * np.eye(3), x, y)
-    np.testing.assert_array_equal(y, 3.0)
-    assert len(rotation.rotate.signatures) == before  # type: ignore[attr-defined]
+    source = tmp_path / "scaling.py"
+    source.write_text("from kernels._jit import entry\n\n@entry\ndef scale(x, factor):\n    x[0] *= factor\n")
+    scale = loaded(source).scale
+    x = np.ones(1)
+    _jit.bind(scale, (x, 2.0))(x, 2.0)
+    assert x[0] == 2.0
+    _jit.bind(scale, (x, 2.0))(x, 3.0)
+    assert x[0] == 6.0
+    assert len(scale.signatures) == 1
 
 
 def test_binding_without_the_compiler_is_the_function() -> None:
