@@ -14,7 +14,7 @@ from kernels.constraints import Roles
 from kernels.kkt import CONVERGED, Options, solve
 from kernels.markers import model_markers
 from kernels.optimality import Problem, Work, new_work
-from kernels.tree import pose
+from kernels.tree import pose, without_tables
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
@@ -138,14 +138,14 @@ class Trial(NamedTuple):
 def exact_trial(n_frame: int = N_FRAME) -> Trial:
     """Return states on every constraint of `zero`, each solved once from markers off by millimetres."""
     leg = built("zero")
-    work, hold = work_of(leg), np.zeros(leg.n_v)
+    work, hold, tree = work_of(leg), np.zeros(leg.n_v), without_tables(leg.tree)
     off = np.random.default_rng(40).normal(0.0, 0.004, (len(NAMES), 3))
     states, markers = [], []
     for frame in range(n_frame):
         q, multiplier = rough_coordinates(1.0 + 0.06 * frame), np.zeros(len(leg.names.elements))
         measured = markers_at(leg, q) + off
         problem = Problem(
-            leg.tree, leg.markers, leg.elements, roles("zero"), measured, np.ones(len(NAMES)), hold, q.copy()
+            tree, leg.markers, leg.elements, roles("zero"), measured, np.ones(len(NAMES)), hold, q.copy()
         )
         status, *_ = solve(problem, Options(1e-11, 60, 0.5), work, q, multiplier)
         assert status == CONVERGED

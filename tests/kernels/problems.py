@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Roles
+from kernels.coordinates import Limits, Tasks
+from kernels.couplers import Couplers
 from kernels.initial_pose import new_fit_work
 from kernels.joints.kinds import BALL, FREE, HINGE, SLIDER
 from kernels.kkt import Options, solve
 from kernels.kkt_step import build_hessian, newton_step
 from kernels.optimality import Problem, Work, new_work, objective, optimality
 from kernels.track import TrackWork, find_open_dofs
+from kernels.tree import without_tables
 from tests.naive import constraints, kkt, markers, random_models
 from tests.naive.tree import state
 
@@ -71,10 +74,28 @@ def work_for(problem: Problem) -> Work:
     )
 
 
+def as_in_runs(problem: Problem) -> Problem:
+    """Return the same problem in the types of a run, so that no other solver is compiled: without what it
+    lacks, as a lower limb, or with all that a model may have, where there is none of it empty.
+    """
+    tree, placed, roles = without_tables(problem.tree), problem.markers, problem.roles
+    if tree.chains is None and placed.weight is None and roles.tasks is None and roles.limits is None:
+        return problem._replace(tree=tree)
+    n, x = np.zeros(0, np.int64), np.zeros(0)
+    weight = np.ones(len(problem.weight)) if placed.weight is None else placed.weight
+    return problem._replace(
+        tree=problem.tree._replace(couplers=problem.tree.couplers or Couplers(n, n, n, n, n)),
+        markers=placed._replace(weight=weight),
+        roles=roles._replace(
+            tasks=roles.tasks or Tasks(n, n, x, x), limits=roles.limits or Limits(n, n, x, x)
+        ),
+    )
+
+
 def solved(problem: Problem, q: Array, options: Options = Options(1e-12, 60, 0.5)) -> Found:  # noqa: B008
     """Solve from q with zero multipliers; q itself is kept."""
     q, multiplier = q.copy(), np.zeros(len(problem.elements.kind))
-    status, iterations, residual, cost = solve(problem, options, work_for(problem), q, multiplier)
+    status, iterations, residual, cost = solve(as_in_runs(problem), options, work_for(problem), q, multiplier)
     return Found(status, iterations, residual, cost, q, multiplier)
 
 
@@ -82,7 +103,7 @@ def kernel_step(
     problem: Problem, q: Array, multiplier: Array, second_order: float
 ) -> tuple[bool, Array, Array]:
     """Return whether the matrix was definite, the step (n_v,) and the new multipliers (n_hard,)."""
-    work = work_for(problem)
+    work, problem = work_for(problem), as_in_runs(problem)
     objective(problem, q, work)
     n_hard, _ = optimality(problem, multiplier, work)
     definite = build_hessian(problem, multiplier, n_hard, second_order, work)
@@ -94,7 +115,7 @@ def open_dofs(problem: Problem, q: Array) -> int:
     """Return how many dofs nothing determines; problem.hold gets their weights."""
     n_v = len(problem.hold)
     work = TrackWork(work_for(problem), new_fit_work(), np.zeros(n_v, np.int64))
-    return find_open_dofs(problem, q, work, np.zeros(n_v, np.int64))
+    return find_open_dofs(as_in_runs(problem), q, work, np.zeros(n_v, np.int64))
 
 
 def twin_residual(problem: Problem, found: Found) -> float:

@@ -14,7 +14,7 @@ from kernels.kkt import CONVERGED, Options
 from kernels.optimality import Problem, objective, optimality
 from kernels.tree import Tree
 from rtsim.models.packing.tree import build_functions, constant
-from tests.kernels.problems import open_dofs, random_problem, solved, work_for
+from tests.kernels.problems import as_in_runs, open_dofs, random_problem, solved, work_for
 from tests.naive.tree import slices
 
 Array = NDArray[np.floating]
@@ -55,7 +55,7 @@ def limited(seed: int) -> tuple[Problem, Array, Limits]:
 
 def conditions(problem: Problem, found: object) -> tuple[Array, Array]:
     """Return the slope of the Lagrangian along every dof, and which bound each is at, from the kernels."""
-    work = work_for(problem)
+    work, problem = work_for(problem), as_in_runs(problem)
     objective(problem, found.q, work)
     optimality(problem, found.multiplier, work)
     return work.lagrangian.copy(), work.bound.copy()

@@ -21,7 +21,7 @@ from kernels.kkt import (
 )
 from kernels.optimality import Problem, objective, optimality
 from tests.kernels import leg, problems
-from tests.kernels.problems import kernel_step, random_problem, solved, work_for
+from tests.kernels.problems import as_in_runs, kernel_step, random_problem, solved, work_for
 from tests.naive import kkt, random_models
 from tests.naive.tree import difference, integrate
 
@@ -75,8 +75,9 @@ def test_objective_and_optimality_are_the_twins(seed: int) -> None:
     multiplier = rng.normal(size=len(problem.elements.kind))
     work = work_for(problem)
     at = kkt.terms(problem, q)
-    assert objective(problem, q, work) == pytest.approx(at.cost, rel=1e-12)
-    n_hard, residual = optimality(problem, multiplier, work)
+    asked = as_in_runs(problem)
+    assert objective(asked, q, work) == pytest.approx(at.cost, rel=1e-12)
+    n_hard, residual = optimality(asked, multiplier, work)
     assert n_hard == N_HARD
     assert residual == pytest.approx(kkt.optimality(at, multiplier[:N_HARD]), rel=1e-11)
     np.testing.assert_allclose(work.g, at.gradient, atol=1e-11)
@@ -141,7 +142,7 @@ def test_few_iterations_follow_a_leg(method: str) -> None:
     first = solved(problem, leg.exact_trial().q[4], ON_THE_LEG)
     q, multiplier = first.q.copy(), first.multiplier.copy()
     status, iterations, *_ = solve(
-        problem._replace(measured=soft[5]), ON_THE_LEG, work_for(problem), q, multiplier
+        as_in_runs(problem._replace(measured=soft[5])), ON_THE_LEG, work_for(problem), q, multiplier
     )
     assert status == CONVERGED
     assert iterations <= 5
@@ -175,7 +176,7 @@ def test_indefinite_lagrangian_falls_back_to_gauss_newton() -> None:
     multiplier[:N_HARD] = -50.0
     definite, *_ = kernel_step(problem, start, multiplier, 1.0)
     assert not definite
-    status, *_ = solve(problem, Options(1e-12, 100, 0.5), work_for(problem), start, multiplier)
+    status, *_ = solve(as_in_runs(problem), Options(1e-12, 100, 0.5), work_for(problem), start, multiplier)
     assert status == CONVERGED
     at = kkt.terms(problem, start)
     assert kkt.optimality(at, multiplier[:N_HARD]) < 1e-11
@@ -258,7 +259,7 @@ def test_solved_start_needs_no_iteration() -> None:
     problem, q = random_problem(5)
     best = solved(problem, q)
     q, multiplier = best.q.copy(), best.multiplier.copy()
-    status, iterations, *_ = solve(problem, ON_THE_LEG, work_for(problem), q, multiplier)
+    status, iterations, *_ = solve(as_in_runs(problem), ON_THE_LEG, work_for(problem), q, multiplier)
     assert (status, iterations) == (CONVERGED, 0)
     np.testing.assert_array_equal(q, best.q)
 

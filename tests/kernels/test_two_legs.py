@@ -11,6 +11,7 @@ from kernels.kkt_step import build_hessian
 from kernels.linear import cholesky_leaves_first, solve_towards_leaves, solve_towards_root
 from kernels.optimality import Problem, objective, optimality
 from tests.kernels import leg, two_legs
+from tests.kernels.problems import as_in_runs
 
 Array = NDArray[np.floating]
 
@@ -28,14 +29,14 @@ def test_both_legs_alike_are_one_leg_whose_pelvis_weighs_half(method: str) -> No
     weight = np.where(one.markers.body > 0, 1.0, 0.5)
     q, multiplier = start.copy(), np.zeros(len(one.names.elements))
     problem = Problem(one.tree, one.markers, one.elements, roles, measured, weight, hold, q.copy())
-    status, *_ = solve(problem, OPTIONS, leg.work_of(one), q, multiplier)
+    status, *_ = solve(as_in_runs(problem), OPTIONS, leg.work_of(one), q, multiplier)
     assert status == CONVERGED
     there, multipliers = two_legs.both(start), np.zeros(len(legs.elements.kind))
     problem = Problem(
         legs.tree, legs.markers, legs.elements, legs.roles, two_legs.both_markers(one, measured),
         np.ones(len(legs.markers.body)), np.zeros(len(legs.tree.dof_body)), there.copy(),
     )  # fmt: skip
-    status, _, residual, _ = solve(problem, OPTIONS, legs.work, there, multipliers)
+    status, _, residual, _ = solve(as_in_runs(problem), OPTIONS, legs.work, there, multipliers)
     assert status == CONVERGED
     assert residual <= 1e-11
     np.testing.assert_allclose(there, two_legs.both(q), atol=1e-8)
@@ -76,6 +77,7 @@ def test_hessian_of_two_legs_has_nothing_between_them() -> None:
     measured = two_legs.both_markers(model, leg.soft_tissue_trial()[4])
     weight = np.ones(len(legs.markers.body))
     problem = Problem(legs.tree, legs.markers, legs.elements, legs.roles, measured, weight, hold, q)
+    problem = as_in_runs(problem)
     objective(problem, q, work)
     n_hard, _ = optimality(problem, multiplier, work)
     assert n_hard == 2 * 7
