@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,14 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared recordings are not here")
     return SHARED
+
+
+@pytest.fixture(autouse=True)
+def thawed() -> Iterator[None]:
+    """A run in the process of the tests forbids to compile; the next test of that process may again."""
+    yield
+    if "kernels._jit" in sys.modules:
+        sys.modules["kernels._jit"].allow_compilation()
 
 
 OF_RUNS = ("model", "forces", "coupled-simulation")
