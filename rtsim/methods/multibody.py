@@ -27,7 +27,15 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import MarkerCheck, Solver, Uncertainty
 from rtsim.errors import ConfigError
 from rtsim.methods.deviations import MethodDeviations
-from rtsim.models.following import Drawn, Following, drawn_in, following_of, with_coordinates, with_markers
+from rtsim.models.following import (
+    Drawn,
+    Following,
+    drawn_in,
+    following_of,
+    with_coordinates,
+    with_markers,
+    with_none_drawn,
+)
 from rtsim.models.model import Model, build_each
 from rtsim.models.packing.couplers import drivers_first, with_couplers
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
@@ -305,15 +313,19 @@ def set_up(
     check_fits_markers(spec)
     how, roles = find_method(spec, method), roles_of(spec, method, subject)
     first = roles_of(spec, how.follows, subject) if how.follows else roles
-    tree, drawn = without_tables(with_couplers(model.tree, model.couplers)), []
-    if following is not None:
-        # with all tables, so that one compiled solver does for all such models
-        tree = model.tree._replace(couplers=drivers_first(model.couplers))
+    tree, markers, drawn = without_tables(with_couplers(model.tree, model.couplers)), model.markers, []
+    full = model.tree._replace(couplers=drivers_first(model.couplers))
+    # two compiled solvers do for all models: one of persons without tables, and one with all of them
+    if following is None and tree.chains is not None:
+        tree, markers = full, markers._replace(weight=np.ones(len(markers.body)))
+        roles, first = with_none_drawn(roles), with_none_drawn(first)
+    elif following is not None:
+        tree = full
         roles = with_coordinates(roles, model, spec, following)
         first = with_coordinates(first, model, spec, following)
         drawn = drawn_in(model, following)
     skeleton = Skeleton(
-        tree, model.markers, model.elements, model.joints, model.q_neutral,
+        tree, markers, model.elements, model.joints, model.q_neutral,
         model.lengths.neutral, model.lengths.polynomial, model.reported.ligaments, model.reported.contacts,
         model.outline.points, model.outline.body,
     )  # fmt: skip

@@ -156,3 +156,9 @@ def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Fol
         ),
         limits=Limits(q[kept], dof[kept], low, high),
     )
+
+
+def with_none_drawn(roles: Roles) -> Roles:
+    """The roles with tables of coordinates that are drawn or clamped, both empty."""
+    n, x = np.zeros(0, np.int64), np.zeros(0)
+    return roles._replace(tasks=Tasks(n, n, x, x), limits=Limits(n, n, x, x))
