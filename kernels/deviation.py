@@ -156,7 +156,7 @@ def deviate(model, method, measured, dt, frame_options, options, frame_state, st
         add_targets(model, method, at, own)
     errors, n_free = state.errors, own.M.shape[0] - n_hard
     marker_variances(model.markers, n_free, options.bounds, frame_options.health, health, errors)
-    add_doubts(segments.doubt, errors.variance)
+    add_doubts(model.markers, segments, errors.variance)
     error_weights(model.markers, weight, errors, own.weight)
     marker_moments(model.tree, model.markers, at.pose, place, own.weight, at.marker)
     marker_hessian(model.tree, at.pose, at.marker, 0.0, own.M)

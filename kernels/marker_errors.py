@@ -114,10 +114,30 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
 
 
 @njit
-def add_doubts(doubt, variance):
-    """variance : (n_marker,) [m^2] += doubt^2, doubt : (n_marker,) - of places that were filled in [m]."""
-    for m in range(doubt.shape[0]):
-        variance[m] += doubt[m] * doubt[m]
+def add_doubts(markers, segments, variance):
+    """variance : (n_marker,) [m^2] - with those of places that were filled in, after marker_variances.
+
+    Such a place is no measurement of its own: it has the errors of the markers that it was made of, and what
+    is doubtful about it. Of a segment of n markers with weights of w in all beside them, each counts as if
+    it were (n + w) / n times as uncertain, as n markers tell no more than n markers.
+
+    markers : Markers
+    segments : Segments - of the frame
+    variance : (n_marker,) - written
+    """
+    for b in range(segments.filled.shape[0]):
+        if segments.filled[b] == 0:
+            continue
+        there, beside = 0.0, 0.0
+        for m in range(variance.shape[0]):
+            if markers.body[m] == b:
+                if segments.doubt[m] > 0.0:
+                    beside += segments.weight[m]
+                else:
+                    there += segments.weight[m]
+        for m in range(variance.shape[0]):
+            if markers.body[m] == b:
+                variance[m] = variance[m] * (there + beside) / there + segments.doubt[m] * segments.doubt[m]
 
 
 @njit
