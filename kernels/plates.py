@@ -87,50 +87,56 @@ def contacts(plates, force, moment, threshold, centre_out, free_moment_out, load
 
 
 @entry
-def gather_tare(plates, force, moment, tare):
+def gather_tare(plates, values, tare):
     """Add n samples of empty plates to what settle_tare takes the mean of; those not finite are left out.
 
-    force, moment : (n, n_plate, 3) - as measured [N], [N m]
+    values : (n, 6 n_plate) - force and moment of each plate in turn, as measured [N], [N m]
     tare : total, extent and n_sample are written in place
     """
-    for s in range(force.shape[0]):
-        for p in range(force.shape[1]):
-            n = plates.axes[p, 2]
+    for s in range(values.shape[0]):
+        for p in range(tare.n_sample.shape[0]):
+            first, n = 6 * p, plates.axes[p, 2]
             total = 0.0
-            for i in range(3):
-                total += force[s, p, i] + moment[s, p, i]
+            for i in range(6):
+                total += values[s, first + i]
             if not math.isfinite(total):
                 continue
-            normal = n[0] * force[s, p, 0] + n[1] * force[s, p, 1] + n[2] * force[s, p, 2]
+            normal = n[0] * values[s, first] + n[1] * values[s, first + 1] + n[2] * values[s, first + 2]
             tare.extent[p, 0] = min(tare.extent[p, 0], normal)
             tare.extent[p, 1] = max(tare.extent[p, 1], normal)
-            for i in range(3):
-                tare.total[p, i] += force[s, p, i]
-                tare.total[p, 3 + i] += moment[s, p, i]
+            for i in range(6):
+                tare.total[p, i] += values[s, first + i]
             tare.n_sample[p] += 1
 
 
 @entry
-def settle_tare(tare, spread, most):
+def settle_tare(tare, spread, most, found_out):
     """Let the mean of what was gathered be each plate's baseline, and gather anew.
 
     tare : written in place
     spread : range of the normal force beyond which a plate was not empty [N]; its baseline stays
     most : the same for the middle of that range, to either side [N]: somebody may stand still
-    Returns the number of plates whose baseline stays: not empty, or without a sample.
+    found_out : (n_plate,) int64 - EMPTY: the baseline is new; it stays where LOADED, or NOT_MEASURED: without
+        a sample
     """
-    n_kept = 0
     for p in range(tare.n_sample.shape[0]):
         if is_empty(tare, p, spread, most):
+            found_out[p] = EMPTY
             for i in range(6):
                 tare.baseline[p, i] = tare.total[p, i] / tare.n_sample[p]
         else:
-            n_kept += 1
+            found_out[p] = LOADED if tare.n_sample[p] > 0 else NOT_MEASURED
+    forget_tare(tare)
+
+
+@entry
+def forget_tare(tare):
+    """Gather anew; the baselines of tare stay."""
+    for p in range(tare.n_sample.shape[0]):
         for i in range(6):
             tare.total[p, i] = 0.0
         tare.extent[p, 0], tare.extent[p, 1] = math.inf, -math.inf
         tare.n_sample[p] = 0
-    return n_kept
 
 
 @njit
@@ -141,10 +147,9 @@ def is_empty(tare, p, spread, most):
 
 
 @entry
-def take_off(tare, force, moment):
-    """Subtract the baseline from force, moment : (n, n_plate, 3) [N], [N m], in place."""
-    for s in range(force.shape[0]):
-        for p in range(force.shape[1]):
-            for i in range(3):
-                force[s, p, i] -= tare.baseline[p, i]
-                moment[s, p, i] -= tare.baseline[p, 3 + i]
+def take_off(tare, values):
+    """Subtract the baselines from values : (n, 6 n_plate), as of gather_tare, in place."""
+    for s in range(values.shape[0]):
+        for p in range(tare.n_sample.shape[0]):
+            for i in range(6):
+                values[s, 6 * p + i] -= tare.baseline[p, i]

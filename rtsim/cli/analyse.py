@@ -50,7 +50,7 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs, write
     from rtsim.live.checks import check_run
-    from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, told_before
+    from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, tared, told_before
     from rtsim.live.groups import groups_of
 
     if is_stream(source):
@@ -75,6 +75,7 @@ def command(
         units, up = run.units or None, run.up or None
         trial = load_trial(source, units=units, up=up, side=side_of_walker(run))
         forces = load_forces(source, run.forces, trial, units, up) if has_forces(run) else None
+        forces = tared(forces, run.plates.tare)
         if forces is not None:
             forces = part_of(forces, float(trial.times[0]), float(trial.times[-1]))
         feed = ForceFeed() if forces is not None else None

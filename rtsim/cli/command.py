@@ -23,8 +23,8 @@ def command(
 ) -> None:  # fmt: skip
     """Send NAME and print the answer.
 
-    An estimator takes set_method method=zero, set_downweighting on=false, status, stop; a live simulation
-    pause, resume, restart, status, stop.
+    An estimator takes set_method method=zero, set_downweighting on=false, status, stop, and with force plates
+    tare seconds=2; a live simulation pause, resume, restart, status, stop.
     """
     from streams.control import request
 

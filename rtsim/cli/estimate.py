@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from rtsim.cli.options import check_bound, make_run, run_options
 from rtsim.cli.security import bind_options, bind_security, connect_options, connect_security
@@ -11,6 +12,7 @@ from rtsim.cli.types import Address
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
+from rtsim.live.forces import check_tare
 from streams.addresses import is_stream
 
 
@@ -50,6 +52,8 @@ def command(
             f"{run.forces!r} is no stream", where="--forces", allowed="tcp://HOST:PORT",
             remedy="play the forces with `rtsim replay SOURCE --forces FILE`, and give its address",
         )  # fmt: skip
+    if options["tare"] or is_stream(run.source):
+        check_tare(msgspec.structs.replace(run, source=address))
     bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
 
     if not 0.0 <= wait_s <= LONGEST_S:

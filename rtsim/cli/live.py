@@ -18,10 +18,12 @@ from rtsim.cli.options import (
     make_run,
     run_arguments,
     run_options,
+    tare_arguments,
     tell_notes,
 )
 from rtsim.config.run_schema import Run
 from rtsim.live.checks import check_run
+from rtsim.live.forces import check_tare
 from rtsim.live.signals import exit_code
 from rtsim.live.sources import WALKER, check_playing, side_of_walker
 from streams.addresses import is_stream
@@ -63,6 +65,7 @@ def command(
     length_s = run.duration_s if run.source == WALKER and not loop else 0.0
     check_playing(run.source, speed, rate, length_s, start_s, end_s)
     check_run(run)
+    check_tare(run)
     if monitor:
         require_window()
     check_bound(run, player=not is_stream(run.source))
@@ -80,7 +83,8 @@ def command(
             if not is_stream(run.source):
                 files = file_arguments(run.units, run.up) if run.source != WALKER else walker_arguments(run)
                 played = played_forces(run)
-                where = ["--address", run.ports.markers, *files, *(["--forces", played] if played else [])]
+                beside = ["--forces", played, *tare_arguments(run)] if played else []
+                where = ["--address", run.ports.markers, *files, *beside]
                 players = [start(stack, "player", ["replay", run.source, *where, *playing])]
                 address = players[0].wait_ready(READY_S)["markers"]
                 run = msgspec.structs.replace(run, forces=address if played else run.forces)
@@ -107,14 +111,17 @@ def command(
 
 def played_forces(run: Run) -> str:
     """The forces that the player has beside the markers, "" = none; what is wrong with them is told."""
-    from rtsim.live.forces import has_forces, load_forces, told_before
+    from rtsim.live.forces import has_forces, load_forces, tared, told_before
     from rtsim.live.sources import load_trial
 
-    if not has_forces(run) or is_stream(run.forces):
+    if is_stream(run.forces):
+        return ""
+    if not has_forces(run):
+        tared(None, run.plates.tare)
         return ""
     units, up = run.units or None, run.up or None
     trial = load_trial(run.source, units=units, up=up)
-    forces = load_forces(run.source, run.forces, trial, units, up)
+    forces = tared(load_forces(run.source, run.forces, trial, units, up), run.plates.tare)
     if forces is None:
         return ""
     for note in (*forces.notes, *told_before(run, trial, forces)):

@@ -29,7 +29,7 @@ COMMANDS = {
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
     "simulate": "Move a model forward in time under its contacts, ligaments, springs and loads.",
     "check": "Check configs: models, labs, runs, subjects.",
-    "command": "Send a command to a running estimator (set_method, set_downweighting, status, stop).",
+    "command": "Send a command to a running estimator (set_method, set_downweighting, tare, status, stop).",
     "warmup": "Compile the kernels now, so that the next start is quick.",
     "doctor": "Say in plain words what is wrong with the installation or with a stream.",
     "keys": "Make CURVE keys for streams that leave this machine.",

@@ -11,7 +11,7 @@ import msgspec
 
 from rtsim.cli.lines import tell
 from rtsim.cli.ports import check_ports, offset_option, placed
-from rtsim.cli.types import Address, Config, Method, Source, checked
+from rtsim.cli.types import Address, Config, Method, Source, Span, checked
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
@@ -32,6 +32,11 @@ SOURCE_OPTION = click.option(
     type=Source(),
     metavar="SOURCE",
     help="walker, a file (.trc, .c3d, .mcap) or tcp://HOST:PORT.",
+)
+TARE_OPTION = click.option(
+    "--tare",
+    type=Span(),
+    help="Seconds of the recording in which nobody is on the plates: their mean is taken off the forces.",
 )
 SIDE_OPTION = click.option(
     "--side",
@@ -71,6 +76,7 @@ RUN_OPTIONS = (
         metavar="BODIES",
         help="Bodies that plates press, of a model with its own markers (default: by its neutral pose).",
     ),
+    TARE_OPTION,
     click.option("--mass", "mass_kg", type=click.FloatRange(2.0, 400.0), help="Mass of the person [kg]."),
     SIDE_OPTION,
     click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
@@ -145,7 +151,8 @@ def make_run(config: str | None = None, **options: Any) -> Run:
     run = load_toml(find_config(config, "runs"), Run) if config else Run(name="live")
     check_addresses(run, config or "")
     wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
-    options |= asked_of_plates(run, options.get("forces") or run.forces, feet, wait_ms)
+    tare = options.pop("tare", None)
+    options |= asked_of_plates(run, options.get("forces") or run.forces, feet, wait_ms, tare)
     given_ports = {k: options.pop(k, None) for k in PORTS}
     usual = msgspec.structs.asdict(run.ports)
     ports = placed(given_ports, usual, options.pop("port_offset", 0))
@@ -158,16 +165,19 @@ def make_run(config: str | None = None, **options: Any) -> Run:
         run = msgspec.structs.replace(run, **given, ports=msgspec.structs.replace(run.ports, **ports))
     except ValueError as error:  # a schema's sentence
         raise ConfigError(str(error), where="the options", remedy="correct the value") from None
-    check_plates_given(run, {"--feet": feet, "--wait-ms": wait_ms, "--mass": options.get("mass_kg")})
+    asked = {"--feet": feet, "--wait-ms": wait_ms, "--mass": options.get("mass_kg"), "--tare": tare}
+    check_plates_given(run, asked)
     if run.methods and run.method and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run
 
 
-def asked_of_plates(run: Run, forces: str, feet: str, wait_ms: float | None) -> dict[str, Any]:
-    """The options that external loads of OpenSim, feet (bodies, by commas) and a wait amount to."""
+def asked_of_plates(
+    run: Run, forces: str, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
+) -> dict[str, Any]:
+    """The options that external loads of OpenSim, feet (bodies, by commas), a wait and a tare amount to."""
     asked: dict[str, Any] = {}
-    plates: dict[str, Any] = {} if wait_ms is None else {"wait_ms": wait_ms}
+    plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}
     if Path(forces).suffix.lower() == LOADS and not is_stream(forces):
         from rtsim.files.osim.external_loads import read_external_loads
 
@@ -229,6 +239,11 @@ def run_arguments(run: Run, config: str | None = None) -> list[str]:
         arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
     arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]
+
+
+def tare_arguments(run: Run) -> list[str]:
+    """The command line of the tare of a run, for its player."""
+    return [f"--tare={run.plates.tare[0]!r}:{run.plates.tare[1]!r}"] if run.plates.tare else []
 
 
 def tell_notes(run: Run) -> None:

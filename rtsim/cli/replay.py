@@ -6,14 +6,14 @@ import click
 import numpy as np
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import file_options
+from rtsim.cli.options import TARE_OPTION, file_options
 from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.security import bind_options, bind_security
 from rtsim.cli.states import say
 from rtsim.cli.types import Address, Source
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
-from rtsim.live.forces import check_forces, load_forces, part_of
+from rtsim.live.forces import check_forces, load_forces, part_of, tared
 from rtsim.live.sources import check_playing, load_trial
 from streams.sockets import MARKERS_ADDRESS
 
@@ -39,13 +39,15 @@ from streams.sockets import MARKERS_ADDRESS
 @click.option(
     "--forces", type=Source(), help="Force plates played beside: a file, or walker (default: those of a C3D)."
 )
+@TARE_OPTION
 @click.option("--states", is_flag=True, help="Say states as JSON lines (for programs).")
 @click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
 @file_options
 @bind_options
 def command(
     source: str, address: str | None, port_offset: int | str, speed: float, rate: float | None, loop: bool,
-    start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None, states: bool,
+    start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None,
+    tare: tuple[float, float] | None, states: bool,
     key: str | None, clients: str | None, units: str | None, up: str | None,
     side: str | None,
 ) -> None:  # fmt: skip
@@ -71,7 +73,7 @@ def command(
             "no frames between --start and --end", where=source, allowed=f"0 to {since[-1]:.2f} s"
         )
     trial = trial._replace(times=trial.times[inside], positions=np.ascontiguousarray(trial.positions[inside]))
-    plates = load_forces(source, forces or "", trial, units, up)
+    plates = tared(load_forces(source, forces or "", trial, units, up), tare)
     beside, base = [], {}
     if plates is not None:
         base = {"time_base": new_session_id()}
@@ -80,7 +82,7 @@ def command(
             force_channel(plates, trial.rate, t_start=now_ns(), speed=speed, source=str(source), **base)
         )
     if not states:
-        for note in trial.notes:
+        for note in (*trial.notes, *(plates.notes if plates is not None else ())):
             tell(f"{source}: {note}")
     with Publisher(address, security) as publisher:
         if states:

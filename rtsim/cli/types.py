@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import click
 from click.shell_completion import CompletionItem
 
 from rtsim.config.paths import shipped_names
+from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, RtsimError
 from rtsim.live.sources import WALKER
 from streams.addresses import LAST_PORT, check_address, is_stream
@@ -80,6 +82,30 @@ class PortOffset(click.ParamType):
         self, context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         return offered((AUTO,), incomplete) if self.auto else []
+
+
+class Span(click.ParamType):
+    """START:STOP [s]."""
+
+    name = "START:STOP"
+
+    def convert(
+        self,
+        value: str | tuple[float, float],
+        parameter: click.Parameter | None,
+        context: click.Context | None,
+    ) -> tuple[float, float]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            start, stop = (float(part) for part in value.split(":"))
+        except ValueError:
+            start = stop = math.nan
+        if not -LONGEST_S <= start < stop <= LONGEST_S:
+            raise ConfigError(
+                f"{value!r}", where=option_of(parameter), allowed="START:STOP in seconds, START before STOP"
+            )
+        return start, stop
 
 
 class Config(click.ParamType):

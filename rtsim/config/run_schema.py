@@ -86,6 +86,14 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     bear_all: bool = False
     # bodies that plates press, of a model that brings its own markers; none given: found by its neutral pose
     feet: tuple[str, ...] = ()
+    # from and to which second of the recording nobody is on the plates: their mean is taken off
+    tare: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.tare is not None and not self.tare[0] < self.tare[1]:
+            raise ValueError(
+                f"plates.tare: {list(self.tare)}; allowed: [start, stop] in seconds, start first"
+            )
 
 
 USUAL_METHOD = "minimised"

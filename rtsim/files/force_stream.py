@@ -31,6 +31,7 @@ class PlateStream(NamedTuple):
     corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
     z_up : 1 where Z points up, else 0
     rate : samples per second [Hz], 0 where it is not told
+    zero : (n_plate, 6) - what the sender has taken off force and moment by taring, in ground [N, N m]
     faults : plain sentences
     """
 
@@ -39,6 +40,7 @@ class PlateStream(NamedTuple):
     corners: FloatArray
     z_up: int
     rate: float
+    zero: FloatArray
     faults: list[str]
 
 
@@ -55,7 +57,11 @@ def describe(session: Session) -> PlateStream:
     known = isinstance(rate, (int, float)) and not isinstance(rate, bool) and 0.0 < rate <= FASTEST
     if names and not known:
         told.append("The forces do not tell their sample_rate.")
-    return PlateStream(names, n_sample, corners, int(z_up), float(rate) if known else 0.0, [*faults, *told])
+    zero, said_of_zero = _read_zero(session.meta.get("zero", []), len(names), z_up)
+    return PlateStream(
+        names, n_sample, corners, int(z_up), float(rate) if known else 0.0, zero,
+        [*faults, *told, *said_of_zero],
+    )  # fmt: skip
 
 
 def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
@@ -104,6 +110,21 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
     return corners, faults
 
 
+def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
+    """Zeros (n_plate, 6) in ground [N, N m], and a sentence for what are none."""
+    if not said or not n_plate:
+        return np.zeros((n_plate, 6)), []
+    try:
+        zero = np.array(said, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        zero = np.empty(0)
+    if zero.shape != (n_plate, 6) or not (np.abs(zero) <= GREATEST).all():
+        fault = f"The zero of the forces is not six numbers for each of {n_plate} plates: it is not told."
+        return np.zeros((n_plate, 6)), [fault]
+    rows = zero.reshape(-1, 3)
+    return (rows @ ROTATIONS["+Z"].T if z_up else rows).reshape(n_plate, 6), []
+
+
 def force_channel(
     trial: ForceTrial, rate: float, *, t_start: int, speed: float = 1.0, time_base: str = "", source: str = ""
 ) -> Channel:
@@ -130,6 +151,7 @@ def force_channel(
     force[number, :, place] = trial.force
     moment[number, :, place] = trial.moment
     corners = [plate.tolist() if np.isfinite(plate).all() else [] for plate in trial.corners]
+    zero = {"zero": trial.zero.tolist()} if trial.zero.any() else {}
     session = force_session(
         trial.names,
         n_sample,
@@ -137,7 +159,7 @@ def force_channel(
         sample_rate=trial.rate,
         t_start=t_start,
         corners=corners if any(corners) else (),
-        meta={"source": source or trial.source, "speed": speed, "time_base": time_base},
+        meta={"source": source or trial.source, "speed": speed, "time_base": time_base, **zero},
     )
     return Channel(
         session, times, {"sample_times": sample_times, "force": force, "moment": moment}, ("sample_times",)

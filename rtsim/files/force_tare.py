@@ -1,13 +1,18 @@
-"""Taking the zero off the force plates of a trial, from seconds in which nobody is on them."""
+"""Taking the zero off force plates: off those of a trial, from seconds in which nobody is on them."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from kernels.plates import gather_tare, new_tare, settle_tare, take_off
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates import EMPTY, Plates, gather_tare, new_tare, settle_tare, take_off
 from rtsim.errors import ConfigError
 from rtsim.files.force_trial import MOST_DRIFT, THRESHOLD, ForceTrial, find_contacts
 from rtsim.files.trial import name_some
+
+FloatArray = NDArray[np.float64]
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
@@ -23,27 +28,24 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
             where=trial.source,
             allowed=f"{trial.times[0]:g} to {trial.times[-1]:g} s",
         )
-    force, moment, zero = trial.force.copy(), trial.moment.copy(), new_tare(len(trial.names))
-    gather_tare(trial.plates, np.ascontiguousarray(force[inside]), np.ascontiguousarray(moment[inside]), zero)
-    zero.baseline[:] = np.nan  # what stays so was not empty
-    settle_tare(zero, THRESHOLD, MOST_DRIFT)
-    empty = np.isfinite(zero.baseline).all(axis=1)
-    zero.baseline[~empty] = 0.0
-    if not empty.any():
+    n_plate = len(trial.names)
+    values = np.concatenate([trial.force, trial.moment], axis=2).reshape(-1, 6 * n_plate)
+    zero, found = new_tare(n_plate), np.empty(n_plate, np.int64)
+    gather_tare(trial.plates, values[inside], zero)
+    settle_tare(zero, THRESHOLD, MOST_DRIFT, found)
+    if not (found == EMPTY).any():
         raise ConfigError(
             f"no force plate is empty from {start:g} to {stop:g} s",
             where=trial.source,
             remedy="give seconds in which nobody is on the plates",
         )
-    take_off(zero, force, moment)
-    normal = np.einsum("pi,pi->p", zero.baseline[:, :3], trial.plates.axes[:, 2])
-    done = [
-        f"{name} {off:.3g} N" for name, off, is_so in zip(trial.names, normal, empty, strict=True) if is_so
-    ]
-    notes = [f"zero taken off from {start:g} to {stop:g} s: {name_some(done)}"]
-    left = [name for name, is_so in zip(trial.names, empty.tolist(), strict=True) if not is_so]
+    take_off(zero, values)
+    done, left = name_tared(trial.names, found, normal_of(trial.plates, zero.baseline))
+    notes = [f"zero taken off from {start:g} to {stop:g} s: {done}"]
     if left:
-        notes.append(f"loaded or not measured from {start:g} to {stop:g} s, and not tared: {name_some(left)}")
+        notes.append(f"loaded or not measured from {start:g} to {stop:g} s, and not tared: {left}")
+    wrench = values.reshape(-1, n_plate, 6)
+    force, moment = wrench[..., :3].copy(), wrench[..., 3:].copy()
     centre, free_moment, loaded = find_contacts(trial.plates, force, moment)
     return trial._replace(
         force=force,
@@ -51,5 +53,22 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
         centre=centre,
         free_moment=free_moment,
         loaded=loaded,
+        zero=trial.zero + zero.baseline,
         notes=(*trial.notes, *notes),
     )
+
+
+def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
+    """(n_plate,) - part of forces and moments (n_plate, 6) along the normals of plates [N]."""
+    return np.asarray((wrench[:, :3] * plates.axes[:, 2]).sum(axis=1))
+
+
+def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArray) -> tuple[str, str]:
+    """Plates that were tared, each with its normal force [N], and those that were left; as text, "" = none.
+
+    found : (n_plate,) - as of kernels.plates.settle_tare
+    """
+    empty = found == EMPTY
+    done = [f"{name} {off:.3g} N" for name, off, is_so in zip(names, normal, empty, strict=True) if is_so]
+    left = [name for name, is_so in zip(names, empty.tolist(), strict=True) if not is_so]
+    return name_some(done) if done else "", name_some(left) if left else ""

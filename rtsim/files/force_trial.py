@@ -35,6 +35,7 @@ class ForceTrial(NamedTuple):
     centre : (n, n_plate, 3) float64 - centre of pressure on the surface [m]; NaN without contact
     free_moment : (n, n_plate) float64 - about the surface's normal (up) through it [N m]; NaN without contact
     loaded : (n, n_plate) int64 - as kernels.plates.contacts has it
+    zero : (n_plate, 6) float64 - what taring has taken off each force and moment [N, N m]
     source : the file the trial came from
     notes : plain sentences: everything that was converted, assumed, dropped or repaired
     """
@@ -49,6 +50,7 @@ class ForceTrial(NamedTuple):
     centre: FloatArray
     free_moment: FloatArray
     loaded: NDArray[np.int64]
+    zero: FloatArray
     source: str
     notes: tuple[str, ...] = ()
 
@@ -58,6 +60,7 @@ class RawForces(NamedTuple):
 
     names, times, rate, corners, force, moment, source, notes : as in ForceTrial
     level : (n_plate,) float64 - height of the surface where corners do not tell it [m]
+    zero : as in ForceTrial; None = nothing was taken off
     """
 
     names: tuple[str, ...]
@@ -69,6 +72,7 @@ class RawForces(NamedTuple):
     moment: FloatArray
     source: str
     notes: tuple[str, ...]
+    zero: FloatArray | None = None
 
 
 def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
@@ -79,6 +83,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
     _check_extent(raw)
     notes = list(raw.notes)
     force, moment = np.ascontiguousarray(raw.force), np.ascontiguousarray(raw.moment)
+    zero = np.zeros((len(raw.names), 6)) if raw.zero is None else raw.zero
     gap = ~(np.isfinite(force).all(axis=2) & np.isfinite(moment).all(axis=2))
     force[gap], moment[gap] = np.nan, np.nan
     if gap.any():
@@ -86,7 +91,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
             f"{count_of(int(gap.sum()), 'force sample')} with missing or infinite values taken as missing"
         )
     if _pushes_down(force, threshold):
-        force, moment = -force, -moment
+        force, moment, zero = -force, -moment, -zero
         notes.append(
             "the forces point down, as those of the person on the plates: all were turned round (force and "
             "moment), so that they act on the person"
@@ -104,6 +109,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
         centre,
         free_moment,
         loaded,
+        zero,
         raw.source,
         tuple(notes),
     )

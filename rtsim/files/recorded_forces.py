@@ -66,5 +66,6 @@ def read_recorded_forces(path: str | Path, *, up: str | None = None, units: str 
             moment=rows[..., 3:].copy(),
             source=recorded.source,
             notes=tuple(notes),
+            zero=said.zero,
         )
     )

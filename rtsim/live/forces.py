@@ -83,6 +83,28 @@ def load_forces(
         return None
 
 
+def check_tare(run: Run) -> None:
+    """ConfigError for seconds of a recording where forces are a stream."""
+    if run.plates.tare and (is_stream(run.source) or is_stream(run.forces)):
+        raise ConfigError(
+            "seconds of a recording are not for forces of a stream", where="--tare",
+            remedy="tare them by `rtsim command tare` while the estimator runs and nobody is on the plates",
+        )  # fmt: skip
+
+
+def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceTrial | None:
+    """The plates of a recording, without their mean over a span of time [s], where one is given."""
+    from rtsim.files.force_tare import tare
+
+    if span is None:
+        return forces
+    if forces is None:
+        raise ConfigError(
+            "there are no force plates to tare", where="--tare", remedy="give --forces, or leave it out"
+        )
+    return tare(forces, *span)
+
+
 def may_have_forces(run: Run) -> bool:
     """Whether forces are asked for, or may be in the source."""
     return bool(run.forces) or is_c3d(run.source)

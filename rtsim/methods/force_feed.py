@@ -116,12 +116,17 @@ class ForceFeed:
         """Counters since the start, and what there is to tell since the last time."""
         if self.intake is None:
             return self._former, []
-        told, self.intake.sentences = self.intake.sentences, []
-        return self._former + self.intake.counters, told
+        intake = self.intake
+        told = [*intake.sentences, *intake.zero.sentences]
+        intake.sentences, intake.zero.sentences = [], []
+        return self._former + intake.counters, told
 
     def _begin(self, session: Session) -> None:
-        if self.intake is not None:
-            self._former.update(self.intake.counters)
+        before = self.intake
+        if before is not None:
+            self._former.update(before.counters)
         self._by_time = self._markers is not None and share_time(self._markers, session)
         self.intake = PlateIntake(session, self._by_time)
+        if before is not None and session is self.session:  # the same plates by another clock
+            self.intake.zero = before.zero
         self._wrench = np.empty(6 * len(self.intake.names))

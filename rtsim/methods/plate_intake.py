@@ -18,6 +18,7 @@ from kernels.plate_intake import GREATEST, take_in_samples
 from kernels.resampling import forget_samples, hold_samples, mean_between, new_held
 from rtsim.files.force_stream import describe
 from rtsim.files.force_trial import lay_out
+from rtsim.methods.plate_zero import PlateZero
 from streams.messages import Session
 
 FloatArray = NDArray[np.float64]
@@ -43,6 +44,7 @@ class PlateIntake:
     names : of the plates
     corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
     plates : for the kernels
+    zero : is taken off all samples
     counters : unfit - messages of other shapes than the session says; samples_out_of_order - samples whose
         time is not after that of the one before; samples_restarted - leaps of their clock, before which all
         is forgotten; samples_in_part - wrenches partly missing or too great
@@ -65,6 +67,7 @@ class PlateIntake:
         self.usable = n_plate > 0
         self.plates = lay_out(self.corners, np.zeros(n_plate))
         self._longest = LONGEST_STEPS / said.rate if said.rate > 0.0 else LONGEST_S
+        self.zero = PlateZero(self.names, self.plates, said.zero, self._longest)
         n_keep = min(MOST_HELD, max(LEAST_HELD, int(HOLD_S * said.rate), n_sample))
         self.held = new_held(n_keep, 6 * n_plate)
         self._behind = math.inf  # newest time of the message before, where all of it was before what is held
@@ -97,6 +100,7 @@ class PlateIntake:
                 f"{n_odd} samples of force plates were partly missing, or beyond {GREATEST:g} N, and are "
                 "taken as not measured.",
             )
+        self.zero.apply(self._times[:n_used], self._values[:n_used])
         n_out = self._hold_all(n_used)
         if n_out:
             self.counters["samples_out_of_order"] += n_out

@@ -24,13 +24,14 @@ from kernels.plates import NOT_MEASURED, contacts
 from kernels.resampling import TAKEN
 from rtsim.errors import ConfigError
 from rtsim.files.force_trial import THRESHOLD, find_contacts, lay_out
+from rtsim.files.trial import name_some
 from rtsim.methods.force_feed import FAULTS, WORDS, ForceFeed
 from rtsim.models.feet import PlacedFeet, find_feet
 from rtsim.models.model import build
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
 from rtsim.subjects.foot_markers import FootMarkers
 from rtsim.subjects.labs import SIDES, find_lab, load_lab
 from rtsim.units import METRES
@@ -52,6 +53,11 @@ ELSEWHERE = (
     "The {side} foot may stand beside the plates: its force is not known. Where nothing but plates is stood "
     "on, say so by plates.bear_all."
 )
+
+
+TARE_S = 2.0
+LEAST_TARE_S, MOST_TARE_S = 0.1, 60.0
+"""How long samples are gathered for the zero of the plates [s]."""
 
 
 class FootLoads(Stage):
@@ -87,6 +93,7 @@ class FootLoads(Stage):
         self._n_session = -1
         for name in (*FAULTS.values(), *(name for name, _ in FAULTY.values()), "foot_elsewhere"):
             self.counters[name] = 0
+        self.orders = {"tare": Order(self._answer_tare, self._obey_tare)}
         self._size()
 
     def warm(self) -> None:
@@ -167,6 +174,8 @@ class FootLoads(Stage):
                      meaning="0 = the foot does not bear the plate, 1 = it does, 2 = it may"),
             Quantity("plate_status", self._told_status, "1", names,
                      meaning="bits: 1 off_plate, 2 far, 4 two_feet, 8 changed, 16 unseen, 32 unmeasured"),
+            Quantity("plate_zeros", self._zeros, "N", names,
+                     meaning="normal force that taring has taken off the newest samples"),
             Quantity("foot_forces", self.force, "N", SIDES, AXES, GROUND,
                      curves=None, meaning="of all plates on each foot; NaN = not known"),
             Quantity("foot_moments", self.moment, "N m", SIDES, AXES, GROUND,
@@ -174,6 +183,11 @@ class FootLoads(Stage):
             Quantity("foot_loads", self._loads, "N", SIDES, curves=Curves("Feet", "vertical force", 1, 100.0),
                      meaning="vertical part of foot_forces"),
         ]  # fmt: skip
+
+    def status_text(self) -> str:
+        """What came of the last taring."""
+        intake = self.feed.intake
+        return f"force plates: {intake.zero.told}" if intake is not None and intake.zero.told else ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:
         """Its own counters and those of the samples."""
@@ -221,6 +235,7 @@ class FootLoads(Stage):
         self._n_session = self.feed.n_session
         intake, n = self.feed.intake, len(self.feed.names)
         self._plates = intake.plates if intake is not None else lay_out(np.empty((0, 4, 3)), np.empty(0))
+        self._zeros = intake.zero.normal if intake is not None else np.empty(0)
         self._force, self._moment = np.full((1, n, 3), np.nan), np.full((1, n, 3), np.nan)
         self._centre, self._free = np.full((1, n, 3), np.nan), np.full((1, n), np.nan)
         self._loaded, self._share = np.zeros((1, n), np.int64), np.zeros((n, 2), np.int64)
@@ -243,6 +258,22 @@ class FootLoads(Stage):
         self._wrenches = bind(
             foot_wrenches, (self._share, self._force[0], self._moment[0], self.force, self.moment)
         )
+
+    def _answer_tare(self, args: Args) -> tuple[bool, str]:
+        seconds = seconds_of(args)
+        if not LEAST_TARE_S <= seconds <= MOST_TARE_S:
+            return False, f"tare takes seconds = {LEAST_TARE_S:g} to {MOST_TARE_S:g}; default {TARE_S:g}."
+        if not self.feed.names:
+            return False, "No stream of forces has come yet: there are no plates to tare."
+        return True, (
+            f"The zero of {name_some(self.feed.names)} is gathered from the next {seconds:g} s, in which "
+            "nobody may be on them. The telemetry, and the command status, tell what came of it."
+        )
+
+    def _obey_tare(self, args: Args) -> bool:
+        if self.feed.intake is not None:
+            self.feed.intake.zero.begin(seconds_of(args))
+        return False
 
     def _name_faults(self) -> None:
         for bit, (name, sentence) in FAULTY.items():
@@ -289,6 +320,17 @@ class FootLoads(Stage):
 
 
 MISSED = Outcome(Status.DEGRADED)
+
+
+def seconds_of(args: Args) -> float:
+    """How long to gather, of the arguments of `tare` [s]; NaN where they do not tell it."""
+    said = args.get("seconds", TARE_S)
+    try:
+        return (
+            float(said) if isinstance(said, (str, int, float)) and not set(args) - {"seconds"} else math.nan
+        )
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def call_plates() -> None:

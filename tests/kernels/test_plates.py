@@ -12,6 +12,7 @@ from kernels.plates import (
     NOT_MEASURED,
     Plates,
     contacts,
+    forget_tare,
     gather_tare,
     new_tare,
     settle_tare,
@@ -101,30 +102,42 @@ def test_below_the_threshold_there_is_no_contact():
 def test_taring_takes_off_the_mean_of_empty_seconds_only():
     """Protects the zero of a plate: a drifted one is corrected, one that somebody stands on is left alone."""
     rng = np.random.default_rng(4)
-    plates, tare = plates_of(3), new_tare(3)
-    force, moment = rng.normal(0.0, 1.0, (500, 3, 3)), rng.normal(0.0, 1.0, (500, 3, 3))
-    force[:, 0] += [3.0, -40.0, 1.0]
-    moment[:, 0] += [0.5, 2.0, -7.0]
-    force[250:, 1, 1] += 700.0  # somebody steps on
-    force[:, 2] = np.nan
-    before = force.copy()
-    gather_tare(plates, force[:300], moment[:300], tare)
-    assert settle_tare(tare, 20.0, 50.0) == 2
-    np.testing.assert_allclose(tare.baseline[0, :3], before[:300, 0].mean(axis=0), atol=1e-12)
+    plates, tare, found = plates_of(3), new_tare(3), np.zeros(3, np.int64)
+    wrench = rng.normal(0.0, 1.0, (500, 3, 6))
+    wrench[:, 0] += [3.0, -40.0, 1.0, 0.5, 2.0, -7.0]
+    wrench[250:, 1, 1] += 700.0  # somebody steps on
+    wrench[:, 2] = np.nan
+    before, values = wrench.copy(), wrench.reshape(500, 18)
+    gather_tare(plates, values[:300], tare)
+    settle_tare(tare, 20.0, 50.0, found)
+    assert found.tolist() == [EMPTY, LOADED, NOT_MEASURED]
+    np.testing.assert_allclose(tare.baseline[0], before[:300, 0].mean(axis=0), atol=1e-12)
     assert not tare.baseline[1:].any()
-    take_off(tare, force, moment)
-    assert np.abs(force[:300, 0].mean(axis=0)).max() < 1e-12
-    assert np.abs(moment[:300, 0].mean(axis=0)).max() < 1e-12
-    np.testing.assert_array_equal(force[:, 1], before[:, 1])
-    assert settle_tare(tare, 20.0, 50.0) == 3  # nothing was gathered since: the baseline stays
-    np.testing.assert_allclose(tare.baseline[0, :3], before[:300, 0].mean(axis=0), atol=1e-12)
+    take_off(tare, values)
+    assert np.abs(wrench[:300, 0].mean(axis=0)).max() < 1e-12
+    np.testing.assert_array_equal(wrench[:, 1], before[:, 1])
+    settle_tare(tare, 20.0, 50.0, found)
+    assert found.tolist() == [NOT_MEASURED] * 3  # nothing was gathered since: the baseline stays
+    np.testing.assert_allclose(tare.baseline[0], before[:300, 0].mean(axis=0), atol=1e-12)
+
+
+def test_what_was_gathered_can_be_forgotten():
+    """Protects a tare that is asked for again: samples from before the second word do not count."""
+    plates, tare, found = plates_of(1), new_tare(1), np.zeros(1, np.int64)
+    gather_tare(plates, np.array([[0.0, 700.0, 0.0, 0.0, 0.0, 0.0]]), tare)
+    forget_tare(tare)
+    gather_tare(plates, np.array([[0.0, 5.0, 0.0, 1.0, 0.0, 0.0]]), tare)
+    settle_tare(tare, 20.0, 50.0, found)
+    assert found.tolist() == [EMPTY]
+    assert tare.baseline[0].tolist() == [0.0, 5.0, 0.0, 1.0, 0.0, 0.0]
 
 
 def test_a_person_who_stands_still_is_not_tared_away():
     """Protects the weight: a steady load is told from a drift by its size."""
-    plates, tare = plates_of(2), new_tare(2)
-    force, moment = np.zeros((50, 2, 3)), np.zeros((50, 2, 3))
-    force[:, 0, 1], force[:, 1, 1] = 350.0, -45.0
-    gather_tare(plates, force, moment, tare)
-    assert settle_tare(tare, 20.0, 50.0) == 1
+    plates, tare, found = plates_of(2), new_tare(2), np.zeros(2, np.int64)
+    values = np.zeros((50, 12))
+    values[:, 1], values[:, 7] = 350.0, -45.0
+    gather_tare(plates, values, tare)
+    settle_tare(tare, 20.0, 50.0, found)
+    assert found.tolist() == [LOADED, EMPTY]
     np.testing.assert_allclose(tare.baseline[:, 1], [0.0, -45.0])

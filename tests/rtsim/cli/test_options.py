@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rtsim.cli.live import estimator_arguments
-from rtsim.cli.options import make_run, run_arguments, run_options
+from rtsim.cli.options import make_run, run_arguments, run_options, tare_arguments
 from rtsim.config.run_schema import MarkerCheck, Run, Solver
 from rtsim.errors import ConfigError
 
@@ -135,3 +135,46 @@ def test_options_of_plates_need_plates(tmp_path, option, given):
     config.write_text('name = "mine"\nmass_kg = 70.0\n[plates]\nfeet = ["a"]\n')
     run = make_run(str(config))
     assert not {"--feet", "--mass"} & set(run_arguments(run, str(config)))  # a child would refuse them
+
+
+STREAM, SUBJECT = "tcp://127.0.0.1:1", ("--subject", "walker")
+
+
+@pytest.mark.parametrize(
+    "given", ["1", "2:1", "1:1", "a:b", "nan:1", "0:inf", "1:2:3", ":", ""],
+)  # fmt: skip
+def test_a_tare_that_is_no_range_is_refused(refused, given):
+    """Protects from taring by accident: one sentence with what is allowed."""
+    said = refused("analyse", "walker", "--forces", "walker", "--tare", given)
+    assert "--tare" in said
+    assert "START:STOP in seconds" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("analyse", "walker", "--tare", "0:1"), "it is for a run with force plates"),
+        (("live", "--tare", "0:1"), "it is for a run with force plates"),
+        (("live", "--source", STREAM, "--forces", STREAM, "--tare", "0:1", *SUBJECT), "command tare"),
+        (("estimate", "--markers", STREAM, "--forces", STREAM, "--tare=0:1", *SUBJECT), "command tare"),
+        (("replay", "walker", "--tare", "0:1"), "no force plates to tare"),
+        (("replay", "walker", "--duration=2", "--forces", "walker", "--tare=50:60"), "allowed: 0 to 1.99 s"),
+    ],
+)  # fmt: skip
+def test_a_tare_without_effect_is_refused(refused, arguments, words):
+    """Protects who gives seconds of a recording where there is none, or no plates in it."""
+    assert words in refused(*arguments)
+
+
+def test_the_tare_of_a_run_reaches_its_player(tmp_path):
+    """Protects the key of a run config and the option over it: seconds for the player, to the last digit."""
+    config = tmp_path / "mine.toml"
+    config.write_text('name = "mine"\nsource = "walker"\nforces = "walker"\n[plates]\ntare = [0, 0.1]\n')
+    assert tare_arguments(make_run(str(config))) == ["--tare=0.0:0.1"]
+    over = make_run(str(config), tare=(-0.25, 1 / 3))
+    assert over.plates.tare == (-0.25, 1 / 3)
+    assert tare_arguments(over) == ["--tare=-0.25:0.3333333333333333"]
+    assert tare_arguments(make_run()) == []
+    config.write_text('name = "mine"\n[plates]\ntare = [2.0, 1.0]\n')
+    with pytest.raises(ConfigError, match=r"tare.*start first"):
+        make_run(str(config))
