@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 import kernels.path.angles
 from kernels._jit import bind
 from kernels.constraints import HARD, Roles
-from kernels.dynamics.constrained import MASSLESS, constrained_dynamics
-from kernels.dynamics.inverse import inverse_dynamics
-from kernels.dynamics.system import new_dynamics_work
 from kernels.path import muscle_path
 from kernels.path.assembly import OK, assemble
 from kernels.path.moment_arms import (
@@ -21,7 +18,6 @@ from kernels.path.moment_arms import (
     PARTIAL_VELOCITY,
     VELOCITY,
     Leverage,
-    force_of_muscle,
     moment_arms,
     new_leverage_work,
 )
@@ -199,36 +195,6 @@ class MomentArms:
             )
         arms = -work.path.gradient @ P_g / (g @ P_g)
         return np.where(work.path.status == muscle_path.OK, arms, np.nan)
-
-    def effective_torque(self, q: Array, muscle: str, angle: str, tension: float) -> float:
-        """Torque about the angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
-
-        From the constrained forward dynamics at rest and without gravity, back through inverse dynamics:
-        the power of f = M v-dot along the angle's motion, which must equal r s. Raises ModelError where the
-        muscle's path fails.
-        """
-        m = index_of(self.model.names.muscles, muscle, "muscle", self.model.name)
-        C = self.coupling(q, angle)
-        if self._work.path.status[m] != muscle_path.OK:
-            raise self.error(muscle, self._reason(m))
-        n_v, n_body = len(C), len(self.model.names.bodies)
-        system = self.model.system._replace(gravity=np.zeros(3))
-        work = new_dynamics_work(system.tree, len(self._work.constraint.value))
-        tau, rest, still = np.zeros(n_v), np.zeros(n_v), np.zeros((n_body, 6))
-        force_of_muscle(self.leverage, m, float(tension), self._moving, self._work, tau)
-        v_dot, multiplier = np.zeros(n_v), np.zeros(len(self._work.constraint.value))
-        status = constrained_dynamics(
-            system, self.constraints, q, rest, tau, still, work, self._work.constraint, v_dot, multiplier
-        )
-        if status == MASSLESS:
-            raise ModelError(
-                "a coordinate moves no mass",
-                where=f"model {self.model.name}",
-                remedy="give mass_kg and inertia_kg_m2 to the bodies that it moves",
-            )
-        f = np.zeros(n_v)
-        inverse_dynamics(system, q, rest, v_dot, still, work, f)
-        return float(C @ f)
 
     def sweep(
         self, angle: str, values: Iterable[float], q: Array | None = None, method: str = "force"

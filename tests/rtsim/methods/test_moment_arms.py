@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kernels.dynamics.constrained import OK, constrained_dynamics
+from kernels.dynamics.inverse import inverse_dynamics
+from kernels.dynamics.system import new_dynamics_work
+from kernels.path.moment_arms import FORCE, force_of_muscle, moment_arms, new_leverage_work
 from rtsim.errors import ModelError
 from rtsim.methods.moment_arms import DIFFERENCES, METHODS, MomentArms
 from rtsim.models.load import load_model
@@ -23,6 +27,28 @@ SWEEPS = {
 def arms_of(name: str, moving_point_work: bool = True) -> MomentArms:
     spec = load_model(name)
     return MomentArms(build(spec), roles_of(spec), moving_point_work)
+
+
+def effective_torque(arms: MomentArms, q: np.ndarray, muscle: str, angle: str, tension: float) -> float:
+    """Torque about an angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
+
+    From the constrained forward dynamics at rest and without gravity, back through inverse dynamics: the
+    power of f = M v-dot along the angle's motion, which must equal r s.
+    """
+    C, names = arms.coupling(q, angle), arms.model.names
+    leverage = new_leverage_work(arms.leverage)
+    moment_arms(arms.leverage, q, FORCE, 1, leverage, np.zeros((len(names.muscles), len(names.angles))))
+    n_v, n = len(C), len(leverage.constraint.value)
+    system = arms.model.system._replace(gravity=np.zeros(3))
+    work, still = new_dynamics_work(system.tree, n), np.zeros((len(names.bodies), 6))
+    tau, rest, v_dot, f = (np.zeros(n_v) for _ in range(4))
+    force_of_muscle(arms.leverage, names.muscles.index(muscle), tension, 1, leverage, tau)
+    status = constrained_dynamics(
+        system, arms.constraints, q, rest, tau, still, work, leverage.constraint, v_dot, np.zeros(n)
+    )
+    assert status == OK
+    inverse_dynamics(system, q, rest, v_dot, still, work, f)
+    return float(C @ f)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +77,7 @@ def test_the_effective_torque_is_the_moment_arm_times_the_tension(shipped, model
         q = arms.assembled(angle=angle, value=value)
         for m, muscle in enumerate(arms.model.names.muscles):
             expected = arms.at(q)[m, column] * 250.0
-            assert arms.effective_torque(q, muscle, angle, 250.0) == pytest.approx(expected, abs=1e-8)
+            assert effective_torque(arms, q, muscle, angle, 250.0) == pytest.approx(expected, abs=1e-8)
 
 
 def test_an_angle_of_the_user_is_as_good_as_a_named_one(shipped):
@@ -92,8 +118,6 @@ def test_a_path_that_fails_names_muscle_and_surface(model_file):
         assert arms.failures(np.zeros(2)) == {"short": reason}
         for found in (arms.at(np.zeros(2)), arms.at(np.zeros(2), DIFFERENCES), arms.lengths(np.zeros(2))):
             assert np.isnan(found[arms.model.names.muscles.index("short")]).all()
-        with pytest.raises(ModelError, match=f"muscle short: {reason}"):
-            arms.effective_torque(np.zeros(2), "short", arms.model.names.angles[0], 1.0)
 
 
 def test_the_work_of_moving_points_can_be_left_out(model_file):
@@ -191,7 +215,7 @@ def test_rolling_couples_a_wheel_to_its_hub(wheel):
         assert wheel.at(q, method)[0, column] == pytest.approx(-0.15)
     C = wheel.coupling(q, "roll")
     np.testing.assert_allclose(C, [0.3 * np.sin(np.radians(60.0)), -0.15, 0.0, 1.0], atol=1e-12)
-    assert wheel.effective_torque(q, "cord", "roll", 50.0) == pytest.approx(-7.5)
+    assert effective_torque(wheel, q, "cord", "roll", 50.0) == pytest.approx(-7.5)
     assert wheel.about(q, lambda there: there[3])[0] == pytest.approx(-0.15)
 
 
