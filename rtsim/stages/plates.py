@@ -42,8 +42,16 @@ from streams.ring import Frame
 STANDS = 0.25
 """A point of a foot that is low and slower than this may stand on the floor [m/s]."""
 FAULTY = {
-    TWO_FEET: ("two_feet", "Two feet are on one force plate: what each of them bears cannot be told."),
-    FAR: ("plate_far", "A force plate is pressed where no foot is: are plates swapped, or clocks apart?"),
+    TWO_FEET: (
+        "two_feet",
+        "Two feet are on one force plate, or it did not count all of its sensors: what each of them bears "
+        "cannot be told.",
+    ),
+    FAR: (
+        "plate_far",
+        "A force plate is pressed where no foot is: are plates swapped, clocks apart, or not all of its "
+        "sensors counted?",
+    ),
     UNSEEN: ("foot_unseen", "A foot without markers may be on a force plate."),
     UNMEASURED: ("plate_unmeasured", "A force plate was not measured."),
     OFF_PLATE: ("off_plate", "A force plate is pressed beside its surface: check its corners."),
