@@ -47,7 +47,7 @@ class Segments(NamedTuple):
     swing: np.ndarray  # (n_body,) - mean square of it [rad^2/s^2]
     turned: np.ndarray  # (n_body, 3, 3) - orientation of the frame at hand, where markers are filled in
     filled: np.ndarray  # (n_body,) int64 - 1 = markers of it are filled in
-    whole: np.ndarray  # (n_body,) int64 - 1 = in the last frame none was missed
+    since: np.ndarray  # (n_body,) - time since none of its markers was missed [s]
     away: np.ndarray  # (n_marker,) - time since a marker took part [s]
     place: np.ndarray  # (n_marker, 3) - where the solver is to find it, in ground [m]
     weight: np.ndarray  # (n_marker,) - with which it does, those of the health for markers that are there
@@ -73,7 +73,7 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
         np.zeros(n_body),
         np.zeros((n_body, 3, 3)),
         np.zeros(n_body, np.int64),
-        np.zeros(n_body, np.int64),
+        np.zeros(n_body),
         np.zeros(n_marker),
         np.zeros((n_marker, 3)),
         np.zeros(n_marker),
@@ -104,7 +104,9 @@ def fill_in(markers, measured, dt, options, health, segments, fit):
         return
     for b in range(segments.filled.shape[0]):
         age = missed_for(markers, b, dt, options, health, segments)
-        if age > 0.0 and turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
+        if not 0.0 < age <= options.fill.longest:
+            continue
+        if turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
             segments.filled[b] = 1
             place_missed(markers, b, age, dt, options, health, segments, fit)
 
@@ -127,18 +129,19 @@ def is_missed(m, dt, options, health, segments):
 def missed_for(markers, b, dt, options, health, segments):
     """Time since all markers of a segment were there, but for those given up [s]; 0 = they are.
 
+    Markers that come and go in turn say little of a segment that is never seen whole.
+
     markers : Markers
     b : int - body
-    dt : float - [s]
+    dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health
     segments : Segments
     """
-    age = 0.0
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b and is_missed(m, dt, options, health, segments):
-            age = max(age, segments.away[m] + dt)
-    return age
+            return segments.since[b] + dt
+    return 0.0
 
 
 @njit
@@ -301,10 +304,10 @@ def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
         part = min(1.0, 0.1 * dt / options.fill.smoothing) if began else 1.0
         segments.misfit[0] += part * (rms * rms - segments.misfit[0])
         for b in range(segments.filled.shape[0]):
-            whole = missed_for(markers, b, dt, options, health, segments) == 0.0
-            if began and whole and segments.whole[b] == 1 and dt > 0.0:
+            missed = missed_for(markers, b, dt, options, health, segments)
+            if began and missed == 0.0 and segments.since[b] == 0.0 and dt > 0.0:
                 learn_rate(b, pose.rotation[b], dt, options.fill.smoothing, segments, fit)
-            segments.whole[b] = int(whole)
+            segments.since[b] = missed
             copy_matrix(
                 segments.turned[b] if segments.filled[b] == 1 else pose.rotation[b], segments.rotation[b]
             )

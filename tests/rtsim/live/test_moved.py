@@ -33,7 +33,8 @@ class Sender(threading.Thread):
     def run(self) -> None:
         names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
         values = [np.array([KNEE]), np.zeros(1), np.zeros(1)]
-        told = [Quantity(n, v, "rad", ("knee",)) for n, v in zip(names, values, strict=True)]
+        units = ("rad", "rad/s", "rad/s^2")
+        told = [Quantity(n, v, u, ("knee",)) for n, v, u in zip(names, values, units, strict=True)]
         fields = Fields(told, 100.0, 0, {})
         self.publisher.announce(fields.session)
         seq = 0
