@@ -289,6 +289,9 @@ def spread_of_turn(moments, prior, spread_out):
 def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
     """Orientations, rates and ages after a frame; what is filled in or missed teaches no rate.
 
+    A segment of which too few markers were left to fill in the others keeps its orientation: the pose that
+    the joints made of the rest may be far off.
+
     markers : Markers
     pose : Pose - of the solution
     rms : float - of the distances of markers from the model [m]; NaN = it is no solution
@@ -308,9 +311,10 @@ def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
             if began and missed == 0.0 and segments.since[b] == 0.0 and dt > 0.0:
                 learn_rate(b, pose.rotation[b], dt, options.fill.smoothing, segments, fit)
             segments.since[b] = missed
-            copy_matrix(
-                segments.turned[b] if segments.filled[b] == 1 else pose.rotation[b], segments.rotation[b]
-            )
+            if segments.filled[b] == 1:
+                copy_matrix(segments.turned[b], segments.rotation[b])
+            elif not 0.0 < missed <= options.fill.longest:
+                copy_matrix(pose.rotation[b], segments.rotation[b])
     for m in range(health.weight.shape[0]):
         segments.away[m] = 0.0 if health.weight[m] > 0.0 else segments.away[m] + dt
 

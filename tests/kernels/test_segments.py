@@ -137,6 +137,24 @@ def test_the_deviation_of_a_place_follows_from_the_others_and_from_time() -> Non
             assert made.segments.weight[m] == pytest.approx(own / (own + variance), rel=1e-9)
 
 
+def test_a_pose_that_the_joints_made_is_not_believed() -> None:
+    """Protects the orientation of a segment of which one marker was left for some frames: it is kept."""
+    made = scene()
+    before = made.segments.rotation[0].copy()
+    for k in range(200, 210):
+        made.measured(k * DT)
+        made.pose.rotation[0] = np.eye(3)  # far off
+        seen = np.full((4, 3), np.nan)
+        seen[0] = 1.0
+        visibility(seen, DT, made.health)
+        fill_in(made.markers, seen, DT, OPTIONS, made.health, made.segments, made.fit)
+        learn_segments(made.markers, made.pose, RMS, DT, OPTIONS, made.health, made.segments, made.fit)
+    np.testing.assert_array_equal(made.segments.rotation[0], before)
+    assert made.segments.since[0] == pytest.approx(10 * DT)
+    made.frame(300, (1, 2, 3))
+    assert made.segments.doubt.max() == 0.0
+
+
 def test_the_usual_rate_is_learnt() -> None:
     """Protects rate and swing: angular velocity in ground, and its mean square."""
     made = scene((0.3, -0.2, 1.1), 400)
