@@ -39,6 +39,15 @@ def plain(text: str, longest: int = LONGEST) -> str:
     return cut if len(cut) <= longest else cut[: longest - len(CUT)] + CUT
 
 
+def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
+    """Sentences of anybody as they may stand in a descriptor: each once, plain, and at most so many."""
+    told = sentences if isinstance(sentences, list | tuple) else ()
+    texts = dict.fromkeys(plain(text) for text in islice(told, most) if isinstance(text, str))
+    if len(told) > most:
+        texts[f"There was more to say: {len(told) - most} sentences were left out."] = None
+    return list(texts)
+
+
 def add(counters: dict[str, int], kind: str, n: int) -> None:
     """Count `n` more of a kind, up to LARGEST."""
     counters[kind] = min(counters[kind] + n, LARGEST)

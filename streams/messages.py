@@ -53,6 +53,9 @@ class Status(IntFlag):
         return ", ".join(words) if words else "ok"
 
 
+UNUSABLE = Status.STALE | Status.NOT_CONVERGED | Status.INVALID_INPUT
+"""Bits of a result that says nothing of its frame."""
+
 Label = Annotated[str, Meta(max_length=128)]
 Number = Annotated[float, Meta(ge=0.0)]
 

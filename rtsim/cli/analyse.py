@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import make_run, method_options, results_option, tell_notes
+from rtsim.cli.options import ANYWAY_OPTION, make_run, method_options, results_option, tell_notes
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
@@ -24,7 +24,6 @@ from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.files.recording import Results
-    from rtsim.stages.stage import Stage
 
 N_TOLD = 10
 """Sentences that are told at the most."""
@@ -35,10 +34,11 @@ N_TOLD = 10
 @method_options
 @results_option
 @plot_options
+@ANYWAY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
-    as_json: bool, **options: str,
+    anyway: bool, as_json: bool, **options: str,
 ) -> None:  # fmt: skip
     """Solve SOURCE (walker, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
 
@@ -52,6 +52,7 @@ def command(
     from rtsim.live.checks import check_run
     from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, tared, told_before
     from rtsim.live.groups import groups_of
+    from rtsim.live.whose import notes_before
 
     if is_stream(source):
         raise ConfigError(
@@ -64,6 +65,9 @@ def command(
     check_outputs(outputs)
     console = Console(stderr=True)
     tell_notes(run)
+    notes = notes_before(run, anyway=anyway)
+    for note in notes:
+        tell(note)
     compile_first(console, groups_of(run))
     from rtsim.live.loop import Loop
     from rtsim.live.recorded import Kept, RecordingInput
@@ -80,15 +84,12 @@ def command(
             forces = part_of(forces, float(trial.times[0]), float(trial.times[-1]))
         feed = ForceFeed() if forces is not None else None
         stages = prepare(run, feed)
-    for note in trial.notes:
-        tell(f"{source}: {note}")
     if forces is not None:
         for note in (*forces.notes, *told_before(run, trial, forces)):
             tell(f"{forces.source}: {note}")
-    check_common(stages, trial.names, source)
     kept = Kept()
     with progress_of(console, len(trial.times)) as progress:
-        loop = Loop(RecordingInput(trial, progress, forces, feed), stages, kept, meta_of(run))
+        loop = Loop(RecordingInput(trial, progress, forces, feed), stages, kept, meta_of(run, notes))
         with noting_requests(lambda number: loop.stop("interrupted")):
             begun = perf_counter()
             loop.run()
@@ -111,24 +112,24 @@ def command(
     click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
     if loop.reason == "interrupted":
         raise SystemExit(exit_code() or 130)
-
-
-def check_common(stages: Sequence[Stage], names: tuple[str, ...], source: str) -> None:
-    """ConfigError for a recording that has none of the markers that are followed."""
-    from rtsim.files.trial import name_some
-    from rtsim.stages.kinematics import Kinematics
-    from rtsim.subjects.marker_names import find_markers
-
-    kinematics = stages[0]
-    assert isinstance(kinematics, Kinematics)
-    wanted = kinematics.yardstick.names
-    if not find_markers(wanted, names):
+    if not usable(results):
         raise ConfigError(
-            f"it has none of the {kinematics.yardstick.whose} markers, but {name_some(names)}",
-            where=source,
-            allowed=name_some(wanted),
-            remedy="give the model or the subject of this recording, or rename its markers",
-        )
+            f"none of {told['frames']} frames came out usable", where=source,
+            remedy="look at the sentences above; `rtsim check` tells of models and subjects",
+        )  # fmt: skip
+
+
+def usable(results: Results) -> bool:
+    """Whether there is a frame that can be meant, shows a marker and has a solution."""
+    import numpy as np
+
+    from streams.messages import UNUSABLE
+
+    good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
+    rms = results.fields.get("marker_rms")
+    if rms is not None:
+        good &= np.isfinite(rms.reshape(len(good), -1)).all(axis=1)
+    return bool(good.any())
 
 
 def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]) -> dict[str, Any]:
@@ -145,6 +146,8 @@ def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]
         "model": results.session.meta.get("model"),
         "method": results.session.meta.get("method"),
         "subject": results.session.meta.get("subject"),
+        "side": results.session.meta.get("side"),
+        "notes": results.session.meta.get("notes", []),
         "outcome": reason,
         "frames": n,
         "status": dict(counted),

@@ -115,8 +115,7 @@ def check_config(path: Path) -> list[str]:
     if kind == "inertia":
         return [f"inertia {load_toml(path, InertiaTable).name}"]
     run = load_toml(path, Run)
-    check_run(run, path)
-    return [f"run {run.name}"]
+    return [f"run {run.name}", *check_run(run, path)]
 
 
 def understood(spec: ModelSpec) -> list[str]:
@@ -181,14 +180,18 @@ def check_subject(subject: Subject) -> None:
     build(load_model(model_for(ONE_LEG, subject.side)), subject)
 
 
-def check_run(run: Run, path: Path) -> None:
-    """Whether what the run names is there, and the source is one: all but its recordings, which may come."""
+def check_run(run: Run, path: Path) -> list[str]:
+    """Whether what the run names is there, and the source is one: all but its recordings, which may come.
+
+    Where they are there, they are read and compared with the person; returns what is to be told of that.
+    """
     import msgspec
 
     from rtsim.cli.options import check_addresses
     from rtsim.cli.ports import check_twins
     from rtsim.files.axes import parse_up
     from rtsim.files.units import metres_per_unit
+    from rtsim.live.whose import notes_before
     from rtsim.models.load import load_model
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
@@ -218,6 +221,10 @@ def check_run(run: Run, path: Path) -> None:
         load_subject(find_config(run.subject, "subjects"))
     if run.lab:
         load_lab(run.lab)
+    files = [file for file in (run.source, run.static) if file and file != WALKER and not is_stream(file)]
+    if is_stream(run.source) or run.source == WALKER or not all(Path(file).is_file() for file in files):
+        return []
+    return [f"note: {note}" for note in notes_before(run)]
 
 
 def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:

@@ -27,6 +27,7 @@ from streams.addresses import is_stream
 @click.option(
     "--subscribers", type=click.IntRange(0), default=1, help="Wait for this many, not only for one."
 )
+@click.option("--note", "notes", multiple=True, hidden=True, help="Goes with the results (for programs).")
 @run_options
 @bind_options
 @connect_options
@@ -38,6 +39,7 @@ def command(
     clients: str | None,
     client_key: str | None,
     server_key: str | None,
+    notes: tuple[str, ...],
     **options: str,
 ) -> None:
     """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
@@ -63,4 +65,4 @@ def command(
 
     from rtsim.live.serve import serve
 
-    serve(run, address, say, wait_s, subscribers, bind, connect)
+    serve(run, address, say, wait_s, subscribers, bind, connect, notes)

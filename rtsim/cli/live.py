@@ -12,6 +12,7 @@ import msgspec
 
 from rtsim.cli.lines import tell
 from rtsim.cli.options import (
+    ANYWAY_OPTION,
     check_bound,
     check_recording,
     file_arguments,
@@ -22,10 +23,12 @@ from rtsim.cli.options import (
     tell_notes,
 )
 from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
 from rtsim.live.signals import exit_code
 from rtsim.live.sources import WALKER, check_playing, side_of_walker
+from streams.account import bounded
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
@@ -45,10 +48,11 @@ READY_S = 600.0  # the first start compiles
     "--record", type=click.Path(dir_okay=False, path_type=Path), help="Record the results to this .mcap file."
 )
 @click.option("--monitor", is_flag=True, help="Open the monitor window too.")
+@ANYWAY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and no table.")
 def command(
     speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None, record: Path | None,
-    monitor: bool, as_json: bool, **options: str,
+    monitor: bool, anyway: bool, as_json: bool, **options: str,
 ) -> None:  # fmt: skip
     """Estimate joints live; without options a built-in synthetic walker is played for ten seconds."""
     from rich.console import Console
@@ -57,6 +61,7 @@ def command(
     from rtsim.cli.console import LastingConsole
     from rtsim.cli.watch import Watch
     from rtsim.live.groups import groups_of
+    from rtsim.live.whose import notes_before
     from rtsim.report.table import print_summary
 
     run = make_run(**options)
@@ -70,6 +75,9 @@ def command(
         require_window()
     check_bound(run, player=not is_stream(run.source))
     tell_notes(run)
+    notes = notes_before(run, anyway=anyway)
+    for note in notes:
+        tell(note)
     compile_first(Console(stderr=True), groups_of(run))
     playing = ["--states", f"--wait={READY_S}", f"--speed={speed}", f"--start={start_s}"]
     playing += [f"--end={end_s}"] if end_s is not None else []
@@ -90,6 +98,7 @@ def command(
                 run = msgspec.structs.replace(run, forces=address if played else run.forces)
             n_subscriber = 2 if record else 1
             arguments = estimator_arguments(run, address, n_subscriber, loop, options.get("config"))
+            arguments += [f"--note={note}" for note in bounded(notes)]
             estimator = start(stack, "estimator", arguments)
             ready = estimator.wait_ready(READY_S, players)
         children = [estimator, *players]
@@ -99,6 +108,7 @@ def command(
             seen = ["monitor", ready["results"], "--control", ready["control"]]
             children.append(start(stack, "monitor", seen))
         addresses = {"markers": address, "results": ready["results"], "control": ready["control"]}
+        addresses |= {"forces": run.forces} if is_stream(run.forces) else {}
         tell_addresses(addresses)
         watch = Watch(run.source, addresses, children)
         summary = {"addresses": addresses, **watch.follow(console)}
@@ -106,6 +116,11 @@ def command(
             click.echo(json.dumps(summary))
         else:
             print_summary(console, summary)
+    if summary["statuses"] and not summary["usable"] and not exit_code():
+        raise ConfigError(
+            f"none of {summary['frames']} frames came out usable", where=run.source,
+            remedy="look at the flagged frames and what was counted",
+        )  # fmt: skip
     raise SystemExit(exit_code() or int(watch.failed))
 
 

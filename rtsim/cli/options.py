@@ -106,6 +106,11 @@ LIVE_OPTIONS = (
 )
 
 
+ANYWAY_OPTION = click.option(
+    "--anyway", is_flag=True, help="Go on with a trial that does not fit its subject or static trial."
+)
+
+
 def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --out: files that get the results."""
     return click.option(

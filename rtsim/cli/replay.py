@@ -53,6 +53,7 @@ def command(
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, .trc, .c3d, .mcap) as a live stream at its recorded rate, with force plates."""
     from rtsim.files.force_stream import force_channel
+    from streams.account import bounded
     from streams.clock import now_ns
     from streams.messages import marker_session, new_session_id
     from streams.player import play
@@ -81,9 +82,11 @@ def command(
         beside.append(
             force_channel(plates, trial.rate, t_start=now_ns(), speed=speed, source=str(source), **base)
         )
+    of_plates = plates.notes if plates is not None else ()
+    notes = [f"{source}: {note}" for note in (*trial.notes, *of_plates)]
     if not states:
-        for note in (*trial.notes, *(plates.notes if plates is not None else ())):
-            tell(f"{source}: {note}")
+        for note in notes:
+            tell(note)
     with Publisher(address, security) as publisher:
         if states:
             say(
@@ -103,7 +106,7 @@ def command(
             trial.names,
             rate=trial.rate * speed,
             t_start=now_ns(),
-            meta={"source": str(source), "speed": speed, **base},
+            meta={"source": str(source), "speed": speed, "notes": bounded(notes), **base},
         )
         n_sent = play(
             publisher, session, trial, speed, loop, beside=beside, wait_s=wait_s,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rtsim.quantity import Fields
 from rtsim.stages.stage import FINE, Stage
+from streams.account import bounded
 from streams.clock import now_ns
 from streams.messages import Result, Session, Status
 from streams.ring import Frame
@@ -51,6 +52,7 @@ class Course:
             stage.begin(session, anew)
             quantities += stage.quantities()
             described |= stage.meta()
+        described["notes"] = bounded([*described.get("notes", ()), *bounded(session.meta.get("notes"))])
         self.fields = Fields(quantities, session.rate, t_start, described)
 
     def run(self, frame: Frame) -> FrameResult:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
@@ -15,6 +16,7 @@ from rtsim.live.paired import PairedInput
 from rtsim.live.rehearsal import Rehearsal
 from rtsim.live.sources import brings_markers, resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
+from rtsim.live.whose import notes_of_person
 from rtsim.methods.choice import methods_of
 from rtsim.methods.force_feed import ForceFeed
 from rtsim.models.load import load_model, model_for
@@ -22,6 +24,7 @@ from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person
+from streams.account import bounded
 from streams.clock import now_ns
 from streams.control import ControlServer
 from streams.messages import marker_session
@@ -59,6 +62,7 @@ def serve(
     n_subscriber: int = 1,
     security: Security | None = None,
     markers_security: Security | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """Estimate the marker stream at `markers` until it ends.
 
@@ -68,6 +72,7 @@ def serve(
         {"state": "compiling", "n_done": ..., "n_kernel": ...}, then
         {"state": "ready", "results": ..., "control": ...} and at the end {"state": "over", "reason": ...}
     wait_s, n_subscriber : wait so long for so many subscribers of the results, that they miss nothing [s]
+    notes : sentences that go with the results; those of the calibration if not given
     security, markers_security : keys of this server, and of this client of the marker stream
     """
     say({"state": "preparing"})
@@ -86,7 +91,7 @@ def serve(
         else:
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
         source.rehearsal = Rehearsal(stages)
-        loop = Loop(source, stages, publisher, meta_of(run))
+        loop = Loop(source, stages, publisher, meta_of(run, notes or notes_of(stages, run), markers))
         with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events
             say({"state": "ready", "results": publisher.address, "control": control.address})
@@ -95,9 +100,18 @@ def serve(
     say({"state": "over", "reason": reason})
 
 
-def meta_of(run: Run) -> dict[str, str]:
-    """What the descriptors of a run say of it."""
-    return {"model": run.model, "source": run.source, "up": "Y"}
+def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
+    """What the descriptors of a run say of it; markers : address of their stream, where it has one."""
+    streams = {"markers": markers, "forces": run.forces if markers else ""}
+    addresses = {name: address for name, address in streams.items() if address}
+    return {"model": run.model, "source": run.source, "up": "Y", **addresses, "notes": bounded(notes)}
+
+
+def notes_of(stages: Sequence[Stage], run: Run) -> list[str]:
+    """What the calibration of the person who is followed noticed."""
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
+    return notes_of_person(kinematics.subject, run)
 
 
 def await_subscribers(publisher: Publisher, n_subscriber: int, wait_s: float) -> None:

@@ -196,6 +196,12 @@ def resolve_subject(run: Run) -> Subject:
                 remedy="calibrate with the markers of both legs, or leave --side out",
             )
         wanted = run.side in ("right", "left") and subject.side == "both"
+        if run.side in ("right", "left") and not wanted and subject.side != run.side:
+            raise ConfigError(
+                f"{run.subject} has the {subject.side} leg alone",
+                where=f"--side {run.side}",
+                remedy="give the subject of the other leg, or leave --side out",
+            )
         return one_side(subject, run.side) if wanted else subject
     if run.source == WALKER:
         return the_walker(side_of_walker(run))

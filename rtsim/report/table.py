@@ -30,7 +30,8 @@ def live_table(tally: Tally, source: str) -> RenderableType:
 def header(tally: Tally, source: str) -> Text:
     text = Text()
     text.append("rtsim live", "bold")
-    text.append(f"  {plain(source)}  method {tally.method or '-'}  subject {tally.subject or '-'}\n")
+    text.append(f"  {plain(source)}  method {tally.method or '-'}  subject {tally.subject or '-'}")
+    text.append(f"  side {tally.side}\n" if tally.side else "\n")
     text.append(f"{tally.n_frame} frames  {tally.rate:.1f} Hz  marker RMS {tally.rms_mm:.1f} mm  ")
     for words, n in sorted(tally.statuses.items(), key=lambda item: -item[1]):
         text.append(f"{words} {n}  ", COLOURS.get(words, "red"))
@@ -84,7 +85,8 @@ def print_summary(console: Console, summary: dict) -> None:
         Text.assemble(
             (f"{summary['frames']} frames", "bold"),
             f", {summary['lost']} lost, {summary['late']} late, {summary['skipped']} skipped; "
-            f"marker RMS {rms} ({summary['method'] or 'no method'})",
+            f"marker RMS {rms} ({summary['method'] or 'no method'}"
+            f"{', ' + summary['side'] if summary['side'] else ''})",
         )
     )
     if summary["frames"]:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.live.latency import PERCENTILES, StageTimes
-from streams.account import plain
-from streams.messages import Status, Telemetry
+from streams.account import bounded, plain
+from streams.messages import UNUSABLE, Status, Telemetry
 from streams.ring import Frame
 
 Array = NDArray[np.float64]
@@ -36,7 +36,9 @@ class Tally:
         self.counters: dict[str, int] = {}
         self.gauges: dict[str, float] = {}
         self.sentences: deque[str] = deque(maxlen=N_SENTENCE)
-        self.method = self.subject = ""
+        self.method = self.subject = self.side = ""
+        self.notes: list[str] = []
+        self.n_usable = 0
         self.values: dict[str, tuple[float, str]] = {}
         self.rms_mm = float("nan")
         self.doubtful: list[str] = []
@@ -46,6 +48,8 @@ class Tally:
         """Count a result frame."""
         self.n_frame += 1
         self.first_result_ns = self.first_result_ns or frame.t_arrived
+        rms = frame.data.get("marker_rms", NOTHING)
+        self.n_usable += not frame.status & UNUSABLE and not np.isnan(rms).any()
         words = Status(frame.status).names()
         self.statuses[words if words in self.statuses or len(self.statuses) < N_STATUS else "others"] += 1
         self.arrivals.append(frame.t_arrived)
@@ -54,9 +58,10 @@ class Tally:
         """Keep what the table shows of the newest frame."""
         data, labels = frame.data, {spec.name: spec.labels for spec in frame.session.fields}
         meta = frame.session.meta
-        self.method, self.subject = (
-            plain(str(meta.get(key, "")), LONGEST_WORD) for key in ("method", "subject")
+        self.method, self.subject, self.side = (
+            plain(str(meta.get(key, "")), LONGEST_WORD) for key in ("method", "subject", "side")
         )
+        self.notes = bounded(meta.get("notes"))
         self.values = {}
         for field, factor, unit, prefix in (
             ("joint_angles", DEG, "deg", ""),
@@ -103,6 +108,9 @@ class Tally:
             "late": self.counters.get("late", 0),
             "method": self.method,
             "subject": self.subject,
+            "side": self.side,
+            "notes": self.notes,
+            "usable": self.n_usable,
             "marker_rms_mm": None if rms is None else round(rms, 3),  # JSON knows no NaN
             "latency_us": {
                 stage: {p: round(us, 1) for p, us in values.items()}

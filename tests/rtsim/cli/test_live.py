@@ -96,7 +96,7 @@ def test_a_trc_file_with_a_subject_and_a_method(rtsim, any_ports, trial, tmp_pat
     done = rtsim("live", "--source", "walk.trc", *options, *any_ports)
     assert done.code == 0, done.err
     found = re.search(
-        r"(\d+) frames, 0 lost, \d+ late, (\d+) skipped; marker RMS \S+ mm \(prescribed\)", done.out
+        r"(\d+) frames, 0 lost, \d+ late, (\d+) skipped; marker RMS \S+ mm \(prescribed, right\)", done.out
     )
     assert found, done.out
     assert int(found[1]) + int(found[2]) == len(trial.times)
@@ -104,12 +104,17 @@ def test_a_trc_file_with_a_subject_and_a_method(rtsim, any_ports, trial, tmp_pat
 
 
 def test_a_run_config_reaches_the_estimator_and_its_results_the_recorder(rtsim, any_ports, tmp_path):
-    """Protects run configs and --record: one iteration solves no frame; the file has them all."""
+    """Protects run configs and --record: one iteration solves no frame, so that the run fails; the file has
+    them all.
+    """
     (tmp_path / "hasty.toml").write_text('name = "hasty"\nduration_s = 0.3\n[solver]\nmax_iterations = 1\n')
     options = ("--config", "hasty.toml", "--record", "walk.mcap", "--json")
     done = rtsim("live", *options, *any_ports)
     n_message = len(list(read_messages(tmp_path / "walk.mcap")))
-    summary = account(done, beside=(f"walk.mcap: {n_message} messages, 0 refused",))
+    n = json.loads(done.out)["frames"]
+    unusable = f"rtsim: walker: none of {n} frames came out usable; look at the flagged frames and what was"
+    said = (f"walk.mcap: {n_message} messages, 0 refused", f"{unusable} counted")
+    summary = account(done, code=1, beside=said)
     assert summary["frames"] + summary["skipped"] == 30
     assert summary["faults"]["not_converged"] == summary["frames"]
     results = read_results(tmp_path / "walk.mcap")

@@ -17,13 +17,24 @@ NAMES = ("RASI", "RKNE", "RANK")
 def test_frames_are_counted_by_their_status():
     """Protects the counts: each combination of flags by its name, the first arrival kept."""
     tally = Tally()
-    frame = type("Frame", (), {})()
+    frame = type("Frame", (), {"data": {}})()
     for arrived, status in ((5, 0), (6, 0), (7, 3), (8, 4), (9, 64)):
         frame.t_arrived, frame.status = arrived, status
         tally.take_frame(frame)
     assert tally.n_frame == 5
     assert tally.first_result_ns == 5
     assert tally.statuses == {"ok": 2, "late, degraded": 1, "stale": 1, "unknown bits 0x40": 1}
+    assert tally.summary()["usable"] == 4
+
+
+def test_a_frame_without_a_marker_is_not_usable(make_frame):
+    """Protects the exit code of a run in which nobody was seen, whatever the status says."""
+    tally = Tally()
+    for rms in (np.nan, 0.004):
+        frame = make_frame((FieldSpec("marker_rms", (), "m"),))
+        frame.data["marker_rms"][...] = rms
+        tally.take_frame(frame)
+    assert tally.summary()["usable"] == 1
 
 
 def test_the_rate_is_that_of_the_last_frames(make_frame):

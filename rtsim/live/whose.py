@@ -1,0 +1,84 @@
+"""Whose trial is it? What is told before the first frame of a run, and what keeps it from beginning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.files.trial import name_some
+from rtsim.live.sources import WALKER, brings_markers, load_trial, resolve_subject
+from rtsim.subjects.fit import fault_of, fit_of, sentences
+from rtsim.subjects.marker_names import find_markers
+from streams.addresses import is_stream
+
+if TYPE_CHECKING:
+    from rtsim.files.trial import MarkerTrial
+    from rtsim.subjects.subject import Subject
+
+ALL_THE_SAME = "solved all the same (--anyway)"
+
+
+def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
+    """Sentences on a run: of the reader, of the calibration, and how the trial fits the person.
+
+    anyway : a trial that is not the subject's is told, not refused
+
+    ConfigError for a trial without data, without a marker that is followed, or of another person.
+    """
+    from rtsim.models.load import load_model
+
+    if run.source == WALKER and not (run.subject or run.static):
+        return ()
+    spec = load_model(run.model)
+    person = None if brings_markers(run, spec) else resolve_subject(run)
+    told = notes_of_person(person, run)
+    if is_stream(run.source) or run.source == WALKER:
+        return tuple(told)
+    trial = load_trial(run.source, units=run.units or None, up=run.up or None)
+    told = [f"{run.source}: {note}" for note in trial.notes] + told
+    if person is not None:
+        told += [f"{run.source}: {said}" for said in notes_on_fit(person, trial, run.source, anyway=anyway)]
+    else:
+        check_shown(tuple(marker.name for marker in spec.markers), "model's", trial, run.source)
+    return tuple(told)
+
+
+def notes_of_person(person: Subject | None, run: Run) -> list[str]:
+    """What the calibration noticed."""
+    where = run.subject or run.static or run.source
+    return [f"{where}: {note}" for note in person.notes] if person is not None else []
+
+
+def notes_on_fit(person: Subject, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
+    """Sentences on how a trial fits a person; ConfigError where it does not, unless `anyway`."""
+    check_shown(person.marker_names, "subject's", trial, where)
+    fit = fit_of(person, trial)
+    if fit is None:
+        return []
+    fault = fault_of(fit, person, where)
+    if fault is None:
+        return sentences(fit)
+    if not anyway:
+        raise fault
+    return [f"{fault.what}; {ALL_THE_SAME}"]
+
+
+def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: str) -> None:
+    """ConfigError for a trial without frames, or that shows none of the markers that are followed."""
+    found = find_markers(names, trial.names)
+    if not found:
+        raise ConfigError(
+            f"it has none of the {whose} markers, but {name_some(trial.names)}",
+            where=where,
+            allowed=name_some(names),
+            remedy="give the model or the subject of this recording, or rename its markers",
+        )
+    if not np.isfinite(trial.positions[:, list(found.values())]).any():
+        raise ConfigError(
+            f"none of its {len(trial.times)} frames shows any of the {whose} markers",
+            where=where,
+            remedy="export the recording again, with the trajectories of its markers",
+        )
