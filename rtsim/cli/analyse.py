@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import ANYWAY_OPTION, make_run, method_options, results_option, tell_notes
+from rtsim.cli.options import (
+    ANYWAY_OPTION,
+    frames_option,
+    make_run,
+    method_options,
+    results_option,
+    tell_notes,
+)
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
@@ -33,12 +40,13 @@ N_TOLD = 10
 @click.argument("source", type=Source())
 @method_options
 @results_option
+@frames_option
 @plot_options
 @ANYWAY_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
-    anyway: bool, as_json: bool, **options: str,
+    frames: str, anyway: bool, as_json: bool, **options: str,
 ) -> None:  # fmt: skip
     """Solve SOURCE (walker, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
 
@@ -101,7 +109,8 @@ def command(
         tell(said)
     told = summary(results, wall, loop.reason, kept.telemetry.gauges if kept.telemetry else {})
     for path in outputs:
-        write(path, results, Path(source).stem)
+        for note in write(path, results, Path(source).stem, frames):
+            tell(f"{path}: {note}")
         click.echo(f"wrote {path}", err=True)
     if paper:
         from rtsim.files.panels import panels_of_results

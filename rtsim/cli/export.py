@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import file_options
+from rtsim.cli.options import file_options, frames_option
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
@@ -20,6 +20,7 @@ STDOUT = "-"
 @click.argument("out", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Format (default: by the suffix of OUT).")
 @click.option("--model-markers", is_flag=True, help=".trc: the model's markers instead of the measured ones.")
+@frames_option
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @file_options
 def command(
@@ -27,6 +28,7 @@ def command(
     out: Path,
     form: str | None,
     model_markers: bool,
+    frames: str,
     force: bool,
     units: str | None,
     up: str | None,
@@ -47,13 +49,15 @@ def command(
                 allowed=", ".join(f"--format {name}" for name in FORMATS),
             )
         text, notes = exported(
-            recording, suffix, recording.stem, model_markers=model_markers, units=units, up=up
+            recording, suffix, recording.stem, model_markers=model_markers, units=units, up=up, frames=frames
         )
         sys.stdout.buffer.write(text.encode("utf-8"))
         sys.stdout.buffer.flush()
     else:
         check_free(out, overwrite=force)
-        notes = export(recording, out, suffix=suffix, model_markers=model_markers, units=units, up=up)
+        notes = export(
+            recording, out, suffix=suffix, model_markers=model_markers, units=units, up=up, frames=frames
+        )
     for note in notes:
         tell(note)
     if str(out) != STDOUT:

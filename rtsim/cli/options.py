@@ -111,6 +111,17 @@ ANYWAY_OPTION = click.option(
 )
 
 
+def frames_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --frames: which of them stand in tables."""
+    return click.option(
+        "--frames",
+        type=click.Choice(["marked", "all", "ok"]),
+        default="marked",
+        show_default=True,
+        help="Rows of tables: all with a column status, all without it, or those alone that are ok.",
+    )(function)
+
+
 def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --out: files that get the results."""
     return click.option(

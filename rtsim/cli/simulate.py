@@ -167,7 +167,8 @@ def finish(
     results = results_of(simulator, done)
     told = summary(simulator, done, results)
     for path in outputs:
-        write(path, results, simulator.model.name)
+        for note in write(path, results, simulator.model.name):
+            tell(f"{path}: {note}")
         click.echo(f"wrote {path}", err=True)
     if paper:
         from rtsim.monitor.stack import save_panels

@@ -7,8 +7,8 @@ from pathlib import Path
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
-from rtsim.files.storage import STORAGE_SUFFIXES, csv_text, storage_text
-from rtsim.files.tables import csv_table, motion_table, storage_table
+from rtsim.files.storage import STORAGE_SUFFIXES, csv_text, known_part, storage_text
+from rtsim.files.tables import chosen, csv_table, motion_table, storage_table
 from rtsim.files.trc import trc_text
 
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
@@ -22,6 +22,7 @@ def export(
     model_markers: bool = False,
     up: str | None = None,
     units: str | None = None,
+    frames: str = "marked",
 ) -> tuple[str, ...]:
     """Write a file with what a recording holds, by `exported`; returns the notes.
 
@@ -31,8 +32,9 @@ def export(
     """
     out = Path(out_path)
     text, notes = exported(
-        recording_path, suffix or out.suffix, str(out), model_markers=model_markers, up=up, units=units
-    )
+        recording_path, suffix or out.suffix, str(out),
+        model_markers=model_markers, up=up, units=units, frames=frames,
+    )  # fmt: skip
     write_text(out, text)
     return notes
 
@@ -45,6 +47,7 @@ def exported(
     model_markers: bool = False,
     up: str | None = None,
     units: str | None = None,
+    frames: str = "marked",
 ) -> tuple[str, tuple[str, ...]]:
     """What a recording holds as the text of a file called `out`, and the notes.
 
@@ -54,6 +57,7 @@ def exported(
     .csv : the same, each with its unit in brackets, after the status bits
 
     up, units : of the markers, where the descriptor is wrong
+    frames : of tables: marked (all, with a column `status`), all (without it), or ok
 
     ConfigError for another suffix and for a recording that does not hold what the format needs.
     """
@@ -67,14 +71,26 @@ def exported(
             f"cannot export to {suffix or '(no suffix)'!r}", where=out, allowed=", ".join(EXPORT_SUFFIXES)
         )
     results = read_results(recording_path)
-    return table_text(results, suffix, out, name, str(recording_path)), results.notes
+    text, notes = table_text(results, suffix, out, name, str(recording_path), frames)
+    return text, (*results.notes, *notes)
 
 
-def table_text(results: Results, suffix: str, out: str, name: str, where: str) -> str:
-    """Results as the text of a .mot, .sto or .csv file called `out`; where : they come from, for errors."""
+def table_text(
+    results: Results, suffix: str, out: str, name: str, where: str, frames: str = "marked"
+) -> tuple[str, tuple[str, ...]]:
+    """Results as the text of a .mot, .sto or .csv file called `out`, and what is left out of it.
+
+    where : they come from, for errors; frames : which of them, by `tables.chosen`
+    """
+    results, left_out = chosen(results, frames)
+    if not len(results.times):
+        raise ConfigError("no frame is ok", where=where, remedy="take all of them, marked: --frames marked")
     if suffix == ".csv":
-        return csv_text(csv_table(results), out)
+        return csv_text(csv_table(results, frames), out), left_out
+    lines: tuple[str, ...] = ()
     if suffix == ".mot":
-        return storage_text(motion_table(results, name, where), out, name)
-    table, units = storage_table(results, name)
-    return storage_text(table, out, name, (units,))
+        table = motion_table(results, name, where, frames)
+    else:
+        table, units = storage_table(results, name, frames)
+        lines = (units,)
+    return storage_text(table, out, name, (*lines, *left_out)), (*left_out, *known_part(table)[1])

@@ -33,10 +33,16 @@ def check_outputs(paths: Sequence[Path], option: str = "--out") -> None:
             raise ConfigError(f"{path} exists already", where=option, remedy="choose another name")
 
 
-def write(path: Path, results: Results, name: str) -> None:
-    """The results of a simulation called `name` in the format that the suffix names."""
+def write(path: Path, results: Results, name: str, frames: str = "marked") -> tuple[str, ...]:
+    """The results of a run called `name` in the format that the suffix names; what is left out, in sentences.
+
+    frames : of a table, as `export.table_text` has them
+    """
     suffix = path.suffix.lower()
     if suffix == RECORDING:
         write_results(path, results)
     else:
-        write_text(path, table_text(results, suffix, str(path), name, name))
+        text, notes = table_text(results, suffix, str(path), name, name, frames)
+        write_text(path, text)
+        return notes
+    return ()

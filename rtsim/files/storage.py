@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.grid import parse_rows, read_lines, table_lines
-from rtsim.files.trial import unique_names
+from rtsim.files.trial import count_of, name_some, unique_names
 
 STORAGE_SUFFIXES = (".mot", ".sto")
 FEWEST, SELDOM = 3, 0.5
 """Rows whose steps tell the unit of time, and a step that seconds hardly have: 2000 Hz in milliseconds."""
+MOST_UNKNOWN = 0.25
+"""Part of the rows on which a column may be unknown before it is left out, and not those rows."""
 MAX_HEADER = 500  # lines within which endheader must come
 # A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
 IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
@@ -84,8 +86,34 @@ def read_storage(path: str | Path) -> Table:
     return Table(columns, data, in_degrees, _name(header, path), tuple(notes))
 
 
+def known_part(table: Table) -> tuple[Table, list[str]]:
+    """The part of a table without NaN, and sentences on what is left out.
+
+    OpenSim's Storage ends a row at a NaN, and the file with it; its TimeSeriesTable takes no empty cell. So
+    columns that are unknown on more than MOST_UNKNOWN of the rows are left out, then rows that still lack a
+    value: no number is made up.
+    """
+    unknown = np.isnan(table.data)
+    if not unknown.any():
+        return table, []
+    told = []
+    out = unknown.mean(axis=0) > MOST_UNKNOWN
+    out[0] = False  # the time
+    if out.any():
+        names = [name for name, gone in zip(table.columns, out, strict=True) if gone]
+        told.append(f"columns left out, which OpenSim cannot read for their gaps: {name_some(names)}")
+    rows: NDArray[np.bool_] = np.asarray(unknown[:, ~out].any(axis=1))
+    if rows.any():
+        told.append(
+            f"{count_of(int(rows.sum()), 'row')} of {len(rows)} left out, in which a value is not known"
+        )
+    columns = tuple(name for name, gone in zip(table.columns, out, strict=True) if not gone)
+    return table._replace(columns=columns, data=table.data[~rows][:, ~out]), told
+
+
 def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> str:
-    """A table in the form OpenSim reads: twelve significant digits, NaN for missing.
+    """A table in the form OpenSim reads: twelve significant digits, without what is not known (`known_part`),
+    which the header tells.
 
     name : for a table that has none
     lines : free text of the header
@@ -93,6 +121,7 @@ def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ())
     ConfigError naming `where` for labels with tabs or line ends.
     """
     _check_shape(where, table)
+    table, told = known_part(table)
     head = [
         table.name or name,
         "version=1",
@@ -100,10 +129,11 @@ def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ())
         f"nColumns={table.data.shape[1]}",
         f"inDegrees={'yes' if table.in_degrees else 'no'}",
         *lines,
+        *told,
         "endheader",
         "\t".join(table.columns),
     ]
-    rows = ["\t".join(_cells(row, "NaN")) for row in table.data.tolist()]
+    rows = ["\t".join(_cells(row, "")) for row in table.data.tolist()]
     return "\n".join([*head, *rows, ""])
 
 

@@ -9,35 +9,62 @@ import numpy as np
 from rtsim.errors import ConfigError
 from rtsim.files.recording import FloatArray, Results
 from rtsim.files.storage import Table
-from rtsim.files.trial import unique_names
+from rtsim.files.trial import count_of, unique_names
 from rtsim.units import in_files
 from streams.messages import FieldSpec
 
+STATUS = "status"
 
-def motion_table(results: Results, name: str, where: str) -> Table:
-    """Joint angles [deg] and displacements [m] over time; ConfigError naming `where` when there are none."""
+
+def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
+    """Results on the frames that are wanted, and a sentence on those that are left out.
+
+    frames : marked (all, with a column of their status), all (without it), or ok (those alone that are)
+    """
+    bad = results.status != 0
+    if frames != "ok" or not bad.any():
+        return results, ()
+    fields = {name: values[~bad] for name, values in results.fields.items()}
+    few = results._replace(times=results.times[~bad], status=results.status[~bad], fields=fields)
+    told = f"{count_of(int(bad.sum()), 'frame')} of {len(bad)} left out, which are flagged"
+    return few, (told,)
+
+
+def marks(results: Results, frames: str) -> list[FloatArray]:
+    """The column of the status bits, where it is wanted."""
+    return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
+
+
+def motion_table(results: Results, name: str, where: str, frames: str = "marked") -> Table:
+    """Joint angles [deg] and displacements [m] over time, then the status where frames are marked;
+    ConfigError naming `where` when there are none."""
     specs = [spec for spec in results.session.fields if is_motion(spec)]
     if not specs:
         raise ConfigError("the recording holds no joint angles or displacements", where=where)
     columns, _, data = columns_of(results, specs)
+    if mark := marks(results, frames):
+        columns, data = (*columns, STATUS), [*data, *mark]
     return Table(("time", *columns), np.column_stack([results.times, *data]), True, name)
 
 
-def storage_table(results: Results, name: str) -> tuple[Table, str]:
+def storage_table(results: Results, name: str, frames: str = "marked") -> tuple[Table, str]:
     """Everything that has columns over time, and a line that says their units."""
     columns, units, data = columns_of(results, results.session.fields)
+    if mark := marks(results, frames):
+        columns, units, data = (*columns, STATUS), [*units, "bits"], [*data, *mark]
     said = ", ".join(
         f"{column} [{unit}]" for column, unit in zip(("time", *columns), ("s", *units), strict=True)
     )
     return Table(("time", *columns), np.column_stack([results.times, *data]), True, name), f"units: {said}"
 
 
-def csv_table(results: Results) -> Table:
-    """Everything that has columns, each with its unit, after time and status."""
+def csv_table(results: Results, frames: str = "marked") -> Table:
+    """Everything that has columns, each with its unit, after time and, where frames are marked, status."""
     columns, units, data = columns_of(results, results.session.fields, in_full=True)
     names = [f"{column} [{unit}]" for column, unit in zip(columns, units, strict=True)]
-    first = [results.times, results.status.astype(np.float64)]
-    return Table(("time [s]", "status [bits]", *names), np.column_stack([*first, *data]), True, "results")
+    mark = marks(results, frames)
+    first = ("time [s]", *(["status [bits]"] if mark else []))
+    return Table((*first, *names), np.column_stack([results.times, *mark, *data]), True, "results")
 
 
 def columns_of(

@@ -83,9 +83,10 @@ def test_forces_of_a_recording_become_moments(tmp_path):
     assert results.session.meta["rates"]["kind"] == "butterworth"
     moments = results.fields["joint_moments"]
     assert 0.2 < np.isfinite(moments).all(axis=1).mean() < 1.0
-    np.testing.assert_allclose(
-        read_storage(outs[1]).column("joint_moments.knee_flexion"), moments[:, 3], rtol=1e-11
-    )
+    table = read_storage(outs[1])
+    rows = np.isin(np.round(results.times, 9), np.round(table.column("time"), 9))
+    assert 0.9 < rows.mean() < 1.0  # without those at the ends, of which OpenSim's Storage would take none
+    np.testing.assert_allclose(table.column("joint_moments.knee_flexion"), moments[rows, 3], rtol=1e-11)
     assert "Inverse dynamics of 72.0 kg" in done.output
 
 

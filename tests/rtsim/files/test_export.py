@@ -99,13 +99,27 @@ def test_motion_file(recording, tmp_path, suffix, more):
     export(recording, out)
     table = read_storage(out)
     motion = ("time", "hip_flexion", "knee_flexion", "lateral", "knee_displacements_hip_flexion")
-    assert table.columns == (*motion, *more)
+    assert table.columns == (*motion, *more, "status")
     assert table.in_degrees
     assert table.name == "knee"
-    np.testing.assert_allclose(table.column("knee_flexion")[[0, 4]], np.degrees([0.1, 0.5]))
-    assert np.isnan(table.column("hip_flexion")).tolist() == [False, False, True, False, False]
-    np.testing.assert_allclose(table.column("lateral"), [0.1, 0.2, 0.3, 0.4, 0.5])
-    np.testing.assert_allclose(table.column("time"), np.arange(5) / 100)
+    np.testing.assert_allclose(table.column("knee_flexion")[[0, 3]], np.degrees([0.1, 0.5]))
+    np.testing.assert_allclose(table.column("lateral"), [0.1, 0.2, 0.4, 0.5])
+    np.testing.assert_allclose(table.column("time"), np.array([0, 1, 3, 4]) / 100)
+    assert "1 row of 5 left out, in which a value is not known" in out.read_text()
+
+
+def test_frames_are_marked_left_out_or_neither(recording, tmp_path):
+    """Protects who reads a table from frames that were not solved: by default they are marked."""
+    heads, rows, notes = {}, {}, {}
+    for frames in ("marked", "all", "ok"):
+        notes[frames] = export(recording, tmp_path / "a.csv", frames=frames)
+        table = list(csv.reader((tmp_path / "a.csv").open(newline="")))
+        heads[frames], rows[frames] = table[0], table[1:]
+    assert heads["marked"][1] == "status [bits]"
+    assert [float(row[1]) for row in rows["marked"]] == [0.0, 0.0, 8.0, 0.0, 0.0]
+    assert heads["all"] == heads["ok"] == [name for name in heads["marked"] if "status" not in name]
+    assert (len(rows["all"]), len(rows["ok"])) == (5, 4)
+    assert "1 frame of 5 left out, which are flagged" in notes["ok"]
 
 
 def test_csv_names_units(recording, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rtsim.errors import ConfigError
-from rtsim.files.storage import Table, csv_text, read_storage, storage_text
+from rtsim.files.storage import Table, csv_text, known_part, read_storage, storage_text
 
 FREE_TEXT = """Coordinates
 version=1
@@ -115,21 +115,45 @@ def test_broken_files_are_named(write, name, text, what):
     suffix=st.sampled_from([".mot", ".sto"]),
 )
 def test_round_trip(tmp_path: Path, data, in_degrees, suffix):
-    """What storage_text says, read_storage returns to twelve digits, gaps and empty tables included."""
+    """What storage_text says, read_storage returns to twelve digits, what is not known left out."""
     columns = ("row", *(f"coordinate {k}" for k in range(1, data.shape[1])))
     path = tmp_path / f"round{suffix}"
-    path.write_text(storage_text(Table(columns, data, in_degrees, "results"), "", ""), encoding="utf-8")
-    back = read_storage(path)
-    assert (back.columns, back.in_degrees, back.name, back.notes) == (columns, in_degrees, "results", ())
-    assert back.data.shape == data.shape
-    np.testing.assert_allclose(back.data, data, rtol=1e-11, atol=0.0)
+    table = Table(columns, data, in_degrees, "results")
+    path.write_text(storage_text(table, "", ""), encoding="utf-8")
+    back, known = read_storage(path), known_part(table)[0]
+    assert (back.columns, back.in_degrees, back.name, back.notes) == (
+        known.columns,
+        in_degrees,
+        "results",
+        (),
+    )
+    assert back.data.shape == known.data.shape
+    np.testing.assert_allclose(back.data, known.data, rtol=1e-11, atol=0.0)
+
+
+def test_both_readers_of_opensim_take_a_table_with_gaps_whole(tmp_path: Path, monkeypatch):
+    """Protects from a file that OpenSim's Storage ends at the first NaN, without a word."""
+    monkeypatch.chdir(tmp_path)  # where it leaves its log
+    osim = pytest.importorskip("opensim")
+    data = np.column_stack([np.arange(20) / 100.0, np.arange(20.0), np.arange(20.0), np.ones(20)])
+    data[7, 1] = data[:9, 3] = np.nan
+    path = tmp_path / "gaps.sto"
+    path.write_text(storage_text(Table(("time", "a", "b", "seldom"), data, False, "t"), "", ""))
+    assert "columns left out, which OpenSim cannot read for their gaps: seldom" in path.read_text()
+    column = osim.ArrayDouble()
+    osim.Storage(str(path)).getDataColumn("b", column)
+    expected = np.delete(np.arange(20.0), 7)
+    np.testing.assert_array_equal([column.get(k) for k in range(column.getSize())], expected)
+    table = osim.TimeSeriesTable(str(path))
+    np.testing.assert_array_equal(table.getDependentColumn("b").to_numpy(), expected)
+    assert list(table.getColumnLabels()) == ["a", "b"]
 
 
 def test_header_is_the_one_opensim_reads():
     """Entries, their order and the tab-separated label line are what OpenSim expects."""
-    table = Table(("time", "q"), np.array([[0.0, np.nan]]), True, "")
+    table = Table(("time", "q"), np.array([[0.0, 1.5]]), True, "")
     assert storage_text(table, "a.mot", "walk").splitlines() == [
-        "walk", "version=1", "nRows=1", "nColumns=2", "inDegrees=yes", "endheader", "time\tq", "0\tNaN"
+        "walk", "version=1", "nRows=1", "nColumns=2", "inDegrees=yes", "endheader", "time\tq", "0\t1.5"
     ]  # fmt: skip
 
 

@@ -172,7 +172,7 @@ def test_columns_of_the_tables(results, tmp_path):
         "contact_friction_forces.floor.x", "contact_depths.wall", "friction_forces.belt",
         "joint_quaternions.ball.w",
     } < set(table.columns)  # fmt: skip
-    assert read_storage(tmp_path / "a.mot").columns == ("time", "swing", "position")
+    assert read_storage(tmp_path / "a.mot").columns == ("time", "swing", "position", "status")
     np.testing.assert_allclose(table.column("swing")[0], 20.0)
     np.testing.assert_allclose(table.column("joint_angle_speeds.swing")[0], 90.0)
     head = (tmp_path / "a.sto").read_text().split("endheader")[0]
@@ -218,7 +218,7 @@ def test_a_recording_is_read_as_that_of_a_session(loose, tmp_path):
     assert results.status.tolist() == [Status.DEGRADED if k == 3 else Status.OK for k in range(14)]
     export(path, tmp_path / "b.mot")
     motion = read_storage(tmp_path / "b.mot")
-    assert motion.columns == ("time", "swing", "position")
+    assert motion.columns == ("time", "swing", "position", "status")
     np.testing.assert_allclose(np.radians(motion.column("swing")), done.trace.q[:, 1], rtol=1e-11)
 
 
