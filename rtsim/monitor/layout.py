@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rtsim.monitor.naming import bones, joints, labels_of, spoken
 from rtsim.monitor.words import NAME_MOST, printable
 from rtsim.units import ON_SCREEN
+from streams.account import bounded
 from streams.messages import Curves
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ PANELS_MOST = 16  # of one field
 PANELS_ALL = 32  # of all fields
 POINTS_MOST = 2000  # of one field in the figure
 LARGEST = 1e9  # of a value on the screen [display unit]; what is beyond is no measurement
-N_DETAIL = 20  # entries of `meta` that are told
+N_DETAIL = 20  # entries of `meta` that are told, and notes
+NOTE_MOST = 300  # characters
 
 # What is drawn or told in the figure, and the shape of each entry of the first axis.
 POINTS = ("joint_centres", "markers_measured", "markers_model", "segment_positions", "contact_places")
@@ -273,9 +275,11 @@ def _rate(rate: float, notes: list[str]) -> float:
 
 
 def _details(session: Session) -> dict[str, str]:
-    """The plain entries of `meta`, shortened."""
+    """The plain entries of `meta`, shortened, and the notes that go with the results."""
     plain = [(key, value) for key, value in session.meta.items() if isinstance(value, str | int | float)]
-    return {printable(key): printable(str(value), 2 * NAME_MOST) for key, value in plain[:N_DETAIL]}
+    details = {printable(key): printable(str(value), 2 * NAME_MOST) for key, value in plain[:N_DETAIL]}
+    notes = bounded(session.meta.get("notes"), N_DETAIL)
+    return details | {f"note {k}": printable(note, NOTE_MOST) for k, note in enumerate(notes, 1)}
 
 
 def _commands(session: Session) -> tuple[str, ...] | None:

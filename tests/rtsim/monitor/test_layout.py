@@ -206,3 +206,14 @@ def test_moment_arms_without_their_angles_are_left_out(session_of: SessionOf) ->
     muscles = FieldSpec(name="moment_arms", shape=(1, 3), unit="m", labels=("vasti",))
     assert layout_of(session_of((muscles,))).arms == ()
     assert layout_of(session_of((angles("hip_flexion"), muscles))).arms == ()
+
+
+def test_notes_go_with_the_details():
+    """Protects who looks at the window from not knowing what reader and calibration noticed, or guessed."""
+    meta = {"side": "left", "notes": ["walk.trc: the rate was guessed", 7, "x" * 1000]}
+    session = Session(session="0" * 16, stream="result", t_start=0, rate=100.0, fields=(), meta=meta)
+    details = layout_of(session).meta
+    assert details["side"] == "left"
+    assert details["note 1"] == "walk.trc: the rate was guessed"
+    assert len(details["note 2"]) <= 300
+    assert "note 3" not in details
