@@ -5,7 +5,9 @@ tissue nor single bad frames count. Limits: within one session such medians stay
 static trial, single markers on the thigh or heel within 3 cm (soft tissue, Leardini et al. 2005); markers put
 on anew, by the same hands or others, differ by 1 to 2.5 cm each (Della Croce et al. 2005), and so do those of
 another person, whose bones are another length, too. The root mean square over all distances lies below 9 mm
-on eleven recordings of five labs with their own static trial, and above 12 mm on those with another person's.
+on eleven recordings of five labs with their own static trial, and above 11 mm on those with another person's,
+whose distances are 1.7 to 8 % longer or shorter on the whole: as recordings of other labs may be worse, size
+has to speak, too, before a trial is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +31,12 @@ from rtsim.subjects.trunk import TRUNK
 Array = NDArray[np.float64]
 
 LARGEST_MISFIT = 0.01
-"""Root mean square of the distances beyond which a trial is not the subject's [m]."""
+"""Root mean square of the distances beyond which a trial of the subject's own session is unusual [m]: told,
+and refused where the person is of another size, too."""
+FARTHEST = 0.02
+"""Beyond this a trial is refused in any case [m]."""
+OTHER_SIZE = 0.015
+"""Part by which a person's distances are longer or shorter on the whole that is another one's."""
 MOVED, MOVED_PART = 0.03, 0.15
 """A marker whose distances differ by more, the larger of [m] and part of the distance, has been moved: soft
 tissue moves single ones by 2 to 3 cm for whole phases of a movement."""
@@ -65,7 +72,8 @@ class Fit(NamedTuple):
     @property
     def another(self) -> bool:
         """Whether it is no trial of the subject with its markers where they were."""
-        return self.mirrored or self.misfit > LARGEST_MISFIT
+        other_size = abs(self.scale - 1.0) > OTHER_SIZE
+        return self.mirrored or self.misfit > (LARGEST_MISFIT if other_size else FARTHEST)
 
 
 def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Fit | None:
@@ -149,7 +157,11 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
 
 def sentences(fit: Fit) -> list[str]:
     """What is to be told of a fit, where the trial is the subject's."""
-    return [
+    unusual = (
+        f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of the subject (root "
+        f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): markers put on anew, or another person's?"
+    )
+    return [unusual] * (fit.misfit > LARGEST_MISFIT) + [
         f"{name} seems to have moved on the skin, or been put on anew: its distances differ by up to "
         f"{1e3 * by:.0f} mm from those of the subject"
         for name, by in fit.moved.items()
@@ -182,6 +194,6 @@ def fault_of(fit: Fit, subject: Subject, where: str) -> ConfigError | None:
     return ConfigError(
         f"the distances between its markers are not those of {whose}: they are {1e3 * fit.misfit:.0f} mm off "
         f"(root mean square){size}; another person, or markers put on anew", where=where,
-        allowed=f"up to {1e3 * LARGEST_MISFIT:.0f} mm",
+        allowed=f"up to {1e3 * LARGEST_MISFIT:.0f} mm, or {1e3 * FARTHEST:.0f} mm at the same size",
         remedy=f"give the static trial or the subject of this person and session, {OR_ANYWAY}",
     )  # fmt: skip

@@ -94,7 +94,7 @@ def test_it_is_analysed_by_its_own_coordinates(model: Path, make_trial: Callable
     done = run("analyse", make_trial(), "--model", model, "--up", "Y", "--out", out)
     assert done.exit_code == 0, done.output
     motion = read_storage(out)
-    assert set(motion.columns) == {"time", "forward", "up", "tilt", "swing"}
+    assert set(motion.columns) == {"time", "status", "forward", "up", "tilt", "swing"}
     times = motion.column("time")
     swing = np.degrees(0.8 * np.sin(6.0 * times))
     np.testing.assert_allclose(motion.column("swing"), swing, atol=1e-3)  # the file holds micrometres

@@ -10,7 +10,8 @@ import pytest
 from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial
 from rtsim.subjects.calibration import calibrate, subject_for
-from rtsim.subjects.fit import LARGEST_MISFIT, fault_of, fit_of, sentences
+from rtsim.subjects.fit import LARGEST_MISFIT, Fit, fault_of, fit_of, sentences
+from rtsim.subjects.subject import Subject
 from tests.rtsim.subjects.recordings import DATA, RECORDINGS, read
 
 Person = Callable[..., MarkerTrial]
@@ -48,6 +49,16 @@ def test_recordings_do_not_fit_another_static(trial, static, side):
     fit = fit_of(subject, read_markers(DATA / trial))
     assert fit is not None
     assert fault_of(fit, subject, "t") is not None
+
+
+def test_markers_put_on_anew_are_told_and_another_size_is_refused() -> None:
+    """Protects clean trials of labs that are worse than those seen: size speaks, too, before a refusal."""
+    subject = Subject("anna", "", {})
+    assert sentences(Fit(0.009)) == []
+    assert fault_of(Fit(0.014, scale=1.005), subject, "t") is None
+    assert len(sentences(Fit(0.014, scale=1.005))) == 1
+    assert fault_of(Fit(0.014, scale=0.97), subject, "t") is not None
+    assert fault_of(Fit(0.025), subject, "t") is not None
 
 
 def test_size_is_told(person: Person) -> None:
