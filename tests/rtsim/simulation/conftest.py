@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from kernels._jit import allow_compilation
+from rtsim.config.paths import find_config
+from rtsim.models.load import load_model
 from rtsim.simulation.load import load_simulator
+from rtsim.simulation.motion import moved_names
 from rtsim.simulation.run import Run, run
 from rtsim.simulation.simulator import Simulator
 from tests.rtsim.simulation.loose import MODEL
@@ -49,3 +52,14 @@ def simulator(knee: Simulator) -> Iterator[Simulator]:
     start = knee.q.copy(), knee.v.copy()
     yield knee
     knee.q[:], knee.v[:], knee.n_step = *start, 0
+
+
+@pytest.fixture
+def model(tmp_path):
+    """The kick, whose hip takes a motion."""
+    kick = find_config("kick", "models").read_text(encoding="utf-8")
+    head, _, tail = kick.partition('of = "time"\n')
+    path = tmp_path / "kick.toml"
+    path.write_text(f'{head}of = "motion"\n{tail.partition(chr(10))[2]}', encoding="utf-8")
+    assert moved_names(load_model(str(path))) == ("hip",)
+    return str(path)
