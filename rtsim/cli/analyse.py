@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -56,7 +56,7 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
-    from rtsim.files.outputs import check_outputs, write
+    from rtsim.files.outputs import check_outputs
     from rtsim.live.checks import check_run
     from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, tared, told_before
     from rtsim.live.groups import groups_of
@@ -108,16 +108,7 @@ def command(
     for said in kept.sentences[:N_TOLD]:
         tell(said)
     told = summary(results, wall, loop.reason, kept.telemetry.gauges if kept.telemetry else {})
-    for path in outputs:
-        for note in write(path, results, Path(source).stem, frames):
-            tell(f"{path}: {note}")
-        click.echo(f"wrote {path}", err=True)
-    if paper:
-        from rtsim.files.panels import panels_of_results
-        from rtsim.monitor.stack import save_panels
-
-        save_panels(paper, f"{Path(source).name}: {told['method']}", panels_of_results(results))
-        click.echo(f"wrote {paper.path}", err=True)
+    deliver(results, outputs, frames, paper, Path(source))
     click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
     if loop.reason == "interrupted":
         raise SystemExit(exit_code() or 130)
@@ -139,6 +130,23 @@ def usable(results: Results) -> bool:
     if rms is not None:
         good &= np.isfinite(rms.reshape(len(good), -1)).all(axis=1)
     return bool(good.any())
+
+
+def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, source: Path) -> None:
+    """Write tables and figure, and tell of each; frames : as the option, paper : of the figure."""
+    from rtsim.files.outputs import write
+
+    for path in outputs:
+        for note in write(path, results, source.stem, frames):
+            tell(f"{path}: {note}")
+        click.echo(f"wrote {path}", err=True)
+    if paper:
+        from rtsim.files.panels import panels_of_results
+        from rtsim.monitor.stack import save_panels
+
+        method = results.session.meta.get("method")
+        save_panels(paper, f"{source.name}: {method}", panels_of_results(results))
+        click.echo(f"wrote {paper.path}", err=True)
 
 
 def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]) -> dict[str, Any]:
