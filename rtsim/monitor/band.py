@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPolygonF
+
+from rtsim.monitor.behind import BehindCurves
 
 Array = NDArray[np.float64]
 
@@ -14,7 +15,7 @@ ALPHA = 48
 """Of the curve's own colour, of 255: bands that overlap stay readable."""
 
 
-class Band(pg.GraphicsObject):
+class Band(BehindCurves):
     """Everything within one standard deviation of a curve, with gaps where that is not known."""
 
     def __init__(self) -> None:
@@ -38,13 +39,6 @@ class Band(pg.GraphicsObject):
             for a, b in zip(edges[0::2], edges[1::2], strict=True)
         ]
         self.update()
-
-    def boundingRect(self) -> QRectF:
-        box = self.getViewBox()
-        return QRectF() if box is None else QRectF(box.viewRect())
-
-    def viewRangeChanged(self) -> None:
-        self.prepareGeometryChange()
 
     def paint(self, painter: QPainter, *_: object) -> None:
         painter.setPen(Qt.PenStyle.NoPen)

@@ -11,6 +11,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
+from rtsim.monitor.behind import BehindCurves
 from rtsim.monitor.header import Entry, Header
 from rtsim.monitor.scaling import nice_step
 from rtsim.monitor.theme import LIGHT, Theme
@@ -27,7 +28,7 @@ TICK_ROOM = (26, 17)  # ... px along x and y, for the number beside each
 HEADER_SHARE = 0.34  # of the height of a card that the words above the plot may take
 
 
-class Backdrop(pg.GraphicsObject):
+class Backdrop(BehindCurves):
     """What lies behind the curves: a grid, and full-height bands over intervals of the x axis."""
 
     def __init__(self) -> None:
@@ -47,13 +48,6 @@ class Backdrop(pg.GraphicsObject):
         """Distance of the grid lines along x and y."""
         self._step, self._pen = step, pg.mkPen(colour, width=1)
         self.update()
-
-    def boundingRect(self) -> QRectF:
-        box = self.getViewBox()
-        return QRectF() if box is None else QRectF(box.viewRect())
-
-    def viewRangeChanged(self) -> None:
-        self.prepareGeometryChange()
 
     def paint(self, painter: QPainter, *_: object) -> None:
         view = self.boundingRect()

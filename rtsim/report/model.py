@@ -1,0 +1,78 @@
+"""A model in words: its size, how it moves, and what its parts can and cannot be used for."""
+
+from __future__ import annotations
+
+from rtsim.config.function_schema import MOTION, TIME
+from rtsim.config.joint_kinds import KINDS
+from rtsim.config.joint_schema import coordinates_of
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.files.trial import count_of, name_some
+from rtsim.models.feet import find_feet, in_words
+from rtsim.models.model import build
+
+
+def understood(spec: ModelSpec) -> list[str]:
+    """How the model moves, and what its parts can and cannot be used for."""
+    coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
+    follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
+    held = [c.coordinate for c in spec.couplers if not c.of]
+    moved = [c.coordinate for c in spec.couplers if c.of == TIME]
+    told_to = [c.coordinate for c in spec.couplers if c.of == MOTION]
+    clamped = [c.name for c in coordinates if c.clamped]
+    unnamed = [body.name for body in spec.bodies if KINDS[body.joint].rotation]
+    idle = massless(spec)
+    unforced = [muscle.name for muscle in spec.muscles if muscle.hill is None]
+    told = (
+        (f"{count_of(len(coordinates), 'coordinate')}: ", [c.name for c in coordinates]),
+        ("held where they are: ", held),
+        ("prescribed over time: ", moved),
+        ("move as a file or a stream says (--motion): ", told_to),
+        ("follow another: ", follows),
+        ("clamped to their range where markers are fitted: ", clamped),
+        ("turn without named coordinates: ", unnamed),
+        ("move no mass, so that they have no inverse dynamics and cannot be simulated: ", idle),
+        ("muscles of length and moment arms without force: ", unforced),
+        ("no markers in the model: a pose needs those of a subject", [] if spec.markers else [""]),
+    )
+    return [words + name_some(names) for words, names in told if names]
+
+
+def feet_told(spec: ModelSpec) -> list[str]:
+    """Which feet force plates would be assigned to, of a model that can bring its own markers."""
+    if spec.of_subject or not spec.markers:
+        return []
+    model = build(spec)
+    try:
+        return [in_words(model, find_feet(model))]
+    except ConfigError as fault:
+        return [f"no force plates: {fault.what}"]
+
+
+def massless(spec: ModelSpec) -> list[str]:
+    """Bodies that a joint moves, and neither they nor what they carry has mass."""
+    carried = {body.name: body.mass_kg for body in spec.bodies}
+    for body in reversed(spec.bodies):  # parents come first
+        if body.parent:
+            carried[body.parent] += carried[body.name]
+    return [body.name for body in spec.bodies if body.joint != "weld" and not carried[body.name]]
+
+
+def size_of(spec: ModelSpec) -> str:
+    """How many bodies there are, and of what else there is something."""
+    parts = {
+        "element": spec.elements,
+        "roll": spec.rolls,
+        "coupler": spec.couplers,
+        "surface": spec.surfaces,
+        "muscle": spec.muscles,
+        "marker": spec.markers,
+        "angle": spec.angles,
+        "ligament": spec.ligaments,
+        "spring": spec.springs,
+        "contact": spec.contacts,
+        "friction": spec.frictions,
+        "load": spec.loads,
+    }
+    bodies = "1 body" if len(spec.bodies) == 1 else f"{len(spec.bodies)} bodies"
+    return ", ".join([bodies, *(count_of(len(part), name) for name, part in parts.items() if part)])
