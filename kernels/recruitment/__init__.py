@@ -1,0 +1,1 @@
+"""Muscle recruitment: which muscles bear the load, by a criterion, one frame at a time."""

@@ -1,0 +1,274 @@
+"""Recruitment of one frame: an interior-point method, warm from the last frame, certified at the end.
+
+Where the rows cannot be fulfilled, which a multiplier proves (Farkas), the least sum of squares of their
+violation is sought instead, with a trace of the criterion to choose among its answers.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry, njit
+from kernels.copying import copy
+from kernels.recruitment.criterion import SPREAD, least, power_of, slopes
+from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED, RecruitmentOptions
+from kernels.recruitment.step import advance, centre, direction, factorise, is_sound, predict
+
+COLD = 0.3
+"""Activations and multipliers that the first frame starts from, in parts of 1."""
+WARM = 0.03
+"""Least distance from a bound, and least multiplier, that a later frame starts from."""
+NEAREST = 1e-16
+"""Least distance from a bound that is told from none."""
+TRACE = 1e-9
+"""Weight of the criterion beside half the sum of squares of the violations, rows of the same size."""
+
+
+@entry
+def recruit(problem, options, state, work, out):
+    """Activations of one frame.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    state : RecruitmentState - updated
+    work : RecruitmentWork - written
+    out : RecruitmentOut - written
+    Returns (OPTIMAL, VIOLATED or NOT_CONVERGED, iterations).
+    """
+    scale_rows(problem, work)
+    scale_weights(problem, SPREAD / work.weight.shape[0] if options.power == 0 else 1.0, work)
+    soft = 0.0
+    begin(problem, options, state.started[0] == 1, state)
+    status, n = iterate(problem, options, soft, state, work, out)
+    if status == NOT_CONVERGED and state.started[0] == 1:
+        begin(problem, options, False, state)
+        status, more = iterate(problem, options, soft, state, work, out)
+        n += more
+    if status == VIOLATED:
+        soft = 1.0
+        least_squares = RecruitmentOptions(
+            max(options.power, 2), options.n_iteration, options.residual, options.gap
+        )
+        scale_weights(problem, TRACE, work)
+        begin(problem, least_squares, False, state)
+        status, more = iterate(problem, least_squares, soft, state, work, out)
+        n += more
+        status = VIOLATED if status == OPTIMAL else status
+    state.started[0] = int(status == OPTIMAL)
+    answer(problem, options, status, state, out)
+    return status, n
+
+
+@njit
+def scale_rows(problem, work):
+    """Rows of the same size.
+
+    problem : Recruitment
+    work : RecruitmentWork - action, demand, scale written
+    """
+    n_element, n_row = problem.action.shape
+    work.scale[:] = 0.0
+    for i in range(n_element):
+        for j in range(n_row):
+            work.scale[j] = max(work.scale[j], abs(problem.action[i, j]))
+    for j in range(n_row):
+        work.scale[j] = 1.0 / work.scale[j] if work.scale[j] > 0.0 else 1.0
+        work.demand[j] = problem.demand[j] * work.scale[j]
+    for i in range(n_element):
+        for j in range(n_row):
+            work.action[i, j] = problem.action[i, j] * work.scale[j]
+
+
+@njit
+def scale_weights(problem, largest, work):
+    """work.weight : (n_element,) - weights, of which the largest is given."""
+    heaviest = 0.0
+    for i in range(work.weight.shape[0]):
+        heaviest = max(heaviest, problem.weight[i])
+    for i in range(work.weight.shape[0]):
+        work.weight[i] = largest * problem.weight[i] / heaviest
+
+
+@njit
+def begin(problem, options, warm, state):
+    """Inside all bounds: from the last answer, or in the middle.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    warm : bool
+    state : RecruitmentState - written
+    """
+    peak, n = 0.0, state.x.shape[0]
+    for i in range(n):
+        most = problem.most[i]
+        bounded = options.power == 0 or math.isfinite(most)
+        floor = WARM * min(1.0, most)
+        if warm:
+            state.x[i] = max(state.x[i], floor)
+            state.lower[i] = max(state.lower[i], WARM)
+            state.upper[i] = max(state.upper[i], WARM / n if options.power == 0 else WARM)
+        else:
+            state.x[i] = COLD * min(1.0, most)
+            state.lower[i] = COLD
+            state.upper[i] = 1.0 / n if options.power == 0 else COLD
+        if not bounded:
+            state.upper[i] = 0.0
+        elif options.power > 0:
+            state.x[i] = min(state.x[i], most - floor)
+        peak = max(peak, state.x[i])
+    state.peak[0] = peak + WARM if warm else 1.0
+    if not warm:
+        state.multiplier[:] = 0.0
+
+
+@njit
+def iterate(problem, options, soft, state, work, out):
+    """Steps until the answer is certified, or the rows are known to be impossible: (status, iterations).
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    soft : float - 1 where rows may be violated
+    state : RecruitmentState - updated
+    work : RecruitmentWork - written
+    out : RecruitmentOut - objective, gap, residual written
+    """
+    for n in range(options.n_iteration):
+        mu, n_pair, unbalanced = measure(problem, options, soft, state, work)
+        if certified(problem, options, soft, state, work, out):
+            return OPTIMAL, n
+        if soft == 0.0 and n > 0 and is_impossible(problem, state, work):
+            return VIOLATED, n
+        kappa = factorise(options, soft, state, work)
+        predict(state, work)
+        dpeak = direction(options, kappa, unbalanced, state, work)
+        centre(options, mu, n_pair, dpeak, state, work)
+        dpeak = direction(options, kappa, unbalanced, state, work)
+        if not is_sound(work):
+            return NOT_CONVERGED, n
+        advance(options, dpeak, state, work)
+    return NOT_CONVERGED, options.n_iteration
+
+
+@njit
+def measure(problem, options, soft, state, work):
+    """What is lacking: rows, stationarity, and the mean product mu of pairs, their number, 1 - sum upper.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    soft : float
+    state : RecruitmentState - multiplier written where soft
+    work : RecruitmentWork - r, room, drive, dual written
+    """
+    a, n_row = work.action, work.r.shape[0]
+    total, n_pair, unbalanced = 0.0, 0, 1.0
+    copy(work.demand, work.r)
+    for i in range(state.x.shape[0]):
+        for j in range(n_row):
+            work.r[j] -= a[i, j] * state.x[i]
+    if soft > 0.0:  # the violations are the multipliers
+        copy(work.r, state.multiplier)
+        work.r[:] = 0.0
+    for i in range(state.x.shape[0]):
+        x, drive = state.x[i], 0.0
+        for j in range(n_row):
+            drive += a[i, j] * state.multiplier[j]
+        slope, _ = slopes(options.power, work.weight[i], x)
+        work.drive[i] = drive
+        work.dual[i] = slope - drive - state.lower[i] + state.upper[i]
+        total += x * state.lower[i]
+        n_pair += 1
+        work.room[i] = 1.0
+        if state.upper[i] > 0.0:
+            most = state.peak[0] if options.power == 0 else problem.most[i]
+            work.room[i] = max(most - x, NEAREST)
+            total += work.room[i] * state.upper[i]
+            n_pair += 1
+        unbalanced -= state.upper[i]
+    return total / n_pair, n_pair, unbalanced
+
+
+@njit
+def certified(problem, options, soft, state, work, out):
+    """Whether rows and gap are as small as asked: the gap to the dual objective, which no answer goes below.
+
+    Of min/max it is that of the multipliers made as large as is allowed, sum max(0, drive) = 1.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    soft : float
+    state : RecruitmentState
+    work : RecruitmentWork
+    out : RecruitmentOut - objective, gap, residual written
+    """
+    largest, most, primal, dual, sum_drive = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(work.r.shape[0]):
+        lam = state.multiplier[j]
+        largest = max(largest, abs(work.demand[j]))
+        most = max(most, abs(work.r[j]))
+        dual += lam * work.demand[j] - 0.5 * soft * lam * lam
+        primal += 0.5 * soft * lam * lam
+    out.residual[0] = most / largest if largest > 0.0 else most
+    if out.residual[0] > options.residual:
+        return False
+    for i in range(state.x.shape[0]):
+        if options.power == 0:
+            primal = max(primal, state.x[i])
+            sum_drive += max(0.0, work.drive[i])
+        else:
+            primal += work.weight[i] * power_of(state.x[i], options.power)
+            dual += least(options.power, work.weight[i], work.drive[i], problem.most[i])
+    if options.power == 0 and sum_drive > 0.0:
+        dual /= sum_drive
+    out.objective[0] = primal
+    out.gap[0] = abs(primal - dual) / primal if primal > 0.0 else 0.0
+    return out.gap[0] <= options.gap or primal <= 1e-14
+
+
+@njit
+def is_impossible(problem, state, work):
+    """Whether the multipliers prove that no activations within the bounds fulfil the rows (Farkas 1902):
+    demand . multiplier is more than any activations can have of it.
+
+    problem : Recruitment
+    state : RecruitmentState
+    work : RecruitmentWork
+    """
+    asked, can, size = 0.0, 0.0, 0.0
+    for j in range(work.r.shape[0]):
+        asked += work.demand[j] * state.multiplier[j]
+        size += abs(work.demand[j] * state.multiplier[j])
+    for i in range(state.x.shape[0]):
+        if work.drive[i] > 0.0:
+            can += work.drive[i] * problem.most[i]
+    return asked - can > 1e-9 * size
+
+
+@njit
+def answer(problem, options, status, state, out):
+    """Activations, violations and objective in the units of the problem; NaN where nothing was found.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    status : int - of the iterations
+    state : RecruitmentState
+    out : RecruitmentOut - written
+    """
+    if status == NOT_CONVERGED:
+        out.activation[:] = math.nan
+        out.violation[:] = math.nan
+        out.objective[0] = out.gap[0] = math.nan
+        return
+    copy(state.x, out.activation)
+    copy(problem.demand, out.violation)
+    total = 0.0
+    for i in range(state.x.shape[0]):
+        x = state.x[i]
+        if options.power == 0:
+            total = max(total, x)
+        else:
+            total += problem.weight[i] * power_of(x, options.power)
+        for j in range(out.violation.shape[0]):
+            out.violation[j] -= problem.action[i, j] * x
+    out.objective[0] = total
+    if status == VIOLATED:
+        out.gap[0] = math.nan

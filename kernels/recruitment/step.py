@@ -1,0 +1,199 @@
+"""One step of the interior-point method: a prediction, a centred correction, one factorisation.
+
+The perturbed conditions of optimality of kernels/recruitment/problem.py, x lower = mu, room upper = mu, are
+linearised (Mehrotra 1992, SIAM J Optim 2:575-601). With H = G'' + lower / x + upper / room, diagonal, what is
+left is a system of the rows alone, S = C H^-1 C' + soft 1; min/max adds one rank to it. Rows that depend on
+others are left out of the factor.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import inlined, njit
+from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.recruitment.criterion import slopes
+
+TO_BOUNDARY = 0.995
+"""Part of the way to the nearest bound that a step goes."""
+CENTRED = 0.02
+"""mu is no less than this, times p - 1, of what stationarity lacks: else a curved criterion is overshot."""
+DEPENDENT = 1e-13
+"""A row is left out where what others leave of it is below this part of it."""
+
+
+@njit
+def factorise(options, soft, state, work):
+    """H^-1, S and its factor; returns (H-weighted rest of min/max, or 0).
+
+    options : RecruitmentOptions
+    soft : float - 1 where rows may be violated, else 0
+    state : RecruitmentState
+    work : RecruitmentWork - inverse, edge, S, v written
+    """
+    a, S, v = work.action, work.S, work.v
+    n_row, kappa = v.shape[0], 0.0
+    S[:, :] = 0.0
+    v[:] = 0.0
+    for i in range(state.x.shape[0]):
+        _, curvature = slopes(options.power, work.weight[i], state.x[i])
+        edge = state.upper[i] / work.room[i]
+        own = curvature + state.lower[i] / state.x[i]
+        inverse = 1.0 / (own + edge)
+        work.inverse[i], work.edge[i] = inverse, edge
+        for j in range(n_row):
+            s = a[i, j] * inverse
+            if s != 0.0:
+                for k in range(j + 1):
+                    S[j, k] += s * a[i, k]
+                v[j] += s * edge
+        kappa += edge * own * inverse
+    for j in range(n_row):
+        S[j, j] += soft
+    if options.power == 0:
+        for j in range(n_row):
+            for k in range(j + 1):
+                S[j, k] += v[j] * v[k] / kappa
+    cholesky_drop(S, n_row, DEPENDENT)
+    return kappa
+
+
+@njit
+def direction(options, kappa, unbalanced, state, work):
+    """dx, dlower, dupper, dmultiplier for the targets in low and high; returns the step of max x.
+
+    options : RecruitmentOptions
+    kappa : float - of `factorise`
+    unbalanced : float - 1 - sum upper, of min/max
+    state : RecruitmentState
+    work : RecruitmentWork - the steps, rhs written
+    """
+    a, rhs, n_row = work.action, work.rhs, work.rhs.shape[0]
+    rest = -unbalanced
+    for j in range(n_row):
+        rhs[j] = work.r[j]
+    for i in range(state.x.shape[0]):
+        s = work.inverse[i] * (work.low[i] - work.high[i] - work.dual[i])
+        work.dx[i] = s
+        rest += work.high[i] + work.edge[i] * s
+        for j in range(n_row):
+            rhs[j] -= a[i, j] * s
+    if options.power == 0:
+        for j in range(n_row):
+            rhs[j] -= work.v[j] * rest / kappa
+    step = work.dmultiplier
+    for j in range(n_row):
+        step[j] = rhs[j]
+    solve_lower(work.S, n_row, step)
+    solve_lower_transposed(work.S, n_row, step)
+    dpeak = 0.0
+    if options.power == 0:
+        dpeak = rest
+        for j in range(n_row):
+            dpeak += work.v[j] * step[j]
+        dpeak /= kappa
+    for i in range(state.x.shape[0]):
+        s = work.edge[i] * dpeak
+        for j in range(n_row):
+            s += a[i, j] * step[j]
+        work.dx[i] += work.inverse[i] * s
+        work.dlower[i] = work.low[i] - state.lower[i] / state.x[i] * work.dx[i]
+        work.dupper[i] = work.high[i] - work.edge[i] * (dpeak - work.dx[i])
+    return dpeak
+
+
+@njit
+def step_lengths(dpeak, state, work):
+    """Parts of the step, of x and of the multipliers, at which the first bound is met; 1 at most.
+
+    dpeak : float - step of max x
+    state : RecruitmentState
+    work : RecruitmentWork
+    """
+    primal, dual = 1.0, 1.0
+    for i in range(state.x.shape[0]):
+        if primal * work.dx[i] < -state.x[i]:
+            primal = -state.x[i] / work.dx[i]
+        if dual * work.dlower[i] < -state.lower[i]:
+            dual = -state.lower[i] / work.dlower[i]
+        if state.upper[i] > 0.0:
+            closing = work.dx[i] - dpeak
+            if primal * closing > work.room[i]:
+                primal = work.room[i] / closing
+            if dual * work.dupper[i] < -state.upper[i]:
+                dual = -state.upper[i] / work.dupper[i]
+    return primal, dual
+
+
+@inlined
+def predict(state, work):
+    """low, high : targets of a step that ends at the bounds."""
+    for i in range(state.x.shape[0]):
+        work.low[i] = -state.lower[i]
+        work.high[i] = -state.upper[i]
+
+
+@njit
+def centre(options, mu, n_pair, dpeak, state, work):
+    """low, high : targets of the corrected step, from the predicted one.
+
+    options : RecruitmentOptions
+    mu : float - mean of the products x lower and room upper
+    n_pair : int - how many there are
+    dpeak : float - predicted step of max x
+    state : RecruitmentState
+    work : RecruitmentWork - low, high written
+    """
+    primal, dual = step_lengths(dpeak, state, work)
+    left, lacking = 0.0, 0.0
+    for i in range(state.x.shape[0]):
+        x = state.x[i]
+        left += (x + primal * work.dx[i]) * (state.lower[i] + dual * work.dlower[i])
+        if state.upper[i] > 0.0:
+            room = work.room[i] + primal * (dpeak - work.dx[i])
+            left += room * (state.upper[i] + dual * work.dupper[i])
+        lacking = max(lacking, abs(work.dual[i]) * x)
+    part = left / (n_pair * mu)
+    curved = CENTRED * max(options.power - 1, 1) * lacking / mu
+    target = mu * min(1.0, max(part * part * part, curved))
+    for i in range(state.x.shape[0]):
+        work.low[i] = (target - work.dx[i] * work.dlower[i]) / state.x[i] - state.lower[i]
+        work.high[i] = 0.0
+        if state.upper[i] > 0.0:
+            product = (dpeak - work.dx[i]) * work.dupper[i]
+            work.high[i] = (target - product) / work.room[i] - state.upper[i]
+
+
+@njit
+def advance(options, dpeak, state, work):
+    """Go along the step, not quite to the nearest bound.
+
+    options : RecruitmentOptions
+    dpeak : float - step of max x
+    state : RecruitmentState - written
+    work : RecruitmentWork
+    """
+    primal, dual = step_lengths(dpeak, state, work)
+    if primal < 1.0:
+        primal *= TO_BOUNDARY
+    if dual < 1.0:
+        dual *= TO_BOUNDARY
+    if options.power > 2:  # a curved criterion is followed by x and multipliers together
+        primal = dual = min(primal, dual)
+    for i in range(state.x.shape[0]):
+        state.x[i] += primal * work.dx[i]
+        state.lower[i] += dual * work.dlower[i]
+        if state.upper[i] > 0.0:
+            state.upper[i] += dual * work.dupper[i]
+    for j in range(state.multiplier.shape[0]):
+        state.multiplier[j] += dual * work.dmultiplier[j]
+    state.peak[0] += primal * dpeak
+
+
+@njit
+def is_sound(work):
+    """Whether a step consists of numbers."""
+    total = 0.0
+    for i in range(work.dx.shape[0]):
+        total += work.dx[i] + work.dlower[i] + work.dupper[i]
+    return math.isfinite(total)
