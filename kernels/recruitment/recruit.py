@@ -20,6 +20,10 @@ WARM = 0.03
 """Least distance from a bound, and least multiplier, that a later frame starts from."""
 NEAREST = 1e-16
 """Least distance from a bound that is told from none."""
+SOFT_GAP = 1e-7
+"""Gap, in parts of it, of the sum of squares of violations: it may be far smaller than what is asked."""
+NO_DRIVE, PROVED = 1e-7, 1e-9
+"""Parts of the multipliers, and of what they ask for, that are round-off in a proof."""
 TRACE = 1e-9
 """Weight of the criterion beside half the sum of squares of the violations, rows of the same size."""
 
@@ -44,11 +48,10 @@ def recruit(problem, options, state, work, out):
         begin(problem, options, False, state)
         status, more = iterate(problem, options, soft, state, work, out)
         n += more
-    if status == VIOLATED:
+    if status != OPTIMAL and math.isfinite(work.demand.sum() + work.action.sum()):
         soft = 1.0
-        least_squares = RecruitmentOptions(
-            max(options.power, 2), options.n_iteration, options.residual, options.gap
-        )
+        power = max(options.power, 2)
+        least_squares = RecruitmentOptions(power, options.n_iteration, options.residual, SOFT_GAP)
         scale_weights(problem, TRACE, work)
         begin(problem, least_squares, False, state)
         status, more = iterate(problem, least_squares, soft, state, work, out)
@@ -233,14 +236,17 @@ def is_impossible(problem, state, work):
     state : RecruitmentState
     work : RecruitmentWork
     """
-    asked, can, size = 0.0, 0.0, 0.0
+    asked, can, size, largest = 0.0, 0.0, 0.0, 0.0
     for j in range(work.r.shape[0]):
         asked += work.demand[j] * state.multiplier[j]
         size += abs(work.demand[j] * state.multiplier[j])
+        largest = max(largest, abs(state.multiplier[j]))
     for i in range(state.x.shape[0]):
-        if work.drive[i] > 0.0:
-            can += work.drive[i] * problem.most[i]
-    return asked - can > 1e-9 * size
+        if math.isfinite(problem.most[i]):
+            can += max(0.0, work.drive[i]) * problem.most[i]
+        elif work.drive[i] > NO_DRIVE * largest:
+            return False
+    return asked - can > PROVED * size
 
 
 @njit

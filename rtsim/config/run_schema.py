@@ -9,6 +9,7 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.model_schema import Positive
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec
+from rtsim.config.recruitment_schema import RecruitmentSpec
 
 PositiveInt = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 LONGEST_S = 604_800.0
@@ -134,6 +135,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     uncertainty: Uncertainty = Uncertainty()
     rates: RateSpec = ButterworthSpec()
     plates: PlateUse = PlateUse()
+    # none given: muscles are not recruited
+    recruitment: RecruitmentSpec | None = None
     ports: Ports = Ports()
 
     def __post_init__(self) -> None:

@@ -139,6 +139,22 @@ class MomentArms:
         arms_out[:, self._work.angle.status != kernels.path.angles.OK] = np.nan
         return int(failed.sum())
 
+    def measure_moving(
+        self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
+    ) -> int:
+        """As `measure`, with the rates of all lengths: v (n_v,) [rad/s, m/s], speeds_out (n_muscle,)."""
+        failed = self.measure(q, lengths_out, arms_out)
+        np.dot(self._work.path.gradient, v, out=speeds_out)
+        speeds_out[self._work.path.status != muscle_path.OK] = np.nan
+        return failed
+
+    @property
+    def couplings(self) -> Array:
+        """(n_angle, n_v) - speeds of all dofs where an angle turns at unit rate and the rest follows, at the
+        coordinates that were measured last; a view.
+        """
+        return self._work.angle.coupling
+
     def speeds(self, q: Array, v: Array, speeds_out: Array) -> int:
         """Rates of all lengths in a motion; returns how many paths fail, whose rates are NaN.
 

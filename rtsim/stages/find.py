@@ -30,6 +30,8 @@ USUAL = ("kinematics", "muscles")
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
 OF_MODEL = ("muscle_speeds",)
 """After these, of a model that brings its own markers."""
+RECRUITED = ("recruitment",)
+"""At the end, where the run asks for it."""
 
 
 @dataclass
@@ -55,7 +57,8 @@ class Setting:
             return USUAL
         if not self.mass_kg:
             return (*USUAL, *WITH_FORCES)
-        return (*USUAL, *WITH_MASS, *(OF_MODEL if self.subject is None else ()))
+        asked = RECRUITED if self.run.recruitment is not None else ()
+        return (*USUAL, *WITH_MASS, *(OF_MODEL if self.subject is None else ()), *asked)
 
 
 Make = Callable[[Setting], Stage | None]

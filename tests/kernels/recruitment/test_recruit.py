@@ -93,6 +93,19 @@ def test_rows_that_cannot_be_fulfilled_are_proved_and_told(p: int) -> None:
             assert math.isnan(out.gap[0])
 
 
+@pytest.mark.parametrize("p", [2, 3])
+def test_a_reserve_on_one_row_does_not_hide_that_another_cannot_be_fulfilled(p: int) -> None:
+    """Protects the proof: a pair without bounds leaves other rows as impossible as they are."""
+    for seed in range(4):
+        C, d = instance(24, 6, seed)
+        C, d = np.hstack([C, np.zeros((6, 2))]), 3.0 * d
+        C[0, -2:] = 10.0, -10.0
+        status, out = solve(C, d, p, most=np.r_[np.ones(24), np.inf, np.inf])
+        possible = naive.is_possible(C[1:, :24], d[1:], np.ones(24))
+        assert status == (OPTIMAL if possible else VIOLATED)
+        assert abs(out.violation[0]) <= 1e-6 * np.abs(d).max()
+
+
 @pytest.mark.parametrize("p", CRITERIA)
 def test_gap_and_rows_are_within_what_is_asked(p: int) -> None:
     """Protects the certificate: rows fulfilled to round-off, a dual bound recomputed here within the gap."""

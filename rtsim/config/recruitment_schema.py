@@ -1,0 +1,23 @@
+"""Schema of muscle recruitment: the table [recruitment] of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.place_schema import Positive
+
+
+class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How the load is shared among muscles (docs/recruitment.md)."""
+
+    # sum of activations to a power, or the least peak
+    criterion: Literal["power", "min_max"] = "power"
+    power: Annotated[int, msgspec.Meta(ge=2, le=10)] = 3
+    # of muscles: at their length and speed (Hill), with their passive force, or at rest at optimal length
+    strength: Literal["hill", "isometric"] = "hill"
+    # of muscles in the criterion: all alike, or by their volume, as energy goes
+    weight: Literal["equal", "volume"] = "equal"
+    # actuators that pull both ways beside the muscles, by coordinate: what they do at activation 1 [N m, N]
+    reserves: dict[str, Positive] = {}

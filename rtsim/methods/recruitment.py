@@ -1,0 +1,169 @@
+"""Muscle recruitment: activations and forces that make the generalized forces of inverse dynamics.
+
+Rows of the problem are the model's coordinates that a muscle or a reserve works on: for each, the work of all
+elements where the coordinate turns at unit rate and the rest follows by couplers and hard elements (their
+reactions do no work then) is that of the generalized forces. What crosses no muscle, as the root, is no row.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels._jit import bind
+from kernels.muscle.strengths import all_strengths
+from kernels.recruitment.problem import (
+    NOT_CONVERGED,
+    OPTIMAL,
+    Recruitment,
+    RecruitmentOptions,
+    new_recruitment_out,
+    new_recruitment_state,
+    new_recruitment_work,
+)
+from kernels.recruitment.recruit import recruit
+from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.moment_arms import MomentArms
+
+Array = NDArray[np.float64]
+
+N_ITERATION, RESIDUAL, GAP = 60, 1e-11, 1e-9
+CROSSED = 1e-9
+"""A muscle with no larger moment arm than this about a coordinate in any of some poses does not cross it."""
+POSES, SWAY = 5, 0.1
+"""Poses in which that is looked at, and how far they are from the neutral one [rad, m]."""
+
+
+class MuscleRecruitment:
+    """Recruitment of the muscles of a model, frame by frame; all results are overwritten by the next.
+
+    Parameters
+    ----------
+    arms : of the model, whose coordinates all have names
+    spec : criterion, strengths, reserves
+
+    Attributes
+    ----------
+    muscles : names of the muscles that have a force; rows : of the coordinates that they bear
+    activations, forces, strengths : (n_muscle,) [1], [N], [N]; forces along the tendon, passive ones included
+    reserves : (n_reserve,) - moments or forces of the reserves [N m, N]
+    violation : (n_row,) - what no muscle can bear [N m, N]
+    objective, gap : of the newest frame, the latter in parts of the former
+    """
+
+    def __init__(self, arms: MomentArms, spec: RecruitmentSpec) -> None:
+        self._arms, self._spec = arms, spec
+        names = arms.model.names
+        self._muscles = arms.model.muscles
+        self._acting = np.flatnonzero(self._muscles.max_isometric_force > 0.0)
+        if not self._acting.size:
+            raise ConfigError(
+                "no muscle of the model has a force",
+                where="recruitment",
+                remedy="give muscles their Hill parameters",
+            )
+        self.reserve_names = tuple(spec.reserves)
+        unknown = next((name for name in spec.reserves if name not in names.angles), None)
+        if unknown is not None:
+            raise ConfigError(
+                f"unknown coordinate {unknown!r}",
+                where="recruitment.reserves",
+                allowed=", ".join(names.angles),
+            )
+        n_all, n_angle = len(names.muscles), len(names.angles)
+        self._length, self._speed = np.full(n_all, math.nan), np.full(n_all, math.nan)
+        self._arm = np.full((n_all, n_angle), math.nan)
+        self._strength, self._passive = np.zeros(n_all), np.zeros(n_all)
+        self._row = self._rows()
+        self.muscles = tuple(names.muscles[m] for m in self._acting)
+        self.rows = tuple(names.angles[a] for a in self._row)
+        n, n_row, n_reserve = len(self._acting), len(self._row), len(spec.reserves)
+        self._reserved = [self._row.tolist().index(names.angles.index(name)) for name in spec.reserves]
+        self._reserve = np.array(list(spec.reserves.values()), float)
+        n_element = n + 2 * n_reserve
+        most = np.concatenate([np.ones(n), np.full(2 * n_reserve, math.inf)])
+        self._problem = Recruitment(
+            np.zeros((n_element, n_row)), np.zeros(n_row), self._weights(n_element), most
+        )
+        for k, (row, size) in enumerate(zip(self._reserved, self._reserve, strict=True)):
+            self._problem.action[n + 2 * k, row], self._problem.action[n + 2 * k + 1, row] = size, -size
+        power = 0 if spec.criterion == "min_max" else spec.power
+        self._state = new_recruitment_state(n_element, n_row)
+        self._out = new_recruitment_out(n_element, n_row)
+        self._arguments = (
+            self._problem,
+            RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP),
+            self._state,
+            new_recruitment_work(n_element, n_row),
+            self._out,
+        )
+        self._run = bind(recruit, self._arguments)
+        self.activations, self.forces = np.full(n, math.nan), np.full(n, math.nan)
+        self.strengths = np.full(n, math.nan)
+        self.reserves, self.violation = np.full(n_reserve, math.nan), np.full(n_row, math.nan)
+        self.objective, self.gap = self._out.objective, self._out.gap
+
+    def share(self, q: Array, v: Array, tau: Array) -> int:
+        """Share the generalized forces tau (n_v,) of a motion q (n_q,), v (n_v,); status of the solver.
+
+        NaN all over where the forces are not known, a path fails, or no answer is found.
+        """
+        self._arms.measure_moving(q, v, self._length, self._speed, self._arm)
+        n, problem = len(self._acting), self._problem
+        all_strengths(self._muscles, self._length, self._speed, self._strength, self._passive)
+        if self._spec.strength == "isometric":
+            self._strength[:], self._passive[:] = self._muscles.max_isometric_force, 0.0
+        arm = self._arm[np.ix_(self._acting, self._row)]
+        strength, passive = self._strength[self._acting], self._passive[self._acting]
+        problem.action[:n] = arm * strength[:, None]
+        problem.demand[:] = self._arms.couplings[self._row] @ tau - passive @ arm
+        if not (np.isfinite(problem.demand).all() and np.isfinite(problem.action).all()):
+            self.forget()
+            return NOT_CONVERGED
+        status, _ = self._run(*self._arguments)
+        activation = self._out.activation
+        self.activations[:], self.strengths[:] = activation[:n], strength
+        np.multiply(activation[:n], strength, out=self.forces)
+        self.forces += passive
+        self.reserves[:] = self._reserve * (activation[n::2] - activation[n + 1 :: 2])
+        self.violation[:] = self._out.violation
+        return int(status)
+
+    def forget(self) -> None:
+        """NaN in all results; the next frame starts anew."""
+        self._state.started[0] = 0
+        for array in (self.activations, self.forces, self.strengths, self.reserves, self.violation):
+            array[:] = math.nan
+        self.objective[0] = self.gap[0] = math.nan
+
+    def _rows(self) -> NDArray[np.int64]:
+        """Coordinates that a muscle with a force crosses, or that have a reserve."""
+        model = self._arms.model
+        rng, names = np.random.default_rng(0), model.names.angles
+        n = len(model.coordinates.names)
+        most = np.zeros(n)
+        for k in range(POSES):
+            q = model.q_neutral.copy()
+            if k:
+                q[model.coordinates.q] += SWAY * rng.uniform(-1.0, 1.0, n)
+            self._arms.measure(q, self._length, self._arm)
+            found = np.abs(self._arm[self._acting, :n])
+            most = np.fmax(most, np.nanmax(np.nan_to_num(found), axis=0))
+        return np.array(
+            [a for a in range(n) if most[a] > CROSSED or names[a] in self._spec.reserves], np.int64
+        )
+
+    def _weights(self, n_element: int) -> Array:
+        """(n_element,) - in the criterion; reserves count as the heaviest muscle."""
+        weight = np.ones(n_element)
+        if self._spec.weight == "volume":
+            muscles, acting = self._muscles, self._acting
+            volume = muscles.max_isometric_force[acting] * muscles.optimal_fibre_length[acting]
+            weight[: len(acting)] = volume / volume.max()
+        return weight
+
+
+__all__ = ["NOT_CONVERGED", "OPTIMAL", "MuscleRecruitment"]

@@ -1,0 +1,129 @@
+"""Recruitment: activations and forces of muscles that bear the moments of inverse dynamics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
+from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.moment_arms import MomentArms
+from rtsim.methods.recruitment import MuscleRecruitment
+from rtsim.quantity import Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.inverse_dynamics import ModelLoads
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.messages import Curves, Status
+from streams.ring import Frame
+
+N_NAMED = 4
+"""So many rows are named where more are violated."""
+TOLD = 0.01
+"""A violation is told by name from this part of the largest demand on."""
+
+
+class SharedLoads(Stage):
+    """The load of every frame shared among the muscles of a model that brings its own markers."""
+
+    needs = ("kinematics", "rates", "inverse_dynamics")
+
+    def __init__(self, loads: ModelLoads, spec: RecruitmentSpec) -> None:
+        super().__init__()
+        self.loads, self.spec = loads, spec
+        self._estimator = loads.kinematics.estimator
+        placed = {method: self._estimator.placed_by(method) for method in self._estimator.methods}
+        of_model = {
+            id(model): MuscleRecruitment(MomentArms(model, roles._replace(tasks=None, limits=None)), spec)
+            for model, roles, *_ in placed.values()
+        }
+        self._of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
+        self.counters["not_recruited"] = self.counters["load_not_borne"] = 0
+
+    @property
+    def sharing(self) -> MuscleRecruitment:
+        """Of the method in use."""
+        return self._of[self._estimator.method]
+
+    def warm(self) -> None:
+        """Share a load by every method once."""
+        for method, sharing in self._of.items():
+            model, *_ = self._estimator.placed_by(method)
+            sharing.share(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+            sharing.forget()
+
+    def run(self, frame: Frame) -> Outcome:
+        """Activations at the time of the filtered motion; NaN where it or its forces are unknown."""
+        self.n_frame += 1
+        motion, tau = self.loads.motion, self.loads.dynamics.tau
+        if not (motion.settled and math.isfinite(tau.sum())):
+            self.sharing.forget()
+            return FINE
+        status = self.sharing.share(motion.rates.q, motion.rates.v, tau)
+        if status == NOT_CONVERGED:
+            self.count("not_recruited", "No activations: a muscle's path fails, or the solver found none.")
+            return Outcome(Status.NOT_CONVERGED)
+        if status == VIOLATED:
+            self.count("load_not_borne", f"Muscles cannot bear the load: {self._lacking()} too little.")
+            return Outcome(Status.DEGRADED)
+        return FINE
+
+    def _lacking(self) -> str:
+        """Which rows are violated most, and by how much."""
+        sharing = self.sharing
+        size = np.abs(sharing.violation)
+        worst = np.argsort(-size)[:N_NAMED]
+        turns = dict(
+            zip(self._estimator.model.names.angles, self._estimator.model.angle_is_rotation, strict=True)
+        )
+        return ", ".join(
+            f"{sharing.rows[k]} {sharing.violation[k]:.3g} {'N m' if turns[sharing.rows[k]] else 'N'}"
+            for k in worst
+            if size[k] >= TOLD * size.max()
+        )
+
+    def quantities(self) -> list[Quantity]:
+        """Activations and forces of muscles, reserves, what is not borne, and the proof."""
+        sharing = self.sharing
+        reserves = [
+            Quantity(
+                "reserve_moments", sharing.reserves, "N m", sharing.reserve_names,
+                meaning="of the reserves of the run, of lengths in newtons; filtered",
+            )
+        ]  # fmt: skip
+        return [
+            Quantity(
+                "muscle_activations", sharing.activations, "1", sharing.muscles,
+                curves=Curves("Activations", "activation", 2, 0.1),
+                meaning="share of a muscle's strength that the recruitment asks for, 0 to 1; filtered",
+            ),
+            Quantity(
+                "muscle_forces", sharing.forces, "N", sharing.muscles,
+                meaning="along the tendon, activation times strength plus passive force; filtered",
+            ),
+            *(reserves if sharing.reserve_names else []),
+            Quantity(
+                "load_not_borne", sharing.violation, "N m", sharing.rows,
+                meaning="what muscles and reserves lack to bear a coordinate's generalized force, of lengths "
+                "in newtons: the least sum of squares, rows in parts of their strongest muscle; filtered",
+            ),
+            Quantity(
+                "recruitment_gap", sharing.gap, "1",
+                meaning="criterion less a lower bound of it, in parts of it; NaN where the load is not borne",
+            ),
+        ]  # fmt: skip
+
+
+def make(setting: Setting) -> SharedLoads | None:
+    """The recruitment of a run with inverse dynamics of a model that brings its own markers."""
+    loads = setting.before.get("inverse_dynamics")
+    if not setting.spec.muscles or loads is None:
+        return None
+    if not isinstance(loads, ModelLoads):
+        raise ConfigError(
+            "muscles are recruited in models that bring their own markers, not in a person's",
+            where="recruitment",
+            remedy="give an OpenSim model, or leave [recruitment] out",
+        )
+    return SharedLoads(loads, setting.run.recruitment or RecruitmentSpec())
