@@ -137,3 +137,17 @@ def new_recruitment_out(n_element: int, n_row: int) -> RecruitmentOut:
         np.full(1, math.nan),
         np.full(1, math.nan),
     )
+
+
+def new_recruitment(
+    weight: np.ndarray, most: np.ndarray, n_row: int, options: RecruitmentOptions
+) -> tuple[Recruitment, RecruitmentOptions, RecruitmentState, RecruitmentWork, RecruitmentOut]:
+    """What `recruit` is called with: nothing acts yet, and nothing is asked; weight, most : (n_element,)."""
+    n = len(weight)
+    return (
+        Recruitment(np.zeros((n, n_row)), np.zeros(n_row), weight, most),
+        options,
+        new_recruitment_state(n, n_row),
+        new_recruitment_work(n, n_row),
+        new_recruitment_out(n, n_row),
+    )

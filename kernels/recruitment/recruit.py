@@ -10,8 +10,10 @@ import math
 
 from kernels._jit import entry, njit
 from kernels.copying import copy
-from kernels.recruitment.criterion import SPREAD, least, power_of, slopes
+from kernels.recruitment.certificate import certified, is_impossible
+from kernels.recruitment.criterion import SPREAD, power_of, slopes
 from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED, RecruitmentOptions
+from kernels.recruitment.squares import by_squares
 from kernels.recruitment.step import advance, centre, direction, factorise, is_sound, predict
 
 COLD = 0.3
@@ -22,8 +24,6 @@ NEAREST = 1e-16
 """Least distance from a bound that is told from none."""
 SOFT_GAP = 1e-7
 """Gap, in parts of it, of the sum of squares of violations: it may be far smaller than what is asked."""
-NO_DRIVE, PROVED = 1e-7, 1e-9
-"""Parts of the multipliers, and of what they ask for, that are round-off in a proof."""
 TRACE = 1e-9
 """Weight of the criterion beside half the sum of squares of the violations, rows of the same size."""
 
@@ -41,20 +41,22 @@ def recruit(problem, options, state, work, out):
     """
     scale_rows(problem, work)
     scale_weights(problem, SPREAD / work.weight.shape[0] if options.power == 0 else 1.0, work)
-    soft = 0.0
-    begin(problem, options, state.started[0] == 1, state)
-    status, n = iterate(problem, options, soft, state, work, out)
-    if status == NOT_CONVERGED and state.started[0] == 1:
+    warm = state.started[0] == 1
+    if options.power == 2:
+        status, n = by_squares(problem, options, state, work, out)
+    else:
+        begin(problem, options, warm, state)
+        status, n = iterate(problem, options, 0.0, state, work, out)
+    if status == NOT_CONVERGED and (warm or options.power == 2):
         begin(problem, options, False, state)
-        status, more = iterate(problem, options, soft, state, work, out)
+        status, more = iterate(problem, options, 0.0, state, work, out)
         n += more
     if status != OPTIMAL and math.isfinite(work.demand.sum() + work.action.sum()):
-        soft = 1.0
         power = max(options.power, 2)
         least_squares = RecruitmentOptions(power, options.n_iteration, options.residual, SOFT_GAP)
         scale_weights(problem, TRACE, work)
         begin(problem, least_squares, False, state)
-        status, more = iterate(problem, least_squares, soft, state, work, out)
+        status, more = iterate(problem, least_squares, 1.0, state, work, out)
         n += more
         status = VIOLATED if status == OPTIMAL else status
     state.started[0] = int(status == OPTIMAL)
@@ -188,65 +190,6 @@ def measure(problem, options, soft, state, work):
             n_pair += 1
         unbalanced -= state.upper[i]
     return total / n_pair, n_pair, unbalanced
-
-
-@njit
-def certified(problem, options, soft, state, work, out):
-    """Whether rows and gap are as small as asked: the gap to the dual objective, which no answer goes below.
-
-    Of min/max it is that of the multipliers made as large as is allowed, sum max(0, drive) = 1.
-
-    problem : Recruitment
-    options : RecruitmentOptions
-    soft : float
-    state : RecruitmentState
-    work : RecruitmentWork
-    out : RecruitmentOut - objective, gap, residual written
-    """
-    largest, most, primal, dual, sum_drive = 0.0, 0.0, 0.0, 0.0, 0.0
-    for j in range(work.r.shape[0]):
-        lam = state.multiplier[j]
-        largest = max(largest, abs(work.demand[j]))
-        most = max(most, abs(work.r[j]))
-        dual += lam * work.demand[j] - 0.5 * soft * lam * lam
-        primal += 0.5 * soft * lam * lam
-    out.residual[0] = most / largest if largest > 0.0 else most
-    if out.residual[0] > options.residual:
-        return False
-    for i in range(state.x.shape[0]):
-        if options.power == 0:
-            primal = max(primal, state.x[i])
-            sum_drive += max(0.0, work.drive[i])
-        else:
-            primal += work.weight[i] * power_of(state.x[i], options.power)
-            dual += least(options.power, work.weight[i], work.drive[i], problem.most[i])
-    if options.power == 0 and sum_drive > 0.0:
-        dual /= sum_drive
-    out.objective[0] = primal
-    out.gap[0] = abs(primal - dual) / primal if primal > 0.0 else 0.0
-    return out.gap[0] <= options.gap or primal <= 1e-14
-
-
-@njit
-def is_impossible(problem, state, work):
-    """Whether the multipliers prove that no activations within the bounds fulfil the rows (Farkas 1902):
-    demand . multiplier is more than any activations can have of it.
-
-    problem : Recruitment
-    state : RecruitmentState
-    work : RecruitmentWork
-    """
-    asked, can, size, largest = 0.0, 0.0, 0.0, 0.0
-    for j in range(work.r.shape[0]):
-        asked += work.demand[j] * state.multiplier[j]
-        size += abs(work.demand[j] * state.multiplier[j])
-        largest = max(largest, abs(state.multiplier[j]))
-    for i in range(state.x.shape[0]):
-        if math.isfinite(problem.most[i]):
-            can += max(0.0, work.drive[i]) * problem.most[i]
-        elif work.drive[i] > NO_DRIVE * largest:
-            return False
-    return asked - can > PROVED * size
 
 
 @njit

@@ -4,7 +4,7 @@ Both are called from Python, a call a frame. Inverse kinematics are those of a w
 its setup, without coordinate tasks; OpenSim's solver, at an accuracy of 1e-5, follows from frame to frame as
 ours does. Moment arms are, of OpenSim, all that are not zero, one call each; ours are all, with all lengths.
 Besides, generalized forces and joint reactions of the whole walk are compared with those of OpenSim, and
-the scaling of the person with its scale tool.
+the scaling of the person with its scale tool, and the recruitment of muscles with its static optimisation.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.opensim_dynamics import Moved, largest_relative, moved, our_loads, their_loads
+from rtsim.bench.opensim_recruitment import recruitment_figures
 from rtsim.bench.opensim_scaling import FILES, scaling_figures
 from rtsim.config.run_schema import MarkerCheck
 from rtsim.errors import ConfigError
@@ -85,6 +86,7 @@ def run(folder: Path = FOLDER) -> list[Figure]:
     if peer is not None:
         say("opensim: scale tool")
         found += [*compared(ours, peer), *scaling_figures(peer.opensim, folder)]
+        found += recruitment_figures(peer.opensim, ours.spec, folder / MODEL, ours.motion())
     return found
 
 

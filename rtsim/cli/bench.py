@@ -70,6 +70,15 @@ def moment_arms(as_json: bool, model: str | None) -> None:
     click.echo(figures.report("moment-arms", moment_arms.run(model), as_json))
 
 
+@command.command("recruitment")
+@AS_JSON
+def recruitment(as_json: bool) -> None:
+    """Recruitment of 24 to 92 muscles in one frame: squares, cubes, min/max, beside daqp if installed."""
+    from rtsim.bench import figures, recruitment
+
+    click.echo(figures.report("recruitment", recruitment.run(), as_json))
+
+
 @command.command("opensim")
 @AS_JSON
 @click.option(
@@ -78,7 +87,7 @@ def moment_arms(as_json: bool, model: str | None) -> None:
     help="Folder of gait2354's subject01: model, setup and walk (default: where the tests look).",
 )
 def opensim(as_json: bool, data: Path | None) -> None:
-    """Inverse kinematics, inverse dynamics and moment arms of a whole body, beside OpenSim if installed."""
+    """Kinematics, dynamics, moment arms and recruitment of a whole body, beside OpenSim if installed."""
     from rtsim.bench import figures, opensim
 
     click.echo(figures.report("opensim", opensim.run(data or opensim.FOLDER), as_json))

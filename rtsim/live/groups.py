@@ -170,6 +170,20 @@ def call_moment_arms() -> None:
     MomentArms(build(spec), roles_of(spec)).assembled()
 
 
+def call_recruitment() -> None:
+    """Recruitment of the muscles of a model, as on every live frame that asks for it."""
+    from kernels.muscle.strengths import all_strengths
+    from kernels.recruitment.problem import RecruitmentOptions, new_recruitment
+    from kernels.recruitment.recruit import recruit
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+
+    muscles = build(load_model("finger")).muscles
+    length, speed, strength, passive = (np.zeros(len(muscles.elastic)) for _ in range(4))
+    all_strengths(muscles, length, speed, strength, passive)
+    recruit(*new_recruitment(np.ones(2), np.ones(2), 1, RecruitmentOptions(3, 1, 1.0, 1.0)))
+
+
 def call_simulation() -> None:
     """`rtsim simulate`."""
     from rtsim.simulation.load import load_simulator
@@ -240,6 +254,11 @@ GROUPS = {
         ("kernels.path.assembly.assemble", "kernels.path.moment_arms.moment_arms"),
         call_moment_arms,
     ),
+    "recruitment": Group(
+        "recruitment of muscles",
+        ("kernels.muscle.strengths.all_strengths", "kernels.recruitment.recruit.recruit"),
+        call_recruitment,
+    ),
     "simulation": Group(
         "forward simulation",
         (
@@ -277,7 +296,9 @@ def groups_of(run: Run) -> tuple[str, ...]:
     forces = ("forces",) if has_forces(run) else ()
     if not brings_markers(run, spec):
         return (*LIVE, *forces)
-    return ("model", *(("moment-arms",) if spec.muscles else ()), *forces)
+    muscles = ("moment-arms",) if spec.muscles else ()
+    recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
+    return ("model", *muscles, *recruited, *forces)
 
 
 def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:

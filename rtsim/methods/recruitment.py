@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.muscle.strengths import all_strengths
-from kernels.recruitment.problem import (
-    NOT_CONVERGED,
-    OPTIMAL,
-    Recruitment,
-    RecruitmentOptions,
-    new_recruitment_out,
-    new_recruitment_state,
-    new_recruitment_work,
-)
+from kernels.recruitment.problem import NOT_CONVERGED, RecruitmentOptions, new_recruitment
 from kernels.recruitment.recruit import recruit
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
@@ -85,21 +77,12 @@ class MuscleRecruitment:
         self._reserve = np.array(list(spec.reserves.values()), float)
         n_element = n + 2 * n_reserve
         most = np.concatenate([np.ones(n), np.full(2 * n_reserve, math.inf)])
-        self._problem = Recruitment(
-            np.zeros((n_element, n_row)), np.zeros(n_row), self._weights(n_element), most
-        )
+        power = 0 if spec.criterion == "min_max" else spec.power
+        options = RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP)
+        self._arguments = new_recruitment(self._weights(n_element), most, n_row, options)
+        self._problem, _, self._state, _, self._out = self._arguments
         for k, (row, size) in enumerate(zip(self._reserved, self._reserve, strict=True)):
             self._problem.action[n + 2 * k, row], self._problem.action[n + 2 * k + 1, row] = size, -size
-        power = 0 if spec.criterion == "min_max" else spec.power
-        self._state = new_recruitment_state(n_element, n_row)
-        self._out = new_recruitment_out(n_element, n_row)
-        self._arguments = (
-            self._problem,
-            RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP),
-            self._state,
-            new_recruitment_work(n_element, n_row),
-            self._out,
-        )
         self._run = bind(recruit, self._arguments)
         self.activations, self.forces = np.full(n, math.nan), np.full(n, math.nan)
         self.strengths = np.full(n, math.nan)
@@ -164,6 +147,3 @@ class MuscleRecruitment:
             volume = muscles.max_isometric_force[acting] * muscles.optimal_fibre_length[acting]
             weight[: len(acting)] = volume / volume.max()
         return weight
-
-
-__all__ = ["NOT_CONVERGED", "OPTIMAL", "MuscleRecruitment"]

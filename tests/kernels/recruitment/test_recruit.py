@@ -11,18 +11,14 @@ from kernels.recruitment.problem import (
     NOT_CONVERGED,
     OPTIMAL,
     VIOLATED,
-    Recruitment,
     RecruitmentOptions,
     RecruitmentOut,
-    new_recruitment_out,
-    new_recruitment_state,
-    new_recruitment_work,
+    new_recruitment,
 )
 from kernels.recruitment.recruit import recruit
 from tests.naive import recruitment as naive
 
 GAP = 1e-9
-ALLOCATE = (new_recruitment_state, new_recruitment_work, new_recruitment_out)
 SIZES = ((24, 6), (44, 12))
 CRITERIA = (2, 3, 5, 0)
 
@@ -39,16 +35,14 @@ def solve(C, d, p, weight=None, most=None, twice=False) -> tuple[int, Recruitmen
     m, n = C.shape
     weight = np.ones(n) if weight is None else weight
     most = np.ones(n) if most is None else most
-    problem = Recruitment(np.ascontiguousarray(C.T), np.array(d, float), weight, most)
-    options = RecruitmentOptions(p, 60, 1e-11, GAP)
-    state, work, out = (
-        new(n, m) for new in (new_recruitment_state, new_recruitment_work, new_recruitment_out)
-    )
+    arguments = new_recruitment(weight, most, m, RecruitmentOptions(p, 60, 1e-11, GAP))
+    problem, out = arguments[0], arguments[-1]
+    problem.action[:], problem.demand[:] = C.T, d
     if twice:
         problem.demand[:] *= 0.99
-        assert recruit(problem, options, state, work, out)[0] == OPTIMAL
+        assert recruit(*arguments)[0] == OPTIMAL
         problem.demand[:] = d
-    status, _ = recruit(problem, options, state, work, out)
+    status, _ = recruit(*arguments)
     return status, out
 
 
@@ -184,13 +178,13 @@ def test_nothing_asked_is_nothing_done() -> None:
 def test_a_demand_that_is_no_number_is_no_answer_and_is_survived() -> None:
     """Protects the next frame: NaN gives NaN and a status, and the frame after it is solved."""
     C, d = instance(24, 6, 2)
-    problem = Recruitment(np.ascontiguousarray(C.T), np.full(6, math.nan), np.ones(24), np.ones(24))
-    options = RecruitmentOptions(3, 60, 1e-11, GAP)
-    state, work, out = (new(24, 6) for new in ALLOCATE)
-    assert recruit(problem, options, state, work, out)[0] == NOT_CONVERGED
+    arguments = new_recruitment(np.ones(24), np.ones(24), 6, RecruitmentOptions(3, 60, 1e-11, GAP))
+    problem, out = arguments[0], arguments[-1]
+    problem.action[:], problem.demand[:] = C.T, math.nan
+    assert recruit(*arguments)[0] == NOT_CONVERGED
     assert np.isnan(out.activation).all()
     problem.demand[:] = d
-    assert recruit(problem, options, state, work, out)[0] == OPTIMAL
+    assert recruit(*arguments)[0] == OPTIMAL
     assert np.isfinite(out.activation).all()
 
 

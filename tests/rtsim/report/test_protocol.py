@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kernels._jit import allow_compilation
+from rtsim.config.muscle_schema import Hill
 from rtsim.config.paths import find_config
+from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.config.run_schema import Run, Uncertainty
 from rtsim.live.course import Course
 from rtsim.live.recorded import RecordingInput
@@ -111,6 +114,20 @@ def own_with_forces(folder: Path) -> Iterable[FieldSpec]:
     return [field for field in fields if field.name not in known and usual.get(field.name) != field.meaning]
 
 
+def recruited(folder: Path) -> Iterable[FieldSpec]:
+    """What recruitment of its muscles adds to that."""
+    spec, names = legs.load(folder), ("kinematics", "rates", "plates", "inverse_dynamics", "recruitment")
+    strong = tuple(
+        msgspec.structs.replace(muscle, hill=Hill(1000.0, 100.0, 300.0)) for muscle in spec.muscles
+    )
+    reserves = RecruitmentSpec(reserves={"knee_r": 10.0})
+    run = Run(name="test", stages=names, recruitment=reserves)
+    stages = make_stages(run, msgspec.structs.replace(spec, muscles=strong), None, ForceFeed(), 1.0)
+    session = marker_session([marker.name for marker in spec.markers], rate=100.0, t_start=0)
+    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+
+
 def simulated(folder: Path) -> Iterable[FieldSpec]:
     """Of a model that has a thing of every kind."""
     path = folder / "loose.toml"
@@ -120,7 +137,9 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
     return Fields(told.quantities, 0.0, 0, {}).session.fields
 
 
-@pytest.mark.parametrize("fields", [estimated, with_forces, of_own_markers, own_with_forces, simulated])
+@pytest.mark.parametrize(
+    "fields", [estimated, with_forces, of_own_markers, own_with_forces, recruited, simulated]
+)
 def test_the_table_is_in_the_document(fields, tmp_path):
     """Protects strangers who write a client from the document: every field of a frame, as it is."""
     allow_compilation()

@@ -1,0 +1,70 @@
+"""Proof of an answer: the gap to a bound that no answer goes below, or that there is no answer at all."""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+from kernels.recruitment.criterion import least, power_of
+
+NO_DRIVE, PROVED = 1e-7, 1e-9
+"""Parts of the multipliers, and of what they ask for, that are round-off in a proof."""
+
+
+@njit
+def certified(problem, options, soft, state, work, out):
+    """Whether rows and gap are as small as asked: the gap to the dual objective, which no answer goes below.
+
+    Of min/max it is that of the multipliers made as large as is allowed, sum max(0, drive) = 1.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    soft : float
+    state : RecruitmentState
+    work : RecruitmentWork
+    out : RecruitmentOut - objective, gap, residual written
+    """
+    largest, most, primal, dual, sum_drive = 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(work.r.shape[0]):
+        lam = state.multiplier[j]
+        largest = max(largest, abs(work.demand[j]))
+        most = max(most, abs(work.r[j]))
+        dual += lam * work.demand[j] - 0.5 * soft * lam * lam
+        primal += 0.5 * soft * lam * lam
+    out.residual[0] = most / largest if largest > 0.0 else most
+    if out.residual[0] > options.residual:
+        return False
+    for i in range(state.x.shape[0]):
+        if options.power == 0:
+            primal = max(primal, state.x[i])
+            sum_drive += max(0.0, work.drive[i])
+        else:
+            primal += work.weight[i] * power_of(state.x[i], options.power)
+            dual += least(options.power, work.weight[i], work.drive[i], problem.most[i])
+    if options.power == 0 and sum_drive > 0.0:
+        dual /= sum_drive
+    out.objective[0] = primal
+    out.gap[0] = abs(primal - dual) / primal if primal > 0.0 else 0.0
+    return out.gap[0] <= options.gap or primal <= 1e-14
+
+
+@njit
+def is_impossible(problem, state, work):
+    """Whether the multipliers prove that no activations within the bounds fulfil the rows (Farkas 1902):
+    demand . multiplier is more than any activations can have of it.
+
+    problem : Recruitment
+    state : RecruitmentState
+    work : RecruitmentWork
+    """
+    asked, can, size, largest = 0.0, 0.0, 0.0, 0.0
+    for j in range(work.r.shape[0]):
+        asked += work.demand[j] * state.multiplier[j]
+        size += abs(work.demand[j] * state.multiplier[j])
+        largest = max(largest, abs(state.multiplier[j]))
+    for i in range(state.x.shape[0]):
+        if math.isfinite(problem.most[i]):
+            can += max(0.0, work.drive[i]) * problem.most[i]
+        elif work.drive[i] > NO_DRIVE * largest:
+            return False
+    return asked - can > PROVED * size

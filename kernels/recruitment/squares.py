@@ -1,0 +1,150 @@
+"""Recruitment by squares: Newton's method on the dual, which is quadratic in pieces.
+
+With the drive u = C' multiplier, an element's activation is u / (2 weight), held between 0 and most: what
+the rows still lack is the slope of the dual objective, which is concave, and its curvature comes from the
+elements that are not held. A step goes to where the objective is greatest along it, so that it rises with
+every step; near the answer a few steps reach it exactly, from the answer of the last frame often one.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.recruitment.certificate import certified, is_impossible
+from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED
+from kernels.recruitment.step import DEPENDENT
+
+N_STEP, N_SEARCH = 30, 30
+"""Steps, and places looked at along one, at most."""
+FLAT = 1e-3
+"""Slope at which a step ends, in parts of that at its begin."""
+HELD = 1e-6
+"""Curvature of elements that are held, in parts of what it is otherwise, on each row by itself: rows on which
+all are held keep some."""
+
+
+@njit
+def by_squares(problem, options, state, work, out):
+    """Activations of the least sum of weight x^2: (status, steps). The scaled problem stands in `work`.
+
+    problem : Recruitment
+    options : RecruitmentOptions
+    state : RecruitmentState - updated
+    work : RecruitmentWork - written
+    out : RecruitmentOut - objective, gap, residual written
+    """
+    warm = state.started[0] == 1
+    if not warm:
+        state.multiplier[:] = 0.0
+    for n in range(N_STEP):
+        respond(problem, state, work)
+        if certified(problem, options, 0.0, state, work, out):
+            return OPTIMAL, n
+        if n > 0 and is_impossible(problem, state, work):
+            return VIOLATED, n
+        newton_direction(not warm and n == 0, state, work)
+        step = best_step(problem, state, work)
+        if not step > 0.0:
+            return NOT_CONVERGED, n
+        for j in range(work.r.shape[0]):
+            state.multiplier[j] += step * work.dmultiplier[j]
+    return NOT_CONVERGED, N_STEP
+
+
+@njit
+def respond(problem, state, work):
+    """x, lower and upper of the multipliers, and r, what the rows lack.
+
+    problem : Recruitment
+    state : RecruitmentState - x, lower, upper written
+    work : RecruitmentWork - drive, r written
+    """
+    a, n_row = work.action, work.r.shape[0]
+    for j in range(n_row):
+        work.r[j] = work.demand[j]
+    for i in range(state.x.shape[0]):
+        drive = 0.0
+        for j in range(n_row):
+            drive += a[i, j] * state.multiplier[j]
+        work.drive[i] = drive
+        free = drive / (2.0 * work.weight[i])
+        x = min(max(free, 0.0), problem.most[i])
+        state.x[i] = x
+        state.lower[i] = max(0.0, -drive)
+        state.upper[i] = 2.0 * work.weight[i] * max(0.0, free - x) if free > 0.0 else 0.0
+        if x != 0.0:
+            for j in range(n_row):
+                work.r[j] -= a[i, j] * x
+
+
+@njit
+def newton_direction(all_free, state, work):
+    """dmultiplier : S^-1 r, S = sum c c' / (2 weight) over the elements that are not held.
+
+    all_free : bool - whether none is taken to be
+    state : RecruitmentState
+    work : RecruitmentWork - S, dmultiplier, dx = C' dmultiplier written
+    """
+    a, S, step, n_row = work.action, work.S, work.dmultiplier, work.r.shape[0]
+    S[:, :] = 0.0
+    for i in range(state.x.shape[0]):
+        held = not all_free and (state.lower[i] > 0.0 or state.upper[i] > 0.0)
+        part = 0.5 / work.weight[i]
+        for j in range(n_row):
+            s = a[i, j] * part
+            if held:
+                S[j, j] += HELD * s * a[i, j]
+            elif s != 0.0:
+                for k in range(j + 1):
+                    S[j, k] += s * a[i, k]
+    cholesky_drop(S, n_row, DEPENDENT)
+    for j in range(n_row):
+        step[j] = work.r[j]
+    solve_lower(S, n_row, step)
+    solve_lower_transposed(S, n_row, step)
+    for i in range(state.x.shape[0]):
+        s = 0.0
+        for j in range(n_row):
+            s += a[i, j] * step[j]
+        work.dx[i] = s
+
+
+@njit
+def best_step(problem, state, work):
+    """The length of the step at which the dual objective is greatest along it; 0 where it does not rise.
+
+    Its slope falls in straight pieces: Newton's method on it, between bounds that close in.
+
+    problem : Recruitment
+    state : RecruitmentState
+    work : RecruitmentWork - drive, dx of `newton_direction`
+    """
+    rising = 0.0
+    for j in range(work.r.shape[0]):
+        rising += work.r[j] * work.dmultiplier[j]
+    if not rising > 0.0:
+        return 0.0
+    ascent = 0.0
+    for j in range(work.demand.shape[0]):
+        ascent += work.demand[j] * work.dmultiplier[j]
+    low, high, t = 0.0, math.inf, 1.0
+    for _ in range(N_SEARCH):
+        slope, curvature = ascent, 0.0
+        for i in range(state.x.shape[0]):
+            bend = 0.5 / work.weight[i]
+            x = (work.drive[i] + t * work.dx[i]) * bend
+            if 0.0 < x < problem.most[i]:
+                curvature += work.dx[i] * work.dx[i] * bend
+            slope -= work.dx[i] * min(max(x, 0.0), problem.most[i])
+        if abs(slope) <= FLAT * rising:
+            return t
+        if slope > 0.0:
+            low = t
+        else:
+            high = t
+        t = t + slope / curvature if curvature > 0.0 else 2.0 * t
+        if not low < t < high:
+            t = 0.5 * (low + high) if high < math.inf else 2.0 * low
+    return t
