@@ -127,4 +127,10 @@ def make_stages(
                 remedy=f"put {missing[0]!r} before {name!r}",
             )
         setting.before[name] = stage
+    if run.recruitment is not None and RECRUITED[0] not in setting.before:
+        raise ConfigError(
+            "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
+            where="recruitment",
+            remedy="give --forces and a model with masses and muscles, or leave [recruitment] out",
+        )
     return list(setting.before.values())

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.course import Course
@@ -93,6 +94,12 @@ def test_our_own_stages_are_found_by_folder():
     """Protects growth: a module in the folder that makes a stage is one, and what stands beside is none."""
     usual = ["kinematics", "muscles", "rates", "plates", "inverse_dynamics", "muscle_speeds"]
     assert stage_names() == sorted([*usual, "centre_of_mass", "recruitment"])
+
+
+def test_recruitment_that_cannot_be_is_told(spec, subject):
+    """Protects whoever asks for activations: without plates there are none, and that is no silence."""
+    with pytest.raises(ConfigError, match="muscles can be recruited where inverse dynamics tells the load"):
+        make_stages(Run(name="test", recruitment=RecruitmentSpec()), spec, subject)
 
 
 def test_what_cannot_be_is_told(package, spec, subject):
