@@ -14,12 +14,18 @@ from rtsim.files.trial import name_some
 
 FloatArray = NDArray[np.float64]
 
+FINE_S = 1e-9
+"""Seconds that are gathered are a sum of steps, with round-off."""
+LEAST_TARE_S = 0.1
+"""Samples of a shorter time say too little of an empty plate: one alone never varies [s]."""
+
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
     """The trial without the mean of start to stop [s], plate by plate, as its notes tell.
 
     A plate whose normal force varies there by more than 20 N, or is beyond 50 N, is not empty, and stays as
-    it is, which is told, too. ConfigError where there are no samples between, or no plate is empty.
+    it is, which is told, too. ConfigError where the samples between last less than LEAST_TARE_S, or no plate
+    is empty.
     """
     inside = (trial.times >= start) & (trial.times <= stop)
     if not inside.any():
@@ -27,6 +33,14 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
             f"no force samples from {start:g} to {stop:g} s",
             where=trial.source,
             allowed=f"{trial.times[0]:g} to {trial.times[-1]:g} s",
+        )
+    lasting = float(inside.sum()) / trial.rate
+    if lasting < LEAST_TARE_S - FINE_S:
+        raise ConfigError(
+            f"the force samples from {start:g} to {stop:g} s last {lasting:.3g} s",
+            where=trial.source,
+            allowed=f"{LEAST_TARE_S:g} s or more",
+            remedy="give more seconds in which nobody is on the plates",
         )
     n_plate = len(trial.names)
     values = np.concatenate([trial.force, trial.moment], axis=2).reshape(-1, 6 * n_plate)

@@ -7,14 +7,11 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.plates import Plates, forget_tare, gather_tare, new_tare, settle_tare, take_off
-from rtsim.files.force_tare import name_tared, normal_of
+from rtsim.files.force_tare import FINE_S, name_tared, normal_of
 from rtsim.files.force_trial import MOST_DRIFT, THRESHOLD
 from streams.account import plain
 
 FloatArray = NDArray[np.float64]
-
-FINE_S = 1e-9
-"""Seconds that are gathered are a sum of steps, with round-off."""
 
 
 class PlateZero:

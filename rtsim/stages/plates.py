@@ -23,6 +23,7 @@ from kernels.bearing import (
 from kernels.plates import NOT_MEASURED, contacts
 from kernels.resampling import TAKEN
 from rtsim.errors import ConfigError
+from rtsim.files.force_tare import LEAST_TARE_S
 from rtsim.files.force_trial import THRESHOLD, find_contacts, lay_out
 from rtsim.files.trial import name_some
 from rtsim.methods.force_feed import FAULTS, WORDS, ForceFeed
@@ -64,8 +65,8 @@ ELSEWHERE = (
 
 
 TARE_S = 2.0
-LEAST_TARE_S, MOST_TARE_S = 0.1, 60.0
-"""How long samples are gathered for the zero of the plates [s]."""
+MOST_TARE_S = 60.0
+"""How long samples are gathered for the zero of the plates, usually and at most [s]."""
 
 
 class FootLoads(Stage):

@@ -208,17 +208,27 @@ def test_taring_takes_the_zero_off_empty_plates_only(write):
     """Protects the weight: a drifted plate is put right from its empty seconds, a loaded one is left."""
     stems = [STEMS["ground_force_1_vx"], STEMS["ground_force_2_vx"]]
     drift, empty = np.array([2.0, 8.0, -1.0]), np.zeros(3)
-    lines = text_of(stems, [row(drift, empty, empty), row()], n_row=8).splitlines()
-    stepped = text_of(stems, [row(FORCE + drift), row(2 * FORCE)], n_row=8).splitlines()
-    trial = read_forces(write("grf.mot", "\n".join([*lines[:11], *stepped[11:], ""])))
-    tared = tare(trial, 0.0, 0.03)
-    np.testing.assert_allclose(tared.force[:4, 0], 0.0, atol=1e-9)
-    np.testing.assert_allclose(tared.force[4:, 0], np.tile(FORCE, (4, 1)), atol=1e-6)
-    assert tared.loaded[:, 0].tolist() == [EMPTY] * 4 + [LOADED] * 4
+    lines = text_of(stems, [row(drift, empty, empty), row()], n_row=40).splitlines()
+    stepped = text_of(stems, [row(FORCE + drift), row(2 * FORCE)], n_row=40).splitlines()
+    trial = read_forces(write("grf.mot", "\n".join([*lines[:27], *stepped[27:], ""])))
+    tared = tare(trial, 0.0, 0.19)
+    np.testing.assert_allclose(tared.force[:20, 0], 0.0, atol=1e-9)
+    np.testing.assert_allclose(tared.force[20:, 0], np.tile(FORCE, (20, 1)), atol=1e-6)
+    assert tared.loaded[:, 0].tolist() == [EMPTY] * 20 + [LOADED] * 20
     np.testing.assert_array_equal(tared.force[:, 1], trial.force[:, 1])
-    assert tared.notes[-2] == "zero taken off from 0 to 0.03 s: ground_force_1 8 N"
+    assert tared.notes[-2] == "zero taken off from 0 to 0.19 s: ground_force_1 8 N"
     assert tared.notes[-1].endswith("not tared: ground_force_2")
-    with pytest.raises(ConfigError, match=r"no force plate is empty from 0 to 0\.075 s"):
-        tare(trial, 0.0, 0.075)
-    with pytest.raises(ConfigError, match=r"no force samples from 5 to 6 s; allowed: 0 to 0\.07 s"):
+    with pytest.raises(ConfigError, match=r"no force plate is empty from 0 to 0\.3 s"):
+        tare(trial, 0.0, 0.3)
+    with pytest.raises(ConfigError, match=r"no force samples from 5 to 6 s; allowed: 0 to 0\.39 s"):
         tare(trial, 5.0, 6.0)
+
+
+def test_a_few_samples_are_no_empty_plate(write):
+    """Protects the weight: a single sample, which never varies, would be taken for an empty plate."""
+    stems = [STEMS["ground_force_1_vx"]]
+    trial = read_forces(write("grf.mot", text_of(stems, [row(0.0 * FORCE)], n_row=40)))
+    for start, stop, lasting in ((0.0, 0.001, "0.01"), (0.1, 0.185, "0.09"), (0.35, 9.0, "0.05")):
+        with pytest.raises(ConfigError, match=rf"last {lasting} s; allowed: 0\.1 s or more"):
+            tare(trial, start, stop)
+    assert tare(trial, 0.3, 0.39).notes[-1].startswith("zero taken off")
