@@ -77,19 +77,29 @@ def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Se
     if up is not None:
         axis = parse_up(up, "--up")
         notes.append(f"up axis: {axis}, as asked")
+        notes += doubt_up(raw, positions, axis, "--up", "leave it out")
     elif raw.up:
         axis = parse_up(raw.up, f"{raw.source}, {raw.up_key}")
         notes.append(f"up axis: {axis}, as the file says ({raw.up_key})")
-        seen = up_by_names(raw.names, positions)
-        if seen and seen[0] != axis:
-            notes.append(
-                f"check the up axis: the file says {axis}, yet pelvis and trunk markers lie {seen[1]:.2f} m "
-                f"from the foot markers along {seen[0]}; give --up if the person was upright"
-            )
+        notes += doubt_up(raw, positions, axis, "the file", "give --up")
     else:
         axis, said_up = guess_up(raw.names, positions)
         notes.append(said_up)
     return Settled(positions, scale, axis, notes)
+
+
+def doubt_up(raw: RawTrial, positions: NDArray[np.float64], axis: str, who: str, remedy: str) -> list[str]:
+    """The sentence, if any, that the body does not stand along the axis that somebody says is up.
+
+    positions : (n, n_marker, 3) - axes of the file [m]; axis : a key of ROTATIONS, said by `who`
+    """
+    seen = up_by_names(raw.names, positions)
+    if not seen or seen[0] == axis:
+        return []
+    return [
+        f"check the up axis: {who} says {axis}, yet pelvis and trunk markers lie {seen[1]:.2f} m "
+        f"from the foot markers along {seen[0]}; {remedy} if the person was upright"
+    ]
 
 
 def to_ground(raw: RawTrial, up: str | None = None, units: str | None = None) -> MarkerTrial:

@@ -113,12 +113,18 @@ class Door:
             return False
         if of.upright and rise < 0.5 * length and abs(sideways) > 0.8 * length:
             up = "Y" if self._z_up else "Z"
-            self.count(
-                "wrong_up_axis",
-                f"{of.fallen}: the up axis looks like {up}. "
-                f'Declare up = "{up}" in the session. Joint angles do not depend on it, the picture does.',
-            )
+            self._doubt_up(f'the up axis looks like {up}. Declare up = "{up}" in the session.')
+        elif of.upright and rise < -0.8 * length:
+            self._doubt_up("the up axis points down. Send positions that are the right way up.")
         return True
+
+    def _doubt_up(self, how: str) -> None:
+        """Count an up axis that cannot be meant; how : in words, with the remedy."""
+        self.count(
+            "wrong_up_axis",
+            f"{self.yardstick.fallen}: {how} Of a file say it with --up. Joint angles do not depend on it, "
+            "the picture and the forces in joints do.",
+        )
 
     def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:
         missing = [name for name in self.names if name not in index]

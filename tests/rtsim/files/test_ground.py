@@ -98,6 +98,17 @@ def test_declared_axis_is_kept_but_doubted():
     assert any("check the up axis" in note for note in trial.notes)
 
 
+@pytest.mark.parametrize(("asked", "doubted"), [("Z", True), ("-Y", True), ("X", True), ("Y", False)])
+def test_an_axis_that_is_asked_for_is_obeyed_but_doubted(asked, doubted):
+    """Protects from a slip on the command line, upside down above all: the body stands along Y."""
+    trial = to_ground(raw(walk()), up=asked)
+    up = f"+{asked}".replace("+-", "-")
+    np.testing.assert_allclose(trial.positions, walk() @ ROTATIONS[up].T, atol=1e-12)
+    told = [note for note in trial.notes if "check the up axis" in note]
+    assert len(told) == doubted
+    assert all(f"--up says {up}, yet" in note and "along +Y; leave it out" in note for note in told)
+
+
 def test_bad_axis_is_refused():
     """An axis that does not exist is refused with the allowed ones."""
     with pytest.raises(ConfigError, match="X, Y, Z"):

@@ -240,10 +240,13 @@ def test_sizes_that_a_person_can_have(subject, times, plausible):
 
 @pytest.mark.parametrize(
     ("rise", "sideways", "told"),
-    [(0.55, 0.83, False), (0.45, 0.89, True), (0.45, -0.89, True), (0.0, 0.75, False), (0.0, 0.85, True)],
-)
+    [
+        (0.55, 0.83, False), (0.45, 0.89, True), (0.45, -0.89, True), (0.0, 0.75, False), (0.0, 0.85, True),
+        (-0.75, 0.0, False), (-0.85, 0.0, True), (-1.0, 0.0, True),
+    ],
+)  # fmt: skip
 def test_when_the_up_axis_is_doubted(subject, rise, sideways, told):
-    """Protects who crouches or lies: doubted only where the body rises little, and along the other axis."""
+    """Protects who crouches or lies: doubted are one along the other axis, and one head down."""
     door = Door(of_subject(subject), declare(subject.marker_names))
     n_first = len(next(iter(subject.segments.values())).markers_mm)
     positions = np.full((len(subject.marker_names), 3), np.nan)
