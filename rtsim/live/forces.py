@@ -189,7 +189,7 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     from rtsim.subjects.foot_lines import foot_lines
     from rtsim.subjects.labs import find_lab, load_lab
 
-    spec = load_model(run.model)
+    spec, told = load_model(run.model), told_outside(trial, forces)
     placed, mass = placed_feet(run, spec), mass_before(run, trial)
     if placed is not None:
         trial = beginning(trial)
@@ -198,10 +198,26 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
         try:
             lab = load_lab(run.lab) if run.lab else find_lab(trial.names)
         except ConfigError as fault:
-            return [f"the plates are not checked against the feet: {fault}"]
+            return [*told, f"the plates are not checked against the feet: {fault}"]
         lines = foot_lines(trial, lab)
     wrench = at_times(forces, trial.times)
     findings = check_plates(
         forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, lines, mass or None
     )
-    return [finding.sentence for finding in findings]
+    return [*told, *(finding.sentence for finding in findings)]
+
+
+def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
+    """The sentence, if any, that the forces of a recording begin after its markers or end before them."""
+    from rtsim.files.trial import count_of
+    from rtsim.methods.force_feed import SLACK_S
+
+    first, last = float(forces.times[0]), float(forces.times[-1])
+    outside = (trial.times < first - 2.0 * SLACK_S) | (trial.times > last + SLACK_S)
+    if not outside.any():
+        return []
+    return [
+        f"The forces are from {first:g} to {last:g} s, the markers from {trial.times[0]:g} to "
+        f"{trial.times[-1]:g} s: {count_of(int(outside.sum()), 'frame')} outside have no forces and moments. "
+        "Check that both are of one recording and one clock."
+    ]

@@ -26,7 +26,7 @@ FAULTS = {NO_PLATES: "forces_missing", WAITING: "forces_late", EARLY: "forces_ea
 """Status of a frame without wrenches -> what it is counted as."""
 WORDS = {
     "forces_missing": "No stream of forces has come yet",
-    "forces_late": "The forces of a frame of markers did not come in time, or their stream has stopped",
+    "forces_late": "The forces of a frame of markers did not come in time, or have stopped",
     "forces_early": "The forces begin after the markers",
     "forces_gap": "Samples of the force plates are missing",
 }

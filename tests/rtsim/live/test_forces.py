@@ -64,3 +64,23 @@ def test_the_standing_check_knows_the_mass_from_wherever_it_is(
     told = standing._replace(subject={"Bodymass": 75.0})
     assert "75 kg" in weight_told(run, told, plates)[0]
     assert weight_told(msgspec.structs.replace(run, mass_kg=WEIGHT / 9.81), told, plates) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "words"),
+    [(0, None, ""), (5, None, "5 frames outside"), (0, -7, "7 frames outside"), (0, -1, "1 frame outside")],
+)
+def test_forces_that_do_not_cover_the_markers_are_told(
+    standing: MarkerTrial, plates: ForceTrial, first: int, last: int | None, words: str
+) -> None:
+    """Protects from forces of another recording, or cut: both times and the number of frames are named."""
+    rows = slice(first, last)
+    cut = plates._replace(
+        **{
+            name: getattr(plates, name)[rows]
+            for name in ("times", "force", "moment", "centre", "free_moment", "loaded")
+        }
+    )
+    said = [s for s in told_before(Run(name="test", lab="walker"), standing, cut) if "outside" in s]
+    assert len(said) == bool(words)
+    assert all(words in s and f"from {cut.times[0]:g} to {cut.times[-1]:g} s" in s for s in said)
