@@ -16,6 +16,8 @@ import click
 from rtsim.cli.lines import tell
 from rtsim.cli.options import (
     ANYWAY_OPTION,
+    USUAL_FRAMES,
+    check_of_use,
     frames_option,
     make_run,
     method_options,
@@ -57,6 +59,7 @@ def command(
 
     from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs
+    from rtsim.files.storage import STORAGE_SUFFIXES
     from rtsim.live.checks import check_run
     from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, tared, told_before
     from rtsim.live.groups import groups_of
@@ -71,6 +74,10 @@ def command(
     check_run(run)
     check_forces(run, streamed=False)
     check_outputs(outputs)
+    is_table = any(path.suffix.lower() in (*STORAGE_SUFFIXES, ".csv") for path in outputs)
+    check_of_use(
+        "--frames", is_table or frames == USUAL_FRAMES, "tables", "add --out FILE.csv, or leave it out"
+    )
     console = Console(stderr=True)
     tell_notes(run)
     notes = notes_before(run, anyway=anyway)

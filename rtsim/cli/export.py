@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import file_options, frames_option
+from rtsim.cli.options import USUAL_FRAMES, check_of_use, file_options, frames_option
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
@@ -41,6 +41,7 @@ def command(
     from rtsim.files.output import check_free
 
     suffix = f".{form}" if form else ""
+    check_options(suffix or out.suffix.lower(), model_markers, frames, units, up)
     if str(out) == STDOUT:
         if not suffix:
             raise ConfigError(
@@ -62,3 +63,12 @@ def command(
         tell(note)
     if str(out) != STDOUT:
         click.echo(f"wrote {out}", err=True)
+
+
+def check_options(suffix: str, model_markers: bool, frames: str, units: str | None, up: str | None) -> None:
+    """ConfigError for an option that would do nothing in a file of this suffix."""
+    if suffix == ".trc":
+        check_of_use("--frames", frames == USUAL_FRAMES, "tables (.mot, .sto, .csv)")
+        return
+    for option, given in (("--model-markers", model_markers), ("--units", units), ("--up", up)):
+        check_of_use(option, not given, "markers (.trc)")

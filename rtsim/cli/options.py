@@ -38,6 +38,7 @@ TARE_OPTION = click.option(
     type=Span(),
     help="Seconds of the recording in which nobody is on the plates: their mean is taken off the forces.",
 )
+USUAL_FRAMES = "marked"
 SIDE_OPTION = click.option(
     "--side",
     type=click.Choice(["right", "left", "both"]),
@@ -116,10 +117,16 @@ def frames_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--frames",
         type=click.Choice(["marked", "all", "ok"]),
-        default="marked",
+        default=USUAL_FRAMES,
         show_default=True,
         help="Rows of tables: all with a column status, all without it, or those alone that are ok.",
     )(function)
+
+
+def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out") -> None:
+    """ConfigError, unless it fits, for an option that would do nothing; what : it is for, in words."""
+    if not fits:
+        raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
 
 
 def results_option(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -44,6 +44,12 @@ AT_ONCE = [
     (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be a subject", ".toml")),
     (("calibrate", "a.trc", "--out", "no/anna.toml"), ("there is no folder no", "make it first")),
     (("doctor", "tcp://127.0.0.1:1", "--subject", "nobody"), ("no config named 'nobody' in subjects/",)),
+    (("analyse", "walker", "--frames", "ok"), ("--frames: it is for tables", "add --out FILE.csv")),
+    (("analyse", "walker", "--frames", "all", "--out", "a.mcap"), ("--frames: it is for tables", "--out")),
+    (("export", "a.mcap", "a.trc", "--frames", "ok"), ("--frames: it is for tables (.mot, .sto, .csv)",)),
+    (("export", "a.mcap", "a.csv", "--model-markers"), ("--model-markers: it is for markers (.trc)",)),
+    (("export", "a.mcap", "a.sto", "--units", "mm"), ("--units: it is for markers (.trc)", "leave it out")),
+    (("export", "a.mcap", "-", "--format", "mot", "--up", "Z"), ("--up: it is for markers (.trc)",)),
     (("doctor", "--subject", "walker"), ("--subject: it is compared with a stream", "ADDRESS")),
 ]  # fmt: skip
 
