@@ -152,7 +152,11 @@ def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, 
         from rtsim.monitor.stack import save_panels
 
         method = results.session.meta.get("method")
-        save_panels(paper, f"{source.name}: {method}", panels_of_results(results))
+        panels = panels_of_results(results)
+        title = f"{source.name}: {method}; bands: one standard deviation"
+        if any(panel.flagged is not None and panel.flagged.any() for panel in panels):
+            title += "; shaded: flagged frames"
+        save_panels(paper, title, panels)
         click.echo(f"wrote {paper.path}", err=True)
 
 

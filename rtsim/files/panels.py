@@ -12,7 +12,7 @@ from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.files.recording import Results
 from rtsim.files.tables import labels_of
 from rtsim.units import ON_PAPER, face_of
-from streams.messages import FieldSpec
+from streams.messages import FieldSpec, Status
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,12 @@ SMALL = 1e-3
 
 
 class Panel(NamedTuple):
-    """Curves over one abscissa; enlarged: a part of the time, with an axis of its own."""
+    """Curves over one abscissa.
+
+    enlarged : a part of the time, with an axis of its own
+    deviations : name of a curve -> its standard deviation, drawn as a band; None = none
+    flagged : (len(x),) bool - values that are not to be trusted as they are, shaded; None = none
+    """
 
     title: str
     unit: str
@@ -29,6 +34,8 @@ class Panel(NamedTuple):
     x: Array
     curves: dict[str, Array]
     enlarged: bool = False
+    deviations: dict[str, Array] | None = None
+    flagged: NDArray[np.bool_] | None = None
 
 
 def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None) -> dict[str, Array]:
@@ -49,17 +56,26 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None) -> dic
 
 
 def panels_of_results(results: Results) -> list[Panel]:
-    """A panel over time for every field that says how it is drawn; joint angles by the joints they name."""
+    """A panel over time for every field that says how it is drawn; joint angles by the joints they name.
+
+    Standard deviations are bands, frames with a flag other than late are shaded.
+    """
     panels = []
+    flagged = (results.status & ~int(Status.LATE)) != 0
+    about = {spec.of: spec for spec in results.session.fields if spec.role == "deviation"}
     for spec in results.session.fields:
         if spec.curves is None or len(spec.shape) != 1:
             continue
         unit, _ = face_of(spec.unit, ON_PAPER)
         found = curves_of(spec, results.fields[spec.name], spec.labels or None)
+        of_it = about.get(spec.name)
+        deviations = curves_of(of_it, results.fields[of_it.name], of_it.labels or None) if of_it else None
         groups = {spec.curves.panel: found} if spec.curves.panel else by_joint(found)
         for title, curves in groups.items():
             if curves:
-                panels.append(Panel(title, unit, "time [s]", results.times, curves))
+                panels.append(
+                    Panel(title, unit, "time [s]", results.times, curves, False, deviations, flagged)
+                )
     return panels
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
 from rtsim.monitor.behind import BehindCurves
+from rtsim.monitor.outline import ALPHA, outline
 
 Array = NDArray[np.float64]
-
-ALPHA = 48
-"""Of the curve's own colour, of 255: bands that overlap stay readable."""
 
 
 class Band(BehindCurves):
@@ -45,9 +43,3 @@ class Band(BehindCurves):
         painter.setBrush(self._colour)
         for polygon in self.polygons:
             painter.drawPolygon(polygon)
-
-
-def outline(time: Array, low: Array, high: Array) -> QPolygonF:
-    """There along the lower edge, and back along the upper one."""
-    x, y = np.concatenate([time, time[::-1]]), np.concatenate([low, high[::-1]])
-    return QPolygonF([QPointF(*place) for place in zip(x.tolist(), y.tolist(), strict=True)])

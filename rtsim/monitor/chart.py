@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygon
 
 from rtsim.files.panels import Panel
 from rtsim.monitor.history import Window, thin
+from rtsim.monitor.outline import ALPHA, outline
 from rtsim.monitor.scaling import nice_range, nice_step
 from rtsim.monitor.theme import LIGHT
 
@@ -21,7 +22,8 @@ Array = NDArray[np.float64]
 TEXT, NAME, NAME_LEAST = 12.0, 11.0, 6.5  # px
 LEFT, BOTTOM, BOTTOM_TITLED, TOP = 58.0, 10.0, 40.0, 24.0  # px around the plot
 SWATCH, GAP, LEADER = 18.0, 6.0, 22.0  # px
-LINE = 1.6  # px
+LINE, DOT = 1.6, 1.2  # px; DOT is a radius
+FLAT = 1e-5  # a curve that changes less, beside its size, is a straight line
 N_DIRECT = 6  # more curves than this are named at their ends, as their colours repeat
 N_POINT = 3000  # of a curve; more show nothing
 LEADING = 1.15
@@ -82,10 +84,11 @@ class Chart:
         values = np.concatenate([np.ravel(y) for y in panel.curves.values()] or [np.zeros(1)])
         values = values[np.isfinite(values)]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-        self.y_range = nice_range(low, high, max(1e-9 * max(abs(low), abs(high)), 1e-12))
+        self.y_range = nice_range(low, high, max(FLAT * max(abs(low), abs(high)), 1e-12))
 
     def paint(self, painter: QPainter) -> None:
         """Draw everything."""
+        self._paint_flagged(painter)
         self._paint_axes(painter)
         ends = self._paint_curves(painter)
         painter.setFont(font_of(TEXT, bold=True))
@@ -102,6 +105,18 @@ class Chart:
         (left, right), (low, high) = self.x_range, self.y_range
         across = self.plot.left() + self.plot.width() * (x - left) / (right - left)
         return across, self.plot.bottom() - self.plot.height() * (y - low) / (high - low)
+
+    def _paint_flagged(self, painter: QPainter) -> None:
+        """Shade where values are flagged, each from half a step before it to half a step after it."""
+        x, flagged = self.panel.x, self.panel.flagged
+        if flagged is None or not flagged.any():
+            return
+        edges = np.concatenate([x[:1], 0.5 * (x[1:] + x[:-1]), x[-1:]])
+        across = self._place(edges, np.zeros(len(edges)))[0]
+        for part in runs(flagged):
+            wide = max(1.0, across[part.stop] - across[part.start])
+            box = QRectF(across[part.start], self.plot.top(), wide, self.plot.height())
+            painter.fillRect(box, QColor(LIGHT.degraded_fill))
 
     def _paint_axes(self, painter: QPainter) -> None:
         painter.setFont(font_of(NAME))
@@ -130,23 +145,54 @@ class Chart:
 
     def _paint_curves(self, painter: QPainter) -> list[QPointF | None]:
         """Draw the curves; where each one ends."""
-        x, curves = self.panel.x, np.array(list(self.panel.curves.values()), dtype=float)
+        x, n = self.panel.x, len(self.panel.curves)
+        values = self._values()
         if len(x) > N_POINT and bool((np.diff(x) >= 0.0).all()):
-            x, curves = thin(Window(x, curves, np.zeros(len(x), dtype=np.uint8), 0), N_POINT)
+            x, values = thin(Window(x, values, np.zeros(len(x), dtype=np.uint8), 0), N_POINT)
+        curves, low, high = values[:n], values[n : 2 * n], values[2 * n :]
         ends: list[QPointF | None] = []
         painter.save()
         painter.setClipRect(self.plot.adjusted(-1.0, -1.0, 1.0, 1.0))
+        for k, (under, over) in enumerate(zip(low, high, strict=True)):
+            self._paint_band(painter, k, x, under, over)
         for k, y in enumerate(curves):
             painter.setPen(pen_of(k))
             across, up = self._place(x, y)
             known = np.isfinite(across) & np.isfinite(up)
             for part in runs(known):
                 points = [QPointF(a, b) for a, b in zip(across[part], up[part], strict=True)]
-                painter.drawPolyline(QPolygonF(points))
+                if len(points) > 1:
+                    painter.drawPolyline(QPolygonF(points))
+                else:  # a line of one point would be none
+                    painter.setBrush(painter.pen().color())
+                    painter.drawEllipse(points[0], DOT, DOT)
+                    painter.setBrush(Qt.BrushStyle.NoBrush)
             last = np.flatnonzero(known)
             ends.append(QPointF(across[last[-1]], up[last[-1]]) if last.size else None)
         painter.restore()
         return ends
+
+    def _values(self) -> Array:
+        """(n, n_x) curves, and after them, where there are bands, (n, n_x) lower and upper edges of these."""
+        curves = np.array(list(self.panel.curves.values()), dtype=float)
+        deviations = self.panel.deviations
+        if not deviations:
+            return curves
+        unknown = np.full(len(self.panel.x), np.nan)
+        off = np.array([deviations.get(name, unknown) for name in self.panel.curves])
+        return np.concatenate([curves, curves - off, curves + off])
+
+    def _paint_band(self, painter: QPainter, k: int, x: Array, low: Array, high: Array) -> None:
+        """Everything between two edges (n_x,), in the colour of curve k; gaps where they are not known."""
+        colour = QColor(LIGHT.curve(k))
+        colour.setAlpha(ALPHA)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        across, bottom = self._place(x, low)
+        top = self._place(x, high)[1]
+        for part in runs(np.isfinite(across) & np.isfinite(bottom) & np.isfinite(top)):
+            painter.drawPolygon(outline(across[part], bottom[part], top[part]))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _paint_names_at_ends(self, painter: QPainter, ends: Sequence[QPointF | None]) -> None:
         """Each name at the height where its curve ends, moved apart where they would overlap."""

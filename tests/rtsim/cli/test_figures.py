@@ -112,3 +112,88 @@ def test_a_paper_too_small_for_the_names_is_refused(here):
     assert done.code == 1
     assert "--plot-size" in done.sentence
     assert "need" in done.sentence
+
+
+def painted(tmp_path, panel):
+    """(height, width, 3) - pixels of a figure of one panel."""
+    pytest.importorskip("pyqtgraph")
+    from rtsim.monitor.paper import paper_of
+    from rtsim.monitor.stack import save_panels
+
+    paper = paper_of(tmp_path / "a.png", "120x80", 96)
+    save_panels(paper, "title", [panel])
+    return image_of(tmp_path / "a.png").astype(int)
+
+
+def extent_of(pixels, colour):
+    """First and last row, first and last column of a colour, and how many pixels there are."""
+    hit = np.abs(pixels - colour).max(axis=2) < 4
+    rows, columns = np.nonzero(hit)
+    return rows.min(), rows.max(), columns.min(), columns.max(), len(rows)
+
+
+def on_paper(colour, alpha=255):
+    """Red, green and blue of a colour of the theme on the paper of figures."""
+    from rtsim.monitor.theme import LIGHT
+
+    digits = colour[-6:]
+    drawn, paper = (np.array([int(c[k : k + 2], 16) for k in (0, 2, 4)]) for c in (digits, LIGHT.panel[-6:]))
+    return np.round(paper + alpha / 255 * (drawn - paper)).astype(int)
+
+
+def test_bands_and_flagged_frames_are_drawn(tmp_path):
+    """Protects who reads a figure: how sure a curve is, and which frames were called not ok."""
+    from rtsim.files.panels import Panel
+    from rtsim.monitor.outline import ALPHA
+    from rtsim.monitor.theme import LIGHT
+
+    x = np.linspace(0.0, 10.0, 101)
+    curves = {"a": np.where(x < 5.0, 0.0, 10.0)}
+    off = {"a": np.where((x > 6.0) & (x < 8.0), 2.0, np.nan)}
+    flagged = (x > 1.95) & (x < 3.05)
+    plain = painted(tmp_path, Panel("p", "deg", "time [s]", x, curves))
+    both = painted(tmp_path, Panel("p", "deg", "time [s]", x, curves, False, off, flagged))
+    _, lowest, left, _, _ = extent_of(plain, on_paper(LIGHT.curve(0)))
+    *_, middle, _ = extent_of(plain[lowest : lowest + 1], on_paper(LIGHT.curve(0)))
+    wide = (middle - left) / 0.49  # the lower half of the step
+    _, _, begin, end, n_shaded = extent_of(
+        both, on_paper(LIGHT.degraded_fill, int(LIGHT.degraded_fill[1:3], 16))
+    )
+    assert n_shaded > 50
+    assert (begin - left) / wide == pytest.approx(0.195, abs=0.02)
+    assert (end - left) / wide == pytest.approx(0.305, abs=0.02)
+    behind = middle + 5  # the step itself has shades of its colour
+    _, _, begin, end, n_band = extent_of(
+        both[:, behind : round(left + wide)], on_paper(LIGHT.curve(0), ALPHA)
+    )
+    assert n_band > 50
+    assert (begin + behind - left) / wide == pytest.approx(0.61, abs=0.02)
+    assert (end + behind - left) / wide == pytest.approx(0.79, abs=0.02)
+    assert (np.abs(plain - both).max(axis=2) > 4).sum() < 1.6 * (n_shaded + n_band)  # nothing else changes
+
+
+def test_a_lone_value_is_a_dot(tmp_path):
+    """Protects recordings of one frame, and values with gaps around them: a line of one point is none."""
+    from rtsim.files.panels import Panel
+    from rtsim.monitor.theme import LIGHT
+
+    x, y = np.arange(5.0), np.array([np.nan, 2.0, np.nan, 3.0, 3.0])
+    pixels = painted(tmp_path, Panel("p", "", "x", x, {"": y}))
+    plot = pixels[:, : int(0.6 * pixels.shape[1])]
+    assert extent_of(plot, on_paper(LIGHT.curve(0)))[4] >= 4
+
+
+def test_round_off_is_no_curve(tmp_path):
+    """Protects from an axis that enlarges round-off, whose numbers have no room beside it."""
+    from rtsim.files.panels import Panel
+    from rtsim.monitor.chart import Chart
+
+    pytest.importorskip("PySide6.QtCore")
+    from PySide6.QtCore import QRectF
+
+    x = np.arange(50.0)
+    y = 5.0 + 1e-12 * np.sin(x)
+    chart = Chart(Panel("p", "", "x", x, {"a": y}), QRectF(0.0, 0.0, 400.0, 200.0), 50.0, True)
+    low, high = chart.y_range
+    assert low < 5.0 < high
+    assert high - low >= 4e-5

@@ -1,0 +1,19 @@
+"""The area between two curves, of windows and figures alike."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QPolygonF
+
+Array = NDArray[np.float64]
+
+ALPHA = 48
+"""Of the curve's own colour, of 255: bands that overlap stay readable."""
+
+
+def outline(x: Array, low: Array, high: Array) -> QPolygonF:
+    """There along the lower edge, and back along the upper one, all (n,)."""
+    across, up = np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])
+    return QPolygonF([QPointF(*place) for place in zip(across.tolist(), up.tolist(), strict=True)])
