@@ -120,14 +120,20 @@ class Kept:
         self.telemetry: Telemetry | None = None
         self.sentences: list[str] = []
         self._session: Session | None = None
-        self._frames: list[Result] = []
+        self._rows: dict[str, bytearray] = {}  # of each field, frame after frame: the least that holds them
+        self._times: list[float] = []
+        self._status: list[int] = []
 
     def announce(self, session: Session) -> None:
-        self._session, self._frames = session, []
+        self._session, self._times, self._status = session, [], []
+        self._rows = {spec.name: bytearray() for spec in session.fields}
 
     def send(self, message: AnyMessage) -> None:
         if isinstance(message, Result):
-            self._frames.append(message)
+            self._times.append(message.time)
+            self._status.append(message.status)
+            for name, rows in self._rows.items():
+                rows += message.data[name]
         elif isinstance(message, Telemetry):
             self.telemetry = message
             self.sentences += [said for said in message.text if said not in self.sentences]
@@ -139,19 +145,19 @@ class Kept:
         """The results stay."""
 
     def results(self) -> Results | None:
-        """What came of the frames so far; None where there were none."""
-        if self._session is None or not self._frames:
+        """What came of the frames, in the memory that holds them: no more can be sent then; None without
+        frames.
+        """
+        if self._session is None or not self._times:
             return None
         fields = {
-            spec.name: np.array([np.frombuffer(frame.data[spec.name]) for frame in self._frames]).reshape(
-                len(self._frames), *spec.shape
-            )
+            spec.name: np.frombuffer(self._rows[spec.name]).reshape(len(self._times), *spec.shape)
             for spec in self._session.fields
         }
         return Results(
             self._session,
             fields,
-            np.array([frame.time for frame in self._frames]),
-            np.array([frame.status for frame in self._frames], np.int64),
+            np.array(self._times),
+            np.array(self._status, np.int64),
             tuple(self.sentences),
         )
