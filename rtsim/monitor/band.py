@@ -19,13 +19,13 @@ class Band(BehindCurves):
     def __init__(self) -> None:
         super().__init__()
         self.polygons: list[QPolygonF] = []
-        self._colour = QColor()
+        self.colour = QColor()
         self.setZValue(-50)
 
     def set_colour(self, colour: str) -> None:
         """Take the colour of the curve."""
-        self._colour = QColor(colour)
-        self._colour.setAlpha(ALPHA)
+        self.colour = QColor(colour)
+        self.colour.setAlpha(ALPHA)
         self.update()
 
     def set_data(self, time: Array, value: Array, deviation: Array) -> None:
@@ -40,6 +40,6 @@ class Band(BehindCurves):
 
     def paint(self, painter: QPainter, *_: object) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._colour)
+        painter.setBrush(self.colour)
         for polygon in self.polygons:
             painter.drawPolygon(polygon)

@@ -110,6 +110,8 @@ class CrowdPanel(CurvePanel):
             style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
             self.curves[i].setPen(pg.mkPen(theme.curve(k), width=theme.scale * CURVE_WIDTH, style=style))
             self.curves[i].setSegmentedLineMode("off" if self.dashed(k) else "on")  # or dashes run together
+            if self.bands:
+                self.bands[i].set_colour(theme.curve(k))
         self._write_values()
 
     def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
@@ -120,6 +122,8 @@ class CrowdPanel(CurvePanel):
             self.acting = new
             for i, curve in enumerate(self.curves):
                 curve.setVisible(i in new)
+            for i, band in enumerate(self.bands):
+                band.setVisible(i in new)
             self.set_theme(self.theme)
         super().draw(time, values, bands)
 

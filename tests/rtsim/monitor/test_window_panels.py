@@ -97,3 +97,42 @@ def test_deviations_are_bands_about_their_curves(stage: Any, sender: Any, sessio
     assert edges == [{28.0, 32.0, 24.0, 36.0}, {6.0, 14.0}]
     assert [len(band.polygons) for band in panel.bands] == [2, 1]
     assert "30.0" in panel.header.text()
+
+
+def test_bands_of_a_crowd_have_the_colours_of_its_curves(
+    stage: Any, sender: Any, session_of: SessionOf
+) -> None:
+    """Protects the ligaments of both legs: bands that nobody coloured were black, and hid their curves."""
+    from PySide6.QtGui import QColor
+
+    from rtsim.monitor.outline import ALPHA
+
+    labels = tuple(f"bundle {k}" for k in range(8))
+    lengthening = FieldSpec(
+        name="ligament_lengthening",
+        shape=(8,),
+        unit="1",
+        labels=labels,
+        curves=Curves("Ligaments", "lengthening", 1, 0.02),
+    )
+    spread = FieldSpec(
+        name="ligament_lengthening_deviation",
+        shape=(8,),
+        unit="1",
+        labels=labels,
+        of="ligament_lengthening",
+        role="deviation",
+    )
+    sender.announce(session_of((lengthening, spread)))
+    stage.join(sender)
+    length = np.array([0.05, 0.0, 0.02, -0.01, 0.0, 0.03, 0.04, 0.01])
+    stage.receive(sender, 20, ligament_lengthening=length, ligament_lengthening_deviation=np.full(8, 0.01))
+    stage.turn()
+    (panel,) = stage.window.curves.panels
+    assert panel.acting == [k for k in range(8) if length[k]]
+    drawn = [band for band in panel.bands if band.isVisible()]
+    assert drawn == [panel.bands[k] for k in panel.acting]
+    for _ in range(2):
+        colours = [(band.colour.name(), band.colour.alpha()) for band in drawn]
+        assert colours == [(QColor(stage.window.theme.curve(k)).name(), ALPHA) for k in range(6)]
+        stage.window.bar.dark.click()
