@@ -28,6 +28,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from kernels._inner import rebuilt, reduced
+
 HASH_LENGTH = 16
 CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
 CODE_SUFFIX = ".nbc"
@@ -162,6 +164,19 @@ class _Folder(_CacheLocator):
 
 
 KernelCache._Placed._locator_classes = [_Folder]
+
+
+class InnerCache(KernelCache):
+    """As KernelCache, for a kernel without machine code of its own."""
+
+    class _Placed(KernelCache._Placed):
+        def reduce(self, cres: Any) -> Any:
+            return reduced(cres)
+
+        def rebuild(self, target_context: Any, payload: Any) -> Any:
+            return rebuilt(target_context, payload)
+
+    _impl_class = _Placed
 
 
 class _CodeFiles:

@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import types
+from numba.core.compiler import Compiler
 
-from kernels._cache import KernelCache
+from kernels._cache import InnerCache, KernelCache
+from kernels._inner import InnerCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,8 +27,8 @@ def njit(function: Function) -> Function:
     """Compile a kernel that other kernels call: cached, without the interpreter lock, IEEE guards kept.
 
     Without Numba's runtime (_nrt=False) an allocation in a kernel is a compile error and no array is
-    reference counted on its way through the calls; without a wrapper for Python a third of the compile time
-    is saved. Python that calls it all the same, as tests do, calls an entry that is made then.
+    reference counted on its way through the calls; it has no wrapper for Python and no machine code of its
+    own (`kernels._inner`). Python that calls it all the same, as tests do, calls an entry that is made then.
     """
     return _called_by_kernels(function)
 
@@ -93,10 +95,11 @@ def _compile(function: Function, wrap: bool, inline: bool = False) -> Function:
         no_cfunc_wrapper=True,
         no_cpython_wrapper=not wrap,
         forceinline=inline,
+        pipeline_class=Compiler if wrap else InnerCompiler,
     )(function)
     if not hasattr(compiled, "overloads"):  # the compiler is off
         return compiled
-    compiled._cache = KernelCache(function)
+    compiled._cache = KernelCache(function) if wrap else InnerCache(function)
     compiled.get_call_template = functools.partial(_call_of_any_value, compiled.get_call_template)
     _COMPILED.append(compiled)
     return compiled

@@ -28,7 +28,7 @@ def package(tmp_path: Path) -> Path:
     """A small package `kernels` of two modules, one calling the other, and a third that stands apart."""
     folder = tmp_path / "kernels"
     folder.mkdir()
-    for name in ("__init__.py", "_jit.py", "_cache.py"):
+    for name in ("__init__.py", "_jit.py", "_cache.py", "_inner.py"):
         shutil.copy(ROOT / "kernels" / name, folder / name)
     (folder / "helper.py").write_text(HEAD + "@njit\ndef one(x):\n    return x\n")
     (folder / "caller.py").write_text(

@@ -13,6 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba.core.codegen import JITCodeLibrary
 from numba.core.errors import NumbaError
 
 import kernels
@@ -131,6 +132,26 @@ def test_python_may_call_what_kernels_call(first: str, tmp_path: Path) -> None:
     assert len(module.difference.signatures) == 1
     assert isinstance(module.difference(7, 1), int)
     assert len(module.difference.signatures) == 2
+
+
+@compiler
+@pytest.mark.usefixtures("own_list")
+def test_machine_code_is_made_once_for_all_levels_of_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects the compile time: an entry is translated with all below it, and nothing below it by itself."""
+    translated = []
+    translate = JITCodeLibrary._finalize_specific
+
+    def noted(library: Any) -> None:
+        translated.append(library.name)
+        translate(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", noted)
+    source = tmp_path / "levels.py"
+    source.write_text(INNER)
+    assert loaded(source).half_difference(3.0, 1.0) == 1.0
+    assert translated == ["half_difference"]
 
 
 @compiler
