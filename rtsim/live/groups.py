@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
 
 POLL_S = 0.1
+PLAIN = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
+"""Without it every type that Numba tries is worded in colours, where it can: 3 % of the time, never read."""
 LOWER_LIMB = "lower_limb"
 
 
@@ -218,16 +220,38 @@ GROUPS = {
         call_solver,
         without=(FUNCTIONS,),
     ),
+    "simulation": Group(
+        "forward simulation",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.mass.mass_matrix",
+            "kernels.dynamics.inverse.inverse_dynamics",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_simulation,
+    ),
     "model": Group(
         "the marker solver of models with their own markers",
         ("kernels.frame.estimate", "kernels.deviation.deviate", "kernels.intake.take_in"),
         call_model,
     ),
-    "muscles": Group(
-        "muscles of live frames",
-        ("kernels.path.joint_arms.joint_moment_arms",),
-        call_muscles,
-        without=NO_TABLES,
+    "coupled-simulation": Group(
+        "forward simulation with couplers",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.reduction.reduced_mass",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_coupled,
+    ),
+    "moment-arms": Group(
+        "moment arms",
+        ("kernels.path.assembly.assemble", "kernels.path.moment_arms.moment_arms"),
+        call_moment_arms,
     ),
     "forces": Group(
         "force plates and inverse dynamics of live frames",
@@ -249,41 +273,20 @@ GROUPS = {
         ),
         call_forces,
     ),
-    "moment-arms": Group(
-        "moment arms",
-        ("kernels.path.assembly.assemble", "kernels.path.moment_arms.moment_arms"),
-        call_moment_arms,
-    ),
     "recruitment": Group(
         "recruitment of muscles",
         ("kernels.muscle.strengths.all_strengths", "kernels.recruitment.recruit.recruit"),
         call_recruitment,
     ),
-    "simulation": Group(
-        "forward simulation",
-        (
-            "kernels.tree.pose",
-            "kernels.tree.integrate",
-            "kernels.dynamics.mass.mass_matrix",
-            "kernels.dynamics.inverse.inverse_dynamics",
-            "kernels.rosenbrock.model.set_constants",
-            "kernels.rosenbrock.advance.advance",
-        ),
-        call_simulation,
-    ),
-    "coupled-simulation": Group(
-        "forward simulation with couplers",
-        (
-            "kernels.tree.pose",
-            "kernels.tree.integrate",
-            "kernels.dynamics.reduction.reduced_mass",
-            "kernels.rosenbrock.model.set_constants",
-            "kernels.rosenbrock.advance.advance",
-        ),
-        call_coupled,
+    "muscles": Group(
+        "muscles of live frames",
+        ("kernels.path.joint_arms.joint_moment_arms",),
+        call_muscles,
+        without=NO_TABLES,
     ),
 }
-"""The longest first, so that processes that work side by side end at about the same time."""
+"""The longest first, so that processes that work side by side end at about the same time; of two that share
+kernels, as `solver` and `model`, the second begins late, so that these are compiled once."""
 LIVE = ("solver", "muscles")
 
 
@@ -348,6 +351,7 @@ class _Work:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, **PLAIN},
             **APART,
         )
         self._readers = [
