@@ -27,7 +27,7 @@ def chain_fields(n: int) -> tuple[FieldSpec, ...]:
 def test_the_whole_figure_is_in_view(
     stage: Any, sender: Any, session_of: SessionOf, size: tuple[int, int], extent: float
 ) -> None:
-    """Protects wide figures, as a chain of ten blocks: in every view every point is seen, and room is used."""
+    """Protects wide figures, as a chain of ten blocks: every view shows every point, and uses its room."""
     sender.announce(session_of(chain_fields(10), meta={}))
     stage.join(sender)
     stage.window.resize(*size)
