@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WIDTH = 1000.0  # px at 96 per inch, where the size is not given
 PLOT_HEIGHT, LONE_HEIGHT = 125.0, 520.0  # px of a panel among others, and alone
 MARGIN, HEAD, BETWEEN = 12.0, 26.0, 4.0  # px
-TITLE = 14.0  # px
+TITLE, TITLE_LEAST = 14.0, 7.0  # px
 PLOT_LEAST = 120.0  # px; a narrower plot is not worth looking at
 
 
@@ -50,8 +50,9 @@ def save_panels(paper: Paper, title: str, panels: Sequence[Panel]) -> None:
 
     def draw(painter: QPainter) -> None:
         painter.fillRect(QRectF(0.0, 0.0, width, height), QColor(LIGHT.panel))
-        head = QFontMetricsF(font_of(TITLE, bold=True))
-        painter.setFont(font_of(TITLE, bold=True))
+        font = font_of(title_size(title, width - 2.0 * MARGIN), bold=True)
+        head = QFontMetricsF(font)
+        painter.setFont(font)
         painter.setPen(QColor(LIGHT.text))
         painter.drawText(QPointF(MARGIN, MARGIN + head.ascent()), title)
         y = MARGIN + HEAD
@@ -61,6 +62,18 @@ def save_panels(paper: Paper, title: str, panels: Sequence[Panel]) -> None:
             y += tall + BETWEEN
 
     draw_on(paper, width, height, title, draw)
+
+
+def title_size(title: str, room: float) -> float:
+    """The usual size of a title [px], or the smaller one at which it fits into its room [px]."""
+    from PySide6.QtGui import QFontMetricsF
+
+    from rtsim.monitor.chart import font_of
+
+    size = TITLE
+    while size > TITLE_LEAST and QFontMetricsF(font_of(size, bold=True)).horizontalAdvance(title) > room:
+        size -= 1.0
+    return size
 
 
 def last_common(panels: Sequence[Panel]) -> int:

@@ -197,3 +197,24 @@ def test_round_off_is_no_curve(tmp_path):
     low, high = chart.y_range
     assert low < 5.0 < high
     assert high - low >= 4e-5
+
+
+def test_a_long_title_is_smaller_not_cut(tmp_path):
+    """Protects narrow figures: what bands and shades mean stands at the end of the title."""
+    from rtsim.files.panels import Panel
+
+    pytest.importorskip("pyqtgraph")
+    from rtsim.monitor.paper import paper_of
+    from rtsim.monitor.stack import save_panels
+
+    short, long = "walk.c3d: zero", "walk.c3d: zero; bands: one standard deviation; shaded: flagged frames"
+    edges, heights = [], []
+    for title in (short, long):
+        paper = paper_of(tmp_path / "a.png", "120x80", 96)
+        save_panels(paper, title, [Panel("", "", "x", np.arange(5.0), {"": np.zeros(5)})])
+        rows, columns = np.nonzero(image_of(tmp_path / "a.png")[:30].max(axis=2) < 100)
+        edges.append(columns.max() / (120 / 25.4 * 96))
+        heights.append(np.ptp(rows))
+    assert edges[0] < 0.5
+    assert 0.85 < edges[1] < 0.99
+    assert heights[1] < heights[0]
