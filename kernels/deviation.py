@@ -114,12 +114,11 @@ def new_deviations(n_joint: int, K: int) -> Deviations:
 
 
 @entry
-def deviate(model, method, measured, dt, frame_options, options, frame_state, state, work, out):
+def deviate(model, method, dt, frame_options, options, frame_state, state, work, out):
     """Deviations of a converged frame's results, after kernels/frame.estimate; returns KNOWN or UNKNOWN.
 
     model : Skeleton
     method : Method
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]; 0 = unknown
     frame_options : FrameOptions
     options : DeviationOptions
@@ -131,7 +130,7 @@ def deviate(model, method, measured, dt, frame_options, options, frame_state, st
     track, first, health, own = frame_state.track, frame_state.first, frame_state.health, work[1]
     at, segments = work[0].solver, frame_state.segments
     place, weight = segments.place, segments.weight
-    learn_noise(model.markers, at.pose, at.marker.model, measured, health.weight, state.errors)
+    learn_noise(model.markers, at.pose, at.marker.model, health.labelled, health.weight, state.errors)
     age(track.hold, work[0].open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     if method.follows == 1:

@@ -10,17 +10,19 @@ import numpy as np
 from kernels._jit import entry, inlined, njit
 from kernels.constraints import Elements, Roles, element_values
 from kernels.copying import copy
+from kernels.faults.finding import find_faults
+from kernels.faults.solved import judge_solved, weigh_worst
+from kernels.faults.verdict import is_lost, keep_in
 from kernels.health import (
     Health,
     HealthOptions,
     expect,
-    find_strays,
-    find_swaps,
+    expect_nothing,
     forget_unseen,
     is_seen,
     learn,
+    residuals,
     visibility,
-    weigh_worst,
 )
 from kernels.joint_angles import JointAxes, joint_angles
 from kernels.kkt import CONVERGED
@@ -125,45 +127,78 @@ def estimate(model, method, measured, dt, options, state, work, out):
     state : FrameState - updated
     work : TrackWork - written
     out : Outputs - written
-    Returns (status of kernels.kkt, iterations, residual, n_open dofs, n_visible markers, n_swap pairs).
+    Returns (status of kernels.kkt, iterations, residual, n_open dofs, n_visible markers, n_swap, n_fault).
     """
-    track, health, at = state.track, state.health, work.solver
-    n_swap = 0
+    track, health, segments, at = state.track, state.health, state.segments, work.solver
+    labelled = health.labelled
     followed = track.started[0] == 1
-    foreseen = track.trusted[0] > 0 and 0.0 < dt <= options.track.max_prediction
     remember(track)
     remember(state.first)
-    if foreseen:
+    if track.trusted[0] > 0 and 0.0 < dt <= options.track.max_prediction:
         foresee(model, dt, options, state, at)
+    else:
+        expect_nothing(health)
     n_visible = visibility(measured, dt, health)
-    if foreseen:
-        n_swap = find_swaps(measured, options.health, health)
-        find_strays(measured, dt, options.health, health)
-    fill_in(model.markers, measured, dt, options, health, state.segments, work.fit)
+    n_swap = find_faults(model.markers, measured, dt, options, health, segments, work.fit)
+    if options.health.downweight == 0:
+        keep_in(measured, health)
+    fill_in(model.markers, labelled, dt, options, health, segments, work.fit)
     status, iterations, residual, n_open = solve_method(model, method, dt, options.track, state, work, out)
-    if options.health.downweight == 1 and status == CONVERGED:
-        for _ in range(N_REWEIGH):
-            if not weigh_worst(model.markers, at.pose, at.marker.model, measured, options.health, health):
-                break
-            if followed:
-                rewind(track)
-                rewind(state.first)
-            fill_in(model.markers, measured, dt, options, health, state.segments, work.fit)
-            status, more, residual, n_open = solve_method(model, method, dt, options.track, state, work, out)
-            iterations += more
+    residuals(model.markers, at.pose, at.marker.model, labelled, health)
+    for _ in range(N_REWEIGH):
+        if status != CONVERGED or not weigh_worst(model.markers, options.health, health, segments):
+            break
+        if options.health.downweight == 0:
+            continue
+        if followed:
+            rewind(track)
+            rewind(state.first)
+        fill_in(model.markers, labelled, dt, options, health, segments, work.fit)
+        status, more, residual, n_open = solve_method(model, method, dt, options.track, state, work, out)
+        iterations += more
+        residuals(model.markers, at.pose, at.marker.model, labelled, health)
     solved = 0
     if status == CONVERGED:
         solved = PARTLY if n_open > 0 else WHOLLY
     conclude(model.tree, dt, followed, solved, track)
     if method.follows == 1:
         conclude(model.tree, dt, followed, solved, state.first)
-    report(model, method.roles, measured, track.q, at, out)
+    report(model, method.roles, labelled, track.q, at, out)
+    n_fault = learn_frame(model, dt, status, options, state, work, out)
+    return status, iterations, residual, n_open, n_visible, n_swap, n_fault
+
+
+@njit
+def learn_frame(model, dt, status, options, state, work, out):
+    """What the frame at hand teaches of markers and segments; returns how many markers are at fault.
+
+    model : Skeleton
+    dt : float - time since the last frame [s]; 0 = unknown
+    status : int - of kernels.kkt
+    options : FrameOptions
+    state : FrameState - updated
+    work : TrackWork - of the solution
+    out : Outputs - of the solution
+    """
+    health, segments, at = state.health, state.segments, work.solver
+    rms, n_fault = math.nan, 0
     if status == CONVERGED:
-        filled = state.segments.filled
-        learn(model.markers, at.pose, at.marker.model, measured, dt, options.health, health, filled)
-    rms = out.rms[0] if status == CONVERGED else math.nan
-    learn_segments(model.markers, at.pose, rms, dt, options, health, state.segments, work.fit)
-    return status, iterations, residual, n_open, n_visible, n_swap
+        rms = out.rms[0]
+        lost = is_lost(health)
+        n_fault = judge_solved(model.markers, dt, options.health, health, segments)
+        if lost:
+            segments.doubted[:] = 0.0
+            for track in (state.track, state.first):
+                track.started[0] = track.trusted[0] = 0
+        else:
+            learn(model.markers, dt, options.health, health, segments.filled)
+        if lost or state.track.trusted[0] != WHOLLY:
+            health.good_age[:] = math.inf  # such a pose is nothing to leap from
+    else:
+        for m in range(health.fault.shape[0]):
+            n_fault += int(health.fault[m] != 0)
+    learn_segments(model.markers, at.pose, rms, dt, options, health, segments, work.fit)
+    return n_fault
 
 
 @inlined
@@ -239,7 +274,7 @@ def report(model, roles, measured, q, work, out):
 
     model : Skeleton
     roles : Roles
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    measured : (n_marker, 3) - in ground, labels put right where that is certain, NaN = occluded [m]
     q : (n_q,) - the solution [m, rad]
     work : Work - pose, marker.model, element written
     out : Outputs - written

@@ -1,8 +1,9 @@
-"""Health of single markers: gaps, labels that may be swapped, and markers that left their place.
+"""Health of single markers: gaps, what is usual for each, where it is expected, and which were at fault.
 
-Every marker's residual is followed in its body's frame: a mean (soft tissue and model misfit, slow) and
-a mean deviation from it. A marker that suddenly deviates by far more than it used to is weighted down;
-on clean data all weights stay exactly 1.
+Every marker's residual is followed in its body's frame: its mean (soft tissue and model misfit) stays near a
+slow one, its home, and that near the place of the calibration, so that no fault can make itself usual. Only
+markers that are not at fault teach. Faults are found by kernels/faults; on clean data all weights stay
+exactly 1.
 """
 
 from __future__ import annotations
@@ -13,12 +14,21 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.copying import copy
 
-LEARN_STEP = 0.001
-"""Largest step towards a suspicious marker's place in one frame [m]."""
-MEDIAN_NEEDS = 5
-"""Visible markers from which their median says something."""
-MEDIAN_FACTOR = 3.0
+ASTRAY, FROZEN, EXCHANGED, SEGMENT, MOVED = 1, 2, 3, 4, 5
+"""Faults: against the rest of its segment, the prediction or the pose; equal to the last bit while others
+move; at another label's place; its segment or frame as a whole; moved for good, and learnt anew."""
+BALL = 0.025
+"""How far the mean residual may be from home: markers of clean walks vary by up to 22 mm [m]."""
+SLOW = 0.1
+"""Rate of home over that of the mean [1]."""
+STILL = 1.0
+"""Time constant of the place of a marker that may have moved for good [s]."""
+RECENT = 0.3
+"""A residual is that of just now for so long [s]."""
+FAR = 0.1
+"""A marker farther from its home than this belongs to something else: it is not learnt anew [m]."""
 
 
 class Health(NamedTuple):
@@ -27,24 +37,37 @@ class Health(NamedTuple):
     weight: np.ndarray  # (n_marker,) - weight of this frame; 0 = takes no part
     gap_age: np.ndarray  # (n_marker,) - time since last seen [s]
     mean: np.ndarray  # (n_marker, 3) - mean residual, measured - model, in the body frame [m]
-    deviation: np.ndarray  # (n_marker,) - mean |residual - mean| [m]
-    n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in
-    swap_with: np.ndarray  # (n_marker,) int64 - marker it may be swapped with, -1 = none
-    expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground [m]
+    home: np.ndarray  # (n_marker, 3) - slow mean of it, which the mean stays near [m]
+    origin: np.ndarray  # (n_marker, 3) - what home stays near: 0, or where it was learnt anew [m]
+    n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in without a fault
+    swap_with: np.ndarray  # (n_marker,) int64 - marker at whose place it is, -1 = none
+    expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground; NaN = not [m]
     surprise: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
+    fault: np.ndarray  # (n_marker,) int64 - of this frame, 0 = none
+    last: np.ndarray  # (n_marker, 3) - the frame before [m]
+    residual: np.ndarray  # (n_marker, 3) - measured - model of the frame at hand, in the body frame [m]
+    good: np.ndarray  # (n_marker, 3) - that of its last frame without a fault [m]
+    good_age: np.ndarray  # (n_marker,) - how long ago that was, inf = there was none [s]
+    n_same: np.ndarray  # (n_marker,) int64 - frames in which it has not changed at all
+    n_sample: np.ndarray  # (2,) int64 - samples so far, and those that repeat one or two coordinates
+    labelled: np.ndarray  # (n_marker, 3) - the frame at hand, with labels put right where that is certain [m]
+    still: np.ndarray  # (n_marker,) - how long a marker at fault has been where it is in its body [s]
+    still_at: np.ndarray  # (n_marker, 3) - that place, as a residual [m]
 
 
 class HealthOptions(NamedTuple):
     """Numbers of the marker checks."""
 
-    downweight: int  # 1 = weigh suspicious markers down, 0 = only report
-    floor: float  # deviation that is never suspicious [m]
-    factor: float  # suspicious beyond this many mean deviations
-    unknown: float  # threshold while a marker is still being learnt [m]
+    downweight: int  # 1 = leave markers at fault out, 0 = only report
+    floor: float  # distance from the usual residual at the solution that is no fault [m]
+    unknown: float  # the same until a marker is learnt, and how far home may be from its origin [m]
+    agreement: float  # distance from where the rest of the segment has a marker that is no fault [m]
     n_learn: int  # frames to learn a marker
-    time_constant: float  # of mean and deviation [s]
+    time_constant: float  # of the mean [s]
     swap_distance: float  # closest two markers that are checked for a swap [m]
-    stray_speed: float  # unforeseen motion that is never suspicious [m/s]
+    stray_speed: float  # unforeseen motion that is no fault [m/s]
+    relearn: float  # time for which a marker must stay elsewhere to be learnt anew [s]
+    slack: np.ndarray  # (n_marker,) - factor of floor, unknown and agreement [1]
 
 
 def new_health(n_marker: int) -> Health:
@@ -53,11 +76,22 @@ def new_health(n_marker: int) -> Health:
         np.ones(n_marker),
         np.zeros(n_marker),
         np.zeros((n_marker, 3)),
-        np.zeros(n_marker),
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
         np.zeros(n_marker, np.int64),
         np.full(n_marker, -1, np.int64),
-        np.zeros((n_marker, 3)),
+        np.full((n_marker, 3), math.nan),
         np.zeros(n_marker),
+        np.zeros(n_marker, np.int64),
+        np.full((n_marker, 3), math.nan),
+        np.zeros((n_marker, 3)),
+        np.zeros((n_marker, 3)),
+        np.full(n_marker, math.inf),
+        np.zeros(n_marker, np.int64),
+        np.zeros(2, np.int64),
+        np.full((n_marker, 3), math.nan),
+        np.zeros(n_marker),
+        np.zeros((n_marker, 3)),
     )
 
 
@@ -69,12 +103,15 @@ def is_seen(measured, m):
 
 @njit
 def visibility(measured, dt, health):
-    """Weights 1 or 0 of a new frame from NaN, gap ages advanced by dt [s]; returns how many are visible."""
+    """Weights 1 or 0 of a new frame from NaN, no faults, gap ages advanced by dt [s]; returns how many are
+    visible.
+    """
     n_visible = 0
     for m in range(measured.shape[0]):
         seen = is_seen(measured, m)
         health.weight[m] = 1.0 if seen else 0.0
         health.swap_with[m] = -1
+        health.fault[m] = 0
         health.gap_age[m] = 0.0 if seen else health.gap_age[m] + dt
         n_visible += int(seen)
     return n_visible
@@ -88,9 +125,10 @@ def is_known(m, options, health):
 
 @njit
 def expect(markers, pose, model, options, health):
-    """health.expected : (n_marker, 3) - model markers plus their mean residuals at a pose [m].
+    """health.expected : (n_marker, 3) - model markers plus their residuals at a pose [m].
 
-    The first frames may be wrong ones: until a marker is known it is expected where the model has it.
+    Those that they had just now, or else their means. The first frames may be wrong ones: until a marker is
+    known it is expected where the model has it.
 
     markers : Markers
     pose : Pose
@@ -99,18 +137,30 @@ def expect(markers, pose, model, options, health):
     health : Health - written
     """
     for m in range(markers.body.shape[0]):
-        b = markers.body[m]
-        if not is_known(m, options, health):
-            for i in range(3):
-                health.expected[m, i] = model[m, i]
-            continue
+        b, usual = markers.body[m], health.mean[m]
+        if is_recent(m, health):
+            usual = health.good[m]
+        elif not is_known(m, options, health):
+            usual = health.origin[m]
         for i in range(3):
             health.expected[m, i] = (
                 model[m, i]
-                + pose.rotation[b, i, 0] * health.mean[m, 0]
-                + pose.rotation[b, i, 1] * health.mean[m, 1]
-                + pose.rotation[b, i, 2] * health.mean[m, 2]
+                + pose.rotation[b, i, 0] * usual[0]
+                + pose.rotation[b, i, 1] * usual[1]
+                + pose.rotation[b, i, 2] * usual[2]
             )
+
+
+@njit
+def is_recent(m, health):
+    """Whether marker m was seen without a fault just now."""
+    return health.good_age[m] <= RECENT
+
+
+@njit
+def expect_nothing(health):
+    """health.expected : (n_marker, 3) - NaN: nothing is known of where markers are to be."""
+    health.expected[:, :] = math.nan
 
 
 @njit
@@ -128,59 +178,6 @@ def forget_unseen(health):
 def is_foreseen(m, health):
     """Whether marker m takes part and is expected somewhere."""
     return health.weight[m] > 0.0 and math.isfinite(health.expected[m, 0])
-
-
-@njit
-def find_swaps(measured, options, health):
-    """Pairs of visible markers whose exchange would lower the cost by far: health.swap_with, weight 0.
-
-    Exchanging labels i and j lowers sum |m - x|^2 by -2 (m_i - m_j) . (x_i - x_j). Returns how many.
-    """
-    n_swap = 0
-    x = health.expected
-    for i in range(measured.shape[0]):
-        for j in range(i):
-            if not is_foreseen(i, health) or not is_foreseen(j, health):
-                continue
-            along, apart, now = 0.0, 0.0, 0.0
-            for k in range(3):
-                gap = x[i, k] - x[j, k]
-                along += (measured[i, k] - measured[j, k]) * gap
-                apart += gap * gap
-                now += (measured[i, k] - x[i, k]) ** 2 + (measured[j, k] - x[j, k]) ** 2
-            exchanged = now + 2.0 * along
-            if apart > options.swap_distance**2 and exchanged < 0.25 * now and now > 0.5 * apart:
-                health.swap_with[i], health.swap_with[j] = j, i
-                n_swap += 1
-    if options.downweight == 1:
-        for m in range(measured.shape[0]):
-            if health.swap_with[m] >= 0:
-                health.weight[m] = 0.0
-    return n_swap
-
-
-@njit
-def find_strays(measured, dt, options, health):
-    """Markers far from where they are expected while most others are not: weight 0. Returns how many.
-
-    The limit grows with the frame's median surprise, so that a subject who jumps is not taken apart.
-    """
-    n_visible = 0
-    for m in range(measured.shape[0]):
-        if is_foreseen(m, health):
-            health.surprise[n_visible] = surprise_of(m, measured, health)
-            n_visible += 1
-    if n_visible < MEDIAN_NEEDS:
-        return 0
-    allowed = options.stray_speed * dt + MEDIAN_FACTOR * median(health.surprise, n_visible)
-    n_stray = 0
-    for m in range(measured.shape[0]):
-        own = options.floor if is_known(m, options, health) else options.unknown
-        if is_foreseen(m, health) and not surprise_of(m, measured, health) <= own + allowed:
-            n_stray += 1
-            if options.downweight == 1:
-                health.weight[m] = 0.0
-    return n_stray
 
 
 @njit
@@ -205,94 +202,103 @@ def median(x, n):
 
 
 @njit
-def threshold(m, options, health):
-    """Deviation [m] beyond which marker m is suspicious."""
-    if not is_known(m, options, health):
-        return options.unknown
-    return max(options.floor, options.factor * health.deviation[m])
-
-
-@njit
-def deviation(m, markers, pose, model, measured, believed, health):
-    """|residual - believed * mean residual| of marker m at a pose [m].
-
-    m : int - marker
-    markers : Markers
-    pose : Pose
-    model : (n_marker, 3) - model markers in ground [m]
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    believed : float - part of the mean residual that is believed, 0 to 1
-    health : Health - written
-    """
-    b, total = markers.body[m], 0.0
-    for i in range(3):
-        r = 0.0
-        for k in range(3):
-            r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
-        total += (r - believed * health.mean[m, i]) ** 2
-    return math.sqrt(total)
-
-
-@njit
-def weigh_worst(markers, pose, model, measured, options, health):
-    """Weigh down the marker that deviates most beyond its threshold; False if there is none.
-
-    Only the worst: a wrong marker pulls its neighbours' residuals along.
+def residuals(markers, pose, model, measured, health):
+    """health.residual of a pose; NaN where occluded.
 
     markers : Markers
     pose : Pose
     model : (n_marker, 3) - model markers in ground [m]
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    options : HealthOptions
     health : Health - written
-    """
-    worst, worst_ratio = -1, 1.0
-    for m in range(measured.shape[0]):
-        if health.weight[m] == 1.0:
-            believed = 1.0 if is_known(m, options, health) else 0.0
-            distance = deviation(m, markers, pose, model, measured, believed, health)
-            ratio = distance / threshold(m, options, health)
-            if ratio > worst_ratio:
-                worst, worst_ratio = m, ratio
-    if worst < 0:
-        return False
-    # from three thresholds on it counts as somebody else's
-    health.weight[worst] = 1.0 / worst_ratio**2 if worst_ratio < 3.0 else 0.0
-    return True
-
-
-@njit
-def learn(markers, pose, model, measured, dt, options, health, filled):
-    """Update mean residuals and deviations after a solved frame, far slower for suspicious markers.
-
-    markers : Markers
-    pose : Pose
-    model : (n_marker, 3) - model markers in ground [m]
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    dt : float - since the last frame [s]
-    options : HealthOptions
-    health : Health - written
-    filled : (n_body,) int64 - 1 = other markers of it were filled in by the offsets learnt so far
     """
     for m in range(measured.shape[0]):
-        if not is_seen(measured, m) or health.swap_with[m] >= 0 or filled[markers.body[m]] == 1:
-            continue
-        d = deviation(m, markers, pose, model, measured, 1.0, health)
-        if not math.isfinite(d):
-            continue
-        suspicious = health.weight[m] < 1.0
-        rate = min(1.0, dt / options.time_constant)
-        if suspicious:
-            # a marker that was moved for good is believed in the end, a millimetre a frame at most
-            rate = min(0.1 * rate, LEARN_STEP / d)
-        else:
-            health.n_seen[m] += 1
-            rate = max(1.0 / health.n_seen[m], rate)
         b = markers.body[m]
         for i in range(3):
             r = 0.0
             for k in range(3):
                 r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
-            health.mean[m, i] += rate * (r - health.mean[m, i])
-        if health.n_seen[m] > 1 and not suspicious:
-            health.deviation[m] += rate * (d - health.deviation[m])
+            health.residual[m, i] = r
+
+
+@njit
+def unusual(m, options, health):
+    """Distance of the residual of marker m from its mean, in parts of the bound: more than 1 is a fault."""
+    if is_known(m, options, health):
+        return distance_between(health.residual[m], health.mean[m]) / (options.slack[m] * options.floor)
+    return distance_between(health.residual[m], health.origin[m]) / (options.slack[m] * options.unknown)
+
+
+@njit
+def distance_between(a, b):
+    """|a - b| of two points."""
+    return math.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
+
+
+@njit
+def keep_near(centre, radius, x):
+    """x : (3,) - brought back to a ball of a radius [m] about a centre, in place."""
+    d = distance_between(x, centre)
+    if d > radius:
+        for i in range(3):
+            x[i] = centre[i] + radius / d * (x[i] - centre[i])
+
+
+@njit
+def learn(markers, dt, options, health, filled):
+    """Update mean residuals after a solved frame and `residuals`, by the markers that are not at fault.
+
+    markers : Markers
+    dt : float - since the last frame [s]
+    options : HealthOptions
+    health : Health - written
+    filled : (n_body,) int64 - 1 = other markers of it were filled in by the offsets learnt so far
+    """
+    for m in range(health.weight.shape[0]):
+        r = health.residual[m]
+        if not math.isfinite(r[0] + r[1] + r[2]):
+            continue
+        if health.fault[m] == ASTRAY:
+            watch(m, dt, options, health)
+            continue
+        health.still[m] = 0.0
+        copy(r, health.still_at[m])
+        if health.fault[m] == 0 or is_put_right(m, health):
+            copy(r, health.good[m])
+            health.good_age[m] = 0.0
+        if health.fault[m] != 0 or filled[markers.body[m]] == 1:
+            continue
+        health.n_seen[m] += 1
+        first, rate = 1.0 / health.n_seen[m], min(1.0, dt / options.time_constant)
+        for i in range(3):
+            health.home[m, i] += max(first, SLOW * rate) * (r[i] - health.home[m, i])
+            health.mean[m, i] += max(first, rate) * (r[i] - health.mean[m, i])
+        keep_near(health.origin[m], options.slack[m] * options.unknown, health.home[m])
+        keep_near(health.home[m], BALL, health.mean[m])
+
+
+@njit
+def is_put_right(m, health):
+    """Whether marker m has the label of another, and takes part in its own place."""
+    return health.fault[m] == EXCHANGED and health.weight[m] > 0.0
+
+
+@njit
+def watch(m, dt, options, health):
+    """Whether marker m, at fault, stays at another place of its body: after a time it is learnt anew there.
+
+    m : int - marker
+    dt : float - since the last frame [s]
+    options : HealthOptions
+    health : Health - still, still_at written; where it is learnt anew mean, home, origin, fault
+    """
+    r, at = health.residual[m], health.still_at[m]
+    near = distance_between(r, at) <= options.agreement and distance_between(r, health.home[m]) <= FAR
+    health.still[m] = health.still[m] + dt if near else 0.0
+    part = min(1.0, dt / STILL) if near else 1.0
+    for i in range(3):
+        at[i] += part * (r[i] - at[i])
+    if near and health.still[m] >= options.relearn:
+        health.fault[m], health.still[m] = MOVED, 0.0
+        copy(at, health.origin[m])
+        copy(at, health.home[m])
+        copy(at, health.mean[m])

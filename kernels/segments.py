@@ -54,6 +54,9 @@ class Segments(NamedTuple):
     doubt: np.ndarray  # (n_marker,) - deviation of a place that was filled in, 0 = measured [m]
     misfit: np.ndarray  # (1,) - mean square of the distances of markers from the model, lately [m^2]
     begun: np.ndarray  # (1,) int64 - 1 = the last frame was solved
+    sound: np.ndarray  # (n_body,) int64 - 1 = enough markers of it agree, whatever is expected
+    doubted: np.ndarray  # (n_body,) - time for which markers of it have been at fault [s]
+    regained: np.ndarray  # (n_body,) int64 - 1 = a marker of it took part again in the last frame
 
 
 class FillOptions(NamedTuple):
@@ -80,6 +83,9 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
         np.zeros(n_marker),
         np.zeros(1),
         np.zeros(1, np.int64),
+        np.zeros(n_body, np.int64),
+        np.zeros(n_body),
+        np.zeros(n_body, np.int64),
     )
 
 
@@ -152,19 +158,6 @@ def usual_place(markers, m, health, y_out):
 
 
 @njit
-def takes_part(markers, m, b, options, health):
-    """Whether marker m is of body b, there, and known.
-
-    markers : Markers
-    m : int - marker
-    b : int - body
-    options : FrameOptions
-    health : Health
-    """
-    return markers.body[m] == b and health.weight[m] > 0.0 and is_known(m, options.health, health)
-
-
-@njit
 def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
     """segments.turned[b] by the markers that are there and the prediction; False where they are too few.
 
@@ -184,7 +177,7 @@ def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
     middle[:] = 0.0
     n = 0
     for m in range(measured.shape[0]):
-        if takes_part(markers, m, b, options, health):
+        if markers.body[m] == b and health.weight[m] > 0.0:
             usual_place(markers, m, health, y)
             n += 1
             for i in range(3):
@@ -202,7 +195,7 @@ def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
         for j in range(3):
             C[i, j] = PRIOR * ahead[j, i]
     for m in range(measured.shape[0]):
-        if takes_part(markers, m, b, options, health):
+        if markers.body[m] == b and health.weight[m] > 0.0:
             usual_place(markers, m, health, y)
             for i in range(3):
                 for j in range(3):
@@ -315,7 +308,10 @@ def learn_segments(markers, pose, rms, dt, options, health, segments, fit):
                 copy_matrix(segments.turned[b], segments.rotation[b])
             elif not 0.0 < missed <= options.fill.longest:
                 copy_matrix(pose.rotation[b], segments.rotation[b])
+    segments.regained[:] = 0
     for m in range(health.weight.shape[0]):
+        if health.weight[m] > 0.0 and segments.away[m] > 0.0:
+            segments.regained[markers.body[m]] = 1
         segments.away[m] = 0.0 if health.weight[m] > 0.0 else segments.away[m] + dt
 
 

@@ -43,11 +43,12 @@ class Status(IntFlag):
     NOT_CONVERGED = 8
     INVALID_INPUT = 16
     UNCERTAIN = 32
+    SUSPECT = 64
 
     def names(self) -> str:
         """The set bits in words, e.g. "late, degraded"; "ok" when none is set."""
         words = [bit.name.lower() for bit in Status if bit.name and self & bit]
-        unknown = int(self) & ~0b111111
+        unknown = int(self) & ~sum(Status)
         if unknown:
             words.append(f"unknown bits {unknown:#x}")
         return ", ".join(words) if words else "ok"

@@ -4,7 +4,7 @@ Twice for each method. The kernel alone: the paper's problem, in which every mar
 residual, from arrays of the model's markers to the arrays of the solution, muscles included; beside it what
 standard deviations of its results take (deviation_p50_us). And the frame as
 `rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
-with the settings of a live run, suspicious markers weighed down (`rtsim.bench.live_frames`); live_receive_us,
+with the settings of a live run, markers at fault left out (`rtsim.bench.live_frames`); live_receive_us,
 live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages. ratio.both is the
 time of the walker's frames with both legs, relative to the right leg alone (`rtsim.bench.both_legs`).
 """
@@ -108,7 +108,7 @@ def timed_deviations(
         own = np.ascontiguousarray(frame)
         solution = estimator.estimate(own, float(dt))
         start = perf_counter_ns()
-        estimator.deviate(own, float(dt), solution)
+        estimator.deviate(float(dt), solution)
         durations.append(perf_counter_ns() - start)
     return 1e-3 * np.array(durations)
 

@@ -36,7 +36,7 @@ def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
     """Zero, minimised and prescribed: the kernel alone, and whole frames as `rtsim live` runs them.
 
     Frames per second, percentiles, iterations, residual. Names that begin with live_ are of whole frames,
-    from the bytes of a message to those of a result, with suspicious markers weighed down.
+    from the bytes of a message to those of a result, with markers at fault left out.
     """
     from rtsim.bench import figures, mbo
 

@@ -31,17 +31,22 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """When a marker is suspicious."""
+    """When a marker is at fault; where the bounds come from: docs/damage.md."""
 
     downweight: bool = True
+    # at the solution, from the marker's usual residual
     floor_mm: Positive = 40.0
-    factor: Positive = 6.0
-    unknown_mm: Positive = 150.0
+    # the same until a marker is known; how far its usual place may be from the calibrated one
+    unknown_mm: Positive = 50.0
+    # from where the others of its segment have it
+    agreement_mm: Positive = 25.0
     n_learn: PositiveInt = 25
     time_constant_s: Positive = 0.5
     swap_distance_mm: Positive = 20.0
-    # unforeseen motion between two frames that is never suspicious [m/s]
+    # unforeseen motion between two frames that is no fault [m/s]
     stray_speed: Positive = 5.0
+    # so long a marker must stay at another place of its segment before it is learnt anew there
+    relearn_s: Positive = 10.0
     # so long a marker that is gone is kept where the others of its segment have it; 0 = not at all
     fill_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 1.0
 

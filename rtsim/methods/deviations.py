@@ -98,13 +98,12 @@ class MethodDeviations:
 
     def bind(self, options: FrameOptions) -> None:
         """Use the machine code for its arguments."""
-        measured = np.zeros((len(self.options.bounds.skin), 3))
-        self._run = bind(deviate, self._arguments(measured, 0.0, options))
+        self._run = bind(deviate, self._arguments(0.0, options))
 
-    def run(self, measured: Array, dt: float, options: FrameOptions, converged: bool) -> None:
+    def run(self, dt: float, options: FrameOptions, converged: bool) -> None:
         """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved."""
         if converged:
-            self._run(*self._arguments(measured, dt, options))
+            self._run(*self._arguments(dt, options))
             return
         self._out.value[:] = math.nan
         self._out.uncertain[:] = 1.0
@@ -120,10 +119,10 @@ class MethodDeviations:
         self.state.held_for[:] = other.state.held_for
         self.state.folded_for[:] = other.state.folded_for
 
-    def _arguments(self, measured: Array, dt: float, options: FrameOptions) -> tuple:
+    def _arguments(self, dt: float, options: FrameOptions) -> tuple:
         skeleton, method, state = self._of_frame
         return (
-            skeleton, method, measured, dt, options, self.options, state, self.state, self._work, self._out,
+            skeleton, method, dt, options, self.options, state, self.state, self._work, self._out,
         )  # fmt: skip
 
 

@@ -40,11 +40,15 @@ from rtsim.models.model import Model, build_each
 from rtsim.models.packing.couplers import drivers_first, with_couplers
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
 from rtsim.subjects.subject import Subject
+from rtsim.subjects.trunk import TRUNK
 
 Array = NDArray[np.float64]
 FLOAT = np.dtype(np.float64)
 RATE_SMOOTHING_S, REST_S = 0.04, 0.15
 """Time constants of the rate of a segment, and of how a turn that no marker shows comes to rest."""
+TRUNK_SLACK, OWN_SLACK = 3.0, 3.0
+"""Factors of the bounds of markers: shoulders move against the spine, and the markers of a model that brings
+its own are not calibrated."""
 LEAST_MISFIT_M = 0.01
 """Markers are credited to be off the model by at least so much [m]."""
 
@@ -57,7 +61,8 @@ class Solution(NamedTuple):
     residual: float  # |(gradient of the Lagrangian, Phi)| [m, m^2]
     n_open: int  # dofs held near the last pose: nothing determines them
     n_visible: int
-    n_swap: int
+    n_swap: int  # pairs and rings of labels that are exchanged
+    n_fault: int  # markers at fault
 
 
 class _Setup(NamedTuple):
@@ -101,12 +106,14 @@ class MultibodyEstimator:
             following = following_of(spec)
         self.following = following
         solver, check = solver or Solver(), check or MarkerCheck()
-        self.options = FrameOptions(track_options(solver), health_options(check), fill_options(check))
         models = build_each(spec, subject, dict.fromkeys((method, *methods)))
         if following is not None:
             chosen = {id(model): with_markers(model, following) for model in models.values()}
             models = {name: chosen[id(model)] for name, model in models.items()}
-        self.health: Health = new_health(len(models[method].names.markers))
+        n_marker = len(models[method].names.markers)
+        slack = slack_of(models[method]) if subject is not None else np.full(n_marker, OWN_SLACK)
+        self.options = FrameOptions(track_options(solver), health_options(check, slack), fill_options(check))
+        self.health: Health = new_health(n_marker)
         self._setups = {
             name: set_up(spec, subject, name, model, self.health, following) for name, model in models.items()
         }
@@ -164,20 +171,20 @@ class MultibodyEstimator:
         s = self._now
         if measured.shape != s.shape or measured.dtype != FLOAT or not measured.flags.c_contiguous:
             raise TypeError(f"measured must be C-contiguous float64 of shape {s.shape}")
-        status, iterations, residual, n_open, n_visible, n_swap = s.run(
+        status, *said = s.run(
             s.skeleton, s.method, measured, float(dt), self.options, s.state, s.work, s.outputs
         )
-        return Solution(status == CONVERGED, iterations, residual, n_open, n_visible, n_swap)
+        return Solution(status == CONVERGED, *said)
 
     @property
     def deviations(self) -> MethodDeviations | None:
         """Of the last frame that was told to `deviate`, overwritten by the next; None: not asked for."""
         return self._now.deviations
 
-    def deviate(self, measured: Array, dt: float, solution: Solution) -> None:
+    def deviate(self, dt: float, solution: Solution) -> None:
         """Standard deviations of the results of the frame that was just estimated."""
         if self._now.deviations is not None:
-            self._now.deviations.run(measured, float(dt), self.options, solution.converged)
+            self._now.deviations.run(float(dt), self.options, solution.converged)
 
     def aim(self, time: float) -> None:
         """Draw coordinates to their values of a time [s], where these change."""
@@ -222,7 +229,7 @@ class MultibodyEstimator:
             array[...] = 0
 
     def set_downweighting(self, on: bool) -> None:
-        """Weigh suspicious markers down, or only report them."""
+        """Leave markers at fault out, or only report them."""
         health = self.options.health._replace(downweight=int(on))
         self.options = self.options._replace(health=health)
 
@@ -280,17 +287,25 @@ def track_options(solver: Solver) -> TrackOptions:
     )
 
 
-def health_options(check: MarkerCheck) -> HealthOptions:
-    """Kernel options of the marker checks."""
+def slack_of(model: Model) -> Array:
+    """(n_marker,) - factor of the bounds of each marker of a person."""
+    names = model.names
+    return np.array([TRUNK_SLACK if names.bodies[b] == TRUNK else 1.0 for b in model.markers.body])
+
+
+def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
+    """Kernel options of the marker checks; slack : (n_marker,)."""
     return HealthOptions(
         int(check.downweight),
         1e-3 * check.floor_mm,
-        check.factor,
         1e-3 * check.unknown_mm,
+        1e-3 * check.agreement_mm,
         check.n_learn,
         check.time_constant_s,
         1e-3 * check.swap_distance_mm,
         check.stray_speed,
+        check.relearn_s,
+        slack,
     )
 
 

@@ -44,6 +44,7 @@ FIGURE_FIELDS: dict[str, tuple[int, ...]] = {
     "marker_residuals": (),
     "marker_weights": (),
     "marker_gap_age": (),
+    "marker_fault": (),
 }
 
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from rtsim.monitor.theme import Theme
+from rtsim.stages.fault_words import SHORT
 
 Array = NDArray[np.float64]
 
@@ -71,9 +72,9 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
 def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:
     """One sentence about a marker, from the fields that there are (m, s) in mm and s."""
     words = [name]
-    residual, weight, age = (
+    residual, weight, age, fault = (
         float(data[field][index]) if index < len(data.get(field, ())) else None
-        for field in ("marker_residuals", "marker_weights", "marker_gap_age")
+        for field in ("marker_residuals", "marker_weights", "marker_gap_age", "marker_fault")
     )
     if residual is not None and np.isfinite(residual):
         words.append(f"{1000.0 * residual:.1f} mm from the model")
@@ -81,4 +82,6 @@ def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:
         words.append("occluded" + (f" for {age:.2f} s" if age else ""))
     if weight is not None and np.isfinite(weight):
         words.append(f"weight {weight:.2g}")
+    if fault in SHORT:
+        words.append(f"suspect: {SHORT[int(fault)]}")
     return ", ".join(words)

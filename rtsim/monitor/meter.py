@@ -16,7 +16,9 @@ RATE_SECONDS = 2.0  # the measured rate is an average over this time
 CLOCK_LIMIT = 60.0  # s; a latency outside [0, this] means that two different clocks were subtracted
 
 WORTHLESS = int(Status.STALE | Status.INVALID_INPUT)  # carries no value worth drawing
-DOUBTFUL = int(Status.DEGRADED | Status.NOT_CONVERGED | Status.UNCERTAIN)  # carries the best there was
+DOUBTFUL = int(
+    Status.DEGRADED | Status.NOT_CONVERGED | Status.UNCERTAIN | Status.SUSPECT
+)  # carries the best there was
 
 
 class Latency(NamedTuple):

@@ -15,7 +15,13 @@ from rich.text import Text
 from rtsim.report.tally import Tally
 from streams.account import plain
 
-COLOURS = {"ok": "green", "late": "yellow", "degraded": "yellow", "uncertain": "yellow", "stale": "magenta"}
+COLOURS = {
+    "ok": "green", "late": "yellow", "degraded": "yellow", "uncertain": "yellow", "suspect": "yellow",
+    "stale": "magenta",
+}  # fmt: skip
+COUNTED = (
+    "lost", "skipped", "late", "degraded", "uncertain", "suspect", "not_converged", "invalid_input",
+)  # fmt: skip
 
 
 def live_table(tally: Tally, source: str) -> RenderableType:
@@ -47,7 +53,7 @@ def values_table(tally: Tally) -> Table:
 
 def latency_table(tally: Tally) -> Table:
     table = latencies(tally.latencies_us())
-    for name in ("lost", "skipped", "late", "degraded", "uncertain", "not_converged", "invalid_input"):
+    for name in COUNTED:
         add_row(table, name.replace("_", " "), str(tally.counters.get(name, 0)))
     return table
 

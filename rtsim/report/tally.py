@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.live.latency import PERCENTILES, StageTimes
+from rtsim.stages.fault_words import SHORT
 from streams.account import bounded, plain
 from streams.messages import UNUSABLE, Status, Telemetry
 from streams.ring import Frame
@@ -132,14 +133,18 @@ def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[st
     weights, ages, partners = (one_axis(data.get(f"marker_{k}")) for k in ("weights", "gap_age", "swap_with"))
     if not len(names) == len(weights) == len(ages) == len(partners):
         return []
+    faults = one_axis(data.get("marker_fault"))
+    faults = faults if len(faults) == len(names) else np.zeros(len(names))
     words = []
-    for name, weight, age, partner in zip(
-        (plain(name, LONGEST_WORD) for name in names), weights, ages, partners, strict=True
+    for name, weight, age, partner, fault in zip(
+        (plain(name, LONGEST_WORD) for name in names), weights, ages, partners, faults, strict=True
     ):
         if 0 <= partner < len(names):
-            words.append(f"{name} swapped with {plain(names[int(partner)], LONGEST_WORD)}?")
+            words.append(f"{name} at the place of {plain(names[int(partner)], LONGEST_WORD)}")
         elif age > 0.0:
             words.append(f"{name} not seen for {age:.2f} s")
+        elif fault in SHORT:
+            words.append(f"{name} {SHORT[int(fault)]}")
         elif weight < 1.0:
             words.append(f"{name} out of place (weight {weight:.2f})")
     return words

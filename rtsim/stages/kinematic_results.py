@@ -12,6 +12,7 @@ from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.coordinates import CoordinateValues
+from rtsim.stages.marker_faults import MEANING
 from rtsim.stages.stick import centre_names, side_of
 from rtsim.units import DEGREES
 from streams.messages import Curves
@@ -47,6 +48,7 @@ class KinematicResults:
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
         self._angles = self._angle_deviations = self._uncertain = np.zeros(0)
+        self._faults = np.zeros(estimator.health.fault.shape)
         self._swaps = np.zeros(estimator.health.swap_with.shape)
         named = bool(estimator.model.names.joint_angles)
         self._coordinates = None if named else CoordinateValues(estimator.model)
@@ -55,7 +57,7 @@ class KinematicResults:
         self._deviated: list[tuple[Array, Array]] = []  # as published, of the kernel
 
     def report(self) -> None:
-        """Signs of the angles and of what is lateral, swaps as numbers, the side of the body; coordinates."""
+        """Signs of angles and what is lateral, swaps and faults as numbers, side of the body; coordinates."""
         for raw, signs, out in self._signed:
             np.multiply(raw, signs, out)
         self._angles[self._unknown] = math.nan
@@ -65,6 +67,7 @@ class KinematicResults:
             self._angle_deviations[self._unknown] = math.nan
             self._uncertain[self._unknown] = 1.0
         self._swaps[:] = self._estimator.health.swap_with
+        self._faults[:] = self._estimator.health.fault
         if self._coordinates is not None:
             self._coordinates.report(self._estimator.q)
             self._weighted[0] = weighted_rms(self._estimator)
@@ -172,7 +175,7 @@ class KinematicResults:
             ),
             Quantity(
                 "marker_weights", health.weight, "1", names,
-                meaning="weight in the solution: 1 = full, 0 = occluded, suspicious ones between",
+                meaning="weight in the solution: 1 = full, 0 = occluded or at fault",
             ),
             Quantity(
                 "marker_gap_age", health.gap_age, "s", names,
@@ -180,8 +183,9 @@ class KinematicResults:
             ),
             Quantity(
                 "marker_swap_with", self._swaps, "1", names,
-                meaning="index of the marker it may be swapped with, -1 = none",
+                meaning="index of the marker at whose place it is, in pairs or rings; -1 = none",
             ),
+            Quantity("marker_fault", self._faults, "1", names, meaning=MEANING),
             Quantity(
                 "marker_rms", out.rms, "m", curves=Curves("Marker residual", "RMS", 1, 0.005, True),
                 meaning="root mean square of the residuals",

@@ -16,6 +16,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematic_results import KinematicResults
+from rtsim.stages.marker_faults import faults_in_words
 from rtsim.stages.stage import Args, Order, Outcome, Stage
 from rtsim.stages.stick import stick, tree_lines
 from rtsim.stages.unseen import beside_unseen_root
@@ -28,7 +29,9 @@ from streams.ring import Frame
 
 Array = NDArray[np.float64]
 
-NO_SOLUTION = Solution(converged=False, iterations=0, residual=math.nan, n_open=0, n_visible=0, n_swap=0)
+NO_SOLUTION = Solution(
+    converged=False, iterations=0, residual=math.nan, n_open=0, n_visible=0, n_swap=0, n_fault=0
+)
 LONGEST_STEP_S = 86_400.0
 """A clock that leaps by more between two frames has told nothing."""
 SHORTEST_STEP_S = 1e-9
@@ -86,7 +89,7 @@ class Kinematics(Stage):
             for last in (False, False, False, False, True):
                 if last:
                     markers[0] = np.nan
-                estimator.deviate(markers, 0.01, estimator.estimate(markers, 0.01))
+                estimator.deviate(0.01, estimator.estimate(markers, 0.01))
         estimator.switch(chosen)
         estimator.restart()
 
@@ -146,17 +149,20 @@ class Kinematics(Stage):
             self.count(HELD, f"No marker determined {held}: held near the last pose, degraded.")
         elif solution.n_open:
             self.counters[HELD] += 1
+        if solution.n_fault:
+            for kind, sentence in faults_in_words(self.estimator.health, self.estimator.model.names.markers):
+                self.count(kind, sentence)
         if plausible and rms == rms:
             self._square_sum += rms * rms
             self._n_square += 1
         status = status_of(solution, plausible)
-        if self._deviate(measured, solution):
+        if self._deviate(solution):
             status |= Status.UNCERTAIN
         return Outcome(status, solution.iterations, solution.residual)
 
-    def _deviate(self, measured: Array, solution: Solution) -> bool:
+    def _deviate(self, solution: Solution) -> bool:
         """Deviations of the frame at hand; whether an angle that is published is uncertain."""
-        self.estimator.deviate(measured, self.dt, solution)
+        self.estimator.deviate(self.dt, solution)
         found = self.estimator.deviations
         if found is None or not solution.converged or not found.uncertain.any():
             return False
@@ -235,7 +241,7 @@ class Kinematics(Stage):
             return False, "set_downweighting needs the argument on = true or false."
         return (
             True,
-            f"Down-weighting of suspicious markers is {'on' if switch else 'off'} from the next frame on.",
+            f"Markers at fault are {'left out' if switch else 'only reported'} from the next frame on.",
         )
 
     def _obey_downweighting(self, args: Args) -> bool:
@@ -274,8 +280,9 @@ def status_of(solution: Solution, plausible: bool) -> Status:
     """Status bits of a solution."""
     if not plausible:
         return Status.INVALID_INPUT
-    determined = solution.n_open == 0 and solution.n_visible > 0
-    if determined and solution.converged:
-        return Status.OK
-    status = Status.OK if determined else Status.DEGRADED
+    status = Status.OK
+    if solution.n_open or not solution.n_visible:
+        status |= Status.DEGRADED
+    if solution.n_fault:
+        status |= Status.SUSPECT
     return status if solution.converged else status | Status.NOT_CONVERGED

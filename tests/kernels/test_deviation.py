@@ -39,7 +39,7 @@ def running_at(
     for k, measured in enumerate(trial):
         solution = running.estimate(measured, leg.DT if k else 0.0)
         assert solution.converged
-        running.deviate(measured, leg.DT if k else 0.0, solution)
+        running.deviate(leg.DT if k else 0.0, solution)
     return running, trial[-1]
 
 
@@ -164,7 +164,7 @@ def test_frames_that_are_not_solved_have_none() -> None:
     """Protects against old deviations beside a pose that is none: NaN, and every angle uncertain."""
     running, measured = running_at("minimised")
     solution = running.estimate(measured, leg.DT)._replace(converged=False)
-    running.deviate(measured, leg.DT, solution)
+    running.deviate(leg.DT, solution)
     assert np.isnan(predicted(running)).all()
     assert running.deviations is not None
     assert running.deviations.uncertain.all()
@@ -183,7 +183,7 @@ def test_results_are_the_same_bit_for_bit() -> None:
             dt = leg.DT if k else 0.0
             expected_solution, solution = plain.estimate(measured, dt), stated.estimate(measured, dt)
             assert solution == expected_solution
-            stated.deviate(measured, dt, solution)
+            stated.deviate(dt, solution)
             np.testing.assert_array_equal(stated.q, plain.q)
             for found, expected in zip(stated.outputs, plain.outputs, strict=True):
                 np.testing.assert_array_equal(found, expected)

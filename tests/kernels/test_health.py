@@ -1,4 +1,4 @@
-"""Health of single markers: gaps, expected places, swapped labels, thresholds and what is learnt."""
+"""Health of single markers: gaps, expected places, and what is learnt of their usual ones."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.health import (
+    ASTRAY,
+    BALL,
+    MOVED,
+    RECENT,
+    SEGMENT,
     Health,
     HealthOptions,
     expect,
-    find_strays,
-    find_swaps,
     learn,
     median,
     new_health,
-    threshold,
+    residuals,
+    unusual,
     visibility,
-    weigh_worst,
 )
 from kernels.markers import Markers
 from kernels.tree import Pose, new_pose
@@ -30,12 +33,14 @@ Array = NDArray[np.floating]
 OPTIONS = HealthOptions(
     downweight=1,
     floor=0.04,
-    factor=6.0,
     unknown=0.15,
+    agreement=0.025,
     n_learn=5,
     time_constant=0.5,
     swap_distance=0.02,
     stray_speed=5.0,
+    relearn=1.0,
+    slack=np.ones(6),
 )
 DT = 0.01
 
@@ -57,11 +62,8 @@ class Scene(NamedTuple):
     def learn(self, measured: Array, n: int = 1, dt: float = DT, options: HealthOptions = OPTIONS) -> None:
         """Learn the same frame n times."""
         for _ in range(n):
-            learn(self.markers, self.pose, self.model, measured, dt, options, self.health, self.filled)
-
-    def weigh_worst(self, measured: Array) -> bool:
-        """Weigh the worst marker down, by the kernel."""
-        return weigh_worst(self.markers, self.pose, self.model, measured, OPTIONS, self.health)
+            residuals(self.markers, self.pose, self.model, measured, self.health)
+            learn(self.markers, dt, options, self.health, self.filled)
 
     def expected(self) -> Array:
         """Return where the kernel expects the markers, (6, 3) m."""
@@ -85,7 +87,9 @@ def test_a_new_marker_is_trusted_and_unknown() -> None:
     fresh = new_health(3)
     np.testing.assert_array_equal(fresh.weight, 1.0)
     np.testing.assert_array_equal(fresh.swap_with, -1)
-    assert not any(np.any(part) for part in (fresh.gap_age, fresh.mean, fresh.deviation, fresh.n_seen))
+    assert not any(
+        np.any(part) for part in (fresh.gap_age, fresh.mean, fresh.home, fresh.n_seen, fresh.fault)
+    )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -113,9 +117,11 @@ def test_visibility_forgets_the_last_frame(scene: Scene) -> None:
     """Protects against weights and swaps of an earlier frame."""
     scene.health.weight[:] = 0.3
     scene.health.swap_with[:] = 2
+    scene.health.fault[:] = ASTRAY
     assert visibility(scene.model, DT, scene.health) == 6
     np.testing.assert_array_equal(scene.health.weight, 1.0)
     np.testing.assert_array_equal(scene.health.swap_with, -1)
+    np.testing.assert_array_equal(scene.health.fault, 0)
 
 
 def test_a_constant_residual_is_learnt_at_once(scene: Scene) -> None:
@@ -123,7 +129,6 @@ def test_a_constant_residual_is_learnt_at_once(scene: Scene) -> None:
     measured = scene.model + np.random.default_rng(81).normal(0.0, 0.01, (6, 3))
     scene.learn(measured, 3)
     np.testing.assert_allclose(scene.health.mean, scene.residual(measured), atol=1e-15)
-    np.testing.assert_allclose(scene.health.deviation, 0.0, atol=1e-15)
     np.testing.assert_array_equal(scene.health.n_seen, 3)
 
 
@@ -146,11 +151,16 @@ def test_a_known_marker_forgets_with_its_time_constant(scene: Scene) -> None:
 
 
 def test_expected_places_include_what_was_learnt(scene: Scene) -> None:
-    """Protects the expected places: the model's until a marker is known, then plus mean residual, turned."""
+    """Protects the expected places: the model's until a marker is known, then plus mean residual, turned;
+    with that of just now where there is one."""
     measured = scene.model + np.random.default_rng(83).normal(0.0, 0.01, (6, 3))
     scene.learn(measured, OPTIONS.n_learn - 1)
+    np.testing.assert_allclose(scene.expected(), measured, atol=1e-14)
+    scene.health.good_age[:] = 1.01 * RECENT
     np.testing.assert_array_equal(scene.expected(), scene.model)
     scene.learn(measured)
+    scene.health.good_age[:] = 1.01 * RECENT
+    scene.health.good[:] = 9.0
     np.testing.assert_allclose(scene.expected(), measured, atol=1e-14)
     turn = Rotation.from_rotvec([0.4, -0.2, 0.9]).as_matrix()
     scene.pose.rotation[:] = turn @ scene.pose.rotation
@@ -165,161 +175,75 @@ def test_hidden_markers_teach_nothing(scene: Scene, dt: float) -> None:
     measured[1] = np.nan
     visibility(measured, dt, scene.health)
     scene.learn(measured, dt=dt)
-    for part in (scene.health.mean, scene.health.deviation):
+    for part in (scene.health.mean, scene.health.home, scene.health.good):
         assert np.isfinite(part).all()
     np.testing.assert_array_equal(scene.health.n_seen, [1, 0, 1, 1, 1, 1])
 
 
-def test_swapped_markers_teach_nothing(scene: Scene) -> None:
-    """Protects what is known of a marker from another one's places."""
-    scene.learn(scene.model)
-    scene.health.swap_with[[0, 3]] = 3, 0
-    scene.learn(scene.model + 0.5)
-    np.testing.assert_allclose(scene.health.mean[[0, 3]], 0.0, atol=1e-15)
-    np.testing.assert_array_equal(scene.health.n_seen, [1, 2, 2, 1, 2, 2])
-
-
-def test_suspicious_markers_teach_ten_times_slower_at_most(scene: Scene) -> None:
-    """Protects the memory of a marker that is weighed down: it hardly changes what is normal."""
+@pytest.mark.parametrize("fault", [ASTRAY, SEGMENT])
+def test_markers_at_fault_teach_nothing(scene: Scene, fault: int) -> None:
+    """Protects what is known of a marker from its faults."""
     scene.learn(scene.model, 10)
-    scene.health.weight[2] = 0.0
-    measured = scene.model + np.array([0.02, 0.0, 0.0])
-    scene.learn(measured)
-    moved = np.linalg.norm(scene.health.mean, axis=1)
-    assert moved[0] > 0.0
-    assert moved[2] <= 0.1 * moved[0] * (1.0 + 1e-12)
+    scene.health.fault[[0, 3]] = fault
+    before = scene.health.mean.copy()
+    scene.learn(scene.model + 0.02, dt=1e-3)
+    np.testing.assert_array_equal(scene.health.mean[[0, 3]], before[[0, 3]])
+    assert (scene.health.mean[[1, 2, 4, 5]] != before[[1, 2, 4, 5]]).all()
+    np.testing.assert_array_equal(scene.health.n_seen, [10, 11, 11, 10, 11, 11])
 
 
-def test_a_fault_never_becomes_normal_while_it_lasts(scene: Scene) -> None:
-    """Protects the threshold: a second of a marker 0.3 m away does not raise what counts as suspicious."""
-    scene.learn(scene.model, 30)
-    before = threshold(2, OPTIONS, scene.health)
-    faulty = scene.model.copy()
-    faulty[2] += [0.0, 0.3, 0.0]
-    for _ in range(100):
-        visibility(faulty, DT, scene.health)
-        assert scene.weigh_worst(faulty)
-        scene.learn(faulty)
-    assert scene.health.weight[2] == 0.0
-    assert threshold(2, OPTIONS, scene.health) < 2.0 * before
+def test_the_usual_place_cannot_be_led_away(scene: Scene) -> None:
+    """Protects the evidence: the mean stays near home, and home near the calibration, for ever."""
+    scene.learn(scene.model, 50)
+    far = scene.model + np.array([0.5, 0.0, 0.0])
+    scene.learn(far, 100)
+    apart = np.linalg.norm(scene.health.mean - scene.health.home, axis=1)
+    np.testing.assert_allclose(apart, BALL, rtol=1e-9)
+    assert np.linalg.norm(scene.health.home, axis=1).max() < 0.5 * (1.0 - 0.98**100)
+    scene.learn(far, 5000)
+    np.testing.assert_allclose(np.linalg.norm(scene.health.home, axis=1), OPTIONS.unknown, rtol=1e-9)
 
 
-def test_threshold_knows_unknown_quiet_and_restless_markers(scene: Scene) -> None:
-    """Protects the three regimes: unknown while learnt, the floor, or a multiple of what is usual."""
-    scene.health.deviation[:] = [0.0, 0.001, 0.02, 0.0, 0.0, 0.0]
-    scene.health.n_seen[:] = [4, 5, 5, 5, 0, 100]
-    found = [threshold(m, OPTIONS, scene.health) for m in range(6)]
-    np.testing.assert_allclose(found, [0.15, 0.04, 0.12, 0.04, 0.15, 0.04], atol=1e-15)
+def test_a_marker_that_moved_for_good_is_learnt_anew(scene: Scene) -> None:
+    """Protects the stated time: steady at another place for `relearn`, not before, not if it wanders."""
+    scene.learn(scene.model, 20)
+    moved = scene.model.copy()
+    moved[1] += [0.0, 0.06, 0.0]
+    for k in range(1, 150):
+        visibility(moved, DT, scene.health)
+        scene.health.fault[[1, 4]] = ASTRAY
+        wandering = moved.copy()
+        wandering[4] += 0.05 * np.array([np.sin(0.3 * k), np.cos(0.3 * k), 0.0])
+        scene.learn(wandering)
+        if scene.health.fault[1] == MOVED:
+            break
+    assert k * DT == pytest.approx(OPTIONS.relearn, abs=2.1 * DT)
+    assert scene.health.fault[4] == ASTRAY
+    np.testing.assert_allclose(scene.health.mean[1], scene.residual(moved)[1], atol=1e-12)
+    np.testing.assert_array_equal(scene.health.origin[1], scene.health.mean[1])
 
 
-def test_only_the_worst_marker_is_weighed_down(scene: Scene) -> None:
-    """Protects the neighbours of a wrong marker, and the weights 1/ratio^2 and 0 beyond three thresholds."""
-    scene.learn(scene.model, 10)
-    measured = scene.model.copy()
-    measured[1] += [0.0, 0.06, 0.0]
-    measured[4] += [0.2, 0.0, 0.0]
-    assert scene.weigh_worst(measured)
-    np.testing.assert_array_equal(scene.health.weight, [1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
-    assert scene.weigh_worst(measured)
-    np.testing.assert_allclose(scene.health.weight, [1.0, 1.0 / 1.5**2, 1.0, 1.0, 0.0, 1.0], atol=1e-12)
-    assert not scene.weigh_worst(measured)
+def test_a_marker_of_somebody_else_is_not_learnt(scene: Scene) -> None:
+    """Protects from a wrong label that lasts: beyond FAR nothing is learnt anew."""
+    scene.learn(scene.model, 20)
+    moved = scene.model.copy()
+    moved[1] += [0.0, 0.15, 0.0]
+    for _ in range(150):
+        scene.health.fault[1] = ASTRAY
+        scene.learn(moved)
+        assert scene.health.fault[1] == ASTRAY
+    np.testing.assert_array_equal(scene.health.mean[1], 0.0)
 
 
-def test_usual_residuals_are_not_suspicious(scene: Scene) -> None:
-    """Protects clean data: a marker that always sits centimetres off its model place keeps its weight."""
-    measured = scene.model + np.random.default_rng(84).normal(0.0, 0.03, (6, 3))
-    scene.learn(measured, 10)
-    assert not scene.weigh_worst(measured + 0.01)
-    np.testing.assert_array_equal(scene.health.weight, 1.0)
-
-
-def test_swap_is_found_between_any_two_markers(scene: Scene) -> None:
-    """Protects swapped labels on one body and across bodies: named on both, weights 0, nobody else's."""
-    scene.expected()
-    for i in range(6):
-        for j in range(i):
-            measured = scene.model.copy()
-            measured[[i, j]] = measured[[j, i]]
-            visibility(measured, DT, scene.health)
-            assert find_swaps(measured, OPTIONS, scene.health) == 1
-            expected = np.full(6, -1)
-            expected[i], expected[j] = j, i
-            np.testing.assert_array_equal(scene.health.swap_with, expected)
-            np.testing.assert_array_equal(scene.health.weight, (expected < 0).astype(float))
-
-
-def test_two_swaps_at_once_are_both_found(scene: Scene) -> None:
-    """Protects the count of pairs."""
-    scene.expected()
-    measured = scene.model[[1, 0, 2, 5, 4, 3]].copy()
-    visibility(measured, DT, scene.health)
-    assert find_swaps(measured, OPTIONS, scene.health) == 2
-    np.testing.assert_array_equal(scene.health.swap_with, [1, 0, -1, 5, -1, 3])
-
-
-def test_swaps_are_only_reported_when_nothing_may_be_weighed_down(scene: Scene) -> None:
-    """Protects the user's choice: with downweighting off a swap is named and the weights stay 1."""
-    scene.expected()
-    measured = scene.model[[1, 0, 2, 3, 4, 5]].copy()
-    visibility(measured, DT, scene.health)
-    assert find_swaps(measured, OPTIONS._replace(downweight=0), scene.health) == 1
-    np.testing.assert_array_equal(scene.health.weight, 1.0)
-
-
-def test_ordinary_motion_and_hidden_markers_are_no_swaps(scene: Scene) -> None:
-    """Protects clean and occluded data from false alarms: everything moved a little, one marker gone."""
-    scene.expected()
-    measured = scene.model + 0.02
-    measured[3] = np.nan
-    visibility(measured, DT, scene.health)
-    assert find_swaps(measured, OPTIONS, scene.health) == 0
-
-
-def test_markers_nearer_than_the_swap_distance_are_left_alone(scene: Scene) -> None:
-    """Protects two markers so close that their exchange hardly matters."""
-    scene.model[1] = scene.model[0] + [0.015, 0.0, 0.0]
-    scene.expected()
-    measured = scene.model[[1, 0, 2, 3, 4, 5]].copy()
-    visibility(measured, DT, scene.health)
-    assert find_swaps(measured, OPTIONS, scene.health) == 0
-
-
-def strays(scene: Scene, surprise: Array, known: bool, dt: float = DT, downweight: int = 1) -> int:
-    """Return the number of strays when marker m lies surprise[m] [m] from where it is expected."""
-    scene.health.n_seen[:] = OPTIONS.n_learn if known else 0
-    scene.health.expected[:] = scene.model
-    aside = np.outer(surprise, [0.6, -0.8, 0.0])
-    options = OPTIONS._replace(downweight=downweight)
-    return find_strays(scene.model + aside, dt, options, scene.health)
-
-
-@pytest.mark.parametrize(("known", "own"), [(True, OPTIONS.floor), (False, OPTIONS.unknown)])
-def test_limit_of_a_stray(scene: Scene, known: bool, own: float) -> None:
-    """Protects good frames: own limit + 5 m/s dt + 3 medians of the frame, from just below to just above."""
-    others = np.array([0.003, 0.001, 0.009, 0.002, 0.004])
-    # the lower median of six, the stray among them, is the third: 0.003
-    limit = own + OPTIONS.stray_speed * DT + 3.0 * 0.003
-    assert strays(scene, np.append(others, 0.999 * limit), known) == 0
-    np.testing.assert_array_equal(scene.health.weight, 1.0)
-    assert strays(scene, np.append(others, 1.001 * limit), known) == 1
-    np.testing.assert_array_equal(scene.health.weight, [1, 1, 1, 1, 1, 0])
-
-
-def test_strays_are_reported_where_nothing_is_weighed_down(scene: Scene) -> None:
-    """Protects the switch: with down-weighting off, strays are counted and keep their weight."""
-    assert strays(scene, np.array([0.0, 0.9, 0.0, 0.0, 0.8, 0.0]), known=True, downweight=0) == 2
-    np.testing.assert_array_equal(scene.health.weight, 1.0)
-
-
-def test_hidden_markers_are_no_strays_and_no_witnesses(scene: Scene) -> None:
-    """Protects small sets: below five visible markers their median says nothing, hidden ones take no part."""
-    surprise = np.array([0.0, 0.001, 0.002, 0.001, 5.0, 0.9])
-    scene.health.weight[4] = 0.0
-    assert strays(scene, surprise, known=True) == 1
-    np.testing.assert_array_equal(scene.health.weight, [1, 1, 1, 1, 0, 0])
-    scene.health.weight[:] = [0, 1, 1, 1, 0, 1]
-    assert strays(scene, surprise, known=True) == 0
-    np.testing.assert_array_equal(scene.health.weight, [0, 1, 1, 1, 0, 1])
+def test_bounds_of_what_is_usual(scene: Scene) -> None:
+    """Protects the two regimes, both times the marker's slack: from the calibration until a marker is known,
+    then from its mean."""
+    scene.health.n_seen[:] = [4, 5, 5, 4, 5, 5]
+    scene.health.mean[1] = 0.02, 0.0, 0.0
+    scene.health.residual[:] = 0.03, 0.0, 0.0
+    slack = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 1.0])
+    found = [unusual(m, OPTIONS._replace(slack=slack), scene.health) for m in range(6)]
+    np.testing.assert_allclose(found, [0.2, 0.25, 0.75, 0.1, 0.375, 0.75], rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", range(1, 8))

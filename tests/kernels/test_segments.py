@@ -34,7 +34,7 @@ from rtsim.methods.multibody import health_options, track_options
 Array = NDArray[np.floating]
 DT, N_LEARN = 0.01, 5
 FILL = FillOptions(longest=0.5, smoothing=0.04, rest=0.15, least=0.01)
-HEALTH: HealthOptions = health_options(MarkerCheck(n_learn=N_LEARN))
+HEALTH: HealthOptions = health_options(MarkerCheck(n_learn=N_LEARN), np.ones(4))
 OPTIONS = FrameOptions(track_options(Solver()), HEALTH, FILL)
 LOCAL = np.array([[0.1, 0.02, 0.0], [-0.1, 0.0, 0.03], [0.02, 0.15, -0.02], [0.0, -0.12, 0.05]])
 OFFSET = np.array([[0.01, 0.0, -0.004], [0.0, 0.012, 0.0], [-0.006, 0.0, 0.008], [0.0, 0.005, 0.005]])

@@ -8,7 +8,8 @@ def test_status_in_words():
     assert Status(0).names() == "ok"
     assert (Status.LATE | Status.STALE).names() == "late, stale"
     assert Status(16 + 8 + 2).names() == "degraded, not_converged, invalid_input"
-    assert Status(1 + 64).names() == "late, unknown bits 0x40"
+    assert Status(1 + 64).names() == "late, suspect"
+    assert Status(1 + 256).names() == "late, unknown bits 0x100"
 
 
 def test_session_ids_are_distinct_and_well_formed():

@@ -18,12 +18,12 @@ def test_frames_are_counted_by_their_status():
     """Protects the counts: each combination of flags by its name, the first arrival kept."""
     tally = Tally()
     frame = type("Frame", (), {"data": {}})()
-    for arrived, status in ((5, 0), (6, 0), (7, 3), (8, 4), (9, 64)):
+    for arrived, status in ((5, 0), (6, 0), (7, 3), (8, 4), (9, 256)):
         frame.t_arrived, frame.status = arrived, status
         tally.take_frame(frame)
     assert tally.n_frame == 5
     assert tally.first_result_ns == 5
-    assert tally.statuses == {"ok": 2, "late, degraded": 1, "stale": 1, "unknown bits 0x40": 1}
+    assert tally.statuses == {"ok": 2, "late, degraded": 1, "stale": 1, "unknown bits 0x100": 1}
     assert tally.summary()["usable"] == 4
 
 
@@ -100,8 +100,11 @@ def test_fields_that_went_away_are_no_longer_shown(make_frame):
     assert list(tally.values) == ["hip_flexion"]
 
 
-def doubts(weights, ages, partners) -> list[str]:
-    data = {"marker_weights": weights, "marker_gap_age": ages, "marker_swap_with": partners}
+def doubts(weights, ages, partners, faults=(0, 0, 0)) -> list[str]:
+    data = {
+        "marker_weights": weights, "marker_gap_age": ages, "marker_swap_with": partners,
+        "marker_fault": faults,
+    }  # fmt: skip
     return doubtful_markers(NAMES, {name: np.array(values, float) for name, values in data.items()})
 
 
@@ -111,7 +114,11 @@ def test_doubtful_markers_are_told_in_words():
     assert doubts([1, 1, 1], [0, 0, 0], none) == []
     assert doubts([0, 1, 1], [0.25, 0, 0], none) == ["RASI not seen for 0.25 s"]
     assert doubts([1, 0.4, 1], [0, 0, 0], none) == ["RKNE out of place (weight 0.40)"]
-    assert doubts([1, 0, 0], [0, 0, 0], [-1, 2, 1]) == ["RKNE swapped with RANK?", "RANK swapped with RKNE?"]
+    assert doubts([1, 0, 1], [0, 0, 0], none, [math.nan, 2, 1]) == ["RKNE frozen", "RANK out of place"]
+    assert doubts([1, 0, 0], [0, 0, 0], [-1, 2, 1]) == [
+        "RKNE at the place of RANK",
+        "RANK at the place of RKNE",
+    ]
 
 
 def test_a_partner_that_is_none_is_survived():

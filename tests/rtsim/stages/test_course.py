@@ -7,11 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from kernels.health import ASTRAY
 from rtsim.methods.multibody import Solution
 from rtsim.stages.kinematics import status_of
 from streams.messages import Status
 
-SOLVED = Solution(converged=True, iterations=3, residual=1e-14, n_open=0, n_visible=17, n_swap=0)
+SOLVED = Solution(converged=True, iterations=3, residual=1e-14, n_open=0, n_visible=17, n_swap=0, n_fault=0)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,7 @@ SOLVED = Solution(converged=True, iterations=3, residual=1e-14, n_open=0, n_visi
         ({"n_open": 3}, True, Status.DEGRADED),
         ({"n_visible": 0}, True, Status.DEGRADED),
         ({"converged": False}, True, Status.NOT_CONVERGED),
+        ({"n_fault": 2}, True, Status.SUSPECT),
         ({"converged": False, "n_open": 1}, True, Status.DEGRADED | Status.NOT_CONVERGED),
         ({"converged": False}, False, Status.INVALID_INPUT),
     ],
@@ -111,11 +113,15 @@ def test_a_marker_gone_astray_is_weighed_down_and_named(make_solving, make_frame
             if index == 39:
                 positions[7] += astray
             result = solving.solve(make_frame(session, positions, index))
-            assert result.status == Status.OK
+            assert result.status == (Status.SUSPECT if index == 39 and astray else Status.OK)
         poses.append(solving.fields.arrays["joint_angles"].copy())
     weights = solving.fields.arrays["marker_weights"]
     assert weights[7] == 0.0
     assert (np.delete(weights, 7) == 1.0).all()
+    faults = solving.fields.arrays["marker_fault"]
+    assert faults[7] == ASTRAY
+    assert not np.delete(faults, 7).any()
+    assert any(solving.kinematics.estimator.model.names.markers[7] in s for s in solving.kinematics.sentences)
     assert np.degrees(np.abs(poses[1] - poses[0])).max() < 3.0
 
 

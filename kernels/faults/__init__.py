@@ -1,0 +1,1 @@
+"""Markers at fault: found, named, and left out."""

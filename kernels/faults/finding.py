@@ -1,0 +1,38 @@
+"""All faults of the markers of a frame before it is solved, by evidence that the fault itself cannot move."""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.copying import copy_matrix
+from kernels.faults.exchanged import find_swaps, put_right
+from kernels.faults.foreseen import VOID, find_strays, median_surprise
+from kernels.faults.frozen import find_frozen
+from kernels.faults.segment import judge_segment
+
+
+@njit
+def find_faults(markers, measured, dt, options, health, segments, fit):
+    """health.fault, swap_with, weight, labelled, after `visibility` and `expect`; returns how many exchanges.
+
+    From the exchanges on, labels that are put right count in their right order.
+
+    markers : Markers
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : FrameOptions
+    health : Health - written
+    segments : Segments - sound written
+    fit : FitWork - written
+    """
+    find_frozen(measured, dt, health)
+    n_swap = find_swaps(measured, options.health, health)
+    labelled = health.labelled
+    copy_matrix(measured, labelled)
+    if n_swap > 0:
+        put_right(markers, measured, dt, options, health, segments, fit)
+    usual = median_surprise(labelled, health)
+    for b in range(segments.sound.shape[0]):
+        judge_segment(markers, b, labelled, dt, options, health, segments, fit)
+    if usual <= VOID:
+        find_strays(markers, labelled, dt, usual, options.health, health, segments)
+    return n_swap

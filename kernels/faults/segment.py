@@ -1,0 +1,129 @@
+"""The markers of a segment against each other: who disagrees with the rest.
+
+Where one disagrees, each is left out in turn, and the one without which the others agree is at fault. Where
+nothing agrees the whole segment is suspect, and keeps its weight.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.faults.agreement import disagreement, least_allowed, own_gap, squares_left, stretch
+from kernels.faults.foreseen import leave_out_unforeseen
+from kernels.faults.verdict import in_doubt, leave_out, suspect
+from kernels.health import ASTRAY
+
+SOUND = 4
+"""Markers of a segment from which their agreement outweighs the prediction: one plane holds any three."""
+TWO_OUT = 5
+"""Markers of a segment from which two may be left out."""
+SETTLED = 0.5
+"""Part of what is allowed from which a marker may be left out for the sake of the others, and within which a
+segment in doubt must agree to be out of it."""
+
+
+@njit
+def judge_segment(markers, b, measured, dt, options, health, segments, fit):
+    """Leave out the markers of body b that disagree with the others; all are at fault where nothing agrees.
+
+    markers : Markers
+    b : int - body
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health - fault, weight written
+    segments : Segments - sound, turned written
+    fit : FitWork - written
+    """
+    n = 0
+    for m in range(measured.shape[0]):
+        n += int(markers.body[m] == b and health.weight[m] > 0.0)
+    segments.sound[b] = 0
+    most = SETTLED if in_doubt(b, options.health, segments) else 1.0
+    if n < 2:
+        return
+    fine = SETTLED * least_allowed(markers, b, options.health, health)
+    if n == 2:
+        gap = stretch(markers, b, measured, options.health, health, fit)
+    elif squares_left(markers, b, measured, health, fit) <= fine * fine:
+        gap = 0.0
+    else:
+        gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
+    if n < SOUND:
+        found = leave_out_unforeseen(markers, b, measured, dt, options, health, segments)
+        if gap > most and not found:
+            suspect(markers, b, health)
+        return
+    if gap > SETTLED:
+        found = leave_out_one(markers, b, measured, dt, options, health, segments, fit)
+        if n >= TWO_OUT and not found:
+            found = leave_out_two(markers, b, measured, dt, options, health, segments, fit)
+        elif (
+            n >= TWO_OUT and disagreement(markers, b, measured, dt, options, health, segments, fit) > SETTLED
+        ):
+            leave_out_one(markers, b, measured, dt, options, health, segments, fit)
+        if gap > most and not found:
+            suspect(markers, b, health)
+            return
+    segments.sound[b] = 1
+
+
+@njit
+def leave_out_one(markers, b, measured, dt, options, health, segments, fit):
+    """Leave out the marker of body b without which the others agree best; False if there is none.
+
+    markers : Markers
+    b : int - body
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health - fault, weight written
+    segments : Segments - turned written
+    fit : FitWork - written
+    """
+    found, least = -1, 1.0
+    for m in range(measured.shape[0]):
+        if markers.body[m] != b or health.weight[m] == 0.0:
+            continue
+        health.weight[m] = 0.0
+        gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
+        if gap < least and own_gap(markers, m, measured, options.health, health, segments, fit) > 1.0:
+            found, least = m, gap
+        health.weight[m] = 1.0
+    if found < 0:
+        return False
+    leave_out(found, ASTRAY, health)
+    return True
+
+
+@njit
+def leave_out_two(markers, b, measured, dt, options, health, segments, fit):
+    """Leave out the two markers of body b without which the others agree best; False if there are none.
+
+    markers : Markers
+    b : int - body
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health - fault, weight written
+    segments : Segments - turned written
+    fit : FitWork - written
+    """
+    first, second, least = -1, -1, 1.0
+    for m in range(measured.shape[0]):
+        for k in range(m):
+            both = markers.body[m] == b and markers.body[k] == b
+            if not both or health.weight[m] == 0.0 or health.weight[k] == 0.0:
+                continue
+            health.weight[m] = health.weight[k] = 0.0
+            gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
+            if gap < least:
+                own = own_gap(markers, m, measured, options.health, health, segments, fit)
+                other = own_gap(markers, k, measured, options.health, health, segments, fit)
+                if min(own, other) > 1.0:
+                    first, second, least = m, k, gap
+            health.weight[m] = health.weight[k] = 1.0
+    if first < 0:
+        return False
+    leave_out(first, ASTRAY, health)
+    leave_out(second, ASTRAY, health)
+    return True

@@ -1,0 +1,116 @@
+"""Faults that show at the solution: residuals that are unusual or leap, segments that are off as a whole."""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+from kernels.faults.foreseen import has_leapt
+from kernels.faults.verdict import in_doubt, suspect
+from kernels.health import ASTRAY, is_known, unusual
+
+BUMPED = 0.03
+"""Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
+SETTLED = 0.5
+"""Part of the bound within which a residual ends a doubt."""
+
+
+@njit
+def weigh_worst(markers, options, health, segments):
+    """Leave out the marker whose residual is the most unusual at the solution; False if none is.
+
+    Only the worst: a wrong marker pulls its neighbours' residuals along.
+
+    markers : Markers
+    options : HealthOptions
+    health : Health - residual of the solution; fault, weight written
+    segments : Segments
+    """
+    worst, most = -1, 1.0
+    for m in range(markers.body.shape[0]):
+        if health.weight[m] == 1.0 and health.fault[m] == 0 and segments.sound[markers.body[m]] == 0:
+            ratio = unusual(m, options, health)
+            if ratio > most:
+                worst, most = m, ratio
+    if worst < 0:
+        return False
+    health.fault[worst] = ASTRAY
+    if options.downweight == 1:
+        health.weight[worst] = 0.0
+    return True
+
+
+@njit
+def judge_solved(markers, dt, options, health, segments):
+    """Faults at the solution, how long segments have been in doubt; returns how many markers are at fault.
+
+    markers : Markers
+    dt : float - time since the last frame [s]
+    options : HealthOptions
+    health : Health - residual of the solution; fault, good_age written
+    segments : Segments - doubted written
+    """
+    n_fault, gone, back = 0, False, False
+    for m in range(markers.body.shape[0]):
+        gone = gone or (health.weight[m] == 0.0 and segments.away[m] == 0.0)
+        back = back or (health.weight[m] > 0.0 and segments.away[m] > 0.0)
+    for b in range(segments.doubted.shape[0]):
+        find_leaps(markers, b, dt, gone or not back, options, health, segments)
+        if is_bumped(markers, b, options, health):
+            suspect(markers, b, health)
+        n, n_there = 0, 0
+        for m in range(markers.body.shape[0]):
+            if markers.body[m] == b:
+                n += int(health.fault[m] != 0)
+                n_there += int(health.weight[m] > 0.0)
+        if n > 0:
+            segments.doubted[b] += dt
+        elif n_there > 0:
+            segments.doubted[b] = 0.0
+        n_fault += n
+    return n_fault
+
+
+@njit
+def find_leaps(markers, b, dt, comparable, options, health, segments):
+    """Markers of body b whose residuals leap, or are not yet as usual after a doubt; they keep their weight.
+
+    Where markers came back the pose leaps to a better one.
+
+    markers : Markers
+    b : int - body
+    dt : float - time since the last frame [s]
+    comparable : bool - whether the pose can be held to the last one
+    options : HealthOptions
+    health : Health - residual of the solution; fault, good_age written
+    segments : Segments - doubted
+    """
+    doubted = in_doubt(b, options, segments)
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] != b:
+            continue
+        health.good_age[m] += dt
+        if health.fault[m] == 0:
+            lingers = doubted and health.weight[m] > 0.0 and unusual(m, options, health) > SETTLED
+            if lingers or (comparable and has_leapt(m, health)):
+                health.fault[m] = ASTRAY
+
+
+@njit
+def is_bumped(markers, b, options, health):
+    """Whether the markers of body b are off together, on the mean.
+
+    markers : Markers
+    b : int - body
+    options : HealthOptions
+    health : Health - residual of the solution
+    """
+    n, x, y, z, known = 0, 0.0, 0.0, 0.0, True
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] == b and health.weight[m] == 1.0 and health.fault[m] == 0:
+            n += 1
+            known = known and is_known(m, options, health)
+            x += health.residual[m, 0] - health.mean[m, 0]
+            y += health.residual[m, 1] - health.mean[m, 1]
+            z += health.residual[m, 2] - health.mean[m, 2]
+    return n > 0 and math.sqrt(x * x + y * y + z * z) > n * (BUMPED if known else options.unknown)

@@ -1,0 +1,12 @@
+"""Faults of markers in a few words, as `marker_fault` is published: for faces, which load no kernel."""
+
+from __future__ import annotations
+
+SHORT = {
+    1: "out of place",
+    2: "frozen",
+    3: "at the place of another",
+    4: "in a segment that does not fit",
+    5: "moved for good",
+}
+"""Value of `marker_fault` -> what is wrong, after the marker's name."""

@@ -1,0 +1,92 @@
+"""Faults that show at the solution, and how long a doubt lasts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.faults.foreseen import has_leapt
+from kernels.faults.solved import BUMPED, SETTLED, judge_solved, weigh_worst
+from kernels.health import ASTRAY, EXCHANGED, SEGMENT
+from tests.kernels.faults.scene import BODY, DT, N_MARKER, OPTIONS, Scene, new_scene
+
+ASIDE = np.array([0.6, 0.0, -0.8])
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """The segments after a solution that is as usual."""
+    found = new_scene()
+    found.health.weight[:] = 1.0
+    return found
+
+
+def judge(scene: Scene) -> int:
+    """Faults of the solution."""
+    scene.health.fault[:] = 0
+    return judge_solved(scene.markers, DT, OPTIONS.health, scene.health, scene.segments)
+
+
+def test_a_leap_of_a_residual(scene: Scene) -> None:
+    """Protects the bound of 5 mm and 0.3 m/s since the last good frame, and occluded markers."""
+    scene.health.good[:] = 0.0
+    scene.health.good_age[:] = [0.0, 0.0, 0.1, 0.1, 0.0, np.inf, 0.0, 0.29]
+    scene.health.residual[:, 0] = [0.0049, 0.0051, 0.034, 0.036, np.nan, 1.0, 0.0, 0.1]
+    found = [has_leapt(m, scene.health) for m in range(N_MARKER)]
+    assert found == [False, True, False, True, False, False, False, True]
+
+
+def test_a_doubt_lasts_until_all_is_as_usual(scene: Scene) -> None:
+    """Protects the flag: what begins at the whole bound ends at a part of it, or when learnt anew."""
+    bound = OPTIONS.health.floor
+    for doubted, part, found in (
+        (0.0, 0.99, 0), (0.01, 0.99, 1), (0.01, 1.01 * SETTLED, 1), (0.01, 0.99 * SETTLED, 0),
+        (OPTIONS.health.relearn + 1.0, 0.99, 0),
+    ):  # fmt: skip
+        scene.segments.doubted[0] = doubted
+        scene.health.residual[2] = part * bound * ASIDE
+        assert judge(scene) == found
+        assert scene.health.fault[2] == (ASTRAY if found else 0)
+        assert scene.segments.doubted[0] == pytest.approx(doubted + DT if found else 0.0)
+        np.testing.assert_array_equal(scene.health.weight, 1.0)
+
+
+def test_a_segment_that_nobody_sees_stays_in_doubt(scene: Scene) -> None:
+    """Protects the flag: a gap is no proof."""
+    scene.segments.doubted[:] = 0.2
+    scene.health.weight[BODY == 1] = 0.0
+    assert judge(scene) == 0
+    np.testing.assert_array_equal(scene.segments.doubted, [0.0, 0.2])
+
+
+def test_where_markers_came_back_nothing_leaps(scene: Scene) -> None:
+    """Protects recovery: the pose leaps to a better one; to a worse one where others went as well."""
+    scene.health.good[:] = 0.0
+    scene.health.residual[:, 0] = 0.01
+    for away, weight, found in ((0.0, 1.0, N_MARKER), (0.1, 1.0, 0), (0.1, 0.0, N_MARKER)):
+        scene.health.good_age[:] = 0.0
+        scene.segments.away[3], scene.health.weight[6] = away, weight
+        assert judge(scene) == found
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_segment_that_is_off_as_a_whole(scene: Scene, known: bool) -> None:
+    """Protects bumped clusters: the mean of their residuals, not the largest, and only of this segment."""
+    scene.health.n_seen[:] = 100 if known else 0
+    bound = BUMPED if known else OPTIONS.health.unknown
+    for part, found in ((0.99, 0), (1.01, SEGMENT)):
+        scene.health.residual[BODY == 1] = part * bound * ASIDE
+        judge(scene)
+        np.testing.assert_array_equal(scene.health.fault, np.where(BODY == 1, found, 0))
+
+
+def test_only_the_most_unusual_is_left_out(scene: Scene) -> None:
+    """Protects its neighbours, which it pulls along; segments that speak for themselves are not asked."""
+    scene.segments.sound[:] = 1, 0
+    scene.health.residual[[1, 5, 6]] = 0.9 * ASIDE, 0.05 * ASIDE, 0.06 * ASIDE
+    for found in ([6], [5, 6], [5, 6]):
+        weigh_worst(scene.markers, OPTIONS.health, scene.health, scene.segments)
+        assert np.flatnonzero(scene.health.weight == 0.0).tolist() == found
+    assert not weigh_worst(scene.markers, OPTIONS.health, scene.health, scene.segments)
+    assert (scene.health.fault[[5, 6]] == ASTRAY).all()
+    assert not (scene.health.fault == EXCHANGED).any()

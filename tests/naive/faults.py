@@ -1,0 +1,53 @@
+"""Faults of markers by their definitions, in NumPy and SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+Array = NDArray[np.floating]
+
+
+def rigid_gaps(local: Array, measured: Array) -> Array:
+    """(n,) - distances of n points from where their best rigid fit has them (Kabsch 1976) [m]."""
+    a, b = local - local.mean(axis=0), measured - measured.mean(axis=0)
+    turn, _ = Rotation.align_vectors(b, a)
+    gaps: Array = np.linalg.norm(b - turn.apply(a), axis=1)
+    return gaps
+
+
+def strays(surprise: Array, own: Array, unforeseen: float) -> NDArray[np.bool_]:
+    """(n,) - which of the markers at these distances from their expected places are strays; NaN = hidden.
+
+    own : (n,) - bound of each [m]; unforeseen : motion of a frame that nobody foresaw [m]. Three lower
+    medians of the visible ones are added; below five of them there are no strays.
+    """
+    seen = np.sort(surprise[np.isfinite(surprise)])
+    if len(seen) < 5:
+        return np.zeros(len(surprise), bool)
+    return np.nan_to_num(surprise) > own + unforeseen + 3.0 * seen[(len(seen) - 1) // 2]
+
+
+def rings(measured: Array, expected: Array, least: float) -> list[tuple[int, ...]]:
+    """Cycles of markers each of which is nearest to the expected place of the next, and at most half as far
+    as from its own; nearer expected places than `least` [m] are no two places.
+    """
+    n, following = len(measured), {}
+    apart = np.linalg.norm(expected[:, None] - expected, axis=2)
+    away = np.linalg.norm(measured[:, None] - expected, axis=2)
+    for m in range(n):
+        if 1.5 * away[m, m] < least:  # it has hardly moved
+            continue
+        others = [k for k in range(n) if k != m and apart[m, k] > least and away[m, k] < 0.5 * away[m, m]]
+        if others:
+            following[m] = min(others, key=lambda k: away[m, k])
+    found = set()
+    for m in following:
+        ring = [m]
+        while ring[-1] in following and following[ring[-1]] not in ring:
+            ring.append(following[ring[-1]])
+        if following.get(ring[-1]) == m:
+            start = ring.index(min(ring))
+            found.add(tuple(ring[start:] + ring[:start]))
+    return sorted(found)
