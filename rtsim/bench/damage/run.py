@@ -84,7 +84,11 @@ def run(folder: Path | None, full: bool = False, only: str = "", method: str = "
                 alarms[(*case[:3], clean.start)] = alarms_of(clean)
             if found is not None:
                 done.append(found)
-    total = Alarms(*map(sum, zip(*alarms.values(), strict=True))) if alarms else Alarms(0, 0, 0, 0)
+    total = (
+        Alarms(*map(sum, zip(*alarms.values(), strict=True)))
+        if alarms
+        else Alarms(*(0,) * len(Alarms._fields))
+    )
     return Outcome(done, kinds, methods, workshop.left_out, total, bool(requests))
 
 

@@ -19,6 +19,9 @@ DETERMINING = 3
 """Markers that determine a segment; fewer do where it has no more."""
 N_NAMED = 12
 """So many markers are named where more are damaged."""
+RIGID_M = 0.025
+"""Change of the distance of two markers from which their segment has not kept its shape [m]: a choice, of the
+size of what skin does (docs/uncertainty.md)."""
 SEEN = 0.5
 """Part of its frames in which a marker is seen that is worth damaging."""
 
@@ -63,6 +66,16 @@ class Scene(NamedTuple):
             seen = np.isfinite(self.positions[:, own]).all(axis=2).sum(axis=1)
             determined &= seen >= min(DETERMINING, len(own))
         return determined
+
+    @property
+    def sound(self) -> NDArray[np.bool_]:
+        """(n_frame,) - whether every two markers of a segment keep their median distance within RIGID_M."""
+        sound = np.ones(self.n_frame, bool)
+        for own in self.segments(2).values():
+            for k, m in enumerate(own):
+                apart = np.linalg.norm(self.positions[:, own[k + 1 :]] - self.positions[:, m, None], axis=2)
+                sound &= ~(np.abs(apart - np.nanmedian(apart, axis=0)) > RIGID_M).any(axis=1)
+        return sound
 
     def segments(self, least: int = 1) -> dict[str, list[int]]:
         """Usable markers of each segment that has so many of them."""

@@ -22,8 +22,8 @@ Array = NDArray[np.float64]
 
 WRONG_DEG, RIGHT_DEG = 5.0, 2.0
 FLEXIONS = ("hip_flexion", "knee_flexion", "ankle_dorsiflexion")
-DOUBTS = ("UNCERTAIN", "SUSPECT")
-"""Bits that say that numbers may be wrong; where Status has none of them, DEGRADED stands for both."""
+DOUBTS = int(Status.UNCERTAIN | Status.SUSPECT)
+"""Bits that say that numbers may be wrong."""
 
 
 class Score(NamedTuple):
@@ -51,12 +51,6 @@ class Score(NamedTuple):
     recovery_s: float
     recovered: bool
     stated_ratio: float
-
-
-def doubt_bits() -> int:
-    """The bits of a frame that is called uncertain or suspect."""
-    bits = [int(Status[name]) for name in DOUBTS if name in Status.__members__]
-    return sum(bits) if bits else int(Status.DEGRADED)
 
 
 def is_flexion(label: str) -> bool:
@@ -89,7 +83,7 @@ def score(damaged: Solved, clean: Solved, damage: Damage, scene: Scene) -> Score
     after = counts & (frame >= damage.stop)
     since = ok & (frame >= damage.first)
     wrong = counts & (off > WRONG_DEG)
-    doubted = counts & (damaged.status & doubt_bits() != 0)
+    doubted = counts & (damaged.status & DOUBTS != 0)
     worst = int(np.argmax(np.where(since, off, -1.0))) if since.any() else -1
     recovery, recovered = recovery_of(after, ok & (off < RIGHT_DEG), damage.stop, scene.rate)
     return Score(

@@ -12,6 +12,7 @@ from rtsim.bench.damage.cases import Clean, Done
 from rtsim.bench.damage.scene import Kind
 from rtsim.bench.damage.scores import WRONG_DEG
 from rtsim.bench.figures import Figure
+from streams.messages import Status
 
 NEEDLESS, RECOVERY_S, FALSE_ALARMS, STATED = 20.0, 0.1, 1.0, 3.0
 """Limits: percent, seconds, percent, standard deviations."""
@@ -20,29 +21,40 @@ ONE_MISSING = ("marker_missing", "marker_missing_throughout")
 
 
 class Alarms(NamedTuple):
-    """Frames of recordings as they are: those with all markers of the subject, those with gaps, how many of
-    each are flagged."""
+    """Frames of recordings as they are: those with all markers of the subject, those of them in which every
+    segment keeps its shape, those with gaps, how many of each are flagged, and how many called suspect."""
 
     n_clean: int
     n_alarm: int
+    n_suspect: int
+    n_sound: int
+    n_sound_alarm: int
+    n_sound_suspect: int
     n_gap: int
     n_gap_flagged: int
 
 
 def alarms_of(clean: Clean) -> Alarms:
     """The frames of one clean run."""
-    complete, flagged = clean.scene.complete, clean.solved.status != 0
-    return Alarms(
-        int(complete.sum()), int((complete & flagged).sum()),
-        int((~complete).sum()), int((~complete & flagged).sum()),
+    complete, status = clean.scene.complete, clean.solved.status
+    flagged, suspect = status != 0, status & Status.SUSPECT != 0
+    sound = complete & clean.scene.sound
+    frames = (
+        complete, complete & flagged, complete & suspect, sound, sound & flagged, sound & suspect,
+        ~complete, ~complete & flagged,
     )  # fmt: skip
+    return Alarms(*(int(own.sum()) for own in frames))
 
 
 def figures_of(done: Sequence[Done], kinds: Mapping[str, Kind], alarms: Alarms) -> list[Figure]:
     """Figures of every class that has cases."""
-    alarm, flagged = percent(alarms.n_alarm, alarms.n_clean), percent(alarms.n_gap_flagged, alarms.n_gap)
+    a, clean, sound = alarms, "% of clean frames", "% of clean frames in which segments keep their shape"
+    flagged = percent(a.n_gap_flagged, a.n_gap)
     figures = [
-        Figure("false_alarm_percent", alarm, "% of clean frames", FALSE_ALARMS, "lower"),
+        Figure("false_alarm_percent", percent(a.n_alarm, a.n_clean), clean, FALSE_ALARMS, "lower"),
+        Figure("false_suspect_percent", percent(a.n_suspect, a.n_clean), clean),
+        Figure("false_alarm_sound_percent", percent(a.n_sound_alarm, a.n_sound), sound),
+        Figure("false_suspect_sound_percent", percent(a.n_sound_suspect, a.n_sound), sound),
         Figure("flagged_with_gaps_percent", flagged, "% of frames with gaps"),
         Figure("cases", float(len(done)), "1"),
     ]
