@@ -29,6 +29,7 @@ class Quantity(NamedTuple):
     frame : axes of vectors and rotation matrices, GROUND or in words
     curves : how it is drawn over time; meaning : what it is, in a line
     deviation, mask : of the shape of the array; standard deviations, and 1 where an entry is not to be used
+    implausible : likewise, 1 where an entry is outside the range of its joint
     """
 
     name: str
@@ -41,9 +42,10 @@ class Quantity(NamedTuple):
     meaning: str = ""
     deviation: Array | None = None
     mask: Array | None = None
+    implausible: Array | None = None
 
     def fields(self) -> list[tuple[FieldSpec, Array]]:
-        """Its fields of a frame: the values, then deviations and mask where it has them."""
+        """Its fields of a frame: the values, then deviations and masks where it has them."""
         shape = self.array.shape
         own = FieldSpec(
             self.name, shape, self.unit, self.labels, self.parts, self.frame,
@@ -62,6 +64,12 @@ class Quantity(NamedTuple):
                 meaning=f"1 = not to be used, of {self.name}",
             )  # fmt: skip
             found.append((spec, self.mask))
+        if self.implausible is not None:
+            spec = FieldSpec(
+                f"{self.name}_implausible", shape, "1", self.labels, self.parts, of=self.name, role="mask",
+                meaning=f"1 = outside the range of its joint, of {self.name}",
+            )  # fmt: skip
+            found.append((spec, self.implausible))
         return found
 
 

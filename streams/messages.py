@@ -44,6 +44,7 @@ class Status(IntFlag):
     INVALID_INPUT = 16
     UNCERTAIN = 32
     SUSPECT = 64
+    IMPLAUSIBLE = 128
 
     def names(self) -> str:
         """The set bits in words, e.g. "late, degraded"; "ok" when none is set."""

@@ -179,6 +179,7 @@ def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]
         "outcome": reason,
         "frames": n,
         "status": dict(counted),
+        "implausible": implausible(results),
         "marker_rms_mm": rms if rms == rms else None,
         "compute_s": wall,
         "real_time_factor": length / wall if wall > 0.0 else None,
@@ -187,16 +188,28 @@ def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]
     }
 
 
+def implausible(results: Results) -> dict[str, int]:
+    """Frames with an angle outside the range of its joint, by angle."""
+    labels = next((spec.labels for spec in results.session.fields if spec.name == "joint_angles"), ())
+    outside = results.fields.get("joint_angles_implausible")
+    if outside is None:
+        return {}
+    counted = zip(labels, (outside == 1.0).sum(axis=0).tolist(), strict=True)
+    return {name: n for name, n in counted if n}
+
+
 def in_words(told: dict[str, Any]) -> str:
     """The summary for people."""
     from rtsim.methods.kinetic_figures import in_sentences
 
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
     kinetics = in_sentences(told["kinetics"]) if told["kinetics"] else []
+    beyond = ", ".join(f"{name} on {n} frames" for name, n in told["implausible"].items())
     rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
     return "\n".join(
         (
             f"{told['frames']} frames ({flags}){rms}; {told['model']}, {told['method']}",
+            *([f"implausible angles: {beyond}"] if beyond else []),
             *kinetics,
             f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "
             f"{told['outcome']}",

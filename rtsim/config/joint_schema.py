@@ -32,6 +32,19 @@ class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     signs: tuple[float, float, float] = (1.0, 1.0, 1.0)
     # which body the joint's centre, about which moments are taken, is fixed in
     centre: Literal["distal", "proximal"] = "distal"
+    # of each angle as it is shown; a frame with one outside is flagged
+    ranges_deg: tuple[Range, Range, Range] | None = None
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in zip(self.names, self.ranges_deg or (), strict=False):
+            check_range(low, high, f"ranges_deg: {name}")
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """How far each angle goes [rad]; without end where none is given."""
+        if self.ranges_deg is None:
+            return ((-math.inf, math.inf),) * len(self.names)
+        return tuple((math.radians(low), math.radians(high)) for low, high in self.ranges_deg)
 
 
 class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -99,6 +99,7 @@ class Model:
     markers: Markers
     joints: JointAxes
     joint_signs: Array  # (n_joint, 3) - of the joint angles as they are shown
+    joint_ranges: Array  # (3 n_joint, 2) - of these, as they are shown, infinite where none is given [rad]
     centre_on_proximal: NDArray[np.int64]  # (n_joint,) - 1 = the joint's centre is fixed in the proximal body
     mirrored: NDArray[np.bool_]  # (n_body,) - of a left side, whose results read as on the right
     outline: Outline
@@ -157,6 +158,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         markers=markers,
         joints=pack_joint_axes(spec, anatomy, index),
         joint_signs=np.array([body.angles.signs for body in spec.bodies if body.angles]).reshape(-1, 3),
+        joint_ranges=np.array([body.angles.ranges for body in spec.bodies if body.angles]).reshape(-1, 2),
         centre_on_proximal=np.array(
             [body.angles.centre == "proximal" for body in spec.bodies if body.angles], np.int64
         ),

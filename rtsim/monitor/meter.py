@@ -17,7 +17,7 @@ CLOCK_LIMIT = 60.0  # s; a latency outside [0, this] means that two different cl
 
 WORTHLESS = int(Status.STALE | Status.INVALID_INPUT)  # carries no value worth drawing
 DOUBTFUL = int(
-    Status.DEGRADED | Status.NOT_CONVERGED | Status.UNCERTAIN | Status.SUSPECT
+    Status.DEGRADED | Status.NOT_CONVERGED | Status.UNCERTAIN | Status.SUSPECT | Status.IMPLAUSIBLE
 )  # carries the best there was
 
 

@@ -17,10 +17,10 @@ from streams.account import plain
 
 COLOURS = {
     "ok": "green", "late": "yellow", "degraded": "yellow", "uncertain": "yellow", "suspect": "yellow",
-    "stale": "magenta",
+    "implausible": "yellow", "stale": "magenta",
 }  # fmt: skip
 COUNTED = (
-    "lost", "skipped", "late", "degraded", "uncertain", "suspect", "not_converged", "invalid_input",
+    "lost", "skipped", "late", "degraded", "uncertain", "suspect", "implausible", "not_converged", "invalid_input",
 )  # fmt: skip
 
 
@@ -100,6 +100,9 @@ def print_summary(console: Console, summary: dict) -> None:
     odd = {k: v for k, v in summary["statuses"].items() if k != "ok"}
     if odd:
         console.print(Text("flagged frames: " + ", ".join(f"{k} {v}" for k, v in odd.items())))
+    if summary["implausible"]:
+        named = ", ".join(f"{name} on {n} frames" for name, n in summary["implausible"].items())
+        console.print(Text(f"implausible angles: {named}"))
     if summary["faults"]:
         counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in summary["faults"].items())
         console.print(Text(f"counted: {counted}"))

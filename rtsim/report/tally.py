@@ -21,6 +21,8 @@ MM, DEG = 1e3, 180.0 / np.pi
 NOTHING = np.empty(0)
 TOLD = (*PERCENTILES, "max")
 N_SENTENCE = 6
+N_ANGLE = 64
+"""Angles told apart of those that are outside their ranges; a stranger's further ones are not counted."""
 N_STATUS = 32
 """Combinations of status bits told apart; there are 2^31, and a stranger may send them all."""
 LONGEST_WORD = 64
@@ -34,6 +36,7 @@ class Tally:
         self.n_frame = 0
         self.first_result_ns = 0
         self.statuses: Counter[str] = Counter()
+        self.implausible: Counter[str] = Counter()
         self.counters: dict[str, int] = {}
         self.gauges: dict[str, float] = {}
         self.sentences: deque[str] = deque(maxlen=N_SENTENCE)
@@ -54,6 +57,10 @@ class Tally:
         words = Status(frame.status).names()
         self.statuses[words if words in self.statuses or len(self.statuses) < N_STATUS else "others"] += 1
         self.arrivals.append(frame.t_arrived)
+        if frame.status & Status.IMPLAUSIBLE:
+            for name in implausible_angles(frame):
+                if name in self.implausible or len(self.implausible) < N_ANGLE:
+                    self.implausible[name] += 1
 
     def look_at(self, frame: Frame) -> None:
         """Keep what the table shows of the newest frame."""
@@ -74,7 +81,8 @@ class Tally:
         rms = data.get("marker_rms")
         if rms is not None and rms.size:
             self.rms_mm = MM * float(rms.flat[0])
-        self.doubtful = doubtful_markers(labels.get("marker_weights", ()), data)
+        outside = [f"{name} outside the range of its joint" for name in implausible_angles(frame)]
+        self.doubtful = [*outside, *doubtful_markers(labels.get("marker_weights", ()), data)]
 
     def take_telemetry(self, message: Telemetry) -> None:
         """Keep the loop's own account."""
@@ -118,6 +126,7 @@ class Tally:
                 for stage, values in self.latencies_us().items()
             },
             "statuses": dict(self.statuses),
+            "implausible": dict(self.implausible),
             "faults": faults,
             "first_result_ns": self.first_result_ns,
         }
@@ -126,6 +135,17 @@ class Tally:
 def one_axis(values: Array | None) -> Array:
     """The values of a field that has one axis; none of any other, which a stranger may send."""
     return values if values is not None and values.ndim == 1 else NOTHING
+
+
+def implausible_angles(frame: Frame) -> list[str]:
+    """Names of the angles of a frame that are outside the ranges of their joints."""
+    outside = one_axis(frame.data.get("joint_angles_implausible"))
+    if not outside.any():
+        return []
+    labels = next((spec.labels for spec in frame.session.fields if spec.name == "joint_angles"), ())
+    return [
+        plain(label, LONGEST_WORD) for label, is_out in zip(labels, outside, strict=False) if is_out == 1.0
+    ]
 
 
 def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[str]:

@@ -28,13 +28,17 @@ class CoordinateValues:
         for at, values in zip(self._at, self._values, strict=True):
             values[:] = q[at]
 
-    def quantities(self) -> list[Quantity]:
-        """Angles, then displacements; named in tables as in the model."""
+    def quantities(self, implausible: Array | None = None) -> list[Quantity]:
+        """Angles, then displacements; named in tables as in the model.
+
+        implausible : (n,) - 1 = an angle outside its range
+        """
         return [
             Quantity(
                 "joint_angles", self._values[0], "rad", self._names[0],
                 curves=Curves("Coordinates", "angle", 0, 10.0 / DEGREES),
                 meaning="coordinates of the model that are angles, in its own names and signs",
+                implausible=implausible,
             ),
             Quantity(
                 "joint_displacements", self._values[1], "m", self._names[1],

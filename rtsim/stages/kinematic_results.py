@@ -11,6 +11,7 @@ from rtsim.methods.deviations import displaced_joints
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.angle_ranges import AngleRanges
 from rtsim.stages.coordinates import CoordinateValues
 from rtsim.stages.marker_faults import MEANING
 from rtsim.stages.stick import centre_names, side_of
@@ -33,6 +34,7 @@ class KinematicResults:
     mirrors : whether a left leg is solved as a right one
     of_person : whether the stick figure joins the joints of a person, not the bodies of a model
     unknown : (3 n_joint,) bool - angles that are NaN; may change from frame to frame
+    ranges : of the angles
     """
 
     def __init__(
@@ -42,9 +44,11 @@ class KinematicResults:
         mirrors: bool,
         of_person: bool,
         unknown: NDArray[np.bool_],
+        ranges: AngleRanges,
     ) -> None:
         self._estimator, self._measured = estimator, measured
         self._mirrors, self._of_person, self._unknown = mirrors, of_person, unknown
+        self._outside = ranges.outside if ranges.given else None
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
         self._angles = self._angle_deviations = self._uncertain = np.zeros(0)
@@ -84,7 +88,7 @@ class KinematicResults:
         if self._coordinates is None:
             return []
         return [
-            *self._coordinates.quantities(),
+            *self._coordinates.quantities(self._outside),
             Quantity(
                 "marker_rms_weighted", self._weighted, "m",
                 curves=Curves("Marker residual", "RMS", 1, 0.005, True),
@@ -108,6 +112,7 @@ class KinematicResults:
                 model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
                 meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
                 deviation=angles, mask=mask,
+                implausible=self._outside if self._angles.size else None,
             ),
             Quantity(
                 "knee_displacements", displaced, "m", ways,

@@ -13,6 +13,7 @@ from rtsim.methods.choice import followed_by, method_of, methods_of
 from rtsim.methods.multibody import MultibodyEstimator, Solution
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
+from rtsim.stages.angle_ranges import AngleRanges
 from rtsim.stages.door import Door
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematic_results import KinematicResults
@@ -37,6 +38,7 @@ LONGEST_STEP_S = 86_400.0
 SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
 HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
+BEYOND = "implausible_frames"
 TRUNK_LOST = "No marker determined the trunk: its numbers and the residual are NaN, the others go on."
 LONGEST_METHOD = 64
 """So much of a method's name is told when there is none of that name [characters]."""
@@ -71,6 +73,7 @@ class Kinematics(Stage):
         self._time = math.nan
         self._square_sum, self._n_square = 0.0, 0
         self._unseen = self._of_trunk = np.zeros(0, bool)
+        self._ranges = AngleRanges(estimator)
         self._uncertain = np.zeros(0)
         self.orders = {
             "set_method": Order(self._answer_method, self._obey_method),
@@ -158,7 +161,22 @@ class Kinematics(Stage):
         status = status_of(solution, plausible)
         if self._deviate(solution):
             status |= Status.UNCERTAIN
+        if self._is_beyond(plausible):
+            status |= Status.IMPLAUSIBLE
         return Outcome(status, solution.iterations, solution.residual)
+
+    def _is_beyond(self, plausible: bool) -> bool:
+        """Whether an angle that is published is outside the range of its joint."""
+        if not plausible:  # what is published is of another frame
+            self._ranges.forget()
+            return False
+        if not self._ranges.given or not self._ranges.look(self.unknown):
+            return False
+        if self.n_frame >= self._tell_at.get(BEYOND, 0):
+            self.count(BEYOND, f"Outside the range of its joint, implausible [deg]: {self._ranges.said()}.")
+        else:
+            self.counters[BEYOND] += 1
+        return True
 
     def _deviate(self, solution: Solution) -> bool:
         """Deviations of the frame at hand; whether an angle that is published is uncertain."""
@@ -183,18 +201,20 @@ class Kinematics(Stage):
         """Angles, knee, ligaments, contacts, markers and segments of the method in use."""
         assert self.door is not None
         of_person = self.subject is not None
+        self._ranges = AngleRanges(self.estimator)
         self._results = KinematicResults(
-            self.estimator, self.door.measured, self.door.mirrors, of_person, self.unknown
+            self.estimator, self.door.measured, self.door.mirrors, of_person, self.unknown, self._ranges
         )
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:
         """Method, stick figure, and the person, or weights of the model's own markers."""
         model, following = self.estimator.model, self.estimator.following
+        ranges = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
         if self.subject is not None:
             person = {"subject": self.subject.name, "side": self.subject.side}
             lines = stick(model.names.bodies, model.tree.parent)
-            return {"model": model.name, "method": self.estimator.method, "stick": lines, **person}
+            return {"model": model.name, "method": self.estimator.method, "stick": lines, **person, **ranges}
         assert following is not None
         return {
             "model": model.name,
@@ -202,6 +222,7 @@ class Kinematics(Stage):
             "stick": tree_lines(model),
             "marker_weights": dict(following.markers),
             "coordinate_weights": {drawn.name: drawn.weight for drawn in following.coordinates},
+            **ranges,
         }
 
     def gauges(self) -> dict[str, float]:

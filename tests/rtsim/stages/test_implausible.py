@@ -1,0 +1,182 @@
+"""Angles that no joint reaches: flagged, by name, on either side, and never on clean recordings."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kernels._jit import allow_compilation
+from rtsim.bench.damage.persons import Person
+from rtsim.bench.damage.solving import solve
+from rtsim.config.load import check_record
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.live.course import Course
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
+from rtsim.stages.kinematics import BEYOND, Kinematics
+from rtsim.subjects.both_sides import symmetric
+from rtsim.subjects.walker import walk
+from streams.messages import Status, marker_session
+from streams.ring import Frame
+from tests.rtsim.stages.solving import Solved, Solving
+from tests.rtsim.subjects.recordings import DATA, METHODS, RECORDINGS
+
+Array = NDArray[np.float64]
+
+N_FRAME, LAST_DEG = 60, 90.0
+PENDULUM = {
+    "name": "pendulum",
+    "source": "made up",
+    "bodies": [
+        {"name": "arm", "joint": "hinge", "axis": [0, 0, 1],
+         "coordinates": [{"name": "raise", "range_deg": [-20, 40]}]},
+    ],
+    "markers": [
+        {"name": "A", "segment": "arm", "offset_mm": [30, -100, 0]},
+        {"name": "B", "segment": "arm", "offset_mm": [-20, -250, 40]},
+        {"name": "C", "segment": "arm", "offset_mm": [60, -200, -40]},
+    ],
+}  # fmt: skip
+
+
+def bent(estimator: MultibodyEstimator, positions: Array, suffix: str = "") -> Array:
+    """(N_FRAME, n_marker, 3) - a frame whose shank and foot turn forwards about the knee, up to LAST_DEG."""
+    assert estimator.estimate(positions, 0.0).converged
+    bodies = estimator.model.names.bodies
+    own = [bodies.index(f"{name}{suffix}") for name in ("shank", "foot")]
+    rows = np.flatnonzero(np.isin(estimator.model.markers.body, own))
+    knee = estimator.pose[0][own[0]].copy()
+    estimator.restart()
+    frames = np.repeat(positions[None], N_FRAME, axis=0)
+    for k, angle in enumerate(np.linspace(0.0, np.radians(LAST_DEG), N_FRAME)):
+        c, s = math.cos(angle), math.sin(angle)
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        frames[k, rows] = (positions[rows] - knee) @ turn.T + knee
+    return frames
+
+
+def angles_of(frame: Solved) -> tuple[Array, Array]:
+    """Angles [deg] and which of them are marked."""
+    return (
+        np.degrees(np.frombuffer(frame.data["joint_angles"])),
+        np.frombuffer(frame.data["joint_angles_implausible"]),
+    )
+
+
+@pytest.mark.parametrize("suffix", ["", "_r", "_l"])
+def test_a_knee_that_is_bent_forwards_is_implausible(suffix, subject, make_frame) -> None:
+    """Protects from poses that fit their markers and that no knee has, on every side; which angle is told."""
+    allow_compilation()
+    person, spec = (
+        (symmetric(subject), load_model("both_legs")) if suffix else (subject, load_model("lower_limb"))
+    )
+    estimator = MultibodyEstimator(spec, person, "free")
+    frames = bent(estimator, walk(spec, person, 0.01).positions[0], suffix)
+    session = marker_session(person.marker_names, rate=100.0, t_start=0)
+    solving = Solving(spec, estimator, person, session)
+    name = f"knee_flexion{suffix}"
+    knee = estimator.model.names.joint_angles.index(name)
+    low = solving.fields.session.meta["ranges_deg"][name][0]
+    n_out = 0
+    for k, x in enumerate(frames):
+        frame = solving.solve(make_frame(session, x, k))
+        angles, outside = angles_of(frame)
+        out = angles[knee] < low - 0.5
+        n_out += out
+        assert bool(frame.status & Status.IMPLAUSIBLE) == out
+        assert outside[knee] == float(out)
+        assert outside.sum() == float(out)
+    assert 10 < n_out < N_FRAME
+    counters, told = solving.kinematics.collect()
+    assert counters[BEYOND] == n_out
+    assert any(f"implausible [deg]: {name} -3" in sentence for sentence in told)
+
+
+def test_frames_that_are_not_solved_are_not_judged(make_solving, make_frame, session, trial) -> None:
+    """Protects from judging the frame before: what cannot be a person is invalid, and nothing else."""
+    solving = make_solving()
+    frame = solving.solve(make_frame(session, 1e3 * trial.positions[0]))
+    assert frame.status == Status.INVALID_INPUT
+    assert angles_of(frame)[1].sum() == 0.0
+
+
+@pytest.mark.parametrize("clamped", [False, True])
+def test_coordinates_of_other_models_have_the_range_of_their_file(clamped: bool, make_frame) -> None:
+    """Protects models of their own: outside the file's range is told; a clamped one stays inside."""
+    allow_compilation()
+    (body,) = PENDULUM["bodies"]
+    (raised,) = body["coordinates"]
+    bodies = [{**body, "coordinates": [{**raised, "clamped": clamped}]}]
+    spec = check_record({**PENDULUM, "bodies": bodies}, ModelSpec, "the test's model")
+    solving = Swing(spec)
+    assert solving.fields.session.meta["ranges_deg"] == {"raise": [-20.0, 40.0]}
+    for k, degrees in enumerate((0.0, 20.0, 39.9, 60.0, 30.0)):
+        frame = solving.solve(make_frame(solving.session, solving.at(degrees), k))
+        out = degrees > 40.0 and not clamped
+        assert bool(frame.status & Status.IMPLAUSIBLE) == out
+        assert angles_of(frame)[1].tolist() == [float(out)]
+
+
+def test_where_a_body_is_in_the_laboratory_has_no_range(make_frame) -> None:
+    """Protects models whose root moves through the room: its tilt in the room is no joint's."""
+    allow_compilation()
+    names = ("along", "up", "tilt")
+    root = {
+        "name": "arm",
+        "joint": "planar",
+        "axes": [[1, 0, 0], [0, 1, 0]],
+        "coordinates": [
+            {"name": name, "range_deg": [-1, 1]} if name == "tilt" else {"name": name} for name in names
+        ],
+    }
+    spec = check_record({**PENDULUM, "bodies": [root]}, ModelSpec, "the test's model")
+    solving = Swing(spec)
+    assert "ranges_deg" not in solving.fields.session.meta
+    frame = solving.solve(make_frame(solving.session, solving.at(30.0)))
+    assert frame.status == Status.OK
+    assert "joint_angles_implausible" not in frame.data
+
+
+class Swing(Course):
+    """A course of a model with markers of its own, on an arm that hangs from ground."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.spec = spec
+        session = marker_session([marker.name for marker in spec.markers], rate=100.0, t_start=0)
+        super().__init__([Kinematics(MultibodyEstimator(spec, None, "default"), None)], session, {})
+
+    def at(self, degrees: float) -> Array:
+        """(3, 3) - its markers where the arm is turned about Z [m]."""
+        c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+        turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return 1e-3 * np.array([marker.offset_mm for marker in self.spec.markers]) @ turn.T
+
+    def solve(self, frame: Frame) -> Solved:
+        """One frame and its message."""
+        result = self.run(frame)
+        message = self.message(frame, result, frame.seq, result.status)
+        return Solved(result.status, result.iterations, result.residual, result.t_solved, message)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs the recordings")
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: Path(r.trial).stem)
+def test_clean_recordings_are_plausible(recording) -> None:
+    """Protects from false alarms: walks, squats and standing up, both legs, by every method."""
+    person = Person(DATA, recording.trial, "both")
+    for method in METHODS:
+        person.use(method)
+        solved = solve(person, person.scene(1))
+        assert not (solved.status & int(Status.IMPLAUSIBLE)).any(), method
+
+
+def test_a_range_upside_down_is_refused() -> None:
+    """Protects who writes a model: the angle is named."""
+    axes = {"proximal": ["w", "u"], "distal": ["v", "w"], "names": ["a", "b", "c"]}
+    body = {**PENDULUM["bodies"][0], "angles": {**axes, "ranges_deg": [[0, 1], [2, -2], [0, 1]]}}
+    with pytest.raises(ConfigError, match="ranges_deg: b: the range is upside down"):
+        check_record({**PENDULUM, "bodies": [body]}, ModelSpec, "the test's model")
