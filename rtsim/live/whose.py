@@ -12,6 +12,8 @@ from rtsim.files.trial import name_some
 from rtsim.live.sources import WALKER, brings_markers, load_trial, resolve_subject
 from rtsim.subjects.fit import fault_of, fit_of, sentences
 from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.proportions import check_stature
+from rtsim.subjects.subject import kind_of_segment
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
@@ -47,9 +49,13 @@ def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
 
 
 def notes_of_person(person: Subject | None, run: Run) -> list[str]:
-    """What the calibration noticed."""
+    """What the calibration noticed, and legs that hardly go with the stature; ConfigError beyond any."""
+    if person is None:
+        return []
     where = run.subject or run.static or run.source
-    return [f"{where}: {note}" for note in person.notes] if person is not None else []
+    lengths = {kind_of_segment(name): 1e-3 * s.length_mm for name, s in person.segments.items()}
+    odd = check_stature(lengths, 1e-3 * person.stature_mm, where) if person.stature_mm else []
+    return [f"{where}: {note}" for note in (*person.notes, *odd)]
 
 
 def notes_on_fit(person: Subject, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:

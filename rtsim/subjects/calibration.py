@@ -20,7 +20,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.landmarks import middle_of
 from rtsim.files.markers import MARKER_SUFFIXES, read_markers
 from rtsim.files.trial import MarkerTrial, count_of, name_some
-from rtsim.subjects import plausible
+from rtsim.subjects import plausible, proportions
 from rtsim.subjects.both_sides import join
 from rtsim.subjects.hip_centre import find_regression
 from rtsim.subjects.knee_centre import knee_offset
@@ -39,6 +39,7 @@ from rtsim.subjects.natural import known_frames, segment_parameters
 from rtsim.subjects.segment_axes import natural_coordinates
 from rtsim.subjects.segment_records import SEGMENTS, local_markers, segment_records
 from rtsim.subjects.sides import MIRROR, check_same_side, find_side, shows_pelvis
+from rtsim.subjects.standing import check_pose
 from rtsim.subjects.subject import Subject, SubjectSegment, check_person
 from rtsim.subjects.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
 
@@ -137,7 +138,10 @@ def legs_that_are_there(
     if len(found) == 2:
         by_side = {subject.side: subject for subject in found.values()}
         if len(by_side) == 2 or all_of_them:
-            return join(by_side.get("right", found["right"]), by_side.get("left", found["left"]))
+            both = join(by_side.get("right", found["right"]), by_side.get("left", found["left"]))
+            return msgspec.structs.replace(
+                both, notes=(*both.notes, *notes_on_legs(by_side["right"], by_side["left"]))
+            )
         right = found["right"]
         if found["left"].marker_names == right.marker_names:  # a map of one leg
             return right
@@ -148,6 +152,15 @@ def legs_that_are_there(
     ((missing, why),) = faults.items()
     subject = next(iter(found.values()))
     return msgspec.structs.replace(subject, notes=(*subject.notes, f"no {missing} leg: {why}"))
+
+
+def notes_on_legs(right: Subject, left: Subject) -> list[str]:
+    """Sentences on legs of different lengths; ConfigError where they are no person's."""
+    of_right, of_left = (
+        {name: 1e-3 * segment.length_mm for name, segment in subject.segments.items()}
+        for subject in (right, left)
+    )
+    return proportions.check_legs(of_right, of_left, right.source)
 
 
 def calibrate(
@@ -235,6 +248,8 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> Anatomy:
     notes += said
     notes += plausible.check_widths(landmarks, where)
     notes += plausible.check_landmarks(landmarks, Q["shank"], known)
+    notes += proportions.check_skew(known, where)
+    notes += check_pose({name: q[good] for name, q in Q.items()}, where)
     positions = mirror * source.positions[frames]
     pelvis = landmarks.pelvis
     if pelvis is not None:
@@ -252,8 +267,11 @@ def build_segments(
     names = [name for name in SEGMENTS if name in anatomy.Q]
     parameters = {name: segment_parameters(anatomy.Q[name]) for name in names}
     plausible.check_lengths(parameters, file_name(source))
+    lengths = {name: segment.length for name, segment in parameters.items()}
+    notes = proportions.check_ratios(lengths, file_name(source))
+    if proportions.HEIGHT in source.subject:
+        notes += proportions.check_stature(lengths, source.subject[proportions.HEIGHT], file_name(source))
     wanted = {name: tracked_markers(trial, getattr(table.tracking, name)) for name in names}
-    notes = []
     if PELVIS in names and not wanted[PELVIS]:
         names.remove(PELVIS)
         del wanted[PELVIS]
