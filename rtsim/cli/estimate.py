@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from rtsim.cli.options import check_bound, make_run, run_options
+from rtsim.cli.options import ANYWAY_OPTION, check_bound, make_run, run_options
 from rtsim.cli.security import bind_options, bind_security, connect_options, connect_security
 from rtsim.cli.states import say
 from rtsim.cli.types import Address
@@ -31,6 +31,7 @@ from streams.addresses import is_stream
 @run_options
 @bind_options
 @connect_options
+@ANYWAY_OPTION
 def command(
     markers: str | None,
     wait_s: float,
@@ -40,6 +41,7 @@ def command(
     client_key: str | None,
     server_key: str | None,
     notes: tuple[str, ...],
+    anyway: bool,
     **options: str,
 ) -> None:
     """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
@@ -65,4 +67,4 @@ def command(
 
     from rtsim.live.serve import serve
 
-    serve(run, address, say, wait_s, subscribers, bind, connect, notes)
+    serve(run, address, say, wait_s, subscribers, bind, connect, notes, anyway)

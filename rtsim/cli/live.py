@@ -99,6 +99,7 @@ def command(
             n_subscriber = 2 if record else 1
             arguments = estimator_arguments(run, address, n_subscriber, loop, options.get("config"))
             arguments += [f"--note={note}" for note in bounded(notes)]
+            arguments += ["--anyway"] if anyway else []
             estimator = start(stack, "estimator", arguments)
             ready = estimator.wait_ready(READY_S, players)
         children = [estimator, *players]

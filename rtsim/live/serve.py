@@ -8,6 +8,8 @@ from typing import Any
 
 from kernels._cache import cache_fault
 from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.acquaintance import Acquaintance
 from rtsim.live.forces import NO_MASS, WEIGHTLESS, mass_of
 from rtsim.live.groups import compile_groups, groups_of
 from rtsim.live.inputs import StreamInput
@@ -25,6 +27,7 @@ from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person
 from streams.account import bounded
+from streams.addresses import is_stream
 from streams.clock import now_ns
 from streams.control import ControlServer
 from streams.messages import marker_session
@@ -63,6 +66,7 @@ def serve(
     security: Security | None = None,
     markers_security: Security | None = None,
     notes: Sequence[str] = (),
+    anyway: bool = False,
 ) -> None:
     """Estimate the marker stream at `markers` until it ends.
 
@@ -74,6 +78,9 @@ def serve(
     wait_s, n_subscriber : wait so long for so many subscribers of the results, that they miss nothing [s]
     notes : sentences that go with the results; those of the calibration if not given
     security, markers_security : keys of this server, and of this client of the marker stream
+    anyway : a stream that is not the subject's is told, and no error at the end
+
+    ConfigError at the end where the source of the run is a stream that is not the subject's.
     """
     say({"state": "preparing"})
     groups = groups_of(run)
@@ -82,6 +89,9 @@ def serve(
         say({"state": "preparing", "note": cache_fault()})
     feed = ForceFeed() if run.forces else None
     stages = prepare(run, feed)
+    acquaintance = acquaintance_of(stages, markers) if is_stream(run.source) else None
+    if acquaintance is not None:
+        stages.append(acquaintance)
     with Publisher(run.ports.results, security) as publisher:
         if feed is not None:
             where, wait_ms = (markers, run.forces), run.plates.wait_ms
@@ -98,6 +108,19 @@ def serve(
             await_subscribers(publisher, n_subscriber, wait_s)
             reason = loop.run()
     say({"state": "over", "reason": reason})
+    if acquaintance is not None and acquaintance.unsettled and not anyway:
+        raise ConfigError(
+            f"{acquaintance.unsettled}; its frames are suspect", where=markers,
+            remedy="give the subject of this person and session, correct the labels at the sender, or add "
+            "--anyway",
+        )  # fmt: skip
+
+
+def acquaintance_of(stages: Sequence[Stage], where: str) -> Acquaintance | None:
+    """What judges whether a stream is that of the person who is followed; None where there is no person."""
+    kinematics = stages[0]
+    assert isinstance(kinematics, Kinematics)
+    return Acquaintance(kinematics, where) if kinematics.subject is not None else None
 
 
 def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:

@@ -20,7 +20,8 @@ COLOURS = {
     "implausible": "yellow", "stale": "magenta",
 }  # fmt: skip
 COUNTED = (
-    "lost", "skipped", "late", "degraded", "uncertain", "suspect", "implausible", "not_converged", "invalid_input",
+    "lost", "skipped", "late", "degraded", "uncertain", "suspect", "implausible", "not_converged",
+    "invalid_input",
 )  # fmt: skip
 
 

@@ -82,15 +82,25 @@ def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Fit | N
     frames = chosen_frames(own)
     tracks = {name: x for k, name in enumerate(subject.marker_names) if seen(x := own[frames, k])}
     ruler = Ruler(subject)
-    fit = fit_of_tracks(ruler, tracks)
-    if fit is None or not search:
-        return fit
+    if not search:
+        return fit_of_tracks(ruler, tracks)
     used = set(find_markers(subject.marker_names, trial.names).values())
     mirror = MIRROR if subject.side == "left" else np.ones(3)
     positions = mirror * trial.positions[frames]
     strangers = {
         name: x for k, name in enumerate(trial.names) if k not in used and seen(x := positions[:, k])
     }
+    return searched_fit(ruler, tracks, strangers)
+
+
+def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]) -> Fit | None:
+    """How markers (n, 3) [m] by name fit, with a search for exchanged labels and for a mirror image.
+
+    strangers : markers that the subject does not follow, which may have the place of one that it does
+    """
+    fit = fit_of_tracks(ruler, tracks)
+    if fit is None:
+        return None
     exchanged, mended = find_exchanged(ruler, tracks, strangers)
     if exchanged:
         better = fit_of_tracks(ruler, mended)

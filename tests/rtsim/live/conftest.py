@@ -25,6 +25,7 @@ from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
+from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject, load_subject
 from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout, encode
@@ -211,13 +212,17 @@ def start(estimator: MultibodyEstimator, subject: Subject) -> Iterator[Callable[
     with contextlib.ExitStack() as stack:
 
         def begin(
-            duration_s: float = 0.0, backlog: int = BACKLOG, address: str = "", rehearses: bool = False
+            duration_s: float = 0.0,
+            backlog: int = BACKLOG,
+            address: str = "",
+            rehearses: bool = False,
+            beyond: Callable[[Kinematics], list[Stage]] = lambda kinematics: [],
         ) -> Run:
             source = Source()
             stack.callback(source.close)
             publisher = stack.enter_context(Publisher(LOCAL))
             kinematics = Kinematics(estimator, subject)
-            stages = [kinematics, MuscleLengths(kinematics)]
+            stages = [kinematics, MuscleLengths(kinematics), *beyond(kinematics)]
             source_of = StreamInput(lambda: markers, duration_s)
             source_of.rehearsal = Rehearsal(stages) if rehearses else None
             meta = {"model": "lower_limb", "source": "test", "up": "Y"}

@@ -167,3 +167,20 @@ def test_the_summary_of_nothing_is_valid_json():
     summary = Tally().summary()
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
     assert (summary["frames"], summary["marker_rms_mm"], summary["latency_us"]) == (0, None, {})
+
+
+def test_angles_outside_their_ranges_are_named_and_counted(make_frame):
+    """Protects the table and the summary: which angle, on how many frames."""
+    names = ("hip_flexion", "knee_flexion")
+    fields = tuple(
+        FieldSpec(name, (2,), "rad", names) for name in ("joint_angles", "joint_angles_implausible")
+    )
+    tally = Tally()
+    for outside in ((0.0, 1.0), (0.0, 1.0), (0.0, 0.0)):
+        frame = make_frame(fields)
+        frame.data["joint_angles_implausible"][...] = outside
+        frame.status = int(Status.IMPLAUSIBLE) if any(outside) else 0
+        tally.take_frame(frame)
+        tally.look_at(frame)
+        assert tally.doubtful == ["knee_flexion outside the range of its joint"] * any(outside)
+    assert tally.summary()["implausible"] == {"knee_flexion": 2}

@@ -1,0 +1,50 @@
+"""A stream of another person through `live` and `estimate`: a sentence, flagged frames, and an exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rtsim.config.paths import find_config
+from rtsim.files.markers import write_trc
+from rtsim.models.load import load_model
+from rtsim.subjects.subject import load_subject
+from rtsim.subjects.walker import walk
+
+LOCAL = "tcp://127.0.0.1:0"
+SAID = "the distances between its markers are not those of the subject"
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def markers(start, tmp_path):
+    """The address of three seconds of somebody who is as many times as large as the walker."""
+
+    def play(size: float) -> str:
+        trial = walk(load_model("lower_limb"), load_subject(find_config("walker", "subjects")), 3.0)
+        write_trc(tmp_path / "walk.trc", trial._replace(positions=size * trial.positions))
+        player = start("replay", "walk.trc", "--address", LOCAL, "--states", "--wait", "120")
+        return player.state("ready")["markers"]
+
+    return play
+
+
+@pytest.mark.parametrize("anyway", [False, True])
+def test_a_stream_of_another_person_fails_at_its_end(markers, rtsim, any_ports, anyway):
+    """Protects who starts `live` with yesterday's subject: told, flagged, exit code 1 unless wanted."""
+    options = ["--anyway"] if anyway else []
+    done = rtsim("live", "--source", markers(1.07), "--subject", "walker", "--json", *any_ports, *options)
+    assert done.code == (0 if anyway else 1)
+    assert (SAID in done.err) == (not anyway)
+    summary = json.loads(done.out)
+    suspect = sum(n for words, n in summary["statuses"].items() if "suspect" in words)
+    assert 100 < suspect < 250
+
+
+def test_the_subjects_own_stream_is_fine(markers, start, any_ports):
+    """Protects from false alarms of the service."""
+    estimator = start("estimate", "--markers", markers(1.0), "--subject", "walker", *any_ports)
+    done = estimator.wait()
+    assert done.code == 0, done.err
+    assert SAID not in done.err
