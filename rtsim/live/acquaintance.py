@@ -10,9 +10,9 @@ own static trial, cut into seconds, all ten that would be refused are of squatti
 with hips and knees bent less than 60 degrees are judged. Where none comes for three times as long, the others
 are, and refused for what skin cannot do: exchanged labels, a mirror image, distances that are off by far.
 
-The judgement takes 10 to 30 ms, with a search for exchanged labels up to a second: far longer than a frame
-has. It is made by a thread of its own on copies of some frames; what it costs the frames meanwhile is the
-interpreter's lock, a few milliseconds at the most for each.
+The judgement takes 10 to 30 ms, with a search for exchanged labels, where something is odd, up to a second:
+far longer than a frame has. It is made by a thread of its own on copies of some frames; what it costs the
+frames meanwhile is the interpreter's lock, a few milliseconds at the most for each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.distances import Ruler
-from rtsim.subjects.fit import FARTHEST, Fit, fault_of, searched_fit, seen, sentences
+from rtsim.subjects.fit import (
+    FARTHEST,
+    LARGEST_MISFIT,
+    Fit,
+    fault_of,
+    fit_of_tracks,
+    searched_fit,
+    seen,
+    sentences,
+)
 from rtsim.units import DEGREES
 from streams.account import plain
 from streams.messages import Session, Status
@@ -168,7 +177,10 @@ class Acquaintance(Stage):
 
         def look() -> None:
             tracks = {name: x for k, name in enumerate(self._names) if seen(x := positions[:, k])}
-            judged.fit = searched_fit(self._ruler, tracks, {})
+            fit = fit_of_tracks(self._ruler, tracks)
+            if fit is not None and (fit.moved or fit.misfit > LARGEST_MISFIT):
+                fit = searched_fit(self._ruler, tracks, {})
+            judged.fit = fit
             judged.over = True
 
         threading.Thread(target=look, name="acquaintance", daemon=True).start()

@@ -150,20 +150,21 @@ def test_it_is_told_over_real_sockets(start, estimator, subject, make_session, t
     run = start(beyond=lambda kinematics: [Acquaintance(kinematics, WHERE)])
     session = make_session(rate=100.0)
     run.source.begin(session)
-    due = time.monotonic()
-    for k in range(190):
+    due, k = time.monotonic(), 0
+    while not any(frame.status & Status.SUSPECT for frame in run.seen):
+        assert k < 100 * LATEST_S
         run.source.send(larger(trial.positions[k % len(trial.positions)]))
-        due += 0.01
+        due, k = due + 0.01, k + 1
         time.sleep(max(0.0, due - time.monotonic()))
+        run.read(max(0, k - 20))
     run.source.end()
-    run.read(190)
+    run.read(k)
     run.loop.stop()
     seen = run.finish()
-    suspect = np.array([bool(frame.status & Status.SUSPECT) for frame in seen[:190]])
+    suspect = np.array([bool(frame.status & Status.SUSPECT) for frame in seen[:k]])
     first = int(np.argmax(suspect))
     assert first >= 100 * (FIRST_NS / 1e9 - 0.1)
     assert suspect[first:].all()
-    assert suspect.any()
     assert "frames are suspect until it fits" in run.text
     assert run.final.counters["suspect"] == suspect.sum()
     assert run.final.gauges["subject_misfit_mm"] > 10.0
