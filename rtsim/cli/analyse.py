@@ -115,6 +115,7 @@ def command(
     for said in kept.sentences[:N_TOLD]:
         tell(said)
     told = summary(results, wall, loop.reason, kept.telemetry.gauges if kept.telemetry else {})
+    told["told"] = kept.sentences
     deliver(results, outputs, frames, paper, Path(source))
     click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
     if loop.reason == "interrupted":
@@ -175,6 +176,7 @@ def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]
         "method": results.session.meta.get("method"),
         "subject": results.session.meta.get("subject"),
         "side": results.session.meta.get("side"),
+        "source": results.session.meta.get("source"),
         "notes": results.session.meta.get("notes", []),
         "outcome": reason,
         "frames": n,
@@ -204,11 +206,12 @@ def in_words(told: dict[str, Any]) -> str:
 
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
     kinetics = in_sentences(told["kinetics"]) if told["kinetics"] else []
+    side = f", {told['side']}" if told["side"] else ""
     beyond = ", ".join(f"{name} on {n} frames" for name, n in told["implausible"].items())
     rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
     return "\n".join(
         (
-            f"{told['frames']} frames ({flags}){rms}; {told['model']}, {told['method']}",
+            f"{told['frames']} frames ({flags}){rms}; {told['model']}, {told['method']}{side}",
             *([f"implausible angles: {beyond}"] if beyond else []),
             *kinetics,
             f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "

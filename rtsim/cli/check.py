@@ -138,6 +138,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     from rtsim.cli.ports import check_twins
     from rtsim.files.axes import parse_up
     from rtsim.files.units import metres_per_unit
+    from rtsim.live.checks import check_side
     from rtsim.live.whose import notes_before
     from rtsim.models.load import load_model
     from rtsim.subjects.labs import load_lab
@@ -157,7 +158,9 @@ def check_run(run: Run, path: Path) -> list[str]:
         metres_per_unit(run.units, f"{path}: units")
     if run.up:
         parse_up(run.up, f"{path}: up")
-    methods = load_model(run.model).methods
+    spec = load_model(run.model)
+    check_side(run, spec)
+    methods = spec.methods
     unknown = next((name for name in (run.method, *run.methods) if name and name not in methods), None)
     if unknown is not None:
         raise ConfigError(

@@ -111,7 +111,7 @@ def command(
         addresses = {"markers": address, "results": ready["results"], "control": ready["control"]}
         addresses |= {"forces": run.forces} if is_stream(run.forces) else {}
         tell_addresses(addresses)
-        watch = Watch(run.source, addresses, children)
+        watch = Watch(run.source, addresses, children, notes)
         summary = {"addresses": addresses, **watch.follow(console)}
         if as_json:
             click.echo(json.dumps(summary))

@@ -15,8 +15,9 @@ from rtsim.live.children import LAST, Child
 from rtsim.live.sources import STREAM_OVER
 from rtsim.report.table import live_table
 from rtsim.report.tally import Tally
+from streams.account import bounded
 from streams.control import request
-from streams.messages import Status
+from streams.messages import Session, Status
 from streams.ring import Frame
 from streams.subscriber import Subscriber
 
@@ -32,6 +33,8 @@ RECORDING_S = 5.0
 """How long a recorder may take to close its file once the results are over [s]."""
 MOST_TOLD = 20
 """Sentences that are told before a first frame, whoever sends them."""
+MOST_NOTES = 200
+"""Notes that are told in all, however many sessions a stranger begins."""
 NEEDED = ("estimator", "player")
 """Without these there is nothing to watch; without a recorder or a monitor the run goes on."""
 
@@ -44,14 +47,23 @@ class Watch:
     source : of the markers, as the user names it
     addresses : results, control
     children : the estimator first
+    notes : on the run that the user has been told already
 
     Attributes
     ----------
     failed : whether one of the processes has failed
     """
 
-    def __init__(self, source: str, addresses: dict[str, str], children: Sequence[Child]) -> None:
+    def __init__(
+        self,
+        source: str,
+        addresses: dict[str, str],
+        children: Sequence[Child],
+        notes: Sequence[str] = (),
+    ) -> None:
         self.source, self.addresses, self.children = source, addresses, children
+        self._notes = set(notes)
+        self._session: Session | None = None
         self.estimator = children[0]
         self.failed = False
         self._told: set[str] = set()
@@ -111,8 +123,18 @@ class Watch:
                 self._told_waiting.append(words)
                 tell(words)
 
+    def _tell_notes(self, session: Session) -> None:
+        """Tell what the descriptor says of the run, as the sender's reader noticed it, unless it was told."""
+        self._session = session
+        for note in bounded(session.meta.get("notes"), MOST_TOLD):
+            if note not in self._notes and len(self._notes) < MOST_NOTES:
+                self._notes.add(note)
+                tell(note)
+
     def _hear(self, frame: Frame, now: float) -> None:
         self._heard = now
+        if frame.session is not self._session:
+            self._tell_notes(frame.session)
         if not frame.status & Status.STALE:
             self._fresh = now
             if self._silent:

@@ -10,8 +10,13 @@ from rtsim.files.recording import Results, read_model_markers, read_recorded_mar
 from rtsim.files.storage import STORAGE_SUFFIXES, csv_text, known_part, storage_text
 from rtsim.files.tables import chosen, csv_table, motion_table, storage_table
 from rtsim.files.trc import trc_text
+from streams.account import bounded, plain
 
 EXPORT_SUFFIXES = (".trc", *STORAGE_SUFFIXES, ".csv")
+DESCRIBED = ("model", "method", "subject", "side", "source", "markers", "forces")
+"""Entries of a descriptor that stand in the header of storage files, before the notes."""
+LONGEST = 256
+"""So much of each [characters]."""
 
 
 def export(
@@ -87,10 +92,17 @@ def table_text(
         raise ConfigError("no frame is ok", where=where, remedy="take all of them, marked: --frames marked")
     if suffix == ".csv":
         return csv_text(csv_table(results, frames), out), left_out
-    lines: tuple[str, ...] = ()
+    lines = described(results)
     if suffix == ".mot":
         table = motion_table(results, name, where, frames)
     else:
         table, units = storage_table(results, name, frames)
-        lines = (units,)
+        lines = (*lines, *units)
     return storage_text(table, out, name, (*lines, *left_out)), (*left_out, *known_part(table)[1])
+
+
+def described(results: Results) -> tuple[str, ...]:
+    """Lines of a header that say of whom and of what results are, where from, and what was noticed."""
+    meta = results.session.meta
+    lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
+    return (*lines, *(f"note: {note}" for note in bounded(meta.get("notes"))))

@@ -14,6 +14,8 @@ from rtsim.units import in_files
 from streams.messages import FieldSpec
 
 STATUS = "status"
+N_UNIT = 10
+"""Columns whose units stand in one line of a header."""
 
 
 def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
@@ -47,15 +49,18 @@ def motion_table(results: Results, name: str, where: str, frames: str = "marked"
     return Table(("time", *columns), np.column_stack([results.times, *data]), True, name)
 
 
-def storage_table(results: Results, name: str, frames: str = "marked") -> tuple[Table, str]:
-    """Everything that has columns over time, and a line that says their units."""
+def storage_table(results: Results, name: str, frames: str = "marked") -> tuple[Table, tuple[str, ...]]:
+    """Everything that has columns over time, and lines that say their units.
+
+    The lines are short: OpenSim's table reader (4.6) ends with a crash at a line of tens of thousands of
+    characters in the header.
+    """
     columns, units, data = columns_of(results, results.session.fields)
     if mark := marks(results, frames):
         columns, units, data = (*columns, STATUS), [*units, "bits"], [*data, *mark]
-    said = ", ".join(
-        f"{column} [{unit}]" for column, unit in zip(("time", *columns), ("s", *units), strict=True)
-    )
-    return Table(("time", *columns), np.column_stack([results.times, *data]), True, name), f"units: {said}"
+    said = [f"{column} [{unit}]" for column, unit in zip(("time", *columns), ("s", *units), strict=True)]
+    lines = tuple(f"units: {', '.join(said[k : k + N_UNIT])}" for k in range(0, len(said), N_UNIT))
+    return Table(("time", *columns), np.column_stack([results.times, *data]), True, name), lines
 
 
 def csv_table(results: Results, frames: str = "marked") -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
@@ -19,6 +20,9 @@ from rtsim.live.sources import (
     the_walker,
 )
 
+if TYPE_CHECKING:
+    from rtsim.config.model_schema import ModelSpec
+
 
 def check_run(run: Run) -> None:
     """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
@@ -33,6 +37,7 @@ def check_run(run: Run) -> None:
 
     spec = load_model(run.model)
     methods_of(run, spec)
+    check_side(run, spec)
     for name in run.stages:
         find_stage(name)
     check_source(run.source)
@@ -70,3 +75,14 @@ def check_run(run: Run) -> None:
         check_kind(run.static)
     if run.lab:
         load_lab(run.lab)
+
+
+def check_side(run: Run, spec: ModelSpec) -> None:
+    """ConfigError where one leg is asked for, and the model has both."""
+    if spec.has_both_sides and run.side in ("right", "left"):
+        raise ConfigError(
+            f"the model {spec.name} has both legs, and the {run.side} one alone is asked for",
+            where="--side",
+            allowed="both",
+            remedy="leave it out, or give a --model of one leg",
+        )

@@ -26,7 +26,7 @@ COUNT_MOST = 100_000_000  # larger counts and rates are written with a power of 
 N_COUNTER = 12  # counters of each side in a tool tip
 RATE_SHORTFALL = 0.9  # a measured rate below this share of the nominal one is coloured
 MOODS = {Quality.GOOD: "good", Quality.DEGRADED: "warning", Quality.MISSING: "bad"}
-DETAILS = ("model", "subject", "side", "source")
+DETAILS = ("model", "subject", "side", "source", "markers", "forces")
 
 
 class ChipText(NamedTuple):

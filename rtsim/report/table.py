@@ -19,6 +19,8 @@ COLOURS = {
     "ok": "green", "late": "yellow", "degraded": "yellow", "uncertain": "yellow", "suspect": "yellow",
     "implausible": "yellow", "stale": "magenta",
 }  # fmt: skip
+MOST_TOLD = 10
+"""Sentences of a run in its closing lines."""
 COUNTED = (
     "lost", "skipped", "late", "degraded", "uncertain", "suspect", "implausible", "not_converged",
     "invalid_input",
@@ -39,6 +41,8 @@ def header(tally: Tally, source: str) -> Text:
     text.append("rtsim live", "bold")
     text.append(f"  {plain(source)}  method {tally.method or '-'}  subject {tally.subject or '-'}")
     text.append(f"  side {tally.side}\n" if tally.side else "\n")
+    if tally.addresses:
+        text.append("  ".join(f"{key} at {where}" for key, where in tally.addresses.items()) + "\n", "dim")
     text.append(f"{tally.n_frame} frames  {tally.rate:.1f} Hz  marker RMS {tally.rms_mm:.1f} mm  ")
     for words, n in sorted(tally.statuses.items(), key=lambda item: -item[1]):
         text.append(f"{words} {n}  ", COLOURS.get(words, "red"))
@@ -101,6 +105,10 @@ def print_summary(console: Console, summary: dict) -> None:
     odd = {k: v for k, v in summary["statuses"].items() if k != "ok"}
     if odd:
         console.print(Text("flagged frames: " + ", ".join(f"{k} {v}" for k, v in odd.items())))
+    for said in summary["told"][:MOST_TOLD]:
+        console.print(Text(f"told: {said}"))
+    if len(summary["told"]) > MOST_TOLD:
+        console.print(Text(f"told: {len(summary['told']) - MOST_TOLD} more (--json has them)"))
     if summary["implausible"]:
         named = ", ".join(f"{name} on {n} frames" for name, n in summary["implausible"].items())
         console.print(Text(f"implausible angles: {named}"))

@@ -21,6 +21,10 @@ MM, DEG = 1e3, 180.0 / np.pi
 NOTHING = np.empty(0)
 TOLD = (*PERCENTILES, "max")
 N_SENTENCE = 6
+N_TOLD = 32
+"""Different sentences of a run that its summary keeps."""
+ADDRESSES = ("markers", "forces")
+"""Entries of a descriptor: where streams come from."""
 N_ANGLE = 64
 """Angles told apart of those that are outside their ranges; a stranger's further ones are not counted."""
 N_STATUS = 32
@@ -42,6 +46,8 @@ class Tally:
         self.sentences: deque[str] = deque(maxlen=N_SENTENCE)
         self.method = self.subject = self.side = ""
         self.notes: list[str] = []
+        self.told: list[str] = []
+        self.addresses: dict[str, str] = {}
         self.n_usable = 0
         self.values: dict[str, tuple[float, str]] = {}
         self.rms_mm = float("nan")
@@ -70,6 +76,7 @@ class Tally:
             plain(str(meta.get(key, "")), LONGEST_WORD) for key in ("method", "subject", "side")
         )
         self.notes = bounded(meta.get("notes"))
+        self.addresses = {key: plain(str(meta[key]), LONGEST_WORD) for key in ADDRESSES if meta.get(key)}
         self.values = {}
         for field, factor, unit, prefix in (
             ("joint_angles", DEG, "deg", ""),
@@ -89,6 +96,9 @@ class Tally:
         self.counters = message.counters
         self.gauges = {name: value for name, value in message.gauges.items() if math.isfinite(value)}
         self.sentences.extend(message.text)
+        for said in message.text:
+            if said not in self.told and len(self.told) < N_TOLD:
+                self.told.append(said)
 
     @property
     def rate(self) -> float:
@@ -119,6 +129,7 @@ class Tally:
             "subject": self.subject,
             "side": self.side,
             "notes": self.notes,
+            "told": self.told,
             "usable": self.n_usable,
             "marker_rms_mm": None if rms is None else round(rms, 3),  # JSON knows no NaN
             "latency_us": {

@@ -153,3 +153,13 @@ def test_a_run_without_a_usable_frame_fails(here, trial, tmp_path):
     done = here("analyse", "large.trc", "--subject", "walker", "--anyway", "--units", "mm")
     assert done.code == 1
     assert f"none of {len(trial.times)} frames came out usable" in done.sentence
+
+
+@pytest.mark.parametrize("command", ["analyse", "live", "check"])
+def test_one_side_of_a_model_of_both_is_refused(refused, trial, tmp_path, quick, command):
+    """Protects from a run of both legs that was asked for one."""
+    for source in (write(trial, tmp_path / "walk.trc"), "walker"):
+        if command == "check" and source == "walker":
+            continue
+        said = refused(*words_of(command, source, "--model", "both_legs", "--side", "right"))
+        assert "--side: the model both_legs has both legs, and the right one alone is asked for" in said

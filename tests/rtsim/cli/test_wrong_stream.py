@@ -48,3 +48,12 @@ def test_the_subjects_own_stream_is_fine(markers, start, any_ports):
     done = estimator.wait()
     assert done.code == 0, done.err
     assert SAID not in done.err
+
+
+def test_what_the_senders_reader_noticed_is_told(markers, rtsim, any_ports):
+    """Protects who runs `live` beside a player on another machine: its notes are told here, and go along."""
+    done = rtsim("live", "--source", markers(1.0), "--subject", "walker", "--json", *any_ports)
+    assert done.code == 0, done.err
+    noted = [note for note in json.loads(done.out)["notes"] if "walk.trc" in note]
+    assert noted
+    assert [note for note in noted if note not in done.err] == []

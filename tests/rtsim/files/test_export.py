@@ -38,10 +38,11 @@ def write_message(recorder: Recorder, message: AnyMessage, t_ns: int) -> None:
     recorder.write(topic, payload, t_ns)
 
 
-def write_results(path: Path, fields: tuple[FieldSpec, ...]) -> Path:
+def write_results(path: Path, fields: tuple[FieldSpec, ...], **meta) -> Path:
     session = Session(
-        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=fields, meta={"up": "Y"}
-    )
+        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=fields,
+        meta={"up": "Y", **meta},
+    )  # fmt: skip
     layout = FieldLayout(session)
     with Recorder(path) as recorder:
         write_message(recorder, session, 0)
@@ -150,3 +151,32 @@ def test_other_suffixes_are_refused(recording, tmp_path):
     """An unknown format is refused before the recording is read, with the formats there are."""
     with pytest.raises(ConfigError, match=r"\.trc, \.mot, \.sto, \.csv"):
         export(recording, tmp_path / "a.xlsx")
+
+
+@pytest.mark.parametrize("suffix", [".mot", ".sto"])
+def test_the_header_says_of_whom_and_where_from(tmp_path, suffix):
+    """Protects a file that lies alone: person, side, method, both addresses, and what was noticed."""
+    said = {"subject": "anna", "side": "left", "method": "zero", "source": "tcp://a:1", "markers": "tcp://a:1",
+            "forces": "tcp://b:2"}  # fmt: skip
+    notes = ["walk.trc: lengths were converted to metres (factor 0.001)", "two\nlines"]
+    path = tmp_path / f"a{suffix}"
+    export(write_results(tmp_path / "a.mcap", FIELDS, **said, notes=notes), path)
+    head = path.read_text().split("endheader")[0].splitlines()
+    assert [f"{key}: {value}" for key, value in said.items() if f"{key}: {value}" not in head] == []
+    assert f"note: {notes[0]}" in head
+    assert "note: two\\nlines" in head
+    assert len(read_storage(path).data) == 4  # one is unknown
+
+
+def test_headers_have_no_lines_that_end_opensim(tmp_path):
+    """Protects OpenSim, whose table reader crashes at a very long line: hundreds of columns, short lines."""
+    names = tuple(f"a_column_with_a_long_name_{k}" for k in range(700))
+    path = tmp_path / "a.sto"
+    export(write_results(tmp_path / "a.mcap", (FieldSpec("joint_angles", (700,), "rad", names),)), path)
+    lines = path.read_text().splitlines()
+    head = lines[: lines.index("endheader")]
+    assert max(map(len, head)) < 1000
+    assert "a_column_with_a_long_name_699 [deg]" in "".join(head)
+    opensim = pytest.importorskip("opensim")
+    opensim.Logger.setLevelString("off")
+    assert opensim.TimeSeriesTable(str(path)).getNumColumns() >= 700

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from rtsim.report.table import live_table, print_summary
-from rtsim.report.tally import Tally
+from rtsim.report.tally import N_TOLD, Tally
 from streams.messages import FieldSpec, Status, Telemetry
 
 MARKER_FIELDS = ("weights", "gap_age", "swap_with")
@@ -168,3 +168,32 @@ def test_the_summary_of_a_clean_run_is_short(render, make_frame):
 def test_the_summary_of_nothing_is_printed(render):
     """Protects a run that ended before its first frame."""
     assert "0 frames" in render(lambda console: print_summary(console, Tally().summary()))
+
+
+def test_addresses_and_what_was_told_are_there(render, make_frame):
+    """Protects who comes back to a finished run: where from, and every different sentence, once."""
+    tally = Tally()
+    meta = {"method": "zero", "subject": "S01", "side": "left", "markers": "tcp://a:1", "forces": "tcp://b:2"}
+    frame = make_frame(meta=meta)
+    tally.take_frame(frame)
+    tally.look_at(frame)
+    for t in range(3):
+        tally.take_telemetry(
+            Telemetry(session="", t=t, text=["2 frames lost on the way here.", f"sentence {t}"])
+        )
+    text = render(live_table(tally, "walk.trc"), 200)
+    assert lines_with(text, "markers at tcp://a:1", "forces at tcp://b:2")
+    assert "side left" in text
+    summary = tally.summary()
+    assert summary["told"] == ["2 frames lost on the way here.", "sentence 0", "sentence 1", "sentence 2"]
+    text = render(lambda console: print_summary(console, summary), 200)
+    assert text.count("told: 2 frames lost on the way here.") == 1
+    assert lines_with(text, "(zero, left)")
+
+
+def test_a_stranger_cannot_flood_the_summary() -> None:
+    """Protects memory and terminal: so many different sentences are kept, fewer are printed."""
+    tally = Tally()
+    for t in range(100):
+        tally.take_telemetry(Telemetry(session="", t=t, text=[f"{t} {k}" for k in range(60)]))
+    assert len(tally.summary()["told"]) == N_TOLD
