@@ -62,6 +62,7 @@ class Watch:
         notes: Sequence[str] = (),
     ) -> None:
         self.source, self.addresses, self.children = source, addresses, children
+        self._plays = any(child.name == "player" for child in children)
         self._notes = set(notes)
         self._session: Session | None = None
         self.estimator = children[0]
@@ -124,8 +125,10 @@ class Watch:
                 tell(words)
 
     def _tell_notes(self, session: Session) -> None:
-        """Tell what the descriptor says of the run, as the sender's reader noticed it, unless it was told."""
+        """Tell what the descriptor says of a stream that others send, as their reader noticed it."""
         self._session = session
+        if self._plays:  # from a file, which was read here, too
+            return
         for note in bounded(session.meta.get("notes"), MOST_TOLD):
             if note not in self._notes and len(self._notes) < MOST_NOTES:
                 self._notes.add(note)
@@ -153,12 +156,11 @@ class Watch:
 
     def _tell_silence(self, now: float) -> None:
         """Tell who has fallen silent, or was from the start."""
-        plays = any(child.name == "player" for child in self.children)
-        source = "the player" if plays else f"the source {self.source}"
+        source = "the player" if self._plays else f"the source {self.source}"
         since = f"for {SILENT_S:g} s"
         if now - self._fresh > SILENT_S:
             self._silent = "the estimator" if now - self._heard > SILENT_S else source
-        elif self._last is None and not plays and now - self._began > BEGIN_S:
+        elif self._last is None and not self._plays and now - self._began > BEGIN_S:
             self._silent, since = source, "yet"
         if self._silent:
             say(f"{self._silent} has sent nothing {since}; waiting for it (Ctrl-C ends the run)")
