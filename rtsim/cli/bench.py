@@ -226,6 +226,24 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
         click.echo(figures.report("trials", [], as_json))
 
 
+@command.command("coverage")
+@AS_JSON
+@click.option(
+    "--walkers", type=click.IntRange(1), default=200, show_default=True, help="So many made-up persons."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of all that is drawn.")
+def coverage(as_json: bool, walkers: int, seed: int) -> None:
+    """How often the truth is within 1.96 stated standard deviations, on made-up walkers with known truth."""
+    from rich.console import Console
+
+    from rtsim.bench import figures
+    from rtsim.bench.coverage import run
+    from rtsim.cli.compiling import compile_first
+
+    compile_first(Console(stderr=True), ("solver",))
+    click.echo(figures.report("coverage", run.run(walkers, seed), as_json))
+
+
 @command.command("damage")
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))

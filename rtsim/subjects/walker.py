@@ -21,8 +21,9 @@ CYCLE_S = 1.1
 NOISE_M = 0.0003
 SOFT_TISSUE_M = 0.003
 
-# mean, then (cosine, sine) of the harmonics of one cycle from heel strike [deg]
-ANGLES: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {
+Angles = dict[str, tuple[float, tuple[tuple[float, float], ...]]]
+"""By name: mean, then (cosine, sine) of the harmonics of one cycle from heel strike [deg]."""
+ANGLES: Angles = {
     "hip_flexion": (8.0, ((19.0, -6.5), (-2.5, 1.5))),
     "hip_adduction": (0.5, ((1.0, 4.0), (1.0, 1.5))),
     "hip_internal_rotation": (-2.0, ((2.0, 2.0), (1.0, -1.0))),
@@ -85,8 +86,10 @@ def series(phase: Array, mean: float, harmonics: tuple[tuple[float, float], ...]
     return total
 
 
-def body_poses(spec: ModelSpec, anatomy: Anatomy, phase: Array) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Rotation (n, 3, 3) and origin (n, 3) of every body, from the joint angles."""
+def body_poses(
+    spec: ModelSpec, anatomy: Anatomy, phase: Array, angles: Angles = ANGLES
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Rotation (n, 3, 3) and origin (n, 3) of every body, from the joint angles at a phase (n,) [rad]."""
     rotations: dict[str, Array] = {}
     origins: dict[str, Array] = {}
     for body in spec.bodies:
@@ -98,23 +101,22 @@ def body_poses(spec: ModelSpec, anatomy: Anatomy, phase: Array) -> tuple[dict[st
             origins[body.name] = np.stack([0.0 * phase, height, series(phase, *PELVIS["sway"])], axis=1)
             continue
         parent = rotations[body.parent]
-        rotations[body.name] = parent @ relative_rotation(body, anatomy, phase)
+        rotations[body.name] = parent @ relative_rotation(body, anatomy, phase, angles)
         joint = origins[body.parent] + parent @ anatomy.place(body.in_parent, body.parent, body.name)
         origins[body.name] = joint - rotations[body.name] @ anatomy.place(body.in_child, body.name, body.name)
     return rotations, origins
 
 
-def relative_rotation(body: Body, anatomy: Anatomy, phase: Array) -> Array:
+def relative_rotation(body: Body, anatomy: Anatomy, phase: Array, angles: Angles) -> Array:
     """(n, 3, 3) - body in its parent, from the angles of their joint coordinate system."""
-    angles = body.angles
-    if angles is None:
+    if body.angles is None:
         return np.broadcast_to(np.eye(3), (len(phase), 3, 3))
-    proximal = anatomy.segments[body.parent].axes(*angles.proximal)
-    distal = anatomy.segments[body.name].axes(*angles.distal)
+    proximal = anatomy.segments[body.parent].axes(*body.angles.proximal)
+    distal = anatomy.segments[body.name].axes(*body.angles.distal)
     own = phase + np.pi if body.mirrored else phase  # the left leg half a stride later
     values = [
-        sign * np.radians(series(own, *ANGLES.get(kind_of_segment(name), (0.0, ()))))
-        for name, sign in zip(angles.names, angles.signs, strict=True)
+        sign * np.radians(series(own, *angles.get(kind_of_segment(name), (0.0, ()))))
+        for name, sign in zip(body.angles.names, body.angles.signs, strict=True)
     ]
     return proximal @ cardan(*values) @ distal.T
 

@@ -50,7 +50,7 @@ def test_every_bench_prints_it(
     name: str, as_json: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Protects figures of different machines: each bench, as table and as JSON, gives reference_us."""
-    module = "damage.run" if name == "damage" else name.replace("-", "_")
+    module = f"{name}.run" if name in ("damage", "coverage") else name.replace("-", "_")
     monkeypatch.setattr(importlib.import_module(f"rtsim.bench.{module}"), "run", measured(name))
     folder = [str(tmp_path)] if name in ("trials", "recordings") else []
     done = CliRunner().invoke(cli, ["bench", name, *folder, *(["--json"] if as_json else [])])

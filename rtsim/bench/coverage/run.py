@@ -1,0 +1,184 @@
+"""The bench: walkers one after the other, each by every method, with all markers and without some."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.coverage.skin import SIZE_MM, draw_noise, draw_skin
+from rtsim.bench.coverage.truth import Told, Truth, names_of, tell, truth_of
+from rtsim.bench.coverage.walkers import Walker, draw_walker
+from rtsim.bench.figures import Figure, say
+from rtsim.config.load import load_toml
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import MarkerCheck, Uncertainty
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import ONE_LEG, load_model
+from rtsim.subjects.subject import Subject
+
+Array = NDArray[np.float64]
+Generator = np.random.Generator
+
+METHODS = ("zero", "minimised", "prescribed")
+N_MISSING = {"complete": 0, "one_missing": 1, "two_missing": 2}
+"""Markers of one segment that are missing from MISSING_FROM of the time on."""
+MISSING_FROM = 0.4
+LEARNING = 25
+"""Frames at first that are not counted: markers are being learnt."""
+INTERVAL = 1.96
+AIM_PERCENT, ALLOWED_PERCENT = 95.0, 2.0
+SINGULAR_DEG = (15.0, 25.0)
+"""Flexions about that at which the knee of `zero` is nearly singular (docs/architecture.md)."""
+KEPT = 1e-9
+"""Deviations below which a number is one that the joints keep: lengths of hard elements."""
+SAY_EVERY_S = 5.0
+
+
+class Tally(NamedTuple):
+    """Frames of one method and one case; of each output.
+
+    held : those whose interval holds the truth; n : all that have a deviation
+    error, stated : sums of squares of errors and of deviations; uncertain : frames flagged, and all
+    """
+
+    held: Array
+    n: Array
+    error: Array
+    stated: Array
+    uncertain: list[int]
+
+
+def new_tally(n: int) -> Tally:
+    """Of n outputs, nothing counted yet."""
+    return Tally(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), [0, 0])
+
+
+def run(n_walker: int, seed: int = 1) -> list[Figure]:
+    """Figures of so many walkers."""
+    tallies, names = count(n_walker, seed)
+    return figures_of(tallies, names)
+
+
+def count(n_walker: int, seed: int) -> tuple[dict[str, Tally], list[str]]:
+    """A tally of every method and case by its name, and the names of the outputs."""
+    spec = load_model(ONE_LEG)
+    base = load_toml(find_config("walker", "subjects"), Subject)
+    rng = np.random.default_rng(seed)
+    tallies: dict[str, Tally] = {}
+    names: list[str] = []
+    due = 0.0
+    for k in range(n_walker):
+        if monotonic() >= due:
+            due = monotonic() + SAY_EVERY_S
+            say(f"coverage: {k} of {n_walker} walkers")
+        walker = draw_walker(rng, spec, base)
+        estimator = estimator_of(spec, walker)
+        names = names_of(estimator)
+        for case, truth, told, frames in solve(rng, estimator, walker):
+            if case not in tallies:
+                tallies[case] = new_tally(len(names))
+            add(truth.numbers[frames], told, frames, tallies[case])
+    return tallies, names
+
+
+def estimator_of(spec: ModelSpec, walker: Walker) -> MultibodyEstimator:
+    """With the settings of a live run."""
+    return MultibodyEstimator(
+        spec, walker.subject, METHODS[0], METHODS, check=MarkerCheck(), uncertainty=Uncertainty()
+    )
+
+
+def solve(
+    rng: Generator, estimator: MultibodyEstimator, walker: Walker
+) -> Iterator[tuple[str, Truth, Told, NDArray[np.int64]]]:
+    """Every method and case of a walker: its name, truth, answers and the frames that count."""
+    n = len(walker.phase)
+    offsets = draw_errors(rng, walker)
+    noise = draw_noise(rng, offsets.shape)
+    hidden = draw_hidden(rng, estimator.model.markers.body, max(N_MISSING.values()))
+    for method in METHODS:
+        estimator.switch(method)
+        truth = truth_of(estimator, walker.positions, walker.dt)
+        moved = truth.markers + np.einsum("fmij,fmj->fmi", truth.rotations, offsets) + noise
+        for case, n_hidden in N_MISSING.items():
+            measured = moved.copy()
+            first = int(MISSING_FROM * n) if n_hidden else LEARNING
+            measured[first:, hidden[:n_hidden]] = np.nan
+            told = tell(estimator, measured, walker.dt)
+            frames = np.arange(first, n)
+            yield f"{method}.{case}", truth, told, frames
+            if method == "zero":
+                flexion = np.degrees(-truth.numbers[:, names_of(estimator).index("knee_flexion")])
+                near = (flexion > SINGULAR_DEG[0]) & (flexion < SINGULAR_DEG[1])
+                yield f"{method}.{case}.singular", truth, told, frames[near[frames]]
+
+
+def draw_errors(rng: Generator, walker: Walker) -> Array:
+    """(n_frame, n_marker, 3) - skin motion of all markers, in their segments [m]."""
+    return np.concatenate(
+        [
+            draw_skin(
+                rng, 1e-3 * np.array(list(segment.markers_mm.values())), 1e-3 * SIZE_MM[name], walker.phase
+            )
+            for name, segment in walker.subject.segments.items()
+        ],
+        axis=1,
+    )
+
+
+def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """So many markers of one segment."""
+    own = np.flatnonzero(body == rng.choice(np.unique(body)))
+    return np.asarray(rng.permutation(own)[:n])
+
+
+def add(true: Array, told: Told, frames: NDArray[np.int64], tally: Tally) -> None:
+    """Count frames; true : (n, n_output) - in them."""
+    stated = told.deviations[frames]
+    error = told.numbers[frames] - true
+    turns = error[:, : told.n_angle]
+    turns[:] = (turns + math.pi) % (2.0 * math.pi) - math.pi
+    counts = np.isfinite(stated) & (stated > KEPT)
+    error, stated = np.where(counts, error, 0.0), np.where(counts, stated, 1.0)
+    ratio = np.abs(error) / stated
+    tally.n[:] += counts.sum(axis=0)
+    tally.held[:] += (counts & (ratio <= INTERVAL)).sum(axis=0)
+    tally.error[:] += (error**2).sum(axis=0)
+    tally.stated[:] += np.where(counts, stated**2, 0.0).sum(axis=0)
+    tally.uncertain[0] += int(told.uncertain[frames].sum())
+    tally.uncertain[1] += len(frames)
+
+
+def figures_of(tallies: dict[str, Tally], names: list[str]) -> list[Figure]:
+    """Of each method and case how far the worst output is off the aim, then all outputs.
+
+    ratio.CASE.OUTPUT is the root of the mean squared error over that of the mean squared deviation.
+    """
+    figures = []
+    for case, tally in tallies.items():
+        known = tally.n > 0
+        percent = 100.0 * tally.held[known] / tally.n[known]
+        ratio = np.sqrt(tally.error[known] / tally.stated[known])
+        outputs = [name for name, there in zip(names, known, strict=True) if there]
+        flagged, n_frame = tally.uncertain
+        off = float(np.max(np.abs(percent - AIM_PERCENT), initial=0.0))
+        figures += [
+            Figure(f"frames.{case}", float(n_frame), "1"),
+            Figure(f"uncertain_percent.{case}", 100.0 * flagged / max(n_frame, 1), "% of frames"),
+            Figure(f"off_{AIM_PERCENT:.0f}_percent.{case}", off, "%", ALLOWED_PERCENT, "lower"),
+            *(
+                Figure(f"coverage_percent.{case}.{name}", float(value), "% of frames")
+                for name, value in zip(outputs, percent, strict=True)
+            ),
+            *(
+                Figure(f"ratio.{case}.{name}", float(value), "1")
+                for name, value in zip(outputs, ratio, strict=True)
+            ),
+        ]
+    return figures

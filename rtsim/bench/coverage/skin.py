@@ -1,0 +1,61 @@
+"""Errors of markers as they are drawn: white noise, and skin that moves on the bone.
+
+Skin of a segment moves in three parts: all of it by one shift, all of it by one turn, and each marker on its
+own. Measured beside bone pins or fluoroscopy the first two, those of a rigid body, are the greater part:
+four principal components hold 95 % of the variance of markers on the thigh, and they are shifts and turns
+more than deformations (Andersen et al. 2012, Gait & Posture 35, 606-611; Barre et al. 2017, J Biomech 62,
+21-26). What follows the cycle of walking is a short Fourier series whose coefficients are drawn for each
+walker; so is the size, about that of docs/uncertainty.md on average.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Generator = np.random.Generator
+
+SIZE_MM = {"pelvis": 5.0, "thigh": 7.0, "shank": 6.0, "foot": 3.0}
+"""Root mean square of a marker's motion along each axis, over persons and time."""
+PERSONS = 0.3
+"""Deviation of the logarithm of a person's size: two thirds are within 0.74 and 1.35 of the mean."""
+RIGID = (0.5, 0.9)
+"""Part of the variance that is motion of the segment's skin as one body ..."""
+TURN = (0.25, 0.75)
+"""... and part of that which is a turn."""
+IN_TIME = np.sqrt([0.15, 0.5, 0.25, 0.1])
+"""Sizes of what stays, and of the first three harmonics of a cycle."""
+NOISE_MM = (0.2, 1.0)
+"""Deviation of white noise."""
+
+
+def draw_noise(rng: Generator, shape: tuple[int, ...]) -> Array:
+    """White noise of the given shape [m]."""
+    return 1e-3 * rng.uniform(*NOISE_MM) * rng.normal(size=shape)
+
+
+def draw_skin(rng: Generator, local: Array, size: float, phase: Array) -> Array:
+    """(n_frame, n_marker, 3) - by how much the markers of a segment are moved, in its frame [m].
+
+    local : (n_marker, 3) - places in the segment [m]; size : root mean square along each axis [m]
+    phase : (n_frame,) - of the cycle [rad]
+    """
+    size = size * np.exp(rng.normal(scale=PERSONS) - PERSONS**2)
+    rigid, turn = rng.uniform(*RIGID), rng.uniform(*TURN)
+    arms = local - local.mean(axis=0)
+    shift = size * np.sqrt(rigid * (1.0 - turn)) * draw_course(rng, phase, 3)
+    own = size * np.sqrt(1.0 - rigid) * draw_course(rng, phase, local.size).reshape(len(phase), -1, 3)
+    # a turn of the size s moves a marker by s |arm| in two of three directions
+    angle = size * np.sqrt(1.5 * rigid * turn / np.mean(np.sum(arms**2, axis=1)))
+    turned = np.cross((angle * draw_course(rng, phase, 3))[:, None, :], arms[None, :, :])
+    return np.asarray(shift[:, None, :] + turned + own)
+
+
+def draw_course(rng: Generator, phase: Array, n: int) -> Array:
+    """(n_frame, n) - independent courses over the cycle with the mean square 1."""
+    total = IN_TIME[0] * rng.normal(size=n) * np.ones((len(phase), 1))
+    for k, part in enumerate(IN_TIME[1:], start=1):
+        cosine, sine = rng.normal(size=(2, n))
+        total = total + part * (np.cos(k * phase)[:, None] * cosine + np.sin(k * phase)[:, None] * sine)
+    return total

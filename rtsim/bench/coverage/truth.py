@@ -1,0 +1,98 @@
+"""What is true of a walker whose knee is that of a method, and what a method says of moved markers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.deviations import displaced_joints
+from rtsim.methods.multibody import MultibodyEstimator
+
+Array = NDArray[np.float64]
+
+N_ROUND = 3
+"""Rounds in which a method solves its own markers: soft elements draw the truth less each time."""
+
+
+class Truth(NamedTuple):
+    """True of every frame.
+
+    numbers : (n_frame, n_output) - angles, displacements, lengthening, contact points [rad, m, 1, m]
+    markers : (n_frame, n_marker, 3) - in ground [m]; rotations : (n_frame, n_marker, 3, 3) - of their bodies
+    """
+
+    numbers: Array
+    markers: Array
+    rotations: Array
+
+
+class Told(NamedTuple):
+    """What a method says of every frame; NaN where it was not solved.
+
+    numbers, deviations : (n_frame, n_output), as in Truth, the first n_angle of them angles
+    uncertain : (n_frame,) - whether an angle is
+    """
+
+    numbers: Array
+    deviations: Array
+    uncertain: NDArray[np.bool_]
+    n_angle: int
+
+
+def names_of(estimator: MultibodyEstimator) -> list[str]:
+    """Of all numbers, in their order."""
+    names = estimator.model.names
+    displaced = displaced_joints(names.bodies, estimator.model.joints.distal)
+    shifts = ("anterior", "proximal", "lateral")
+    return [
+        *names.joint_angles,
+        *(f"knee_{shift}" for _ in displaced for shift in shifts),
+        *(f"lengthening_{names.elements[e]}" for e in estimator.model.reported.ligaments),
+        *(f"contact_{names.elements[e]}_{axis}" for e in estimator.model.reported.contacts for axis in "xyz"),
+    ]
+
+
+def numbers_of(estimator: MultibodyEstimator) -> Array:
+    """(n_output,) - of the last frame."""
+    out, model = estimator.outputs, estimator.model
+    displaced = displaced_joints(model.names.bodies, model.joints.distal)
+    parts = (out.angles, out.displacements[displaced], out.lengthening, out.contact_points)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Truth:
+    """Poses of the method in use, and markers that are exactly theirs, near those given.
+
+    positions : (n_frame, n_marker, 3) - in ground [m]
+    """
+    markers, body = positions, estimator.model.markers.body
+    numbers: list[Array] = []
+    rotations: list[Array] = []
+    for _ in range(N_ROUND):
+        estimator.restart()
+        numbers, rotations, found = [], [], []
+        for frame in markers:
+            estimator.estimate(np.ascontiguousarray(frame), dt)
+            numbers.append(numbers_of(estimator))
+            rotations.append(estimator.pose[1][body])
+            found.append(estimator.outputs.markers.copy())
+        markers = np.array(found)
+    return Truth(np.array(numbers), markers, np.array(rotations))
+
+
+def tell(estimator: MultibodyEstimator, measured: Array, dt: float) -> Told:
+    """All frames by the method in use from a fresh start; measured : (n_frame, n_marker, 3)."""
+    estimator.restart()
+    numbers, deviations, uncertain = [], [], []
+    found = estimator.deviations
+    assert found is not None
+    for frame in measured:
+        solution = estimator.estimate(np.ascontiguousarray(frame), dt)
+        estimator.deviate(frame, dt, solution)
+        numbers.append(numbers_of(estimator))
+        parts = (found.angles, found.displacements, found.lengthening, found.contact_points)
+        deviations.append(np.concatenate([np.ravel(part) for part in parts]))
+        uncertain.append(bool(found.uncertain.any()))
+    return Told(np.array(numbers), np.array(deviations), np.array(uncertain), found.angles.size)

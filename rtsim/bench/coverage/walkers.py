@@ -1,0 +1,106 @@
+"""Made-up persons who walk: sizes, places of markers, joint angles and speed are drawn."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.subjects.anatomy import Anatomy
+from rtsim.subjects.subject import Subject, SubjectSegment
+from rtsim.subjects.walker import ANGLES, CYCLE_S, Angles, body_poses
+
+Array = NDArray[np.float64]
+Generator = np.random.Generator
+
+RATE = 100.0
+CYCLES = 1.5
+"""Of walking, from a phase that is drawn."""
+STATURE = (0.65, 1.12)
+"""Against the 1.75 m of the built-in walker: a child of 1.14 m, an adult of 1.96 m."""
+PROPORTION = (0.93, 1.07)
+"""Of each segment, beside the stature."""
+AXES_DEG = 2.0
+"""Deviation of the angles between a segment's axes."""
+BESIDE_MM = 15.0
+"""Deviation of a marker's place along each axis."""
+N_EXTRA = 2
+"""Markers that a segment may have beside those of the built-in walker."""
+FEWEST = 3
+"""Markers of a segment."""
+PACE = (0.8, 1.4)
+"""Duration of a cycle against the built-in walker's."""
+RANGE = (0.7, 1.25)
+"""Motion of each joint against the built-in walker's."""
+POSTURE_DEG, FIRST_DEG = 4.0, 2.0
+"""Deviation of each angle's mean, and of what is added to its first harmonic."""
+
+
+class Walker(NamedTuple):
+    """A person on a treadmill.
+
+    phase : (n_frame,) [rad]; positions : (n_frame, n_marker, 3) - in ground, Y up [m], without any error,
+    of a knee that turns about its epicondylar axis; dt : between frames [s]
+    """
+
+    subject: Subject
+    phase: Array
+    positions: Array
+    dt: float
+
+
+def draw_walker(rng: Generator, spec: ModelSpec, base: Subject) -> Walker:
+    """A walker; base : the person whose sizes and markers are varied."""
+    subject = draw_subject(rng, base)
+    cycle = CYCLE_S * rng.uniform(*PACE)
+    n = round(CYCLES * cycle * RATE)
+    phase = 2.0 * np.pi * (rng.random() + np.arange(n, dtype=np.float64) / (cycle * RATE))
+    rotations, origins = body_poses(spec, Anatomy(spec, subject), phase, draw_angles(rng))
+    columns = [
+        rotations[name] @ (1e-3 * np.array(local)) + origins[name]
+        for name, segment in subject.segments.items()
+        for local in segment.markers_mm.values()
+    ]
+    return Walker(subject, phase, np.stack(columns, axis=1), 1.0 / RATE)
+
+
+def draw_subject(rng: Generator, base: Subject) -> Subject:
+    """A person of another size and other proportions, with markers elsewhere."""
+    stature = rng.uniform(*STATURE)
+    segments = {name: draw_segment(rng, segment, stature) for name, segment in base.segments.items()}
+    return msgspec.structs.replace(base, name="drawn", segments=segments)
+
+
+def draw_segment(rng: Generator, base: SubjectSegment, stature: float) -> SubjectSegment:
+    """A segment of another size; markers are moved, left out and put between others."""
+    size = stature * rng.uniform(*PROPORTION)
+    placed = [size * np.array(x) for x in base.markers_mm.values()]
+    names = list(base.markers_mm)
+    for k in range(rng.integers(N_EXTRA + 1)):
+        first, second = rng.choice(len(names), 2, replace=False)
+        placed.append(0.5 * (placed[first] + placed[second]))
+        names.append(f"{names[0]}_{k}")
+    kept = sorted(rng.permutation(len(names))[: rng.integers(FEWEST, len(names) + 1)])
+    alpha, beta, gamma = rng.normal((base.alpha_deg, base.beta_deg, base.gamma_deg), AXES_DEG)
+    return SubjectSegment(
+        size * base.length_mm,
+        float(alpha),
+        float(beta),
+        float(gamma),
+        {names[k]: tuple(placed[k] + rng.normal(scale=BESIDE_MM, size=3)) for k in kept},
+        {name: tuple(size * c for c in x) for name, x in base.points_mm.items()},
+    )
+
+
+def draw_angles(rng: Generator) -> Angles:
+    """Joint angles that resemble walking, of other means and ranges."""
+    drawn: Angles = {}
+    for name, (mean, harmonics) in ANGLES.items():
+        factor = rng.uniform(*RANGE)
+        rows = factor * np.array(harmonics)
+        rows[0] += rng.normal(scale=FIRST_DEG, size=2)
+        drawn[name] = (mean + rng.normal(scale=POSTURE_DEG), tuple((float(a), float(b)) for a, b in rows))
+    return drawn
