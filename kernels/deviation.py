@@ -3,8 +3,8 @@
 An optimum q of min F(q, m) subject to Phi(q) = 0 moves with the markers m by dq = -P dg, dg = -J' W dm the
 change of the gradient, P = Z (Z'HZ)^-1 Z' with H the Hessian of the Lagrangian and Z the directions that keep
 Phi. From the factor of a Newton step (kernels/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1.
-A number with the slopes f has x = P f and the variance x' M x, M = sum w^2 J' Sigma J: the same composite
-moments of markers as H, with other weights. All numbers are solved side by side, one a column.
+A number with the slopes f has x = P f and the variance x' M x, M the covariance of the gradient
+(kernels/gradient_errors). All numbers are solved side by side, one a column.
 Implicit differentiation of an optimum: Fiacco 1983, Introduction to Sensitivity and Stability Analysis in
 Nonlinear Programming, chapter 3; covariance: Bar-Shalom et al. 2001, section 3.4.
 """
@@ -20,6 +20,7 @@ from kernels._jit import entry, njit
 from kernels.constraints import HARD, SOFT
 from kernels.copying import copy
 from kernels.couplers import fold_columns, fold_matrix, fold_vector
+from kernels.gradient_errors import GradientErrorWork, gradient_covariance, new_gradient_error_work
 from kernels.held import MOST_ANGLE, MOST_LENGTH, NEVER, add_held, age, age_folded, angle_left
 from kernels.kkt_step import PIVOT_FLOOR, augment, lagrangian_hessian, newton_step
 from kernels.linear import (
@@ -32,11 +33,9 @@ from kernels.marker_errors import (
     ErrorBounds,
     MarkerErrors,
     add_doubts,
-    error_weights,
     learn_noise,
     marker_variances,
 )
-from kernels.markers import marker_hessian, marker_moments
 from kernels.optimality import Problem, objective, optimality
 from kernels.output_rows import RowWork, add_column, joint_frame, new_row_work, output_rows
 
@@ -53,6 +52,7 @@ class DeviationOptions(NamedTuple):
     limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
     enough: np.ndarray  # (n_body,) int64 - markers that a body must show; 0 = it carries none
     displaced: np.ndarray  # (n_displaced,) int64 - joints whose displacements count, ascending
+    averaging: float  # time constant of the mean of the variances [s]; 0 = none
 
 
 class DeviationState(NamedTuple):
@@ -61,6 +61,9 @@ class DeviationState(NamedTuple):
     errors: MarkerErrors  # of the markers, whatever the method
     held_for: np.ndarray  # (n_v,) - time since each dof was determined [s]
     folded_for: np.ndarray  # (n_body,) - time since the body was no part of a chain that could fold [s]
+    mean: np.ndarray  # (K,) - of the variances of frames in a row ...
+    n_row: np.ndarray  # (1,) int64 - ... so many, that the same markers have determined wholly
+    weight: np.ndarray  # (n_marker,) - of the frame before
 
 
 class DeviationWork(NamedTuple):
@@ -73,7 +76,7 @@ class DeviationWork(NamedTuple):
     theta: np.ndarray  # (n_joint,) - flexions in the method solved before [deg]
     X_first: np.ndarray  # (n_v, n_joint) - of the flexions in the method solved before
     B_first: np.ndarray  # (n_element, n_joint)
-    weight: np.ndarray  # (n_marker,)
+    gradient: GradientErrorWork
     row: np.ndarray  # (K,)
     sight: np.ndarray  # (n_body,) int64 - markers that a body shows
 
@@ -85,14 +88,19 @@ class Deviations(NamedTuple):
     uncertain: np.ndarray  # (3 n_joint,) - 1 = an angle whose deviation is beyond the limit
 
 
-def new_deviation_state(n_v: int, n_body: int, errors: MarkerErrors) -> DeviationState:
+def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> DeviationState:
     """Allocate what is remembered of a solution; of the markers it is shared."""
-    return DeviationState(errors, np.full(n_v, NEVER), np.full(n_body, NEVER))
+    return DeviationState(
+        errors,
+        np.full(n_v, NEVER),
+        np.full(n_body, NEVER),
+        np.zeros(K),
+        np.zeros(1, np.int64),
+        np.zeros(len(errors.variance)),
+    )
 
 
-def new_deviation_work(
-    n_v: int, n_body: int, n_element: int, n_joint: int, n_marker: int, K: int
-) -> DeviationWork:
+def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
     """Allocate a DeviationWork."""
     return DeviationWork(
         new_row_work(),
@@ -102,7 +110,7 @@ def new_deviation_work(
         np.zeros(n_joint),
         np.zeros((n_v, n_joint)),
         np.zeros((n_element, n_joint)),
-        np.zeros(n_marker),
+        new_gradient_error_work(n_body),
         np.zeros(K),
         np.zeros(n_body, np.int64),
     )
@@ -156,12 +164,14 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     errors, n_free = state.errors, own.M.shape[0] - n_hard
     marker_variances(model.markers, n_free, options.bounds, frame_options.health, health, errors)
     add_doubts(model.markers, segments, errors.variance)
-    error_weights(model.markers, weight, errors, own.weight)
-    marker_moments(model.tree, model.markers, at.pose, place, own.weight, at.marker)
-    marker_hessian(model.tree, at.pose, at.marker, 0.0, own.M)
+    gradient_covariance(
+        model.tree, model.markers, at.pose, at.marker.model, weight, errors.variance, options.bounds.skin,
+        own.gradient, own.M,
+    )  # fmt: skip
     add_held(model.tree, track.hold, work[0].open, state.held_for, own.M)
     fold_matrix(model.tree.couplers, at.coupler, 0.0, own.M)
     quadratic_forms(own.M, own.X, own.row, out.value)
+    average_variances(dt, options.averaging, weight, segments.filled, work[0].open, state, out.value)
     conclude_deviations(model.joints, state.folded_for, options.limit, out)
     return KNOWN
 
@@ -335,6 +345,38 @@ def quadratic_forms(M, X, row, value_out):
                     row[k] += y * X[j, k]
         for k in range(X.shape[1]):
             value_out[k] += X[i, k] * row[k]
+
+
+@njit
+def average_variances(dt, time_constant, weight, filled, is_open, state, value):
+    """value : (K,) - from the variances of a frame to their running mean.
+
+    A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
+    that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
+    other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
+    own, but no less than the last mean.
+
+    dt : float - time since the last frame [s]
+    time_constant : float - of the mean [s]; 0 = none
+    weight : (n_marker,) - of the frame
+    filled : (n_body,) int64 - 1 = markers of it are filled in
+    is_open : (n_v,) int64 - 1 = held, as no marker determines it
+    state : DeviationState - mean, n_row, weight written
+    value : (K,) - written
+    """
+    steady = 0.0 < dt < time_constant
+    for m in range(weight.shape[0]):
+        steady = steady and weight[m] == state.weight[m]
+        state.weight[m] = weight[m]
+    for b in range(filled.shape[0]):
+        steady = steady and filled[b] == 0
+    for d in range(is_open.shape[0]):
+        steady = steady and is_open[d] == 0
+    state.n_row[0] = state.n_row[0] + 1 if steady else 0
+    rate = max(1.0 / state.n_row[0], dt / time_constant) if steady else 0.0
+    for k in range(value.shape[0]):
+        state.mean[k] += rate * (value[k] - state.mean[k])
+        value[k] = state.mean[k] if steady else max(value[k], state.mean[k])
 
 
 @njit

@@ -4,7 +4,9 @@ Noise is white, and shows in the second difference of a marker's residual over t
 6 sigma^2 and in which neither a lasting offset nor skin that moves slowly leaves a trace. The error of the
 model is what lasts: skin moving on the bone, a marker placed beside its place, a joint that is none. A pose
 leans on markers that are off, so that their residuals show a part of it only: it is never taken to be smaller
-than what was published for the segment, and larger where the residuals are (docs/uncertainty.md).
+than what was published for the segment, and larger where the residuals are (docs/uncertainty.md). Of that,
+the part which the markers of a segment share stands apart (kernels/gradient_errors): residuals cannot show
+it, whatever their size.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.gradient_errors import SkinMotion
 from kernels.health import is_known, is_seen
-from kernels.markers import weight_of
 
 N_DIFFERENCE = 3
 """Frames in a row that a second difference needs."""
@@ -28,8 +30,9 @@ class ErrorBounds(NamedTuple):
 
     least_noise: float  # [m]
     most_noise: float  # [m]
-    skin: np.ndarray  # (n_marker,) - least error of the model, by the marker's segment [m]
-    most_skin: float  # largest error of the model, as a multiple of the least [1]
+    own: np.ndarray  # (n_marker,) - least error of the model that a marker has alone, by its segment [m]
+    most_own: np.ndarray  # (n_marker,) - largest that residuals can make it [m]
+    skin: SkinMotion  # what the markers of a segment share
 
 
 class MarkerErrors(NamedTuple):
@@ -40,7 +43,7 @@ class MarkerErrors(NamedTuple):
     n_row: np.ndarray  # (n_marker,) int64 - frames in a row that it was there in
     n_learnt: np.ndarray  # (n_marker,) int64 - second differences so far
     square: np.ndarray  # (n_marker,) - running variance of the noise along an axis, as far as residuals tell
-    variance: np.ndarray  # (n_marker,) - of noise and model together, along an axis [m^2]
+    variance: np.ndarray  # (n_marker,) - of noise and own model error together, along an axis [m^2]
 
 
 def new_marker_errors(n_marker: int) -> MarkerErrors:
@@ -87,7 +90,7 @@ def learn_noise(markers, pose, model, measured, weight, errors):
 
 @njit
 def marker_variances(markers, n_free, bounds, options, health, errors):
-    """errors.variance : (n_marker,) - of noise and model error of every marker along an axis [m^2].
+    """errors.variance : (n_marker,) - of noise and own model error of every marker along an axis [m^2].
 
     Residuals of n markers about an optimum with n_free dofs have 3 n - n_free of the 3 n errors left.
 
@@ -105,12 +108,12 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
     for m in range(markers.body.shape[0]):
         noise = errors.square[m] / shown
         noise = min(max(noise, bounds.least_noise**2), bounds.most_noise**2)
-        skin, least = 0.0, bounds.skin[m] ** 2
+        own = 0.0
         if is_known(m, options, health):
             for i in range(3):
-                skin += health.mean[m, i] ** 2 / (3.0 * shown)
-        skin = min(max(skin, least), least * bounds.most_skin**2)
-        errors.variance[m] = noise + skin
+                own += health.mean[m, i] ** 2 / (3.0 * shown)
+        own = min(max(own, bounds.own[m] ** 2), bounds.most_own[m] ** 2)
+        errors.variance[m] = noise + own
 
 
 @njit
@@ -138,18 +141,3 @@ def add_doubts(markers, segments, variance):
         for m in range(variance.shape[0]):
             if markers.body[m] == b:
                 variance[m] = variance[m] * (there + beside) / there + segments.doubt[m] * segments.doubt[m]
-
-
-@njit
-def error_weights(markers, weight, errors, weight_out):
-    """weight_out : (n_marker,) - with which the markers' cost has the Hessian sum w^2 J' variance J.
-
-    Of the variance of the gradient sum w J' (x - m); times the markers' own weights, as any.
-
-    markers : Markers
-    weight : (n_marker,) - of the frame
-    errors : MarkerErrors - after marker_variances
-    weight_out : (n_marker,) - written
-    """
-    for m in range(weight.shape[0]):
-        weight_out[m] = weight[m] * weight_of(markers.weight, m, weight[m]) * errors.variance[m]

@@ -54,8 +54,8 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How far markers may be off, as standard deviations along each axis, and what is too much for an angle.
 
-    Skin moves on the bone by up to 30 mm at the thigh and 15 mm at the shank (reviews: Leardini et al. 2005,
-    Gait & Posture 21, 212-225): the deviation of a sine of that height is 0.35 of it.
+    Markers of thigh and shank were up to 27.0 and 24.2 mm off in walking, beside bone pins (Andersen et al.
+    2012, Gait & Posture 35, 606-611), most of that with all others of the segment (docs/uncertainty.md).
     """
 
     # of white noise; what the residuals show is believed between these two
@@ -63,12 +63,16 @@ class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     most_noise_mm: Positive = 5.0
     # of the model, by segment: skin on the bone, markers beside their places; never believed to be less
     pelvis_mm: Positive = 5.0
-    thigh_mm: Positive = 10.0
-    shank_mm: Positive = 5.0
+    thigh_mm: Positive = 7.0
+    shank_mm: Positive = 6.0
     foot_mm: Positive = 3.0
     other_mm: Positive = 5.0
-    # the largest that residuals can make it, as a multiple of these
+    # part of the variance that all markers of a segment share, a shift and a turn of its skin
+    rigid_part: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.7
+    # the largest that residuals can make a marker's own error, as a multiple of these
     most_skin: Annotated[float, msgspec.Meta(ge=1.0, le=100.0)] = 3.0
+    # time constant of the mean of the variances of frames that the same markers determine; 0 = none is taken
+    average_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 0.5
     # beyond 5 degrees an error may mislead (McGinley et al. 2009, Gait & Posture 29, 360-369)
     limit_deg: Positive = 5.0
     # of third angles, about long axes: skin alone makes 4 to 6 degrees where all markers are seen

@@ -18,6 +18,7 @@ from kernels.deviation import (
     new_deviations,
 )
 from kernels.frame import FrameOptions, FrameState, Method, Skeleton
+from kernels.gradient_errors import SkinMotion
 from kernels.marker_errors import ErrorBounds, MarkerErrors
 from kernels.track import TrackWork
 from rtsim.config.run_schema import Uncertainty
@@ -29,6 +30,10 @@ Array = NDArray[np.float64]
 
 MOST_NEEDED = 2
 """Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
+TURN_PART = 0.5
+"""Of what the skin of a segment moves as one body: half a turn, half a shift."""
+LEAST_ARM_M = 0.01
+"""Mean distance of a segment's markers from their middle below which its skin is taken to shift alone."""
 
 
 class MethodDeviations:
@@ -55,17 +60,17 @@ class MethodDeviations:
         stated: Uncertainty,
     ) -> None:
         n_joint, n_body = len(model.joints.proximal), len(model.names.bodies)
-        n_element, n_marker = len(model.names.elements), len(model.markers.body)
+        n_element = len(model.names.elements)
         displaced = displaced_joints(model.names.bodies, model.joints.distal)
         sizes = (3 * n_joint, 3 * len(displaced), len(skeleton.ligaments), 3 * len(skeleton.contacts))
         limit = np.radians([stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg])
         enough = np.minimum(np.bincount(model.markers.body, minlength=n_body), MOST_NEEDED).astype(np.int64)
         self.options = DeviationOptions(
-            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64)
+            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s
         )
         self._of_frame = skeleton, method, state
-        self.state = new_deviation_state(model.n_v, n_body, errors)
-        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, n_marker, sum(sizes))
+        self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors)
+        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
         self._work, self._out = (work, own), new_deviations(n_joint, sum(sizes))
         self._starts = np.cumsum(sizes)[:-1].tolist()
         self.uncertain = self._out.uncertain
@@ -109,10 +114,13 @@ class MethodDeviations:
         self._out.uncertain[:] = 1.0
         self.state.held_for[:] += dt
         self.state.folded_for[:] += dt
+        self.state.weight[:] = math.nan
 
     def forget(self) -> None:
         """Nothing has been determined yet."""
         self.state.held_for[:] = self.state.folded_for[:] = NEVER
+        self.state.weight[:] = math.nan
+        self.state.mean[:] = 0.0
 
     def follow(self, other: MethodDeviations) -> None:
         """Know of dofs and bodies what another of the same model knows."""
@@ -143,6 +151,21 @@ def error_bounds(model: Model, stated: Uncertainty) -> ErrorBounds:
         "calcn": stated.foot_mm,
         "toes": stated.foot_mm,
     }
-    kinds = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
-    skin = 1e-3 * np.array([by_kind.get(kind, stated.other_mm) for kind in kinds])
-    return ErrorBounds(1e-3 * stated.least_noise_mm, 1e-3 * stated.most_noise_mm, skin, stated.most_skin)
+    body, places = model.markers.body, model.markers.position
+    kinds = [kind_of_segment(name) for name in model.names.bodies]
+    size = 1e-3 * np.array([by_kind.get(kind, stated.other_mm) for kind in kinds])
+    n_body = len(kinds)
+    centre, arm = np.zeros((n_body, 3)), np.zeros(n_body)
+    for b in np.unique(body[body >= 0]):
+        own = places[body == b]
+        centre[b] = own.mean(axis=0)
+        arm[b] = np.sqrt(np.mean(np.sum((own - centre[b]) ** 2, axis=1)))
+    turns = np.where(arm > LEAST_ARM_M, TURN_PART * stated.rigid_part, 0.0)
+    # a turn moves a marker by its arm in two of three directions
+    turn = np.sqrt(1.5 * turns) * size / np.maximum(arm, LEAST_ARM_M)
+    skin = SkinMotion(centre, turn, np.sqrt(stated.rigid_part - turns) * size)
+    of_marker = np.where(body >= 0, size[body], 1e-3 * stated.other_mm)
+    return ErrorBounds(
+        1e-3 * stated.least_noise_mm, 1e-3 * stated.most_noise_mm,
+        np.sqrt(1.0 - stated.rigid_part) * of_marker, stated.most_skin * of_marker, skin,
+    )  # fmt: skip

@@ -15,7 +15,7 @@ from kernels.optimality import Problem
 from rtsim.config.run_schema import MarkerCheck, Uncertainty
 from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
-from tests.naive.deviation import covariance, outputs
+from tests.naive.deviation import covariance, marker_covariance, outputs
 from tests.naive.differences import first_derivative
 
 Array = NDArray[np.floating]
@@ -24,8 +24,9 @@ settings: Any = numba.config  # its names are made when Numba is imported
 FRAME, KNEE = 12, 1
 CHECK = MarkerCheck(downweight=False)
 EXACT = Uncertainty(
-    least_noise_mm=1.0, most_noise_mm=1.0, pelvis_mm=1e-6, thigh_mm=1e-6, shank_mm=1e-6, foot_mm=1e-6
-)
+    least_noise_mm=1.0, most_noise_mm=1.0, pelvis_mm=1e-6, thigh_mm=1e-6, shank_mm=1e-6, foot_mm=1e-6,
+    average_s=0.0,
+)  # fmt: skip
 """Every marker has 1 mm of noise and nothing else."""
 
 
@@ -75,9 +76,11 @@ def start_of(running: MultibodyEstimator) -> tuple:
 
 @pytest.mark.parametrize("method", ["zero", "minimised", "hinge", "ball", "free"])
 @pytest.mark.parametrize("hidden", [(), ("T2", "P4"), ("foot",)])
-def test_deviations_are_the_twins(method: str, hidden: tuple[str, ...]) -> None:
-    """Protects the propagation from the null space of the constraints, with markers missing and dofs held."""
-    running, measured = running_at(method, hidden, Uncertainty())
+@pytest.mark.parametrize("rigid_part", [0.0, 0.7, 1.0])
+def test_deviations_are_the_twins(method: str, hidden: tuple[str, ...], rigid_part: float) -> None:
+    """Protects the propagation from the null space of the constraints, with markers missing, dofs held, and
+    errors that are each marker's own, shared by a segment, or both."""
+    running, measured = running_at(method, hidden, Uncertainty(rigid_part=rigid_part, average_s=0.0))
     setup, found = running._now, running.deviations
     assert found is not None
     track, weight = setup.state.track, running.health.weight
@@ -85,9 +88,11 @@ def test_deviations_are_the_twins(method: str, hidden: tuple[str, ...]) -> None:
         setup.skeleton.tree, setup.skeleton.markers, setup.skeleton.elements, running.roles, measured, weight,
         track.hold, track.q_hold,
     )  # fmt: skip
-    variance = found.state.errors.variance
+    skin = found.options.bounds.skin
+    assert (skin.turn > 0.0).all() == (rigid_part > 0.0)
+    errors = marker_covariance(setup.skeleton, track.q, found.state.errors.variance, *skin)
     held = np.full(len(track.hold), HELD_ANGLE**2 + (HELD_ANGLE_SPEED * leg.DT) ** 2)
-    C = covariance(problem, track.q, track.multiplier, variance, held)
+    C = covariance(problem, track.q, track.multiplier, errors, held)
     F = first_derivative(lambda q: outputs(setup.skeleton, np.array([KNEE]), q), setup.skeleton.tree, track.q)
     expected = np.sqrt(np.maximum(np.einsum("kd,de,ke->k", F, C, F), 0.0))
     np.testing.assert_allclose(predicted(running), expected, rtol=1e-5, atol=1e-9)
@@ -158,6 +163,28 @@ def test_held_dofs_grow_uncertain() -> None:
         angles.append(found.angles[2].max())
         assert found.uncertain[6:].any()
     assert HELD_ANGLE < angles[0] < angles[1] < angles[2] <= MOST_ANGLE
+
+
+def test_variances_are_averaged_while_the_same_markers_determine_all() -> None:
+    """Protects numbers near a turning point: the mean of the last frames, while all is seen."""
+    plain, averaged = (Uncertainty(average_s=s) for s in (0.0, 0.5))
+    frames = {"plain": [], "averaged": []}
+    for name, stated in (("plain", plain), ("averaged", averaged)):
+        running = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=stated
+        )
+        trial = leg.soft_tissue_trial()[:8].copy()
+        trial[6, leg.indices("T2")] = np.nan
+        for k, measured in enumerate(trial):
+            dt = leg.DT if k else 0.0
+            running.deviate(measured, dt, running.estimate(measured, dt))
+            frames[name].append(predicted(running) ** 2)
+    own, mean = np.array(frames["plain"]), np.array(frames["averaged"])
+    np.testing.assert_array_equal(mean[0], own[0])  # no time has gone by
+    for k in range(1, 6):  # a mean of all until the time constant counts
+        np.testing.assert_allclose(mean[k], own[1 : k + 1].mean(axis=0), rtol=1e-12)
+    for k in (6, 7):  # a marker that goes makes nothing more certain
+        np.testing.assert_allclose(mean[k], np.maximum(own[k], mean[5]), rtol=1e-12)
 
 
 def test_frames_that_are_not_solved_have_none() -> None:

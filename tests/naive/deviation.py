@@ -39,20 +39,47 @@ def outputs(model: Skeleton, displaced: NDArray[np.int64], q: Array) -> Array:
     return np.concatenate([np.ravel(part) for part in (turns, gaps, longer, places)])
 
 
-def covariance(problem: Problem, q: Array, multiplier: Array, variance: Array, held: Array) -> Array:
+def covariance(problem: Problem, q: Array, multiplier: Array, errors: Array, held: Array) -> Array:
     """Return that of the tangent coordinates (n_v, n_v).
 
-    variance : (n_marker,) of each marker along an axis [m^2]; held : (n_v,) of where open dofs are held
+    errors : (3 n_marker, 3 n_marker) - covariance of all markers' coordinates in ground [m^2]
+    held : (n_v,) of where open dofs are held
     """
     at = kkt.terms(problem, q)
     H = at.curvature + np.tensordot(multiplier[: len(at.phi)], at.row_curvature, axes=1)
     Z = null_space(at.rows) if len(at.rows) else np.eye(len(H))
     P = Z @ np.linalg.inv(Z.T @ H @ Z) @ Z.T
     here = state(problem.tree, q)
-    M = np.diag(problem.hold**2 * held)
-    for b, x, w, s in zip(
-        problem.markers.body, problem.markers.position, problem.weight, variance, strict=True
-    ):
-        J, _ = here.point_derivatives(b, x)
-        M += w**2 * s * J.T @ J
+    WJ = np.concatenate(
+        [
+            w * here.point_derivatives(b, x)[0]
+            for b, x, w in zip(problem.markers.body, problem.markers.position, problem.weight, strict=True)
+        ]
+    )
+    M = np.diag(problem.hold**2 * held) + WJ.T @ errors @ WJ
     return P @ M @ P
+
+
+def marker_covariance(
+    model: Skeleton, q: Array, variance: Array, centre: Array, turn: Array, shift: Array
+) -> Array:
+    """Return that of all markers in ground (3 n_marker, 3 n_marker) [m^2].
+
+    variance : (n_marker,) - of each alone, along an axis; centre (n_body, 3), turn, shift (n_body,) - of the
+    skin of a segment, which moves as one body: one column for each of its six motions
+    """
+    at = state(model.tree, q)
+    markers = model.markers
+    places = [at.point(b, x) for b, x in zip(markers.body, markers.position, strict=True)]
+    total = np.diag(np.repeat(variance, 3))
+    for b in range(len(turn)):
+        for axis in np.eye(3):
+            moved = np.array([shift[b] * axis * (body == b) for body in markers.body]).ravel()
+            turned = np.array(
+                [
+                    turn[b] * np.cross(axis, place - at.point(b, centre[b])) * (body == b)
+                    for body, place in zip(markers.body, places, strict=True)
+                ]
+            ).ravel()
+            total += np.outer(moved, moved) + np.outer(turned, turned)
+    return total

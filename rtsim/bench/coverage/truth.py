@@ -90,7 +90,7 @@ def tell(estimator: MultibodyEstimator, measured: Array, dt: float) -> Told:
     assert found is not None
     for frame in measured:
         solution = estimator.estimate(np.ascontiguousarray(frame), dt)
-        estimator.deviate(frame, dt, solution)
+        estimator.deviate(dt, solution)
         numbers.append(numbers_of(estimator))
         parts = (found.angles, found.displacements, found.lengthening, found.contact_points)
         deviations.append(np.concatenate([np.ravel(part) for part in parts]))
