@@ -1,12 +1,8 @@
 """Standard deviations of the numbers of a frame, from the optimum itself (docs/uncertainty.md).
 
-An optimum q of min F(q, m) subject to Phi(q) = 0 moves with the markers m by dq = -P dg, dg = -J' W dm the
-change of the gradient, P = Z (Z'HZ)^-1 Z' with H the Hessian of the Lagrangian and Z the directions that keep
-Phi. From the factor of a Newton step (kernels/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1.
-A number with the slopes f has x = P f and the variance x' M x, M the covariance of the gradient
-(kernels/gradient_errors). All numbers are solved side by side, one a column.
-Implicit differentiation of an optimum: Fiacco 1983, Introduction to Sensitivity and Stability Analysis in
-Nonlinear Programming, chapter 3; covariance: Bar-Shalom et al. 2001, section 3.4.
+The optimum of a frame moves with the markers m by dq = -P dg, dg = -J' W dm the change of the gradient
+(kernels/sensitivity). A number with the slopes f has x = P f and the variance x' M x, M the covariance of the
+gradient (kernels/gradient_errors). Covariance: Bar-Shalom et al. 2001, section 3.4.
 """
 
 from __future__ import annotations
@@ -18,17 +14,9 @@ import numpy as np
 
 from kernels._jit import entry, njit
 from kernels.constraints import HARD, SOFT
-from kernels.copying import copy
-from kernels.couplers import fold_columns, fold_matrix, fold_vector
+from kernels.couplers import fold_matrix
 from kernels.gradient_errors import GradientErrorWork, gradient_covariance, new_gradient_error_work
 from kernels.held import MOST_ANGLE, MOST_LENGTH, NEVER, add_held, age, age_folded, angle_left
-from kernels.kkt_step import PIVOT_FLOOR, augment, lagrangian_hessian, newton_step
-from kernels.linear import (
-    cholesky_leaves_first,
-    columns_of_cholesky,
-    columns_towards_leaves,
-    columns_towards_root,
-)
 from kernels.marker_errors import (
     ErrorBounds,
     MarkerErrors,
@@ -36,11 +24,10 @@ from kernels.marker_errors import (
     learn_noise,
     marker_variances,
 )
-from kernels.optimality import Problem, objective, optimality
+from kernels.optimality import Problem, objective
 from kernels.output_rows import RowWork, add_column, joint_frame, new_row_work, output_rows
+from kernels.sensitivity import answer, quadratic_forms, soft_answers, stand_at
 
-AUGMENTATION, AUGMENT_MORE, N_AUGMENT = 1e5, 1e4, 2
-"""Curvature of rho A'A against the mean diagonal of H, how much more at a further try, how many tries."""
 KNOWN, UNKNOWN = 0, 1
 """What became of a frame's deviations: there, or there is no minimum that they could belong to."""
 
@@ -135,32 +122,20 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     work : (TrackWork, DeviationWork) - of the frame, whose scratch is written, and of the deviations
     out : Deviations - written
     """
-    track, first, health, own = frame_state.track, frame_state.first, frame_state.health, work[1]
-    at, segments = work[0].solver, frame_state.segments
-    place, weight = segments.place, segments.weight
+    track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
+    at, is_open, weight = work[0].solver, work[0].open, segments.weight
     learn_noise(model.markers, at.pose, at.marker.model, health.labelled, health.weight, state.errors)
-    age(track.hold, work[0].open, dt, state.held_for)
+    age(track.hold, is_open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
-    if method.follows == 1:
-        problem = Problem(
-            model.tree, model.markers, model.elements, method.first, place, weight, first.hold,
-            first.q_hold,
-        )  # fmt: skip
-        objective(problem, first.q, at)
-        first_angle_rows(model, at.pose, own.rows, own)
-        if answer(problem, first.multiplier, at, own.X_first, own.B_first) < 0:
-            return unknown(out)
     problem = Problem(
-        model.tree, model.markers, model.elements, method.roles, place, weight, track.hold,
+        model.tree, model.markers, model.elements, method.roles, segments.place, weight, track.hold,
         track.q_hold,
     )  # fmt: skip
-    objective(problem, track.q, at)
-    output_rows(model, options.displaced, at.pose, at.element, own.rows, own.X)
-    n_hard = answer(problem, track.multiplier, at, own.X, own.B)
+    n_hard = stand_at(problem, track.q, track.multiplier, at)
     if n_hard < 0:
         return unknown(out)
-    if method.follows == 1:
-        add_targets(model, method, at, own)
+    output_rows(model, options.displaced, at.pose, at.element, own.rows, own.X)
+    answer(model.tree.couplers, n_hard, at, own.X, own.B)
     errors, n_free = state.errors, own.M.shape[0] - n_hard
     marker_variances(model.markers, n_free, options.bounds, frame_options.health, health, errors)
     add_doubts(model.markers, segments, errors.variance)
@@ -168,10 +143,14 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         model.tree, model.markers, at.pose, at.marker.model, weight, errors.variance, options.bounds.skin,
         own.gradient, own.M,
     )  # fmt: skip
-    add_held(model.tree, track.hold, work[0].open, state.held_for, own.M)
+    add_held(model.tree, track.hold, is_open, state.held_for, own.M)
     fold_matrix(model.tree.couplers, at.coupler, 0.0, own.M)
+    if method.follows == 1:
+        soft_answers(model, method.roles, n_hard, at, own.X, own.B)
+        if not add_method_before(model, method, frame_state, problem, at, own):
+            return unknown(out)
     quadratic_forms(own.M, own.X, own.row, out.value)
-    average_variances(dt, options.averaging, weight, segments.filled, work[0].open, state, out.value)
+    average_variances(dt, options.averaging, weight, segments.filled, is_open, state, out.value)
     conclude_deviations(model.joints, state.folded_for, options.limit, out)
     return KNOWN
 
@@ -206,98 +185,55 @@ def first_angle_rows(model, pose, rows, work):
 
 
 @njit
-def answer(problem, multiplier, work, X, B):
-    """X : (n_v, K) <- P X, and B : (n_element, K) - how the numbers follow the hard elements' targets.
-
-    For columns f of X: with Y = L'^-1 A' and S = Y'Y, B = S^-1 Y' L'^-1 f is the change of f'q per unit that
-    an element's Phi is allowed. Followers take part by their drivers, coordinates at a bound not at all.
-
-    problem : Problem
-    multiplier : (n_element,) - of its solution
-    work : Work - after objective there; written
-    X, B : (n_v, K), (n_element, K) - written; of B the first n_hard rows
-    Returns n_hard, or -1 where the solution is no minimum.
-    """
-    n_hard, _ = optimality(problem, multiplier, work)
-    if not factor(problem, multiplier, n_hard, work):
-        return -1
-    newton_step(n_hard, work)
-    fold_columns(problem.tree.couplers, work.coupler, X)
-    n_v, K = X.shape
-    for d in range(n_v):
-        if work.fixed[d] == 1:
-            X[d, :] = 0.0
-    columns_towards_root(work.H, n_v, X)
-    B[:, :] = 0.0
-    for h in range(n_hard):
-        for d in range(work.span[h, 1] + 1):
-            y = work.Y[h, d]
-            for k in range(K):
-                B[h, k] += y * X[d, k]
-    columns_of_cholesky(work.S, n_hard, B)
-    for h in range(n_hard):
-        for d in range(work.span[h, 1] + 1):
-            y = work.Y[h, d]
-            for k in range(K):
-                X[d, k] -= y * B[h, k]
-    columns_towards_leaves(work.H, n_v, X)
-    return n_hard
-
-
-@njit
-def factor(problem, multiplier, n_hard, work):
-    """Cholesky factor of H + rho A'A in work.H; False where H is not positive definite along A x = 0.
-
-    With rho beyond what a step needs, also where hard elements nearly repeat each other, as those of a knee
-    near a singular pose.
-
-    problem : Problem
-    multiplier : (n_element,) - of the hard elements, packed
-    n_hard : int
-    work : Work - after optimality; H, scale, slope, aim written
-    """
-    curvature = AUGMENTATION
-    for _ in range(N_AUGMENT):
-        size = lagrangian_hessian(problem, multiplier, n_hard, 1.0, work)
-        augment(n_hard, curvature * size, work)
-        if cholesky_leaves_first(work.H, work.g.shape[0], PIVOT_FLOOR * size):
-            return True
-        curvature *= AUGMENT_MORE
-    return False
-
-
-@njit
-def add_targets(model, method, solver, work):
-    """work.X : (n_v, K) - also by lengths that follow a flexion of the method before (eq. 1).
-
-    Of a length t(theta) a number changes by 2 t t' theta's own x times its answer to the element: B where it
-    is hard, weight times x along the element's row where it is soft.
+def add_method_before(model, method, frame_state, problem, solver, work):
+    """work.X by the lengths that follow a flexion of the method before; False where that has no minimum.
 
     model : Skeleton
     method : Method
-    solver : Work - after answer
+    frame_state : FrameState
+    problem : Problem - of the method
+    solver : Work - written; of the method again afterwards, but for its factors
+    work : DeviationWork - after answer and soft_answers; X, theta, X_first, B_first written
+    """
+    track, first, segments = frame_state.track, frame_state.first, frame_state.segments
+    before = Problem(
+        model.tree, model.markers, model.elements, method.first, segments.place, segments.weight,
+        first.hold, first.q_hold,
+    )  # fmt: skip
+    n_hard = stand_at(before, first.q, first.multiplier, solver)
+    if n_hard >= 0:
+        first_angle_rows(model, solver.pose, work.rows, work)
+        answer(model.tree.couplers, n_hard, solver, work.X_first, work.B_first)
+        add_targets(model, method, work)
+    objective(problem, track.q, solver)
+    return n_hard >= 0
+
+
+@njit
+def add_targets(model, method, work):
+    """work.X : (n_v, K) - also by lengths that follow a flexion of the method before (eq. 1).
+
+    Of a length t(theta) a number changes by 2 t t' theta's own x times its answer to the element, in B.
+
+    model : Skeleton
+    method : Method
     work : DeviationWork - X written
     """
-    roles, elements, n_hard = method.roles, model.elements, 0
-    X, row = work.X, work.row
-    for e in range(roles.mode.shape[0]):
-        slope = target_slope(model, e, work.theta[method.flexion[e]])
-        if roles.mode[e] == SOFT and slope != 0.0:
-            along = solver.delta
-            along[:] = 0.0
-            for i in range(elements.n_path[e]):
-                along[elements.path[e, i]] = roles.weight[e] * solver.element.row[e, i]
-            fold_vector(model.tree.couplers, solver.coupler, along)
-            row[:] = 0.0
-            for d in range(along.shape[0]):
-                for k in range(row.shape[0]):
-                    row[k] += along[d] * X[d, k]
-            add_product(2.0 * roles.target[e] * slope, work.X_first, method.flexion[e], row, X)
-        elif roles.mode[e] == HARD:
-            if slope != 0.0:
-                copy(work.B[n_hard], row)
-                add_product(2.0 * roles.target[e] * slope, work.X_first, method.flexion[e], row, X)
+    mode, n_hard, n_soft = method.roles.mode, 0, 0
+    for e in range(mode.shape[0]):
+        n_soft += int(mode[e] == HARD)
+    for e in range(mode.shape[0]):
+        if mode[e] == HARD:
+            row = work.B[n_hard]
             n_hard += 1
+        elif mode[e] == SOFT:
+            row = work.B[n_soft]
+            n_soft += 1
+        else:
+            continue
+        slope = target_slope(model, e, work.theta[method.flexion[e]])
+        if slope != 0.0:
+            add_product(2.0 * method.roles.target[e] * slope, work.X_first, method.flexion[e], row, work.X)
 
 
 @njit
@@ -323,28 +259,6 @@ def add_product(scale, X_first, j, row, X):
         s = scale * X_first[d, j]
         for k in range(X.shape[1]):
             X[d, k] += s * row[k]
-
-
-@njit
-def quadratic_forms(M, X, row, value_out):
-    """value_out : (K,) = x' M x of every column x of X.
-
-    M : (n, n) - lower triangle
-    X : (n, K)
-    row : (K,) - written
-    value_out : (K,) - written
-    """
-    value_out[:] = 0.0
-    for i in range(X.shape[0]):
-        for k in range(X.shape[1]):
-            row[k] = M[i, i] * X[i, k]
-        for j in range(i):
-            y = 2.0 * M[i, j]
-            if y != 0.0:
-                for k in range(X.shape[1]):
-                    row[k] += y * X[j, k]
-        for k in range(X.shape[1]):
-            value_out[k] += X[i, k] * row[k]
 
 
 @njit

@@ -56,6 +56,8 @@ def solve(problem, options, work, q, multiplier):
     warm = False
     for k in range(multiplier.shape[0]):
         warm = warm or multiplier[k] != 0.0
+    copy(q, work.q_trial)
+    work.size[0] = math.inf
     cost = objective(problem, q, work)
     work.cost_start[0] = cost - hold_cost(problem, q, work.hold_gap)
     n_hard, residual = optimality(problem, multiplier, work)
@@ -71,8 +73,10 @@ def solve(problem, options, work, q, multiplier):
         accepted, residual_trial, cost_trial = search(
             problem, options.max_step, residual, cost, n_hard, work, q, multiplier
         )
+        work.size[0] = largest_of(work.delta) if newton else math.inf
         if not accepted:
             # no descent in double precision: the state before the step is the best there is
+            copy(q, work.q_trial)
             objective(problem, q, work)
             return Solved(NOT_CONVERGED, iteration + 1, residual, cost)
         copy(work.q_trial, q)
@@ -121,10 +125,17 @@ def search(problem, max_step, residual, cost, n_hard, work, q, multiplier):
 @njit
 def step_scale(delta, max_step):
     """Factor <= 1 that keeps every entry of delta within max_step."""
+    largest = largest_of(delta)
+    return max_step / largest if largest > max_step else 1.0
+
+
+@njit
+def largest_of(delta):
+    """Largest |entry| of a step : (n_v,)."""
     largest = 0.0
     for d in range(delta.shape[0]):
         largest = max(largest, abs(delta[d]))
-    return max_step / largest if largest > max_step else 1.0
+    return largest
 
 
 @njit

@@ -62,7 +62,8 @@ class Work(NamedTuple):
     mu: np.ndarray  # (m,) - multipliers after the step
     multiplier_trial: np.ndarray  # (m,)
     hold_gap: np.ndarray  # (n,)
-    q_trial: np.ndarray  # (n_q,)
+    q_trial: np.ndarray  # (n_q,) - where objective and optimality were taken last, by a solve
+    size: np.ndarray  # (1,) - of the Newton step there, whose factors H, Y and S are; inf = of none
     scale: np.ndarray  # (m,) - rho of each hard row
     cost_start: np.ndarray  # (1,) - objective where the last solve began, without what holds dofs
     bound: np.ndarray  # (n,) int64 - which bound a coordinate is at (kernels/coordinates)
@@ -96,6 +97,7 @@ def new_work(
         np.zeros(m),
         np.zeros(n),
         np.zeros(n_q),
+        np.full(1, math.inf),
         np.zeros(m),
         np.zeros(1),
         np.zeros(n, np.int64),

@@ -187,6 +187,19 @@ def test_variances_are_averaged_while_the_same_markers_determine_all() -> None:
         np.testing.assert_allclose(mean[k], np.maximum(own[k], mean[5]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("method", leg.METHODS)
+def test_factors_that_the_solver_leaves_are_those_of_the_solution(method: str) -> None:
+    """Protects what is not computed again: the last step's factors, and the pose that others read."""
+    running, measured = running_at(method)
+    work = running._now.work.solver
+    expected, pose = predicted(running), work.pose.position.copy()
+    solution = running.estimate(measured, 0.0)
+    work.size[0] = np.inf  # the solver has left none
+    running.deviate(measured, 0.0, solution)
+    np.testing.assert_allclose(predicted(running), expected, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(work.pose.position, pose, rtol=0.0, atol=1e-9)
+
+
 def test_frames_that_are_not_solved_have_none() -> None:
     """Protects against old deviations beside a pose that is none: NaN, and every angle uncertain."""
     running, measured = running_at("minimised")

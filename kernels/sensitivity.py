@@ -1,0 +1,164 @@
+"""How an optimum answers: what numbers of a pose change by when its gradient or its constraints do.
+
+At an optimum of min F subject to Phi = 0 a change dg of the gradient moves the pose by -P dg, with
+P = Z (Z'HZ)^-1 Z', H the Hessian of the Lagrangian and Z the directions that keep Phi. From the factor of a
+Newton step (kernels/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1. Numbers are solved side by
+side, one a column.
+Fiacco 1983, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, chapter 3.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+from kernels.constraints import HARD, SOFT
+from kernels.copying import copy
+from kernels.couplers import fold_columns, fold_vector
+from kernels.kkt_step import PIVOT_FLOOR, augment, lagrangian_hessian, newton_step
+from kernels.linear import (
+    cholesky_leaves_first,
+    columns_of_cholesky,
+    columns_towards_leaves,
+    columns_towards_root,
+)
+from kernels.optimality import objective, optimality
+
+AUGMENTATION, AUGMENT_MORE, N_AUGMENT = 1e5, 1e4, 2
+"""Curvature of rho A'A against the mean diagonal of H, how much more at a further try, how many tries."""
+CLOSE = 3e-7
+"""Step of the solver from whose outset its factors will do [rad, m]: they differ by as little."""
+
+
+@njit
+def stand_at(problem, q, multiplier, work):
+    """Pose, rows and factors at a solution; returns n_hard, or -1 where it is no minimum.
+
+    Where the solver has just left it they are there: those of its last step, as small as CLOSE, will do.
+
+    problem : Problem
+    q : (n_q,) - the solution
+    multiplier : (n_element,) - of it
+    work : Work - H, Y, S, pose and what objective and optimality leave
+    """
+    there = problem.roles.limits is None and work.size[0] <= CLOSE
+    for k in range(q.shape[0]):
+        there = there and work.q_trial[k] == q[k]
+    if there:
+        n_hard = 0
+        for e in range(problem.roles.mode.shape[0]):
+            n_hard += int(problem.roles.mode[e] == HARD)
+        return n_hard
+    copy(q, work.q_trial)
+    work.size[0] = math.inf
+    objective(problem, q, work)
+    n_hard, _ = optimality(problem, multiplier, work)
+    if not factor(problem, multiplier, n_hard, work):
+        return -1
+    newton_step(n_hard, work)
+    return n_hard
+
+
+@njit
+def factor(problem, multiplier, n_hard, work):
+    """Cholesky factor of H + rho A'A in work.H; False where H is not positive definite along A x = 0.
+
+    With rho beyond what a step needs, also where hard elements nearly repeat each other, as those of a knee
+    near a singular pose.
+
+    problem : Problem
+    multiplier : (n_element,) - of the hard elements, packed
+    n_hard : int
+    work : Work - after optimality; H, scale, slope, aim written
+    """
+    curvature = AUGMENTATION
+    for _ in range(N_AUGMENT):
+        size = lagrangian_hessian(problem, multiplier, n_hard, 1.0, work)
+        augment(n_hard, curvature * size, work)
+        if cholesky_leaves_first(work.H, work.g.shape[0], PIVOT_FLOOR * size):
+            return True
+        curvature *= AUGMENT_MORE
+    return False
+
+
+@njit
+def answer(couplers, n_hard, work, X, B):
+    """X : (n_v, K) <- P X, and B : (n_element, K) - how the numbers follow the hard elements' targets.
+
+    For columns f of X: with Y = L'^-1 A' and S = Y'Y, B = S^-1 Y' L'^-1 f is the change of f'q per unit that
+    an element's Phi is allowed. Followers take part by their drivers, coordinates at a bound not at all.
+
+    couplers : Couplers - or None
+    n_hard : int
+    work : Work - after stand_at
+    X, B : (n_v, K), (n_element, K) - written; of B the first n_hard rows
+    """
+    fold_columns(couplers, work.coupler, X)
+    n_v, K = X.shape
+    for d in range(n_v):
+        if work.fixed[d] == 1:
+            X[d, :] = 0.0
+    columns_towards_root(work.H, n_v, X)
+    for h in range(n_hard):
+        B[h, :] = 0.0
+        for d in range(work.span[h, 1] + 1):
+            y = work.Y[h, d]
+            for k in range(K):
+                B[h, k] += y * X[d, k]
+    columns_of_cholesky(work.S, n_hard, B)
+    for h in range(n_hard):
+        for d in range(work.span[h, 1] + 1):
+            y = work.Y[h, d]
+            for k in range(K):
+                X[d, k] -= y * B[h, k]
+    columns_towards_leaves(work.H, n_v, X)
+
+
+@njit
+def soft_answers(model, roles, n_hard, solver, X, B):
+    """B : (n_element, K) - after the hard elements, how the numbers follow the soft elements' targets.
+
+    Weight times x along the element's row, after answer.
+
+    model : Skeleton
+    roles : Roles
+    n_hard : int
+    solver : Work - delta written
+    X : (n_v, K)
+    B : (n_element, K) - written
+    """
+    elements, along, n = model.elements, solver.delta, n_hard
+    for e in range(roles.mode.shape[0]):
+        if roles.mode[e] == SOFT:
+            along[:] = 0.0
+            for i in range(elements.n_path[e]):
+                along[elements.path[e, i]] = roles.weight[e] * solver.element.row[e, i]
+            fold_vector(model.tree.couplers, solver.coupler, along)
+            B[n, :] = 0.0
+            for d in range(along.shape[0]):
+                if along[d] != 0.0:
+                    for k in range(B.shape[1]):
+                        B[n, k] += along[d] * X[d, k]
+            n += 1
+
+
+@njit
+def quadratic_forms(M, X, row, value_out):
+    """value_out : (K,) = x' M x of every column x of X.
+
+    M : (n, n) - lower triangle
+    X : (n, K)
+    row : (K,) - written
+    value_out : (K,) - written
+    """
+    value_out[:] = 0.0
+    for i in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            row[k] = M[i, i] * X[i, k]
+        for j in range(i):
+            y = 2.0 * M[i, j]
+            if y != 0.0:
+                for k in range(X.shape[1]):
+                    row[k] += y * X[j, k]
+        for k in range(X.shape[1]):
+            value_out[k] += X[i, k] * row[k]
