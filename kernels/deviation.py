@@ -14,6 +14,7 @@ import numpy as np
 
 from kernels._jit import entry, njit
 from kernels.constraints import HARD, SOFT
+from kernels.copying import copy
 from kernels.couplers import fold_matrix
 from kernels.gradient_errors import GradientErrorWork, gradient_covariance, new_gradient_error_work
 from kernels.held import MOST_ANGLE, MOST_LENGTH, NEVER, add_held, age, age_folded, angle_left
@@ -48,9 +49,10 @@ class DeviationState(NamedTuple):
     errors: MarkerErrors  # of the markers, whatever the method
     held_for: np.ndarray  # (n_v,) - time since each dof was determined [s]
     folded_for: np.ndarray  # (n_body,) - time since the body was no part of a chain that could fold [s]
-    mean: np.ndarray  # (K,) - of the variances of frames in a row ...
-    n_row: np.ndarray  # (1,) int64 - ... so many, that the same markers have determined wholly
-    weight: np.ndarray  # (n_marker,) - of the frame before
+    mean: np.ndarray  # (K,) - of the variances of frames that the same markers determine wholly
+    n_mean: np.ndarray  # (1,) int64 - so many
+    weight: np.ndarray  # (n_marker,) - in them
+    away: np.ndarray  # (1,) - time since the last of them [s]
 
 
 class DeviationWork(NamedTuple):
@@ -84,6 +86,7 @@ def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> 
         np.zeros(K),
         np.zeros(1, np.int64),
         np.zeros(len(errors.variance)),
+        np.full(1, NEVER),
     )
 
 
@@ -268,29 +271,38 @@ def average_variances(dt, time_constant, weight, filled, is_open, state, value):
     A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
     that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
     other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
-    own, but no less than the last mean.
+    own, but no less than the mean before; markers that stay away for a time constant begin a new mean.
 
     dt : float - time since the last frame [s]
     time_constant : float - of the mean [s]; 0 = none
     weight : (n_marker,) - of the frame
     filled : (n_body,) int64 - 1 = markers of it are filled in
     is_open : (n_v,) int64 - 1 = held, as no marker determines it
-    state : DeviationState - mean, n_row, weight written
+    state : DeviationState - mean, n_mean, weight, away written
     value : (K,) - written
     """
-    steady = 0.0 < dt < time_constant
+    same, whole = 0.0 < dt < time_constant, True
     for m in range(weight.shape[0]):
-        steady = steady and weight[m] == state.weight[m]
-        state.weight[m] = weight[m]
+        same = same and weight[m] == state.weight[m]
     for b in range(filled.shape[0]):
-        steady = steady and filled[b] == 0
+        whole = whole and filled[b] == 0
     for d in range(is_open.shape[0]):
-        steady = steady and is_open[d] == 0
-    state.n_row[0] = state.n_row[0] + 1 if steady else 0
-    rate = max(1.0 / state.n_row[0], dt / time_constant) if steady else 0.0
+        whole = whole and is_open[d] == 0
+    if same and whole:
+        state.away[0] = 0.0
+        state.n_mean[0] += 1
+        rate = max(1.0 / state.n_mean[0], dt / time_constant)
+        for k in range(value.shape[0]):
+            state.mean[k] += rate * (value[k] - state.mean[k])
+            value[k] = state.mean[k]
+        return
     for k in range(value.shape[0]):
-        state.mean[k] += rate * (value[k] - state.mean[k])
-        value[k] = state.mean[k] if steady else max(value[k], state.mean[k])
+        value[k] = max(value[k], state.mean[k])
+    state.away[0] += dt
+    if whole and state.away[0] > time_constant:
+        copy(weight, state.weight)
+        state.away[0] = 0.0
+        state.n_mean[0] = 0
 
 
 @njit

@@ -114,11 +114,11 @@ class MethodDeviations:
         self._out.uncertain[:] = 1.0
         self.state.held_for[:] += dt
         self.state.folded_for[:] += dt
-        self.state.weight[:] = math.nan
+        self.state.away[:] += dt
 
     def forget(self) -> None:
         """Nothing has been determined yet."""
-        self.state.held_for[:] = self.state.folded_for[:] = NEVER
+        self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
         self.state.weight[:] = math.nan
         self.state.mean[:] = 0.0
 

@@ -183,8 +183,28 @@ def test_variances_are_averaged_while_the_same_markers_determine_all() -> None:
     np.testing.assert_array_equal(mean[0], own[0])  # no time has gone by
     for k in range(1, 6):  # a mean of all until the time constant counts
         np.testing.assert_allclose(mean[k], own[1 : k + 1].mean(axis=0), rtol=1e-12)
-    for k in (6, 7):  # a marker that goes makes nothing more certain
-        np.testing.assert_allclose(mean[k], np.maximum(own[k], mean[5]), rtol=1e-12)
+    # a marker that goes makes nothing more certain, and the mean goes on when it is back
+    np.testing.assert_allclose(mean[6], np.maximum(own[6], mean[5]), rtol=1e-12)
+    np.testing.assert_allclose(mean[7], np.mean([*own[1:6], own[7]], axis=0), rtol=1e-12)
+
+
+def test_a_mean_begins_anew_where_a_marker_stays_away() -> None:
+    """Protects deviations after a marker is lost for good: those of the markers that are left."""
+    found = {}
+    for seconds in (0.0, 0.05):
+        stated = Uncertainty(average_s=seconds)
+        running = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=stated
+        )
+        trial = leg.soft_tissue_trial()[:14].copy()
+        trial[4:, leg.indices("T2")] = np.nan
+        for k, measured in enumerate(trial):
+            dt = leg.DT if k else 0.0
+            running.deviate(measured, dt, running.estimate(measured, dt))
+            found[seconds, k] = predicted(running) ** 2
+    # away for longer than the time constant from frame 9 on, the next one is the first of the new mean
+    np.testing.assert_allclose(found[0.05, 10], found[0.0, 10], rtol=1e-12)
+    np.testing.assert_allclose(found[0.05, 11], 0.5 * (found[0.0, 10] + found[0.0, 11]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", leg.METHODS)

@@ -35,8 +35,8 @@ INTERVAL = 1.96
 AIM_PERCENT, ALLOWED_PERCENT = 95.0, 2.0
 SINGULAR_DEG = (15.0, 25.0)
 """Flexions about that at which the knee of `zero` is nearly singular (docs/architecture.md)."""
-KEPT = 1e-9
-"""Deviations below which a number is one that the joints keep: lengths of hard elements."""
+KEPT = 1e-7
+"""Deviations below which a number is one that the joints keep, to rounding: lengths of hard elements."""
 SAY_EVERY_S = 5.0
 
 
