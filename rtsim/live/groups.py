@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
 
 POLL_S = 0.1
-PLAIN = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
-"""Without it every type that Numba tries is worded in colours, where it can: 3 % of the time, never read."""
 LOWER_LIMB = "lower_limb"
 
 
@@ -285,8 +283,7 @@ GROUPS = {
         without=NO_TABLES,
     ),
 }
-"""The longest first, so that processes that work side by side end at about the same time; of two that share
-kernels, as `solver` and `model`, the second begins late, so that these are compiled once."""
+"""The longest first, so that all end at about one time; of two that share kernels the second begins late."""
 LIVE = ("solver", "muscles")
 
 
@@ -351,7 +348,8 @@ class _Work:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, **PLAIN},
+            # colours in what is never read: 3 % of the time
+            env={**os.environ, "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"},
             **APART,
         )
         self._readers = [
