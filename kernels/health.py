@@ -67,7 +67,7 @@ class HealthOptions(NamedTuple):
     swap_distance: float  # closest two markers that are checked for a swap [m]
     stray_speed: float  # unforeseen motion that is no fault [m/s]
     relearn: float  # time for which a marker must stay elsewhere to be learnt anew [s]
-    slack: np.ndarray  # (n_marker,) - factor of floor, unknown and agreement [1]
+    slack: np.ndarray  # (n_marker,) - factor of all bounds of a marker that are distances [1]
 
 
 def new_health(n_marker: int) -> Health:

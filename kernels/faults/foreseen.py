@@ -104,7 +104,8 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
 
 
 @njit
-def has_leapt(m, health):
+def has_leapt(m, options, health):
     """Whether the residual of marker m has changed more than those of clean markers do."""
     moved = distance_between(health.residual[m], health.good[m])
-    return math.isfinite(moved) and is_recent(m, health) and moved > LEAP + CREEP * health.good_age[m]
+    most = options.slack[m] * (LEAP + CREEP * health.good_age[m])
+    return math.isfinite(moved) and is_recent(m, health) and moved > most

@@ -92,7 +92,7 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
         health.good_age[m] += dt
         if health.fault[m] == 0:
             lingers = doubted and health.weight[m] > 0.0 and unusual(m, options, health) > SETTLED
-            if lingers or (comparable and has_leapt(m, health)):
+            if lingers or (comparable and has_leapt(m, options, health)):
                 health.fault[m] = ASTRAY
 
 
@@ -105,12 +105,12 @@ def is_bumped(markers, b, options, health):
     options : HealthOptions
     health : Health - residual of the solution
     """
-    n, x, y, z, known = 0, 0.0, 0.0, 0.0, True
+    n, x, y, z, bound = 0, 0.0, 0.0, 0.0, 0.0
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b and health.weight[m] == 1.0 and health.fault[m] == 0:
             n += 1
-            known = known and is_known(m, options, health)
+            bound += options.slack[m] * (BUMPED if is_known(m, options, health) else options.unknown)
             x += health.residual[m, 0] - health.mean[m, 0]
             y += health.residual[m, 1] - health.mean[m, 1]
             z += health.residual[m, 2] - health.mean[m, 2]
-    return n > 0 and math.sqrt(x * x + y * y + z * z) > n * (BUMPED if known else options.unknown)
+    return n > 0 and math.sqrt(x * x + y * y + z * z) > bound

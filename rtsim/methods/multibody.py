@@ -39,16 +39,16 @@ from rtsim.models.following import (
 from rtsim.models.model import Model, build_each
 from rtsim.models.packing.couplers import drivers_first, with_couplers
 from rtsim.models.roles import check_fits_markers, find_method, roles_of
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, kind_of_segment
 from rtsim.subjects.trunk import TRUNK
 
 Array = NDArray[np.float64]
 FLOAT = np.dtype(np.float64)
 RATE_SMOOTHING_S, REST_S = 0.04, 0.15
 """Time constants of the rate of a segment, and of how a turn that no marker shows comes to rest."""
-TRUNK_SLACK, OWN_SLACK = 3.0, 3.0
-"""Factors of the bounds of markers: shoulders move against the spine, and the markers of a model that brings
-its own are not calibrated."""
+TRUNK_SLACK, FOOT_SLACK, OWN_SLACK = 3.0, 2.0, 3.0
+"""Factors of the bounds of markers: shoulders move against the spine, toes bend against the foot, and the
+markers of a model that brings its own are not calibrated."""
 LEAST_MISFIT_M = 0.01
 """Markers are credited to be off the model by at least so much [m]."""
 
@@ -289,8 +289,9 @@ def track_options(solver: Solver) -> TrackOptions:
 
 def slack_of(model: Model) -> Array:
     """(n_marker,) - factor of the bounds of each marker of a person."""
-    names = model.names
-    return np.array([TRUNK_SLACK if names.bodies[b] == TRUNK else 1.0 for b in model.markers.body])
+    of_segment = {"foot": FOOT_SLACK, TRUNK: TRUNK_SLACK}
+    bodies = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
+    return np.array([of_segment.get(kind, 1.0) for kind in bodies])
 
 
 def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:

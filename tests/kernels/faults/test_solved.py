@@ -32,7 +32,7 @@ def test_a_leap_of_a_residual(scene: Scene) -> None:
     scene.health.good[:] = 0.0
     scene.health.good_age[:] = [0.0, 0.0, 0.1, 0.1, 0.0, np.inf, 0.0, 0.29]
     scene.health.residual[:, 0] = [0.0049, 0.0051, 0.034, 0.036, np.nan, 1.0, 0.0, 0.1]
-    found = [has_leapt(m, scene.health) for m in range(N_MARKER)]
+    found = [has_leapt(m, OPTIONS.health, scene.health) for m in range(N_MARKER)]
     assert found == [False, True, False, True, False, False, False, True]
 
 
