@@ -14,8 +14,8 @@ from kernels.health import ASTRAY
 
 SOUND = 4
 """Markers of a segment from which their agreement outweighs the prediction: one plane holds any three."""
-TWO_OUT = 5
-"""Markers of a segment from which two may be left out."""
+TWO_OUT = 6
+"""Markers of a segment from which two may be left out: any three that are left would agree."""
 SETTLED = 0.5
 """Part of what is allowed from which a marker may be left out for the sake of the others, and within which a
 segment in doubt must agree to be out of it."""

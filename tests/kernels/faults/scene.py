@@ -56,4 +56,4 @@ def new_scene() -> Scene:
     truth = np.einsum("mij,mj->mi", segments.rotation[BODY], LOCAL) + rng.normal(size=(2, 3))[BODY]
     health.n_seen[:] = 100
     health.expected[:] = truth
-    return Scene(Markers(BODY, LOCAL), health, segments, new_fit_work(), truth)
+    return Scene(Markers(BODY.copy(), LOCAL), health, segments, new_fit_work(), truth)

@@ -59,9 +59,12 @@ def test_clean_markers_are_left_alone(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("foreseen", [True, False])
-@pytest.mark.parametrize("wrong", [(0,), (2,), (4,), (1, 3), (0, 2)])
+@pytest.mark.parametrize("wrong", [(0,), (2,), (4,), (1, 3), (0, 2), (4, 5)])
 def test_those_that_disagree_are_left_out(scene: Scene, wrong: tuple[int, ...], foreseen: bool) -> None:
-    """Protects the others: one or two of five are found by the shape alone, whatever was expected."""
+    """Protects the others: one or two of six are found by the shape alone, whatever was expected."""
+    scene.markers.body[5] = 0
+    scene.truth[5] = scene.truth[0] + scene.segments.rotation[0] @ (LOCAL[5] - LOCAL[0])
+    scene.health.expected[5] = scene.truth[5]
     measured = scene.truth.copy()
     for k, m in enumerate(wrong):
         measured[m] += (0.08, -0.1)[k] * np.eye(3)[k]
@@ -72,6 +75,17 @@ def test_those_that_disagree_are_left_out(scene: Scene, wrong: tuple[int, ...], 
     expected[list(wrong)] = ASTRAY
     np.testing.assert_array_equal(scene.health.fault, expected)
     np.testing.assert_array_equal(scene.health.weight, expected == 0)
+
+
+@pytest.mark.parametrize("wrong", [(1, 3), (0, 2), (1, 4)])
+def test_no_two_of_five_are_left_out(scene: Scene, wrong: tuple[int, ...]) -> None:
+    """Protects right markers: any three that are left would agree; the segment is suspect all the same."""
+    scene.health.expected[:] = np.nan
+    measured = scene.truth.copy()
+    measured[list(wrong)] += [[0.08, 0.0, 0.0], [0.0, -0.1, 0.0]]
+    scene.judge(measured)
+    assert scene.health.fault[:5].any()
+    assert (scene.health.weight == 0.0).sum() <= 1
 
 
 @pytest.mark.parametrize("wrong", [5, 6, 7])
