@@ -18,19 +18,25 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-import numpy as np
-
 from kernels._cache import cache_fault, is_complete, mark_complete, tell_compiled
 from rtsim.errors import RtsimError
 from rtsim.live.children import APART
-from rtsim.live.sources import WALKER, brings_markers
+from rtsim.live.group_calls import (
+    call_coupled,
+    call_forces,
+    call_model,
+    call_moment_arms,
+    call_muscles,
+    call_recruitment,
+    call_simulation,
+    call_solver,
+)
+from rtsim.live.sources import brings_markers
 
 if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
 
 POLL_S = 0.1
-LOWER_LIMB = "lower_limb"
 
 
 class Group(NamedTuple):
@@ -57,147 +63,6 @@ class Progress(NamedTuple):
 
 
 Tell = Callable[[Progress], None]
-
-
-def call_solver() -> None:
-    """The marker solver of the lower limb: all methods, down to the bytes of a frame."""
-    from rtsim.config.paths import find_config
-    from rtsim.config.run_schema import USUAL_METHOD, USUAL_METHODS, Run
-    from rtsim.live.warm_up import neutral, warm_up
-    from rtsim.methods.multibody import MultibodyEstimator
-    from rtsim.models.load import load_model
-    from rtsim.stages.kinematics import Kinematics
-    from rtsim.subjects.subject import load_subject
-    from streams.messages import marker_session
-
-    spec = load_model(LOWER_LIMB)
-    subject = load_subject(find_config(WALKER, "subjects"))
-    run = Run(name="warmup")
-    plain = msgspec.structs.replace(spec, muscles=())
-    estimator = MultibodyEstimator(
-        plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers, uncertainty=run.uncertainty
-    )
-    kinematics = Kinematics(estimator, subject)
-    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
-    warm_up([kinematics], session, neutral(kinematics))
-
-
-MODEL_KINDS = (
-    {"name": "base", "joint": "free"},
-    {
-        "name": "arm",
-        "parent": "base",
-        "joint": "custom",
-        "coordinates": [{"name": "bend", "range_deg": [-90, 90], "clamped": True}],
-        "motion": [{"rotates": [0, 0, 1]}, {"translates": [1, 0, 0], "linear": [0.1, 0.0]}],
-    },
-    {"name": "hand", "parent": "arm", "joint": "hinge", "axis": [0, 0, 1]},
-)
-"""A body by a free joint, a chain and a hinge: with these come the types of all joints."""
-
-
-def call_model() -> None:
-    """The marker solver of any model that brings its own markers, with everything that a model may have."""
-    from rtsim.config.load import check_record
-    from rtsim.config.model_schema import ModelSpec
-    from rtsim.config.run_schema import Uncertainty
-    from rtsim.live.warm_up import neutral, warm_up
-    from rtsim.methods.multibody import MultibodyEstimator
-    from rtsim.stages.kinematics import Kinematics
-    from streams.messages import marker_session
-
-    markers = [
-        {"name": f"{body['name']}{k}", "segment": body["name"], "offset_mm": offset}
-        for body in MODEL_KINDS
-        for k, offset in enumerate(([100.0, 0.0, 0.0], [0.0, 100.0, 0.0], [0.0, 0.0, 100.0]))
-    ]
-    coupler = {"coordinate": "hand", "of": "bend", "linear": [0.5, 0.0]}
-    record = {"name": "any", "source": "", "bodies": MODEL_KINDS, "markers": markers, "couplers": [coupler]}
-    spec = check_record(record, ModelSpec, "the compiler's model")
-    method = next(iter(spec.methods))
-    kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=Uncertainty()), None)
-    session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
-    warm_up([kinematics], session, neutral(kinematics))
-
-
-def call_muscles() -> None:
-    """Lengths and moment arms of the lower limb's muscles, as on every live frame."""
-    from kernels.tree import new_pose
-    from rtsim.config.paths import find_config
-    from rtsim.methods.muscle_arms import MuscleArms
-    from rtsim.models.load import load_model
-    from rtsim.models.model import build
-    from rtsim.models.roles import roles_of
-    from rtsim.subjects.subject import load_subject
-
-    spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
-    model = build(spec, subject)
-    pose = new_pose(len(model.names.bodies), model.n_v, len(model.tree.chains.dof))
-    MuscleArms(model, roles_of(spec, subject=subject), pose, model.q_neutral.copy()).measure()
-
-
-def call_forces() -> None:
-    """Rates, force plates and inverse dynamics of the lower limb, as on every live frame."""
-    from kernels.rates.manifold import manifold_of, plain
-    from rtsim.config.paths import find_config
-    from rtsim.config.rate_schema import ButterworthSpec, SavitzkyGolaySpec
-    from rtsim.methods.inverse_dynamics import inverse_dynamics_of
-    from rtsim.methods.rates import RateEstimator
-    from rtsim.models.load import load_model
-    from rtsim.models.model import build
-    from rtsim.stages.plates import call_plates
-    from rtsim.subjects.masses import load_inertia_table, person_of
-    from rtsim.subjects.subject import load_subject
-
-    call_plates()
-    spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
-    model = build(spec, subject)
-    for manifold, q in ((plain(6), [0.0] * 6), (manifold_of(model.tree), model.q_neutral)):
-        for filter_spec in (ButterworthSpec(), SavitzkyGolaySpec()):
-            RateEstimator(filter_spec, manifold, 100.0).take(0.0, np.array(q))
-    body = inverse_dynamics_of(spec, subject, person_of(subject, load_inertia_table(), 70.0))
-    body.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
-
-
-def call_moment_arms() -> None:
-    """`rtsim moment-arms`."""
-    from rtsim.methods.moment_arms import MomentArms
-    from rtsim.models.load import load_model
-    from rtsim.models.model import build
-    from rtsim.models.roles import roles_of
-
-    spec = load_model("pin")
-    MomentArms(build(spec), roles_of(spec)).assembled()
-
-
-def call_recruitment() -> None:
-    """Recruitment of the muscles of a model, as on every live frame that asks for it."""
-    from kernels.muscle.strengths import all_strengths
-    from kernels.recruitment.problem import RecruitmentOptions, new_recruitment
-    from kernels.recruitment.recruit import recruit
-    from rtsim.models.load import load_model
-    from rtsim.models.model import build
-
-    muscles = build(load_model("finger")).muscles
-    length, speed, strength, passive = (np.zeros(len(muscles.elastic)) for _ in range(4))
-    all_strengths(muscles, length, speed, strength, passive)
-    recruit(*new_recruitment(np.ones(2), np.ones(2), 1, RecruitmentOptions(3, 1, 1.0, 1.0)))
-
-
-def call_simulation() -> None:
-    """`rtsim simulate`."""
-    from rtsim.simulation.load import load_simulator
-    from rtsim.simulation.run import warm_up
-
-    warm_up(load_simulator("stick_slip"))
-
-
-def call_coupled() -> None:
-    """`rtsim simulate` of a model some of whose coordinates are given."""
-    from rtsim.simulation.load import load_simulator
-    from rtsim.simulation.run import warm_up
-
-    warm_up(load_simulator("kick", equilibrium="loaded"))
 
 
 FUNCTIONS = "kernels.functions.evaluate"
