@@ -177,7 +177,7 @@ def test_variances_are_averaged_while_the_same_markers_determine_all() -> None:
         trial[6, leg.indices("T2")] = np.nan
         for k, measured in enumerate(trial):
             dt = leg.DT if k else 0.0
-            running.deviate(measured, dt, running.estimate(measured, dt))
+            running.deviate(dt, running.estimate(measured, dt))
             frames[name].append(predicted(running) ** 2)
     own, mean = np.array(frames["plain"]), np.array(frames["averaged"])
     np.testing.assert_array_equal(mean[0], own[0])  # no time has gone by
@@ -200,7 +200,7 @@ def test_a_mean_begins_anew_where_a_marker_stays_away() -> None:
         trial[4:, leg.indices("T2")] = np.nan
         for k, measured in enumerate(trial):
             dt = leg.DT if k else 0.0
-            running.deviate(measured, dt, running.estimate(measured, dt))
+            running.deviate(dt, running.estimate(measured, dt))
             found[seconds, k] = predicted(running) ** 2
     # away for longer than the time constant from frame 9 on, the next one is the first of the new mean
     np.testing.assert_allclose(found[0.05, 10], found[0.0, 10], rtol=1e-12)
@@ -215,7 +215,7 @@ def test_factors_that_the_solver_leaves_are_those_of_the_solution(method: str) -
     expected, pose = predicted(running), work.pose.position.copy()
     solution = running.estimate(measured, 0.0)
     work.size[0] = np.inf  # the solver has left none
-    running.deviate(measured, 0.0, solution)
+    running.deviate(0.0, solution)
     np.testing.assert_allclose(predicted(running), expected, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(work.pose.position, pose, rtol=0.0, atol=1e-9)
 
