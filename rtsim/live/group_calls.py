@@ -5,6 +5,8 @@ Imports stand inside: each group is called in a process of its own, which needs 
 
 from __future__ import annotations
 
+from typing import get_args
+
 import msgspec
 import numpy as np
 
@@ -94,7 +96,7 @@ def call_forces() -> None:
     """Rates, force plates and inverse dynamics of the lower limb, as on every live frame."""
     from kernels.rates.manifold import manifold_of, plain
     from rtsim.config.paths import find_config
-    from rtsim.config.rate_schema import ButterworthSpec, SavitzkyGolaySpec
+    from rtsim.config.rate_schema import RateSpec
     from rtsim.methods.inverse_dynamics import inverse_dynamics_of
     from rtsim.methods.rates import RateEstimator
     from rtsim.models.load import load_model
@@ -107,8 +109,8 @@ def call_forces() -> None:
     spec, subject = load_model(LOWER_LIMB), load_subject(find_config(WALKER, "subjects"))
     model = build(spec, subject)
     for manifold, q in ((plain(6), [0.0] * 6), (manifold_of(model.tree), model.q_neutral)):
-        for filter_spec in (ButterworthSpec(), SavitzkyGolaySpec()):
-            RateEstimator(filter_spec, manifold, 100.0).take(0.0, np.array(q))
+        for kind in get_args(RateSpec):
+            RateEstimator(kind(), manifold, 100.0).take(0.0, np.array(q))
     body = inverse_dynamics_of(spec, subject, person_of(subject, load_inertia_table(), 70.0))
     body.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 

@@ -102,11 +102,12 @@ def test_coordinates_are_those_of_opensim(folder: Path, analysed: tuple[bool, An
 
 
 def test_opensim_opens_the_motion(folder: Path, analysed: tuple[bool, Analysed], tmp_path: Path) -> None:
-    """Protects users who go on in OpenSim: the .mot has every coordinate of the model under its name."""
+    """Protects users who go on in OpenSim: the .mot has every coordinate of the model under its name, and the
+    status of each frame."""
     opensim = pytest.importorskip("opensim")
     motion = analysed[1].motion
     model = opensim.Model(str(folder / "subject01_simbody.osim"))
     model.initSystem()
     found = model.getCoordinateSet()
     names = {found.get(k).getName() for k in range(found.getSize())}
-    assert names == {*motion.columns} - {"time"}
+    assert names == {*motion.columns} - {"time", "status"}

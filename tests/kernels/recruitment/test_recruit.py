@@ -16,7 +16,7 @@ from kernels.recruitment.problem import (
     new_recruitment,
 )
 from kernels.recruitment.recruit import recruit
-from tests.naive import recruitment as naive
+from tests.naive.recruitment import is_possible, least_violation, of_power, peak
 
 GAP = 1e-9
 SIZES = ((24, 6), (44, 12))
@@ -54,7 +54,7 @@ def test_powers_are_those_of_another_solver(size: tuple[int, int], p: int) -> No
         C, d = instance(*size, seed)
         scale = np.abs(C).max()
         status, out = solve(C, d, p)
-        twin = naive.of_power(C / scale, d / scale, p, np.ones(size[0]), np.ones(size[0]))
+        twin = of_power(C / scale, d / scale, p, np.ones(size[0]), np.ones(size[0]))
         assert status == OPTIMAL
         assert out.objective[0] <= np.sum(twin**p) * (1.0 + 1e-8)
         np.testing.assert_allclose(out.activation, twin, atol=2e-3 if p == 5 else 1e-4)
@@ -67,7 +67,7 @@ def test_min_max_is_the_linear_programs(size: tuple[int, int]) -> None:
         C, d = instance(*size, seed)
         status, out = solve(C, d, 0)
         assert status == OPTIMAL
-        assert out.activation.max() == pytest.approx(naive.peak(C, d), rel=1e-8)
+        assert out.activation.max() == pytest.approx(peak(C, d), rel=1e-8)
 
 
 @pytest.mark.parametrize("p", CRITERIA)
@@ -77,12 +77,12 @@ def test_rows_that_cannot_be_fulfilled_are_proved_and_told(p: int) -> None:
         C, d = instance(24, 6, seed)
         d = 3.0 * d
         status, out = solve(C, d, p)
-        possible = naive.is_possible(C, d, np.ones(24))
+        possible = is_possible(C, d, np.ones(24))
         assert status == (OPTIMAL if possible else VIOLATED)
         np.testing.assert_allclose(out.violation, d - C @ out.activation, atol=1e-9 * np.abs(d).max())
         if not possible:
             rows = 1.0 / np.abs(C).max(axis=1)
-            least = naive.least_violation(C * rows[:, None], d * rows, np.ones(24))
+            least = least_violation(C * rows[:, None], d * rows, np.ones(24))
             assert np.sum((out.violation * rows) ** 2) == pytest.approx(least, rel=1e-5)
             assert math.isnan(out.gap[0])
 
@@ -95,7 +95,7 @@ def test_a_reserve_on_one_row_does_not_hide_that_another_cannot_be_fulfilled(p: 
         C, d = np.hstack([C, np.zeros((6, 2))]), 3.0 * d
         C[0, -2:] = 10.0, -10.0
         status, out = solve(C, d, p, most=np.r_[np.ones(24), np.inf, np.inf])
-        possible = naive.is_possible(C[1:, :24], d[1:], np.ones(24))
+        possible = is_possible(C[1:, :24], d[1:], np.ones(24))
         assert status == (OPTIMAL if possible else VIOLATED)
         assert abs(out.violation[0]) <= 1e-6 * np.abs(d).max()
 
