@@ -1,12 +1,14 @@
 """The markers of a segment against each other: who disagrees with the rest.
 
 Where one disagrees, each is left out in turn, and the one without which the others agree is at fault. Where
-nothing agrees the whole segment is suspect, and keeps its weight.
+nothing agrees the whole segment is suspect, and keeps its weight. Four markers or more that agree as they
+were calibrated are right, whatever they have been like lately.
 """
 
 from __future__ import annotations
 
 from kernels._jit import njit
+from kernels.copying import copy
 from kernels.faults.agreement import disagreement, least_allowed, own_gap, squares_left, stretch
 from kernels.faults.foreseen import leave_out_unforeseen
 from kernels.faults.verdict import in_doubt, leave_out, suspect
@@ -53,6 +55,8 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
         if gap > most and not found:
             suspect(markers, b, health)
         return
+    if gap > most and is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
+        gap = 0.0
     if gap > SETTLED:
         found = leave_out_one(markers, b, measured, dt, options, health, segments, fit)
         if n >= TWO_OUT and not found:
@@ -65,6 +69,45 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
             suspect(markers, b, health)
             return
     segments.sound[b] = 1
+
+
+@njit
+def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
+    """Whether the markers of body b have the shape of their calibration, not the one they have had lately.
+
+    Then what was learnt was wrong, as by labels exchanged from the first frame on, and is forgotten.
+
+    markers : Markers
+    b : int - body
+    measured : (n_marker, 3) - in ground, NaN = occluded [m]
+    dt : float - time since the last frame [s]
+    options : FrameOptions
+    health : Health - mean, home, n_seen written where they are forgotten
+    segments : Segments - turned written
+    fit : FitWork - written
+    """
+    exchange_means(markers, b, health)
+    gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
+    exchange_means(markers, b, health)
+    if gap > SETTLED:
+        return False
+    for m in range(measured.shape[0]):
+        if markers.body[m] == b:
+            copy(health.origin[m], health.mean[m])
+            copy(health.origin[m], health.home[m])
+            health.n_seen[m] = 0
+    return True
+
+
+@njit
+def exchange_means(markers, b, health):
+    """health.mean against health.origin, of the markers of body b."""
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] == b:
+            for i in range(3):
+                mean = health.mean[m, i]
+                health.mean[m, i] = health.origin[m, i]
+                health.origin[m, i] = mean
 
 
 @njit

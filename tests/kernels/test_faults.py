@@ -75,6 +75,24 @@ def test_two_swaps_at_once() -> None:
     assert angle_gap(frame, uninterrupted("minimised")[FIRST]) < 0.5
 
 
+@pytest.mark.parametrize("pair", [("T1", "T2"), ("S1", "S2"), ("P1", "P2")])
+def test_labels_exchanged_from_the_first_frame_on_are_not_held_against_right_ones(
+    pair: tuple[str, str],
+) -> None:
+    """Protects from what was learnt at first: as soon as labels are right no marker is at fault, because
+    the segment has the shape of its calibration."""
+    running, both = settled("minimised", 0), indices(*pair)
+    for k in range(FIRST):
+        measured = leg.exact_trial().markers[k].copy()
+        measured[both] = measured[both[::-1]]
+        follow_frame(running, measured)
+    follow_frame(running, leg.exact_trial().markers[FIRST])
+    for k in range(FIRST + 1, FIRST + 4):
+        frame = follow_frame(running, leg.exact_trial().markers[k])
+        assert not running.health.fault.any()
+    assert angle_gap(frame, uninterrupted("minimised")[FIRST + 3]) < 1e-3
+
+
 def test_faults_are_only_reported_when_nothing_may_be_weighed_down() -> None:
     """Protects the user's choice: with downweighting off swaps are named and all weights stay 1."""
     running = settled("minimised")
