@@ -15,7 +15,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import ModelLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.messages import Curves, Status
+from streams.messages import Status
 from streams.ring import Frame
 
 N_NAMED = 4
@@ -95,7 +95,6 @@ class SharedLoads(Stage):
         return [
             Quantity(
                 "muscle_activations", sharing.activations, "1", sharing.muscles,
-                curves=Curves("Activations", "activation", 2, 0.1),
                 meaning="share of a muscle's strength that the recruitment asks for, 0 to 1; filtered",
             ),
             Quantity(
