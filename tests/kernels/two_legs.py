@@ -17,7 +17,7 @@ from rtsim.models.packing.tree import Joint, build_tree
 
 Array = NDArray[np.floating]
 
-N_BODY, N_Q = 4, 26  # of one leg with its pelvis, which comes first
+N_BODY = 4  # of one leg with its pelvis, which comes first
 PELVIS_Q = 7
 
 
@@ -72,7 +72,7 @@ def two_legs(leg: Model, roles: Roles) -> TwoLegs:
         np.concatenate([leg.markers.position, leg.markers.position[own]]),
     )
     n_v, n_element = len(both.dof_body), len(paths)
-    n_q = N_Q + N_Q - PELVIS_Q
+    n_q = int(both.q_start[-1])
     return TwoLegs(
         both, markers, doubled, Roles(twice(roles.mode), twice(roles.weight), twice(roles.target)),
         new_work(len(parents), n_q, n_v, len(markers.body), n_element, path.shape[1]),
