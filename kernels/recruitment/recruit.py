@@ -22,6 +22,8 @@ WARM = 0.03
 """Least distance from a bound, and least multiplier, that a later frame starts from."""
 NEAREST = 1e-16
 """Least distance from a bound that is told from none."""
+ABOVE = 1e-8
+"""Part of its bound by which an element may exceed it, of min/max: the gap that answers are known to."""
 SOFT_GAP = 1e-7
 """Gap, in parts of it, of the sum of squares of violations: it may be far smaller than what is asked."""
 TRACE = 1e-9
@@ -51,6 +53,8 @@ def recruit(problem, options, state, work, out):
         begin(problem, options, False, state)
         status, more = iterate(problem, options, 0.0, state, work, out)
         n += more
+    if status == OPTIMAL and exceeds(problem, state):  # of min/max, whose bound is max x alone
+        status = VIOLATED
     if status != OPTIMAL and math.isfinite(work.demand.sum() + work.action.sum()):
         power = max(options.power, 2)
         least_squares = RecruitmentOptions(power, options.n_iteration, options.residual, SOFT_GAP)
@@ -62,6 +66,15 @@ def recruit(problem, options, state, work, out):
     state.started[0] = int(status == OPTIMAL)
     answer(problem, options, status, state, out)
     return status, n
+
+
+@njit
+def exceeds(problem, state):
+    """Whether an element is more active than it may be."""
+    most = 0.0
+    for i in range(state.x.shape[0]):
+        most = max(most, state.x[i] / problem.most[i])
+    return most > 1.0 + ABOVE
 
 
 @njit

@@ -21,3 +21,10 @@ class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     weight: Literal["equal", "volume"] = "equal"
     # actuators that pull both ways beside the muscles, by coordinate: what they do at activation 1 [N m, N]
     reserves: dict[str, Positive] = {}
+
+    def __post_init__(self) -> None:
+        if self.reserves and self.criterion == "min_max":
+            raise ValueError(
+                "reserves have no bound, so that the largest activation of min_max would be theirs; "
+                "allowed: criterion power, or no reserves"
+            )

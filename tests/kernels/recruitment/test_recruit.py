@@ -158,6 +158,15 @@ def test_a_strong_reaction_bears_what_muscles_need_not() -> None:
     np.testing.assert_allclose(pulled.activation, [0.5, 0.0], atol=1e-6)
 
 
+def test_min_max_leaves_no_muscle_beyond_its_bound() -> None:
+    """Protects activations: an unbounded element does not let a muscle go beyond 1 in min/max."""
+    for demand in (99.0, 150.0):
+        C = np.array([[100.0, 1.0, -1.0]])
+        status, out = solve(C, np.array([demand]), 0, most=np.array([1.0, np.inf, np.inf]))
+        assert status == (OPTIMAL if demand < 100.0 else VIOLATED)
+        assert out.activation[0] <= 1.0 + 1e-8
+
+
 def test_rows_that_repeat_others_are_no_trouble() -> None:
     """Protects dependent rows: the same answer with a row twice, and with a sum of rows."""
     C, d = instance(24, 6, 2)

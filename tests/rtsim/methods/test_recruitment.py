@@ -8,6 +8,7 @@ import pytest
 
 from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED
 from rtsim.bench.muscled_skeleton import muscled_skeleton
+from rtsim.config.load import check_record
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.moment_arms import MomentArms
@@ -96,6 +97,10 @@ def test_wrong_reserves_and_models_without_forces_are_told() -> None:
     """Protects configs: one sentence each."""
     with pytest.raises(ConfigError, match="unknown coordinate 'elbow'"):
         finger(reserves={"elbow": 1.0})
+    with pytest.raises(ConfigError, match="reserves have no bound"):
+        check_record(
+            {"criterion": "min_max", "reserves": {"mcp_flexion": 1.0}}, RecruitmentSpec, "recruitment"
+        )
     spec = load_model("finger")
     idle = tuple(msgspec.structs.replace(muscle, hill=None) for muscle in spec.muscles)
     spec = msgspec.structs.replace(spec, muscles=idle)
