@@ -61,7 +61,7 @@ def command(
     from rtsim.files.outputs import check_outputs
     from rtsim.files.storage import STORAGE_SUFFIXES
     from rtsim.live.checks import check_run
-    from rtsim.live.forces import check_forces, has_forces, load_forces, part_of, tared, told_before
+    from rtsim.live.forces import check_forces, forces_of, told_before
     from rtsim.live.groups import groups_of
     from rtsim.live.whose import notes_before
 
@@ -91,12 +91,8 @@ def command(
     from rtsim.methods.force_feed import ForceFeed
 
     with console.status("starting"):
-        units, up = run.units or None, run.up or None
-        trial = load_trial(source, units=units, up=up, side=side_of_walker(run))
-        forces = load_forces(source, run.forces, trial, units, up) if has_forces(run) else None
-        forces = tared(forces, run.plates.tare)
-        if forces is not None:
-            forces = part_of(forces, float(trial.times[0]), float(trial.times[-1]))
+        trial = load_trial(source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
+        forces = forces_of(run, trial)
         feed = ForceFeed() if forces is not None else None
         stages = prepare(run, feed)
     if forces is not None:
@@ -120,15 +116,11 @@ def command(
     click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
     if loop.reason == "interrupted":
         raise SystemExit(exit_code() or 130)
-    if not usable(results):
-        raise ConfigError(
-            f"none of {told['frames']} frames came out usable", where=source,
-            remedy="look at the sentences above; `rtsim check` tells of models and subjects",
-        )  # fmt: skip
+    check_usable(results, source)
 
 
-def usable(results: Results) -> bool:
-    """Whether there is a frame that can be meant, shows a marker and has a solution."""
+def check_usable(results: Results, source: str) -> None:
+    """ConfigError where no frame can be meant, shows a marker and has a solution."""
     import numpy as np
 
     from streams.messages import UNUSABLE
@@ -137,7 +129,11 @@ def usable(results: Results) -> bool:
     rms = results.fields.get("marker_rms")
     if rms is not None:
         good &= np.isfinite(rms.reshape(len(good), -1)).all(axis=1)
-    return bool(good.any())
+    if not good.any():
+        raise ConfigError(
+            f"none of {len(good)} frames came out usable", where=source,
+            remedy="look at the sentences above; `rtsim check` tells of models and subjects",
+        )  # fmt: skip
 
 
 def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, source: Path) -> None:

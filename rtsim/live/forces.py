@@ -142,6 +142,14 @@ def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
     )
 
 
+def forces_of(run: Run, trial: MarkerTrial) -> ForceTrial | None:
+    """What the plates of a run say during its trial, tared where that is asked for; None without plates."""
+    units, up = run.units or None, run.up or None
+    loaded = load_forces(run.source, run.forces, trial, units, up) if has_forces(run) else None
+    forces = tared(loaded, run.plates.tare)
+    return None if forces is None else part_of(forces, float(trial.times[0]), float(trial.times[-1]))
+
+
 def weigh(forces: ForceTrial) -> float:
     """Mass [kg] of who stands still on the plates; 0 where nobody does."""
     from rtsim.methods.plate_check import GRAVITY
