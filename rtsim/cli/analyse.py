@@ -80,8 +80,7 @@ def command(
     )
     console = Console(stderr=True)
     tell_notes(run)
-    notes = notes_before(run, anyway=anyway)
-    for note in notes:
+    for note in (notes := notes_before(run, anyway=anyway)):
         tell(note)
     compile_first(console, groups_of(run))
     from rtsim.live.loop import Loop
