@@ -30,7 +30,7 @@ def add_contacts(pairs, contacts, pose, work, pair_work):
     """
     for e in range(contacts.pair.shape[0]):
         p, row = contacts.pair[e], work.state[e]
-        find_patch(pairs, contacts, e, pose, row, work.Q[e])
+        find_patch(pairs, contacts, e, pose, row, work.Q[e], work.meshes)
         nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
         x, y, z = row[POINT], row[POINT + 1], row[POINT + 2]
         V = pair_work.motion[p, VELOCITY]

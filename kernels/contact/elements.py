@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernels.mesh.meshes import MeshContacts, Meshes, MeshWork, new_mesh_work
+
 DEPTH, NORMAL, FRICTION, PLACE, SLIDING = 0, 1, 2, 5, 8
 """Columns of the results: largest depth [m], normal force [N], friction on A (3) [N], its place (3) [m],
 sliding velocity (3) [m/s], all in ground axes."""
@@ -61,6 +63,9 @@ class Contacts(NamedTuple):
     rolls: np.ndarray  # (n_contact,) int64 - 1 = with rolling resistance
     spins: np.ndarray  # (n_contact,) int64 - 1 = with spinning friction
     ramp: np.ndarray  # (n_contact,) - depth over which viscous friction sets in [m], 0 = none
+    mesh: np.ndarray  # (n_contact,) int64 - row of pressed, where its surfaces are triangles
+    meshes: Meshes | None  # None where no contact has any
+    pressed: MeshContacts | None
 
 
 class ContactWork(NamedTuple):
@@ -72,10 +77,12 @@ class ContactWork(NamedTuple):
     Q: np.ndarray  # (n_contact, 3, 3) - of the ellipsoids in ground axes [m^2]
     moved: np.ndarray  # (6, N_MOVED) - of one patch, where A turns about its centre, then where that moves
     change: np.ndarray  # (N_CHANGE, 3)
+    meshes: MeshWork | None
 
 
-def new_contact_work(n_contact: int) -> ContactWork:
+def new_contact_work(contacts: Contacts) -> ContactWork:
     """Allocate a ContactWork."""
+    n_contact = len(contacts.pair)
     return ContactWork(
         np.zeros((n_contact, N_CONTACT_OUT)),
         np.zeros((n_contact, N_KINK)),
@@ -83,4 +90,5 @@ def new_contact_work(n_contact: int) -> ContactWork:
         np.zeros((n_contact, 3, 3)),
         np.zeros((6, N_MOVED)),
         np.zeros((N_CHANGE, 3)),
+        None if contacts.pressed is None else new_mesh_work(contacts.pressed),
     )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from kernels._jit import inlined
 from kernels.contact.ellipsoid_on_plane import ellipsoid_on_plane, ellipsoid_on_plane_moved
+from kernels.contact.mesh_on_mesh import mesh_on_mesh, mesh_on_mesh_moved
 from kernels.contact.sphere_on_sphere import sphere_on_sphere, sphere_on_sphere_moved
 
-ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE = 0, 1
+ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE, MESH_ON_MESH = 0, 1, 2
 
 
 @inlined
-def find_patch(pairs, contacts, e, pose, row, Q):
+def find_patch(pairs, contacts, e, pose, row, Q, meshes):
     """The patch of contact e in row : (N_STATE,), of ContactWork.state.
 
     pairs : Pairs
@@ -24,24 +25,31 @@ def find_patch(pairs, contacts, e, pose, row, Q):
     pose : Pose
     row : (N_STATE,) - written
     Q : (3, 3) - of an ellipsoid on A in ground axes, written [m^2]
+    meshes : MeshWork - of ContactWork, written, or None
     """
     if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
         ellipsoid_on_plane(pairs, contacts, e, pose, row, Q)
+    elif contacts.geometry[e] == MESH_ON_MESH:
+        mesh_on_mesh(contacts.meshes, meshes, pairs, contacts, e, pose, row, Q)
     else:
         sphere_on_sphere(pairs, contacts, e, pose, row)
 
 
 @inlined
-def find_moved(contacts, e, row, Q, moved):
+def find_moved(contacts, e, row, Q, moved, meshes):
     """moved : (6, N_MOVED) of contact e, as ContactWork.moved; whether the normal turns with A.
 
     contacts : Contacts
     e : int - contact
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of an ellipsoid on A in ground axes [m^2]
+    meshes : MeshWork - of ContactWork, written, or None
     """
     if contacts.geometry[e] == ELLIPSOID_ON_PLANE:
         ellipsoid_on_plane_moved(contacts, e, row, Q, moved)
         return False
+    if contacts.geometry[e] == MESH_ON_MESH:
+        mesh_on_mesh_moved(contacts.meshes, meshes, contacts, e, Q, moved)
+        return True
     sphere_on_sphere_moved(contacts, e, row, moved)
     return True

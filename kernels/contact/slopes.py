@@ -71,7 +71,7 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
             kink[LIMIT] = -RAMP_PART * ramp / v_n
         pair_work.loaded[p] = 1
         V, slopes = pair_work.motion[p, VELOCITY], pair_work.slopes[p]
-        leans = find_moved(contacts, e, row, work.Q[e], work.moved)
+        leans = find_moved(contacts, e, row, work.Q[e], work.moved, work.meshes)
         steepness = friction_slope(step, row, kink)
         contact_slopes(contacts.round[e], leans, steepness, row, V, work.moved, slopes)
         if contacts.rolls[e] or contacts.spins[e]:

@@ -58,7 +58,7 @@ def new_force_work(forces: Forces, tree: Tree) -> ForceWork:
     return ForceWork(
         new_pair_work(len(forces.pairs.body_a), tree),
         new_line_work(len(forces.lines.pair)),
-        new_contact_work(len(forces.contacts.pair)),
+        new_contact_work(forces.contacts),
         new_friction_work(len(forces.frictions.pair)),
         new_load_work(len(forces.loads.pair)),
     )

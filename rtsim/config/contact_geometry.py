@@ -19,6 +19,7 @@ class Shape(NamedTuple):
     radii_b_mm: tuple[float, float, float] = NONE
     normal: Vector = (0.0, 0.0, 1.0)  # of a plane on B, towards A
     velocity_mm_s: Vector = NONE  # of B's surface
+    meshes: tuple[Any, Any] | None = None  # records of surfaces of triangles, A's first
 
 
 def held_by_none(a: Any) -> None:
@@ -33,6 +34,7 @@ class Geometry(NamedTuple):
     shape : (a, b) -> their sizes
     volume : (shape, depth [m]) -> that of the overlap, where it is as small as the depth allows [m^3]
     torques : whether the patch can roll and spin
+    only_spread : whether no law but that of the volume knows it
     holds : a -> radius of the sphere that methods can hold on a plane [mm]
     """
 
@@ -42,3 +44,4 @@ class Geometry(NamedTuple):
     volume: Callable[[Shape, float], float]
     torques: bool = False
     holds: Callable[[Any], float | None] = held_by_none
+    only_spread: bool = False

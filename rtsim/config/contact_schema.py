@@ -34,6 +34,9 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
             has = f"it has {' and '.join(sorted(given))}" if given else "it has no surfaces"
             raise ValueError(f"{key}: {has}; give {choices}")
         self.kind.check(self.a, self.b, key)
+        self.check_layer(key)
+        if self.presses and not self.is_spread and self.kind.only_spread:
+            raise ValueError(f"{key}.law: surfaces of triangles press by their volume; remove law")
         if not self.presses and (self.damping or self.friction or self.rolling or self.spinning):
             raise ValueError(f"{key}.stiffness: the numbers of a force law need it; add stiffness")
         if (self.rolling or self.spinning) and not (self.is_spread and self.kind.torques):

@@ -36,6 +36,7 @@ from rtsim.config.place_schema import GROUND, Place
 from rtsim.errors import ConfigError
 from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.joints import Coordinates, turned
+from rtsim.models.packing.mesh_contacts import pack_mesh_contacts
 from rtsim.subjects.anatomy import Anatomy
 from rtsim.subjects.natural import unit
 
@@ -172,13 +173,22 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
     shapes = [contact.shape for contact in contacts]
     rows = [c.friction.row if c.friction else (0.0,) * N_FRICTION for c in contacts]
     radii = millimetres([shape.radii_a_mm for shape in shapes])
+    meshed = [shape.meshes is not None for shape in shapes]
+    meshes, pressed = pack_mesh_contacts(
+        [shape.meshes for shape in shapes if shape.meshes is not None],
+        [
+            [(turned(x), anatomy.place(x, x.segment, key)) for x in shape.meshes]
+            for shape, key in zip(shapes, keys, strict=True)
+            if shape.meshes is not None
+        ],
+    )
     return Contacts(
         pair=whole(pairs.find(c.a.segment, c.b.segment, key) for c, key in zip(contacts, keys, strict=True)),
         geometry=whole(number(kernels.contact.geometries, contact.geometry) for contact in contacts),
         centre=points([c.a for c in contacts], anatomy, keys),
         rotation=np.array([turned(c.a) for c in contacts], float).reshape(-1, 3, 3),
         radii=radii,
-        round=whole(len(set(row)) == 1 for row in radii),
+        round=whole(len(set(r)) == 1 and not m for r, m in zip(radii, meshed, strict=True)),
         point=points([c.b for c in contacts], anatomy, keys),
         normal=np.array([unit(np.array(shape.normal)) for shape in shapes], float).reshape(-1, 3),
         radii_b=millimetres([shape.radii_b_mm for shape in shapes]),
@@ -191,6 +201,9 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
         rolls=whole(contact.rolling for contact in contacts),
         spins=whole(contact.spinning for contact in contacts),
         ramp=np.array([viscous_ramp(contact) for contact in contacts], float),
+        mesh=whole(np.cumsum([-1, *meshed])[1:]),
+        meshes=meshes,
+        pressed=pressed,
     )
 
 

@@ -1,0 +1,172 @@
+"""Contact of two surfaces of triangles: wrench, patch, and the change of the wrench with the pose.
+
+Everything is about the origin of body A, in its axes: R, p is the pose of body B's surface in those of A's,
+the wrench (moment, force) acts on A, and the stiffness is its change where B is displaced by a small twist
+(turned about A's origin, shifted) with A held.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry, inlined, njit
+from kernels.mesh.meshes import OF_A, OF_B, OF_BOTH, PRESSED_AT, VOLUME
+from kernels.mesh.pressing import add_pressed, add_stiffness_of
+from kernels.mesh.touching import find_touching
+
+OK, NON_FINITE = 0, 1
+"""Outcome: NON_FINITE for a pose that is no pose, where nothing is said to touch."""
+
+
+@entry
+def mesh_contact(meshes, contacts, e, modulus, R, p, work):
+    """work.wrench[e], work.patch[e] and the vertices that touch; returns OK or NON_FINITE.
+
+    meshes : Meshes
+    contacts : MeshContacts
+    e : int - contact
+    modulus : float - pressure by depth [N/m^3]
+    R : (3, 3), p : (3,) - of B's surface in the axes of A's [m]
+    work : MeshWork - written; what it remembers of the pose before makes a pose nearby quick
+    """
+    a, b, passes = contacts.mesh_a[e], contacts.mesh_b[e], contacts.passes[e]
+    clear_contact(e, work)
+    if not finite_pose(R, p):
+        work.motion[e, 0], work.motion[e, 1] = -1.0, -1.0
+        return NON_FINITE
+    weight = 0.5 if passes == OF_BOTH else 1.0
+    wrench, patch = work.wrench[e], work.patch[e]
+    if passes != OF_B:
+        turn_back(R, p, work.turn, work.shift)
+        find_touching(meshes, contacts, e, 0, a, b, work.turn, work.shift, work)
+        volume = patch[VOLUME]
+        add_pressed(work.touch, contacts.vertex[e, 0], work.n_touch[e, 0], modulus, weight, patch, work.sums)
+        volume = patch[VOLUME] - volume
+        carry_wrench(R, p, work.sums, work.by_a[e])
+        for i in range(6):
+            wrench[i] = work.by_a[e, i]
+        for i in range(3):
+            patch[PRESSED_AT + i] = dot3(R[i], work.sums[6:]) + volume * p[i]
+    if passes != OF_A:
+        find_touching(meshes, contacts, e, 1, b, a, R, p, work)
+        work.sums[:] = 0.0
+        add_pressed(work.touch, contacts.vertex[e, 1], work.n_touch[e, 1], modulus, weight, patch, work.sums)
+        for i in range(6):
+            wrench[i] -= work.sums[i]
+        for i in range(3):
+            patch[PRESSED_AT + i] += work.sums[6 + i]
+    if patch[VOLUME] > 0.0:
+        for i in range(3):
+            patch[PRESSED_AT + i] /= patch[VOLUME]
+    return OK
+
+
+@inlined
+def clear_contact(e, work):
+    """Results of contact e to zero."""
+    work.wrench[e, :], work.by_a[e, :], work.patch[e, :] = 0.0, 0.0, 0.0
+    work.sums[:] = 0.0
+    work.n_touch[e, 0], work.n_touch[e, 1] = 0, 0
+
+
+@entry
+def mesh_stiffness(contacts, e, modulus, R, p, work):
+    """work.stiffness[e] : (6, 6), after mesh_contact at the same pose.
+
+    Where B is displaced by x, what A's vertices add is turned along, and changes as if A were displaced
+    by -x.
+
+    contacts : MeshContacts
+    e : int - contact
+    modulus : float - pressure by depth [N/m^3]
+    R : (3, 3), p : (3,) - of B's surface in the axes of A's [m]
+    work : MeshWork - written
+    """
+    G, J, passes = work.change[0], work.stiffness[e], contacts.passes[e]
+    weight = 0.5 if passes == OF_BOTH else 1.0
+    G[:, :] = 0.0
+    if passes != OF_B:
+        add_stiffness_of(work.touch, contacts.vertex[e, 0], work.n_touch[e, 0], modulus * weight, G)
+        carry_stiffness(R, p, work.change[1], G)
+    if passes != OF_A:
+        add_stiffness_of(work.touch, contacts.vertex[e, 1], work.n_touch[e, 1], modulus * weight, G)
+    for i in range(6):
+        for j in range(6):
+            J[i, j] = -G[i, j]
+    add_turned(work.by_a[e], J)
+
+
+@inlined
+def finite_pose(R, p):
+    """Whether R : (3, 3) and p : (3,) are finite numbers."""
+    total = 0.0
+    for i in range(3):
+        total += abs(p[i])
+        for j in range(3):
+            total += abs(R[i, j])
+    return total < math.inf
+
+
+@inlined
+def dot3(x, y):
+    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
+
+
+@inlined
+def turn_back(R, p, R_out, p_out):
+    """R_out : (3, 3) = R', p_out : (3,) = -R' p."""
+    for i in range(3):
+        for j in range(3):
+            R_out[i, j] = R[j, i]
+        p_out[i] = -(R[0, i] * p[0] + R[1, i] * p[1] + R[2, i] * p[2])
+
+
+@inlined
+def carry_wrench(R, p, w, out):
+    """out : (6,) - a wrench about another origin, at p in the axes of out, from whose axes R turns.
+
+    w : (9,) - moment, force, and what is not read
+    """
+    fx, fy, fz = dot3(R[0], w[3:]), dot3(R[1], w[3:]), dot3(R[2], w[3:])
+    out[3], out[4], out[5] = fx, fy, fz
+    out[0] = dot3(R[0], w) + p[1] * fz - p[2] * fy
+    out[1] = dot3(R[1], w) + p[2] * fx - p[0] * fz
+    out[2] = dot3(R[2], w) + p[0] * fy - p[1] * fx
+
+
+@njit
+def carry_stiffness(R, p, half, G):
+    """G : (6, 6) becomes X G X', X w = the wrench w carried by `carry_wrench`.
+
+    R : (3, 3), p : (3,) - pose of the axes that G is in [m]
+    half : (6, 6) - working space
+    G : (6, 6) - of a twist to a wrench
+    """
+    for i in range(6):
+        carry_wrench(R, p, G[i], half[i])  # G X'
+    for j in range(6):
+        column = half[:, j]
+        carry_wrench(R, p, column, G[j])
+    # what stands there is transposed
+    for i in range(6):
+        for j in range(i):
+            G[i, j], G[j, i] = G[j, i], G[i, j]
+
+
+@inlined
+def add_turned(w, J):
+    """J : (6, 6) += change of the wrench w : (6,) where it is displaced by a twist."""
+    for k in range(2):
+        x, y, z = w[3 * k], w[3 * k + 1], w[3 * k + 2]
+        J[3 * k, 1] += z
+        J[3 * k, 2] -= y
+        J[3 * k + 1, 0] -= z
+        J[3 * k + 1, 2] += x
+        J[3 * k + 2, 0] += y
+        J[3 * k + 2, 1] -= x
+    J[0, 4] += w[5]
+    J[0, 5] -= w[4]
+    J[1, 3] -= w[5]
+    J[1, 5] += w[3]
+    J[2, 3] += w[4]
+    J[2, 4] -= w[3]

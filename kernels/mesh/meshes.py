@@ -1,0 +1,160 @@
+"""Surfaces of triangles as tables, and what contacts between them are made of and remember.
+
+All surfaces of a model stand in one group of arrays, one after the other; `table` says where each begins.
+Vertices and triangles are in the order of two trees over space: every node has two children, 2 i + 1 and
+2 i + 2, and of n items at depth D leaf k holds those from (k n) >> D up to ((k + 1) n) >> D. Numbers of
+vertices and triangles are those of these arrays; rtsim/models/packing/meshes.py makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+VERTEX, N_VERTEX, TRIANGLE, N_TRIANGLE, BOX, BOX_DEPTH, BALL, BALL_DEPTH = range(8)
+"""Columns of Meshes.table: first vertex and number of vertices, the same of triangles, root and depth of the
+tree of boxes around triangles, and of the tree of balls around vertices."""
+N_TABLE = 8
+
+ORIGIN, NORMAL, SIDE_AB, SIDE_AC, DOTS, AREA = 0, 3, 6, 9, 12, 15
+"""Columns of Meshes.triangle: corner a, unit normal, b - a, c - a (3 each), the products ab.ab, ab.ac,
+ac.ac, and the area."""
+N_TRIANGLE_ROW = 16
+
+OF_A, OF_B, OF_BOTH = 0, 1, 2
+"""Whose vertices a contact looks at: those of A in B's surface, of B in A's, or the mean of both."""
+OWN_AREA, PAPER_AREA = 0, 1
+"""What a vertex stands for: a third of the area of its own triangles, or the whole of the triangle of the
+other surface that is closest (Andersen et al. 2017, nomenclature)."""
+
+PLACE, AWAY, DEEP, SHARE, BEND, ALONG = 0, 3, 6, 7, 8, 9
+"""Columns of MeshWork.touch, in the axes of the surface that is pressed: the vertex and the unit normal away
+from that surface (3 each), depth [m], area [m^2], curvature of the distance [1/m], and the edge (3) along
+which it is not curved, zero at a corner."""
+N_TOUCH = 12
+
+CONTACT_AREA, VOLUME, LARGEST_DEPTH, PRESSED_AT, N_TOUCHING = 0, 1, 2, 3, 6
+"""Columns of MeshWork.patch: area [m^2], sum of area times depth [m^3], largest depth [m], centre of pressure
+(3) on body A [m], number of vertices."""
+N_MESH_PATCH = 7
+
+
+class Meshes(NamedTuple):
+    """Surfaces of triangles, corners counter-clockwise seen from outside."""
+
+    table: np.ndarray  # (n_mesh, N_TABLE) int64
+    vertex: np.ndarray  # (n_vertex, 3) [m]
+    share: np.ndarray  # (n_vertex,) - a third of the area of its triangles [m^2]
+    vertex_normal: np.ndarray  # (n_vertex, 3) - sum of its triangles' normals, weighted by angle
+    vertex_rim: np.ndarray  # (n_vertex,) int64 - 1 = on the boundary of an open surface
+    corner: np.ndarray  # (n_triangle, 3) int64 - vertices
+    triangle: np.ndarray  # (n_triangle, N_TRIANGLE_ROW)
+    edge_normal: np.ndarray  # (n_triangle, 3, 3) - sum of the normals at the edges ab, bc, ca
+    edge_rim: np.ndarray  # (n_triangle, 3) int64 - 1 = on the boundary
+    box: np.ndarray  # (n_box, 6) float32, rounded outwards - lowest and highest x, y, z of a node [m]
+    ball: np.ndarray  # (n_ball, 4) - centre and radius around the vertices of a node [m]
+
+
+class MeshContacts(NamedTuple):
+    """Pairs of surfaces that press on each other, and where each keeps what it remembers."""
+
+    mesh_a: np.ndarray  # (n_contact,) int64 - of Meshes
+    mesh_b: np.ndarray  # (n_contact,) int64
+    passes: np.ndarray  # (n_contact,) int64 - OF_A, OF_B or OF_BOTH
+    area: np.ndarray  # (n_contact,) int64 - OWN_AREA or PAPER_AREA
+    offset: np.ndarray  # (n_contact,) - by how much the surfaces grow, both together [m]
+    depth_max: np.ndarray  # (n_contact,) - deeper vertices are beyond the other side [m], infinite for none
+    vertex: np.ndarray  # (n_contact, 3) int64 - where each pass keeps its vertices, and the end
+    ball: np.ndarray  # (n_contact, 3) int64 - and its balls
+
+
+class MeshWork(NamedTuple):
+    """Results, memory and working space of the contacts between meshes."""
+
+    wrench: np.ndarray  # (n_contact, 6) - on A about its origin, in its axes [N m, N]
+    by_a: np.ndarray  # (n_contact, 6) - what A's vertices alone add to it
+    patch: np.ndarray  # (n_contact, N_MESH_PATCH)
+    stiffness: np.ndarray  # (n_contact, 6, 6) - change of the wrench by a displacement of B, A held
+    n_touch: np.ndarray  # (n_contact, 2) int64 - vertices that touch, of each pass
+    touch: np.ndarray  # (n_kept, N_TOUCH) - of each pass, from its first vertex on
+    touching: np.ndarray  # (n_kept,) int64 - their vertices, as numbers of Meshes
+    at: np.ndarray  # (n_kept, 3) - where a vertex was looked at last, in the axes of what is pressed [m]
+    clear: np.ndarray  # (n_kept,) - how far it was from touching there [m]
+    guess: np.ndarray  # (n_kept,) int64 - triangle that was closest, -1 = none yet
+    ball_wake: np.ndarray  # (n_kept_ball,) - motion up to which no vertex of a ball touches [m]
+    ball_open: np.ndarray  # (n_kept_ball,) - motion up to which a ball need not be looked at as one [m]
+    motion: np.ndarray  # (n_contact, 2) - way of the fastest vertex so far [m], negative = nothing known
+    pose: np.ndarray  # (n_contact, 2, 4, 3) - where each pass was last: rotation, then position [m]
+    R: np.ndarray  # (n_contact, 3, 3) - for callers who keep the pose of B's surface in A's axes here
+    p: np.ndarray  # (n_contact, 3) - and its place [m]
+    node: np.ndarray  # (N_STACK,) int64 - of a search through boxes
+    gap: np.ndarray  # (N_STACK,) - their squared distances [m^2]
+    turn: np.ndarray  # (3, 3) - of A's surface in the axes of B's
+    shift: np.ndarray  # (3,) - and its place [m]
+    sums: np.ndarray  # (9,) - wrench, and first moment of the volume, in the axes of a surface
+    change: np.ndarray  # (2, 6, 6)
+
+
+N_STACK = 64
+
+
+def new_mesh_contacts(
+    meshes: Meshes,
+    pairs: Sequence[tuple[int, int]],
+    passes: Sequence[int],
+    area: Sequence[int],
+    offset: Sequence[float],
+    depth_max: Sequence[float],
+) -> MeshContacts:
+    """MeshContacts of these pairs of surfaces; one entry of each argument for a contact."""
+    n_vertex, n_ball = meshes.table[:, N_VERTEX], (2 << meshes.table[:, BALL_DEPTH]) - 1
+    vertex, ball = np.zeros((len(pairs), 3), np.int64), np.zeros((len(pairs), 3), np.int64)
+    for table, sizes in ((vertex, n_vertex), (ball, n_ball)):
+        end = 0
+        for e, (a, b) in enumerate(pairs):
+            size_a = 0 if passes[e] == OF_B else sizes[a]
+            size_b = 0 if passes[e] == OF_A else sizes[b]
+            table[e] = end, end + size_a, end + size_a + size_b
+            end = table[e, 2]
+    return MeshContacts(
+        np.array([a for a, _ in pairs], np.int64),
+        np.array([b for _, b in pairs], np.int64),
+        np.array(passes, np.int64),
+        np.array(area, np.int64),
+        np.array(offset, float),
+        np.array(depth_max, float),
+        vertex,
+        ball,
+    )
+
+
+def new_mesh_work(contacts: MeshContacts) -> MeshWork:
+    """Allocate a MeshWork, which knows nothing yet."""
+    n = len(contacts.mesh_a)
+    n_kept, n_ball = (int(kept[-1, 2]) if n else 0 for kept in (contacts.vertex, contacts.ball))
+    return MeshWork(
+        np.zeros((n, 6)),
+        np.zeros((n, 6)),
+        np.zeros((n, N_MESH_PATCH)),
+        np.zeros((n, 6, 6)),
+        np.zeros((n, 2), np.int64),
+        np.zeros((n_kept, N_TOUCH)),
+        np.zeros(n_kept, np.int64),
+        np.zeros((n_kept, 3)),
+        np.zeros(n_kept),
+        np.full(n_kept, -1),
+        np.zeros(n_ball),
+        np.zeros(n_ball),
+        np.full((n, 2), -1.0),
+        np.zeros((n, 2, 4, 3)),
+        np.zeros((n, 3, 3)),
+        np.zeros((n, 3)),
+        np.zeros(N_STACK, np.int64),
+        np.zeros(N_STACK),
+        np.zeros((3, 3)),
+        np.zeros(3),
+        np.zeros(9),
+        np.zeros((2, 6, 6)),
+    )

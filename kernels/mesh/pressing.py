@@ -1,0 +1,110 @@
+"""The wrench of vertices that touch, each pressed away by modulus x area x depth, and its stiffness.
+
+f_i = p a_i d_i along the gradient n of the distance (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). As n
+is a gradient the forces have a potential, the sum of p a_i d_i^2/2. Where the vertex moves by x, f_i changes
+by -K x, K = p a_i (n n' - d_i B), B the curvature of the distance: (1 - n n' - t t')/s at the distance s of
+an edge along t, (1 - n n')/s of a corner, 0 over a face.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import inlined, njit
+from kernels.forces.places import add_force
+from kernels.mesh.meshes import (
+    ALONG,
+    AWAY,
+    BEND,
+    CONTACT_AREA,
+    DEEP,
+    LARGEST_DEPTH,
+    N_TOUCHING,
+    PLACE,
+    SHARE,
+    VOLUME,
+)
+
+
+@njit
+def add_pressed(touch, first, n, modulus, weight, patch, sums):
+    """patch : (N_MESH_PATCH,) but for the centre, and sums : (9,) += what these vertices add.
+
+    touch : (n_kept, N_TOUCH) - of MeshWork
+    first, n : int - rows of it
+    modulus : float - pressure by depth [N/m^3]
+    weight : float - of the pass [1]
+    patch : (N_MESH_PATCH,) - of MeshWork
+    sums : (9,) - of MeshWork: wrench on them about the origin of the surface that they touch, in its axes
+    """
+    for j in range(first, first + n):
+        row = touch[j]
+        x, y, z = row[PLACE], row[PLACE + 1], row[PLACE + 2]
+        nx, ny, nz = row[AWAY], row[AWAY + 1], row[AWAY + 2]
+        area, depth = weight * row[SHARE], row[DEEP]
+        volume = area * depth
+        add_force(x, y, z, modulus * volume * nx, modulus * volume * ny, modulus * volume * nz, sums)
+        sums[6] += volume * x
+        sums[7] += volume * y
+        sums[8] += volume * z
+        patch[CONTACT_AREA] += area
+        patch[VOLUME] += volume
+        patch[LARGEST_DEPTH] = max(patch[LARGEST_DEPTH], depth)
+        patch[N_TOUCHING] += 1.0
+
+
+@njit
+def add_stiffness_of(touch, first, n, modulus, G):
+    """G : (6, 6) += change of the wrench of these vertices where they move by a twist.
+
+    touch : (n_kept, N_TOUCH) - of MeshWork
+    first, n : int - rows of it
+    modulus : float - pressure by depth, by the weight of the pass [N/m^3]
+    """
+    for j in range(first, first + n):
+        row = touch[j]
+        y, nx, ny, nz = row[PLACE : PLACE + 3], row[AWAY], row[AWAY + 1], row[AWAY + 2]
+        a, d = modulus * row[SHARE], row[DEEP]
+        add_square(-a * (1.0 + d * row[BEND]), y, nx, ny, nz, G)
+        if row[BEND] != 0.0:
+            bent = a * d * row[BEND]
+            t = row[ALONG : ALONG + 3]
+            add_square(-bent, y, t[0], t[1], t[2], G)
+            add_square(bent, y, 1.0, 0.0, 0.0, G)
+            add_square(bent, y, 0.0, 1.0, 0.0, G)
+            add_square(bent, y, 0.0, 0.0, 1.0, G)
+        add_arm(y, a * d * nx, a * d * ny, a * d * nz, G)
+
+
+@inlined
+def add_square(weight, y, nx, ny, nz, G):
+    """G : (6, 6) += weight w w', w = (y x n, n).
+
+    weight : float
+    y : (3,) - place [m]
+    nx, ny, nz : float - direction n
+    """
+    mx, my, mz = y[1] * nz - y[2] * ny, y[2] * nx - y[0] * nz, y[0] * ny - y[1] * nx
+    w = (mx, my, mz, nx, ny, nz)
+    for i in range(6):
+        x = weight * w[i]
+        for j in range(6):
+            G[i, j] += x * w[j]
+
+
+@inlined
+def add_arm(y, fx, fy, fz, G):
+    """G : (6, 6) += change of the moment of a constant force whose point y : (3,) moves by a twist.
+
+    fx, fy, fz : float - force [N]
+    """
+    f = (fx, fy, fz)
+    along = y[0] * fx + y[1] * fy + y[2] * fz
+    for i in range(3):
+        G[i, i] -= along
+        for j in range(3):
+            G[i, j] += y[i] * f[j]
+    G[0, 4] += fz
+    G[0, 5] -= fy
+    G[1, 3] -= fz
+    G[1, 5] += fx
+    G[2, 3] += fy
+    G[2, 4] -= fx

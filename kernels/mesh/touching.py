@@ -1,0 +1,242 @@
+"""Which vertices of one surface are in another, how deep and towards where.
+
+A vertex at the distance s of a surface cannot reach it before it has moved by s. So every vertex keeps where
+it was when it was looked at and how far that was from touching, and every ball around vertices near each
+other the motion up to which none of them touches: an exact rule, by which few vertices are looked at where
+little moves. The triangle that was closest bounds the next search.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import inlined, njit
+from kernels.mesh.meshes import (
+    ALONG,
+    AREA,
+    AWAY,
+    BALL,
+    BALL_DEPTH,
+    BEND,
+    DEEP,
+    N_VERTEX,
+    PAPER_AREA,
+    PLACE,
+    SHARE,
+    SIDE_AB,
+    SIDE_AC,
+    VERTEX,
+)
+from kernels.mesh.nearest import CORNER, EDGE, FACE, nearest, side_normal, way_from
+
+TINY = 1e-10
+"""Distance [m] below which the direction to the closest point is not told by the difference."""
+
+
+@inlined
+def moved_by(last, R, p, ball):
+    """How far a point in a ball : (4,) may have come from the pose last : (4, 3) to R, p [m].
+
+    |dR c + dp| + |dR| r, the norm of a difference of rotations being its Frobenius norm by sqrt(2).
+    """
+    way, turn = 0.0, 0.0
+    for i in range(3):
+        step = p[i] - last[3, i]
+        for j in range(3):
+            change = R[i, j] - last[i, j]
+            turn += change * change
+            step += change * ball[j]
+        way += step * step
+    return math.sqrt(way) + math.sqrt(0.5 * turn) * ball[3]
+
+
+@inlined
+def remember(R, p, last):
+    """last : (4, 3) = R : (3, 3), p : (3,)"""
+    for i in range(3):
+        for j in range(3):
+            last[i, j] = R[i, j]
+        last[3, i] = p[i]
+
+
+@inlined
+def seen(R, p, x):
+    """(x, y, z) of R x + p."""
+    return (
+        R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2] + p[0],
+        R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2] + p[1],
+        R[2, 0] * x[0] + R[2, 1] * x[1] + R[2, 2] * x[2] + p[2],
+    )
+
+
+@njit
+def find_touching(meshes, contacts, e, k, source, target, R, p, work):
+    """work.touch, work.touching and work.n_touch of pass k of contact e: vertices of source in target.
+
+    meshes : Meshes
+    contacts : MeshContacts
+    e, k : int - contact and pass, 0 = A's vertices
+    source, target : int - surfaces
+    R : (3, 3), p : (3,) - of source in the axes of target [m]
+    work : MeshWork - written
+    """
+    kept, balls, last = contacts.vertex[e, k], contacts.ball[e, k], work.pose[e, k]
+    row = meshes.table[source]
+    root, inner = row[BALL], (1 << row[BALL_DEPTH]) - 1
+    fresh = work.motion[e, k] < 0.0
+    motion = 0.0 if fresh else work.motion[e, k] + moved_by(last, R, p, meshes.ball[root])
+    work.motion[e, k], work.n_touch[e, k] = motion, 0
+    remember(R, p, last)
+    if fresh:
+        forget(contacts, e, k, work)
+    i, guess = 0, -1
+    while i >= 0:
+        wake = work.ball_wake[balls + i]
+        if wake <= motion and work.ball_open[balls + i] <= motion:
+            x, y, z = seen(R, p, meshes.ball[root + i])
+            reach = contacts.offset[e], rim_reach(contacts, e)
+            clear, guess = clearance(meshes, target, x, y, z, reach, guess, work)
+            clear -= meshes.ball[root + i, 3]
+            wake = motion + clear
+            work.ball_wake[balls + i], work.ball_open[balls + i] = wake, motion - clear
+        if wake <= motion and i >= inner:
+            leaf, n, depth = i - inner, row[N_VERTEX], row[BALL_DEPTH]
+            start, end = (leaf * n) >> depth, ((leaf + 1) * n) >> depth
+            wake, guess = touch_leaf(
+                meshes, contacts, e, k, target, R, p, work, (kept - row[VERTEX], row[VERTEX] + start,
+                row[VERTEX] + end, guess),
+            )  # fmt: skip
+            work.ball_wake[balls + i] = wake
+        i = 2 * i + 1 if i < inner and wake <= motion else next_node(i)
+
+
+@inlined
+def next_node(i):
+    """The node after node i and all below it, children after their parents; -1 after the last."""
+    while i > 0 and i % 2 == 0:
+        i = (i - 1) // 2
+    return i + 1 if i > 0 else -1
+
+
+@inlined
+def forget(contacts, e, k, work):
+    """What pass k of contact e remembers is void."""
+    for j in range(contacts.vertex[e, k], contacts.vertex[e, k + 1]):
+        work.clear[j], work.guess[j] = 0.0, -1
+    for j in range(contacts.ball[e, k], contacts.ball[e, k + 1]):
+        work.ball_wake[j], work.ball_open[j] = 0.0, 0.0
+
+
+@inlined
+def clearance(meshes, target, x, y, z, reach, guess, work):
+    """(how far a point is from touching [m], closest triangle); negative where it is deep.
+
+    meshes : Meshes
+    target : int - surface
+    x, y, z : float - point, in the axes of target [m]
+    reach : (float, float) - distances at which it may touch, over the surface and beyond the boundary [m]
+    guess : int - triangle that may be close, -1 = none
+    work : MeshWork - node and gap written
+    """
+    square, u, v, t, what = nearest(meshes, target, x, y, z, guess, work.node, work.gap)
+    dx, dy, dz = way_from(meshes.triangle[t], u, v, x, y, z)
+    nx, ny, nz, rim = side_normal(meshes, t, what)
+    distance = math.sqrt(square)
+    if rim:
+        return distance - reach[1], t
+    return (distance if dx * nx + dy * ny + dz * nz >= 0.0 else -distance) - reach[0], t
+
+
+@inlined
+def rim_reach(contacts, e):
+    """Distance to the boundary from which a step aside leads into contact, on either side [m]."""
+    return max(contacts.offset[e], contacts.depth_max[e] - contacts.offset[e])
+
+
+@njit
+def touch_leaf(meshes, contacts, e, k, target, R, p, work, leaf):
+    """(motion up to which no vertex of a leaf touches [m], closest triangle of the last one).
+
+    meshes : Meshes
+    contacts : MeshContacts
+    e, k : int - contact and pass
+    target : int - surface
+    R : (3, 3), p : (3,) - of source in the axes of target [m]
+    work : MeshWork - written
+    leaf : (where the pass keeps vertex 0, first vertex, end, triangle that may be close)
+    """
+    kept, first, end, guess = leaf
+    nearest_one = math.inf
+    for i in range(first, end):
+        x, y, z = seen(R, p, meshes.vertex[i])
+        at = work.at[kept + i]
+        way = math.sqrt((x - at[0]) ** 2 + (y - at[1]) ** 2 + (z - at[2]) ** 2)
+        clear = work.clear[kept + i] - way
+        if clear <= 0.0:
+            own = work.guess[kept + i]
+            found = nearest(meshes, target, x, y, z, own if own >= 0 else guess, work.node, work.gap)
+            work.guess[kept + i] = guess = found[3]
+            work.clear[kept + i] = clear = touch_vertex(meshes, contacts, e, k, i, (x, y, z), found, work)
+            at[0], at[1], at[2] = x, y, z
+        nearest_one = min(nearest_one, clear)
+    return work.motion[e, k] + nearest_one, guess
+
+
+@inlined
+def touch_vertex(meshes, contacts, e, k, i, at, found, work):
+    """How far vertex i is from touching [m], 0 where it touches or may at once; then a row of work.touch.
+
+    meshes : Meshes
+    contacts : MeshContacts
+    e, k : int - contact and pass
+    i : int - vertex of the source
+    at : (x, y, z) - its place in the axes of target [m]
+    found : (float, float, float, int, int) - as `nearest` returns it
+    work : MeshWork - written
+    """
+    x, y, z = at
+    square, u, v, t, what = found
+    row = meshes.triangle[t]
+    dx, dy, dz = way_from(row, u, v, x, y, z)
+    nx, ny, nz, rim = side_normal(meshes, t, what)
+    if rim:
+        return max(math.sqrt(square) - rim_reach(contacts, e), 0.0)
+    distance, sign = math.sqrt(square), 1.0 if dx * nx + dy * ny + dz * nz >= 0.0 else -1.0
+    depth = contacts.offset[e] - sign * distance
+    if depth <= 0.0:
+        return -depth
+    if depth > contacts.depth_max[e]:
+        return depth - contacts.depth_max[e]
+    bend = 0.0
+    if what != FACE:
+        length = distance
+        if distance > TINY:
+            bend = sign / distance
+            nx, ny, nz = dx * bend, dy * bend, dz * bend
+        else:
+            length = math.sqrt(nx * nx + ny * ny + nz * nz)
+            nx, ny, nz = nx / length, ny / length, nz / length
+    j = contacts.vertex[e, k] + work.n_touch[e, k]
+    touch = work.touch[j]
+    work.touching[j] = i
+    work.n_touch[e, k] += 1
+    touch[PLACE], touch[PLACE + 1], touch[PLACE + 2] = x, y, z
+    touch[AWAY], touch[AWAY + 1], touch[AWAY + 2] = nx, ny, nz
+    touch[DEEP], touch[BEND] = depth, bend
+    touch[SHARE] = row[AREA] if contacts.area[e] == PAPER_AREA else meshes.share[i]
+    write_edge(row, what, touch)
+    return 0.0
+
+
+@inlined
+def write_edge(row, what, touch):
+    """touch[ALONG:] = direction of the closest edge of a triangle, zero where that is no edge."""
+    x, y, z = 0.0, 0.0, 0.0
+    if EDGE <= what < CORNER:
+        b, c = (1.0, 0.0) if what == EDGE else ((-1.0, 1.0) if what == EDGE + 1 else (0.0, 1.0))
+        x = b * row[SIDE_AB] + c * row[SIDE_AC]
+        y = b * row[SIDE_AB + 1] + c * row[SIDE_AC + 1]
+        z = b * row[SIDE_AB + 2] + c * row[SIDE_AC + 2]
+        per_length = 1.0 / math.sqrt(x * x + y * y + z * z)
+        x, y, z = x * per_length, y * per_length, z * per_length
+    touch[ALONG], touch[ALONG + 1], touch[ALONG + 2] = x, y, z

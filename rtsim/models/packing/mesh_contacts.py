@@ -1,0 +1,51 @@
+"""Contacts between surfaces of triangles: read or made, put on their bodies, in one group of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.mesh.meshes import OF_A, OF_B, OF_BOTH, OWN_AREA, MeshContacts, Meshes, new_mesh_contacts
+from rtsim.files.surfaces import Surface, read_surface
+from rtsim.models.packing.meshes import pack_meshes
+from rtsim.models.shapes import ball, grown, plate
+
+
+def pack_mesh_contacts(
+    pairs: Sequence[tuple[Any, Any]],
+    placed: Sequence[Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]],
+) -> tuple[Meshes | None, MeshContacts | None]:
+    """Tables of these pairs of surfaces; None where there are none.
+
+    pairs : records of the model's file
+    placed : rotation (3, 3) and place (3,) [m] of each on its body
+    """
+    if not pairs:
+        return None, None
+    surfaces: list[Surface] = []
+    passes, deepest = [], []
+    for records, places in zip(pairs, placed, strict=True):
+        for record, (R, x) in zip(records, places, strict=True):
+            surface = made(record)
+            surfaces.append(Surface(surface.vertices @ R.T + x, surface.triangles))
+        a, b = records
+        passes.append(OF_BOTH if a.by_vertices and b.by_vertices else OF_A if a.by_vertices else OF_B)
+        deepest.append(min(np.inf if x.deepest_mm is None else 1e-3 * x.deepest_mm for x in records))
+    meshes, n = pack_meshes(surfaces), len(pairs)
+    numbers = [(2 * e, 2 * e + 1) for e in range(n)]
+    return meshes, new_mesh_contacts(meshes, numbers, passes, [OWN_AREA] * n, [0.0] * n, deepest)
+
+
+def made(record: Any) -> Surface:
+    """The surface of a record, in its own axes [m]."""
+    if record.file:
+        surface = read_surface(Path(record.file), record.unit, record.flipped)
+    elif record.plate_mm is not None:
+        surface = plate(1e-3 * record.plate_mm, 1e-3 * record.plate_mm, record.lines)
+    else:
+        surface = ball(1e-3 * record.ball_radius_mm, record.lines, record.lines)
+    return grown(surface, 1e-3 * record.grown_mm) if record.grown_mm else surface

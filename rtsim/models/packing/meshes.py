@@ -1,0 +1,155 @@
+"""Surfaces of triangles into the tables of kernels/mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.mesh.meshes import N_TRIANGLE_ROW, OF_A, OF_B, Meshes
+from rtsim.files.surfaces import Surface
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+TRIANGLES_IN_LEAF = 4
+VERTICES_IN_LEAF = 16
+
+
+def pack_meshes(surfaces: Sequence[Surface]) -> Meshes:
+    """The tables of these surfaces, numbered as they come.
+
+    Every triangle has an area and no edge more than two triangles: rtsim/files/surfaces.check_surface.
+    """
+    rows, parts = [], []
+    begin = np.zeros(4, np.int64)  # vertex, triangle, box, ball
+    for surface in surfaces:
+        part = _pack(surface)
+        size = [len(part.vertex), len(part.triangle), len(part.box), len(part.ball)]
+        depth = [(n + 1).bit_length() - 2 for n in size[2:]]
+        rows.append([begin[0], size[0], begin[1], size[1], begin[2], depth[0], begin[3], depth[1]])
+        parts.append(part._replace(corner=part.corner + begin[0]))
+        begin += size
+    columns = [np.ascontiguousarray(np.concatenate(arrays)) for arrays in zip(*parts, strict=True)][1:]
+    return Meshes(np.array(rows, np.int64), *columns)
+
+
+def finer(a: Surface, b: Surface) -> int:
+    """OF_A or OF_B: the surface with the smaller triangles."""
+    size = [triangle_areas(surface).mean() for surface in (a, b)]
+    return OF_A if size[0] <= size[1] else OF_B
+
+
+def triangle_areas(surface: Surface) -> Array:
+    """(n_triangle,) [m^2]"""
+    a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
+    areas: Array = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    return areas
+
+
+def _pack(surface: Surface) -> Meshes:
+    """The tables of one surface; no row in table."""
+    vertices, triangles = np.asarray(surface.vertices, float), np.asarray(surface.triangles, np.int64)
+    order, ball_depth = spatial_order(vertices, VERTICES_IN_LEAF)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    vertices, triangles = vertices[order], rank[triangles]
+    order, box_depth = spatial_order(vertices[triangles].mean(axis=1), TRIANGLES_IN_LEAF)
+    triangles = triangles[order]
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    double = np.linalg.norm(across, axis=1)
+    normal = across / double[:, None]
+    edge_normal, edge_rim = edge_tables(triangles, normal)
+    vertex_rim = np.zeros(len(vertices), np.int64)
+    for k in range(3):
+        ends = triangles[edge_rim[:, k] == 1][:, [k, (k + 1) % 3]]
+        vertex_rim[ends.ravel()] = 1
+    row = np.zeros((len(triangles), N_TRIANGLE_ROW))
+    row[:, 0:3], row[:, 3:6], row[:, 6:9], row[:, 9:12] = a, normal, b - a, c - a
+    for k, (x, y) in enumerate(((b - a, b - a), (b - a, c - a), (c - a, c - a))):
+        row[:, 12 + k] = np.einsum("ij,ij->i", x, y)
+    row[:, 15] = 0.5 * double
+    share = np.bincount(triangles.ravel(), np.repeat(double / 6.0, 3), len(vertices))
+    corners = np.stack((a, b, c), axis=1)
+    return Meshes(
+        np.zeros((0, 0), np.int64),
+        vertices,
+        share,
+        vertex_normals(vertices, triangles, normal),
+        vertex_rim,
+        triangles,
+        row,
+        edge_normal,
+        edge_rim,
+        boxes(corners.min(axis=1), corners.max(axis=1), box_depth),
+        balls(vertices, ball_depth),
+    )
+
+
+def spatial_order(points: Array, in_leaf: int) -> tuple[Whole, int]:
+    """(order, depth) of a tree over points : (n, 3), halved again and again along the longest side."""
+    n = len(points)
+    depth = 0
+    while (n - 1) >> depth >= in_leaf:
+        depth += 1
+    order: Whole = np.arange(n, dtype=np.int64)
+    for level in range(depth):
+        start = (np.arange((1 << level) + 1) * n) >> level
+        placed = points[order]
+        long = np.maximum.reduceat(placed, start[:-1]) - np.minimum.reduceat(placed, start[:-1])
+        node = np.repeat(np.arange(1 << level), np.diff(start))
+        order = order[np.lexsort((placed[np.arange(n), long.argmax(axis=1)[node]], node))]
+    return order, depth
+
+
+def edge_tables(triangles: Whole, normal: Array) -> tuple[Array, Whole]:
+    """(n_triangle, 3, 3) - sums of the normals at the edges ab, bc, ca; (n_triangle, 3) - 1 = boundary."""
+    edges = np.sort(np.stack((triangles, np.roll(triangles, -1, axis=1)), axis=2), axis=2).reshape(-1, 2)
+    _, edge, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
+    edge = edge.reshape(-1)
+    total = np.stack([np.bincount(edge, np.repeat(normal[:, i], 3)) for i in range(3)], axis=1)
+    rim = np.array(count[edge] == 1, np.int64).reshape(-1, 3)
+    sums = np.array(total[edge], np.float64).reshape(-1, 3, 3)
+    return sums, rim
+
+
+def vertex_normals(vertices: Array, triangles: Whole, normal: Array) -> Array:
+    """(n_vertex, 3) - sum of the normals of a vertex's triangles, weighted by their angles."""
+    total = np.zeros_like(vertices)
+    for k in range(3):
+        at = vertices[triangles[:, k]]
+        x, y = (vertices[triangles[:, (k + i) % 3]] - at for i in (1, 2))
+        angle = np.arctan2(np.linalg.norm(np.cross(x, y), axis=1), np.einsum("ij,ij->i", x, y))
+        np.add.at(total, triangles[:, k], angle[:, None] * normal)
+    return total
+
+
+def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:
+    """(n_box, 6) - of all nodes of a tree over n items with these lowest and highest places : (n, 3)."""
+    n = len(low)
+    start = (np.arange(1 << depth) * n) >> depth
+    level = np.hstack((np.minimum.reduceat(low, start), np.maximum.reduceat(high, start)))
+    levels = [level]
+    while len(level) > 1:
+        level = np.hstack(
+            (np.minimum(level[::2, :3], level[1::2, :3]), np.maximum(level[::2, 3:], level[1::2, 3:]))
+        )
+        levels.append(level)
+    exact = np.concatenate(levels[::-1])
+    outwards = np.array([-np.inf] * 3 + [np.inf] * 3, np.float32)
+    return np.nextafter(exact.astype(np.float32), outwards)
+
+
+def balls(points: Array, depth: int) -> Array:
+    """(n_ball, 4) - centre and radius of all nodes of a tree over points : (n, 3)."""
+    n, found = len(points), []
+    for level in range(depth + 1):
+        start = (np.arange((1 << level) + 1) * n) >> level
+        low, high = np.minimum.reduceat(points, start[:-1]), np.maximum.reduceat(points, start[:-1])
+        centre = 0.5 * (low + high)
+        node = np.repeat(np.arange(1 << level), np.diff(start))
+        reach = np.linalg.norm(points - centre[node], axis=1)
+        found.append(np.column_stack((centre, np.maximum.reduceat(reach, start[:-1]) * (1.0 + 1e-12))))
+    return np.concatenate(found)

@@ -1,0 +1,95 @@
+"""Surfaces of triangles that formulas make: balls, plates, sheets; refined, joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.surfaces import Surface
+from rtsim.models.packing.meshes import vertex_normals
+
+Array = NDArray[np.float64]
+
+
+def ball(radius: float, n_lat: int, n_lon: int) -> Surface:
+    """A sphere about the origin, z through its poles: 2 n_lon (n_lat - 1) triangles; radius [m]."""
+    polar = np.pi * np.arange(1, n_lat) / n_lat
+    around = 2.0 * np.pi * np.arange(n_lon) / n_lon
+    a, b = (x.ravel() for x in np.meshgrid(polar, around, indexing="ij"))
+    belt = np.column_stack((np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)))
+    vertices = radius * np.vstack(((0.0, 0.0, 1.0), belt, (0.0, 0.0, -1.0)))
+    here = np.arange(n_lon)
+    there, last, row = (here + 1) % n_lon, len(vertices) - 1, 1 + n_lon * np.arange(n_lat - 1)
+    triangles = [np.column_stack((np.zeros_like(here), row[0] + here, row[0] + there))]
+    for upper, lower in pairwise(row):
+        triangles.append(np.column_stack((upper + here, lower + here, lower + there)))
+        triangles.append(np.column_stack((upper + here, lower + there, upper + there)))
+    triangles.append(np.column_stack((np.full_like(here, last), row[-1] + there, row[-1] + here)))
+    return Surface(vertices, np.vstack(triangles))
+
+
+def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> Surface:
+    """An open surface over a grid: place(u, v) : (n, 3) [m], outside where u x v points.
+
+    u, v : (n_u,), (n_v,) - where the grid's lines are
+    """
+    a, b = (x.ravel() for x in np.meshgrid(u, v, indexing="ij"))
+    n_v = len(v)
+    i, j = (x.ravel() for x in np.meshgrid(np.arange(len(u) - 1), np.arange(n_v - 1), indexing="ij"))
+    at: NDArray[np.int64] = i * n_v + j
+    lower = np.column_stack((at, at + n_v, at + n_v + 1))
+    upper = np.column_stack((at, at + n_v + 1, at + 1))
+    return Surface(place(a, b), np.vstack((lower, upper)).astype(np.int64))
+
+
+def plate(length: float, width: float, n: int) -> Surface:
+    """A flat open surface about the origin, outside towards z, of n x n squares; sizes along x and y [m]."""
+    return sheet(
+        lambda x, y: np.column_stack((x, y, np.zeros_like(x))),
+        np.linspace(-0.5 * length, 0.5 * length, n + 1),
+        np.linspace(-0.5 * width, 0.5 * width, n + 1),
+    )
+
+
+def joined(*surfaces: Surface) -> Surface:
+    """One surface of several parts."""
+    start = np.cumsum([0, *(len(surface.vertices) for surface in surfaces[:-1])])
+    triangles = [surface.triangles + k for surface, k in zip(surfaces, start, strict=True)]
+    return Surface(np.vstack([surface.vertices for surface in surfaces]), np.vstack(triangles))
+
+
+def grown(surface: Surface, distance: float) -> Surface:
+    """The surface with every vertex moved outwards along its normal [m]: bone with cartilage."""
+    vertices, triangles = surface
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    normal = vertex_normals(vertices, triangles, across / np.linalg.norm(across, axis=1)[:, None])
+    return Surface(vertices + distance * normal / np.linalg.norm(normal, axis=1)[:, None], triangles)
+
+
+def refined(surface: Surface, longest: float) -> Surface:
+    """The same surface with every edge longer than `longest` [m] halved, once."""
+    vertices, triangles = surface
+    sides = np.stack((triangles, np.roll(triangles, -1, axis=1)), axis=2)
+    edges, edge = np.unique(np.sort(sides, axis=2).reshape(-1, 2), axis=0, return_inverse=True)
+    halved = np.linalg.norm(vertices[edges[:, 0]] - vertices[edges[:, 1]], axis=1) > longest
+    number = len(vertices) + np.cumsum(halved) - 1
+    middle = np.where(halved, number, -1)[edge.reshape(-1, 3)]
+    pieces = []
+    for turn in range(3):  # corner a is where the first halved edge begins
+        a, b, c = np.roll(triangles, -turn, axis=1).T
+        ab, bc, ca = np.roll(middle, -turn, axis=1).T
+        one, two = (ab >= 0) & (bc < 0) & (ca < 0), (ab >= 0) & (bc >= 0) & (ca < 0)
+        three = (ab >= 0) & (bc >= 0) & (ca >= 0) & (turn == 0)
+        for which, rows in (
+            (one, ((a, ab, c), (ab, b, c))),
+            (two, ((ab, b, bc), (a, ab, bc), (a, bc, c))),
+            (three, ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))),
+        ):
+            pieces += [np.column_stack(row)[which] for row in rows]
+    whole = triangles[(middle < 0).all(axis=1)]
+    halves = vertices[edges[halved]].mean(axis=1)
+    return Surface(np.vstack((vertices, halves)), np.vstack((whole, *pieces)))

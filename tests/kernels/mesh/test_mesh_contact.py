@@ -1,0 +1,231 @@
+"""Contact of meshes: the twin, derivatives, memory, boundaries, areas, convergence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from kernels.mesh.contact import NON_FINITE, OK, mesh_contact, mesh_stiffness
+from kernels.mesh.meshes import (
+    CONTACT_AREA,
+    DEEP,
+    LARGEST_DEPTH,
+    N_TOUCHING,
+    OF_A,
+    OF_B,
+    OF_BOTH,
+    OWN_AREA,
+    PAPER_AREA,
+    SHARE,
+    VOLUME,
+    new_mesh_contacts,
+    new_mesh_work,
+)
+from kernels.mesh.nearest import signed_distance
+from rtsim.models.packing.meshes import Surface, pack_meshes
+from rtsim.models.shapes import ball, plate, sheet
+from tests.naive.mesh_contact import twin
+
+PASSES = {"a": OF_A, "b": OF_B, "both": OF_BOTH}
+UPRIGHT = np.eye(3)
+
+
+def bowl(u, v):
+    """A saddle-like open surface, outside upwards."""
+    return np.column_stack((u, v, 4.0 * u**2 - 2.0 * v**2))
+
+
+BALL, EGG = ball(0.03, 5, 7), ball(0.025, 6, 6)
+SADDLE = sheet(bowl, np.linspace(-0.04, 0.04, 5), np.linspace(-0.03, 0.03, 5))
+OTHERS = {"ball": EGG, "saddle": SADDLE}
+
+
+class Pair:
+    """One contact of two surfaces."""
+
+    def __init__(self, a, b, passes=OF_A, offset=0.0, depth_max=np.inf, area=OWN_AREA, modulus=1.0):
+        self.meshes = pack_meshes([a, b])
+        self.contacts = new_mesh_contacts(self.meshes, [(0, 1)], [passes], [area], [offset], [depth_max])
+        self.modulus = modulus
+        self.work = new_mesh_work(self.contacts)
+
+    def wrench(self, R, p):
+        """On A at a pose of B."""
+        R, p = np.ascontiguousarray(R, float), np.ascontiguousarray(p, float)
+        assert mesh_contact(self.meshes, self.contacts, 0, self.modulus, R, p, self.work) == OK
+        return self.work.wrench[0].copy()
+
+    def stiffness(self, R, p):
+        """At the pose of the last wrench."""
+        R, p = np.ascontiguousarray(R, float), np.ascontiguousarray(p, float)
+        mesh_stiffness(self.contacts, 0, self.modulus, R, p, self.work)
+        return self.work.stiffness[0].copy()
+
+
+def poses(n, seed=3, size=0.2, shift=0.003):
+    """Poses around one in which two balls of 30 and 25 mm overlap."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        R = Rotation.from_rotvec(size * rng.normal(size=3)).as_matrix()
+        yield R, np.array([0.024, 0.023, 0.021]) + shift * rng.normal(size=3)
+
+
+def over(n, seed=5):
+    """Poses of the saddle below the ball."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        R = Rotation.from_rotvec(0.2 * rng.normal(size=3)).as_matrix()
+        yield R, np.array([0.0, 0.0, -0.018]) + 0.003 * rng.normal(size=3)
+
+
+def displaced(R, p, twist):
+    """A pose of B after a small twist about A's origin."""
+    turn = Rotation.from_rotvec(twist[:3]).as_matrix()
+    return turn @ R, turn @ p + twist[3:]
+
+
+@pytest.mark.parametrize("passes", PASSES)
+@pytest.mark.parametrize(("other", "offset", "depth_max", "area"), [
+    ("ball", 0.0, np.inf, OWN_AREA), ("ball", 0.002, 0.006, PAPER_AREA), ("saddle", 0.001, 0.01, OWN_AREA),
+])  # fmt: skip
+def test_wrench_and_patch_are_those_of_the_twin(passes, other, offset, depth_max, area) -> None:
+    """Protects closest points, sides, boundaries and areas against a search through all triangles."""
+    pair = Pair(BALL, OTHERS[other], PASSES[passes], offset, depth_max, area)
+    touched = 0
+    for R, p in poses(2) if other == "ball" else over(2):
+        wrench = pair.wrench(R, p)
+        wanted, size, volume = twin(BALL, OTHERS[other], R, p, passes, offset, depth_max, area == PAPER_AREA)
+        assert wrench == pytest.approx(wanted, rel=1e-9, abs=1e-11 * np.abs(wanted).max())
+        assert pair.work.patch[0, [CONTACT_AREA, VOLUME]] == pytest.approx((size, volume), rel=1e-9)
+        touched += pair.work.patch[0, N_TOUCHING]
+    assert touched > 0
+
+
+@pytest.mark.parametrize("passes", PASSES)
+@pytest.mark.parametrize(("other", "offset"), [("ball", 0.0), ("ball", 0.002), ("saddle", 0.001)])
+def test_stiffness_is_the_difference_of_wrenches(passes, other, offset) -> None:
+    """Protects the derivative by the pose, over faces, edges and corners."""
+    pair, h = Pair(BALL, OTHERS[other], PASSES[passes], offset), 1e-7
+    for R, p in poses(2) if other == "ball" else over(2):
+        pair.wrench(R, p)
+        found = pair.stiffness(R, p)
+        steps = [
+            pair.wrench(*displaced(R, p, h * twist)) - pair.wrench(*displaced(R, p, -h * twist))
+            for twist in np.eye(6)
+        ]
+        wanted = np.array(steps).T / (2.0 * h)
+        assert np.abs(found - wanted).max() < 1e-6 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("passes", PASSES)
+def test_forces_have_a_potential(passes) -> None:
+    """Protects energy: the wrench is the slope of the sum of area depth^2/2."""
+    pair, h = Pair(BALL, EGG, PASSES[passes], 0.001), 1e-6
+
+    def energy(R, p):
+        pair.wrench(R, p)
+        total = 0.0
+        for k in range(2):
+            first = pair.contacts.vertex[0, k]
+            rows = pair.work.touch[first : first + pair.work.n_touch[0, k]]
+            total += 0.5 * np.sum(rows[:, SHARE] * rows[:, DEEP] ** 2)
+        return total * (0.5 if passes == "both" else 1.0)
+
+    for R, p in poses(3):
+        wrench = pair.wrench(R, p)
+        slopes = [
+            (energy(*displaced(R, p, h * twist)) - energy(*displaced(R, p, -h * twist))) / (2.0 * h)
+            for twist in np.eye(6)
+        ]
+        assert wrench == pytest.approx(slopes, rel=1e-6, abs=1e-6 * np.abs(wrench).max())
+
+
+def test_what_is_remembered_changes_nothing() -> None:
+    """Protects the exactness of the memory: along a way, and after leaps, as if each pose were the first."""
+    a, b = ball(0.03, 14, 16), ball(0.025, 15, 14)
+    pair, rng = Pair(a, b, OF_BOTH, offset=0.0005), np.random.default_rng(7)
+    R, p = np.eye(3), np.array([0.0, 0.0, 0.06])
+    n_touching = []
+    for step in range(120):
+        size = 1.0 if step % 40 == 39 else 0.02
+        R = Rotation.from_rotvec(size * rng.normal(size=3)).as_matrix() @ R
+        p = p + 0.0005 * rng.normal(size=3) - [0.0, 0.0, 0.0002]
+        wrench, again = pair.wrench(R, p), Pair(a, b, OF_BOTH, offset=0.0005)
+        wanted = again.wrench(R, p)
+        assert wrench == pytest.approx(wanted, rel=1e-9, abs=1e-14)
+        assert pair.work.patch[0, N_TOUCHING] == again.work.patch[0, N_TOUCHING]
+        n_touching.append(pair.work.patch[0, N_TOUCHING])
+    assert n_touching[0] == 0.0
+    assert max(n_touching) > 20.0
+
+
+def test_warm_poses_look_at_few_vertices() -> None:
+    """Protects the speed of a small motion: vertices far away keep what they knew."""
+    a, b = ball(0.03, 48, 48), ball(0.03, 48, 48)
+    pair = Pair(a, b)
+    pair.wrench(UPRIGHT, np.array([0.057, 0.0, 0.0]))
+    before = pair.work.at.copy()
+    pair.wrench(UPRIGHT, np.array([0.057 - 2e-5, 1e-5, 0.0]))
+    looked_at = np.count_nonzero((before != pair.work.at).any(axis=1))
+    assert pair.work.patch[0, N_TOUCHING] <= looked_at < 2.0 * pair.work.patch[0, N_TOUCHING]
+
+
+def test_two_passes_do_not_double_the_force() -> None:
+    """Protects the mean: of finer and finer balls all three ways give one force."""
+    a, b = ball(0.03, 40, 42), ball(0.03, 42, 40)
+    p = np.array([0.0, 0.056, 0.003])
+    forces = [Pair(a, b, passes).wrench(UPRIGHT, p)[3:] for passes in (OF_A, OF_B, OF_BOTH)]
+    assert forces[2] == pytest.approx(0.5 * (forces[0] + forces[1]), rel=1e-12)
+    assert np.linalg.norm(forces[0] - forces[1]) < 0.03 * np.linalg.norm(forces[2])
+
+
+def test_force_on_a_plate_converges_to_that_of_a_sphere() -> None:
+    """Protects areas and depths: pi r d^2 by the ball's areas, by d/(3 r) above the volume of the cap."""
+    r, d, floor = 0.03, 0.0015, plate(0.1, 0.1, 4)
+    cap, limit = np.pi * d**2 * (r - d / 3.0), np.pi * r * d**2
+    errors = []
+    for n in (24, 48, 96):
+        pair, total = Pair(floor, ball(r, n, n), OF_B, modulus=1e8), 0.0
+        for k in range(8):
+            R = Rotation.from_rotvec([0.4 * k, 0.3 * k, 0.0]).as_matrix()
+            total -= pair.wrench(R, np.array([0.003 * k, 0.0, r - d]))[5] / 8.0
+        errors.append(abs(total / (1e8 * limit) - 1.0))
+    assert pair.work.patch[0, LARGEST_DEPTH] == pytest.approx(d, rel=0.02)
+    assert errors[2] < 0.25 * errors[0]
+    assert errors[2] < 5e-3
+    assert total == pytest.approx(1e8 * cap, rel=0.02)
+
+
+def test_beyond_the_boundary_of_an_open_surface_nothing_presses() -> None:
+    """Protects against pressure by what is not there: beside a plate, however low."""
+    floor, tile = plate(0.02, 0.02, 2), ball(0.004, 6, 6)
+    pair = Pair(tile, floor)
+    assert pair.wrench(UPRIGHT, np.array([0.0, 0.0, -0.003]))[5] > 0.0
+    assert not pair.wrench(UPRIGHT, np.array([0.02, 0.0, 0.002])).any()
+
+
+def test_the_side_holds_at_sharp_edges() -> None:
+    """Protects the sign where the closest point is an edge or a corner: inside and outside a thin wedge."""
+    wedge = np.array([[0.0, 0, 0], [0, 0, 1], [1, 0.1, 0], [1, 0.1, 1], [1, -0.1, 0], [1, -0.1, 1]])
+    triangles = np.array([
+        [0, 1, 3], [0, 3, 2], [0, 4, 5], [0, 5, 1], [2, 3, 5], [2, 5, 4], [0, 2, 4], [1, 5, 3],
+    ])  # fmt: skip
+    pair, rng = Pair(Surface(wedge, triangles), EGG), np.random.default_rng(11)
+    for x in np.vstack(
+        (rng.uniform(-0.3, 1.3, (150, 3)), [[-1e-3, 1e-5, 0.5], [1e-3, 0.0, 0.5], [0.2, 0, -0.1]])
+    ):
+        inside = abs(x[1]) < 0.1 * x[0] and x[0] < 1.0 and 0.0 < x[2] < 1.0
+        distance, _, _, rim = signed_distance(pair.meshes, 0, x, -1, pair.work)
+        assert (distance < 0.0) == inside
+        assert rim == 0
+
+
+def test_a_pose_that_is_none_is_said_and_forgotten() -> None:
+    """Protects later frames from one with numbers that are none."""
+    pair, good = Pair(BALL, EGG), np.array([0.024, 0.023, 0.021])
+    wanted = pair.wrench(UPRIGHT, good)
+    bad = np.array([np.nan, 0.0, 0.0])
+    assert mesh_contact(pair.meshes, pair.contacts, 0, 1.0, UPRIGHT, bad, pair.work) == NON_FINITE
+    assert not pair.work.wrench.any()
+    assert pair.wrench(UPRIGHT, good) == pytest.approx(wanted, rel=1e-12)

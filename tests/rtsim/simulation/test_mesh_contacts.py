@@ -1,0 +1,80 @@
+"""Models with surfaces of triangles: beside smooth ones, energy, files, faults in one sentence."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from kernels.contact.elements import NORMAL
+from rtsim.bench.mesh_runs import energy_growth, run
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+
+BALL = load_model("mesh_ball")
+FLOOR, SMOOTH = BALL.contacts[0].b, load_model("impact").contacts[0]
+
+
+def with_contact(spec: ModelSpec, **keys) -> ModelSpec:
+    """The model with other keys in its first contact."""
+    contacts = (msgspec.structs.replace(spec.contacts[0], **keys), *spec.contacts[1:])
+    return msgspec.structs.replace(spec, contacts=contacts)
+
+
+def test_a_ball_of_triangles_rebounds_as_the_smooth_one() -> None:
+    """Protects the geometry in the step: peak force within 2 %, no energy beyond the step's own error."""
+    smooth = with_contact(
+        BALL,
+        surface_a=None,
+        surface_b=None,
+        ellipsoid=type(SMOOTH.a)(segment="ball", radius_mm=30.0),
+        plane=type(SMOOTH.b)(segment="ground", normal=(0.0, 1.0, 0.0)),
+    )
+    found, wanted = run(BALL), run(smooth)
+    assert found.normal.max() == pytest.approx(wanted.normal.max(), rel=0.02)
+    assert energy_growth(BALL, found) < found.error
+
+
+def test_damping_takes_energy_and_never_pulls() -> None:
+    """Protects the pressure law over meshes."""
+    damped = run(with_contact(BALL, damping=1.0))
+    assert damped.trace.contact[:, 0, NORMAL].min() >= 0.0
+    assert energy_growth(BALL, damped) < -0.1
+
+
+def test_a_knee_of_triangles_bends_as_the_smooth_one() -> None:
+    """Protects two contacts with memory of their own, beside ligaments."""
+    found, smooth = run(load_model("mesh_knee")), run(load_model("knee"))
+    assert np.degrees(np.abs(found.trace.q[:270, 0] - smooth.trace.q[:270, 0])).max() < 0.1
+    assert found.normal.max() == pytest.approx(smooth.normal.max(), rel=0.05)
+
+
+@pytest.mark.parametrize(("keys", "sentence"), [
+    ({"young_modulus_MPa": 5.0, "thickness_mm": 2.0}, "give either stiffness or young_modulus_MPa"),
+    ({"stiffness": None, "young_modulus_MPa": 5.0}, "add thickness_mm"),
+    ({"thickness_mm": 2.0}, "add young_modulus_MPa"),
+    ({"law": "power"}, "surfaces of triangles press by their volume; remove law"),
+    ({"rolling": True, "damping": 1.0}, "has a patch that rolls or spins"),
+    ({"surface_b": msgspec.structs.replace(FLOOR, file="a.stl")}, "give one of file"),
+    ({"surface_a": msgspec.structs.replace(BALL.contacts[0].a, by_vertices=False),
+      "surface_b": msgspec.structs.replace(FLOOR, by_vertices=False)}, "no vertices press"),
+])  # fmt: skip
+def test_what_cannot_be_is_one_sentence(keys, sentence) -> None:
+    """Protects users from contacts that mean nothing."""
+    with pytest.raises(ValueError, match=sentence):
+        with_contact(BALL, **keys)
+
+
+def test_an_elastic_layer_has_the_modulus_of_its_numbers() -> None:
+    """Protects the law: 5 MPa, 0.45, 2 mm."""
+    contact = with_contact(BALL, stiffness=None, young_modulus_MPa=5.0, thickness_mm=2.0).contacts[0]
+    assert contact.pressure_row[0] == pytest.approx(0.55 * 5e6 / (1.45 * 0.1 * 2e-3))
+
+
+def test_a_missing_file_is_named(tmp_path) -> None:
+    """Protects surfaces that are given by path."""
+    lost = msgspec.structs.replace(FLOOR, plate_mm=None, file=str(tmp_path / "tibia.stl"))
+    with pytest.raises(ConfigError, match=r"tibia\.stl: no such file"):
+        build(with_contact(BALL, surface_b=lost))
