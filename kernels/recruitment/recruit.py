@@ -55,7 +55,7 @@ def recruit(problem, options, state, work, out):
         n += more
     if status == OPTIMAL and exceeds(problem, state):  # of min/max, whose bound is max x alone
         status = VIOLATED
-    if status != OPTIMAL and math.isfinite(work.demand.sum() + work.action.sum()):
+    if status != OPTIMAL and is_finite(work.demand, work.action):
         power = max(options.power, 2)
         least_squares = RecruitmentOptions(power, options.n_iteration, options.residual, SOFT_GAP)
         scale_weights(problem, TRACE, work)
@@ -66,6 +66,17 @@ def recruit(problem, options, state, work, out):
     state.started[0] = int(status == OPTIMAL)
     answer(problem, options, status, state, out)
     return status, n
+
+
+@njit
+def is_finite(demand, action):
+    """Whether what is asked, demand : (m,) and action : (n, m), is finite numbers."""
+    total = 0.0
+    for k in range(demand.shape[0]):
+        total += demand[k]
+        for i in range(action.shape[0]):
+            total += action[i, k]
+    return math.isfinite(total)
 
 
 @njit

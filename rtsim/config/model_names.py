@@ -34,6 +34,7 @@ def check_names(spec: ModelSpec) -> None:
         check_body(body, bodies, bodies[:b])
     for element in spec.elements:
         check_element(element, bodies)
+    check_reactions(spec)
     check_once([roll.name for roll in spec.rolls], "rolls")
     for roll in spec.rolls:
         for end in ("a", "b"):
@@ -76,6 +77,15 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
         raise ValueError(f"{key}.normal: a plane needs its normal; add normal = [x, y, z], not all of them 0")
     if element.kind == "point_on_line" and not any(element.direction or ()):
         raise ValueError(f"{key}.direction: a line needs it; add direction = [x, y, z], not all of them 0")
+
+
+def check_reactions(spec: ModelSpec) -> None:
+    """Reactions are of elements that are one scalar constraint, each of another one."""
+    scalar = [element.name for element in spec.elements if element.kind in ("distance", "plane")]
+    check_once([reaction.name for reaction in spec.reactions], "reactions")
+    for reaction in spec.reactions:
+        check_known([reaction.element], scalar, f"reactions.{reaction.name}.element (a distance or a plane)")
+    check_once([reaction.element for reaction in spec.reactions], "reactions: element")
 
 
 def check_method(

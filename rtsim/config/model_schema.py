@@ -41,6 +41,19 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     target_mm: NonNegative | None = None
 
 
+class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The reaction of an element that acts one way, as of a surface that only pushes.
+
+    Where a method holds the element, recruitment finds it as one more muscle of this strength.
+    """
+
+    name: Name
+    element: str
+    strength_N: Positive
+    # pushes: the two ends apart, out of a plane; pulls: together
+    acts: Literal["pushes", "pulls"] = "pushes"
+
+
 class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A disc, or a ball where it has no axis, that rolls on a plane without slipping."""
 
@@ -121,6 +134,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     optional: tuple[Body, ...] = ()
     methods: dict[str, MethodSpec] = {}
     elements: tuple[Element, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
     rolls: tuple[Roll, ...] = ()
     couplers: tuple[Coupler, ...] = ()
     surfaces: tuple[Surface, ...] = ()

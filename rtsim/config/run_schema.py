@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
+from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.model_schema import Positive
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
@@ -73,6 +74,13 @@ class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     most_skin: Annotated[float, msgspec.Meta(ge=1.0, le=100.0)] = 3.0
     # time constant of the mean of the variances of frames that the same markers determine; 0 = none is taken
     average_s: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 0.5
+    # time in which such errors change, their size over their own speed: of walking, a cycle of 1.2 s
+    skin_time_s: Annotated[float, msgspec.Meta(ge=0.01, le=10.0)] = 0.125
+    # of a segment's mass, in parts of it
+    segment_mass_percent: Positive = 10.0
+    # of force plates: least noise of a force, and how far the centre of pressure is off along each axis
+    plate_force_n: Positive = 0.5
+    plate_centre_mm: Positive = 2.0
     # beyond 5 degrees an error may mislead (McGinley et al. 2009, Gait & Posture 29, 360-369)
     limit_deg: Positive = 5.0
     # of third angles, about long axes: skin alone makes 4 to 6 degrees where all markers are seen
@@ -146,6 +154,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     plates: PlateUse = PlateUse()
     # none given: muscles are not recruited
     recruitment: RecruitmentSpec | None = None
+    # of the stage fdk
+    fdk: FdkSpec = FdkSpec()
     ports: Ports = Ports()
 
     def __post_init__(self) -> None:

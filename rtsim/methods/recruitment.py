@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels._jit import bind
+from kernels.constraints import Roles, new_element_work
 from kernels.muscle.strengths import all_strengths
 from kernels.recruitment.problem import NOT_CONVERGED, RecruitmentOptions, new_recruitment
+from kernels.recruitment.reactions import reaction_rows
 from kernels.recruitment.recruit import recruit
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.moment_arms import MomentArms
+from rtsim.models.model import Model
 
 Array = NDArray[np.float64]
 
@@ -34,7 +37,8 @@ class MuscleRecruitment:
 
     Parameters
     ----------
-    arms : of the model, whose coordinates all have names
+    model : whose coordinates all have names
+    roles : of the method that places it; where it holds the element of a reaction, that one takes part
     spec : criterion, strengths, reserves
 
     Attributes
@@ -42,14 +46,22 @@ class MuscleRecruitment:
     muscles : names of the muscles that have a force; rows : of the coordinates that they bear
     activations, forces, strengths : (n_muscle,) [1], [N], [N]; forces along the tendon, passive ones included
     reserves : (n_reserve,) - moments or forces of the reserves [N m, N]
+    reactions : (n_reaction,) - sizes of the reactions that act one way [N]
     violation : (n_row,) - what no muscle can bear [N m, N]
     objective, gap : of the newest frame, the latter in parts of the former
     """
 
-    def __init__(self, arms: MomentArms, spec: RecruitmentSpec) -> None:
-        self._arms, self._spec = arms, spec
-        names = arms.model.names
-        self._muscles = arms.model.muscles
+    def __init__(self, model: Model, roles: Roles, spec: RecruitmentSpec) -> None:
+        self._pushing = model.reactions.held(roles)
+        self._arms = MomentArms(model, self._pushing.released(roles._replace(tasks=None, limits=None)))
+        self._spec, names, elements = spec, model.names, model.elements
+        self._muscles = model.muscles
+        n_reaction = len(self._pushing.names)
+        self._reaction_arguments = (
+            elements, self._pushing.element, roles.target, self._arms.pose,
+            new_element_work(*elements.path.shape), np.zeros((n_reaction, model.n_v)),
+        )  # fmt: skip
+        self._rows_of = bind(reaction_rows, self._reaction_arguments)
         self._acting = np.flatnonzero(self._muscles.max_isometric_force > 0.0)
         if not self._acting.size:
             raise ConfigError(
@@ -66,6 +78,7 @@ class MuscleRecruitment:
                 allowed=", ".join(names.angles),
             )
         n_all, n_angle = len(names.muscles), len(names.angles)
+        self.reaction_names = self._pushing.names
         self._length, self._speed = np.full(n_all, math.nan), np.full(n_all, math.nan)
         self._arm = np.full((n_all, n_angle), math.nan)
         self._strength, self._passive = np.zeros(n_all), np.zeros(n_all)
@@ -75,8 +88,9 @@ class MuscleRecruitment:
         n, n_row, n_reserve = len(self._acting), len(self._row), len(spec.reserves)
         self._reserved = [self._row.tolist().index(names.angles.index(name)) for name in spec.reserves]
         self._reserve = np.array(list(spec.reserves.values()), float)
-        n_element = n + 2 * n_reserve
-        most = np.concatenate([np.ones(n), np.full(2 * n_reserve, math.inf)])
+        self._first_reaction = n + 2 * n_reserve
+        n_element = self._first_reaction + n_reaction
+        most = np.concatenate([np.ones(n), np.full(2 * n_reserve, math.inf), np.ones(n_reaction)])
         power = 0 if spec.criterion == "min_max" else spec.power
         options = RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP)
         self._arguments = new_recruitment(self._weights(n_element), most, n_row, options)
@@ -87,6 +101,7 @@ class MuscleRecruitment:
         self.activations, self.forces = np.full(n, math.nan), np.full(n, math.nan)
         self.strengths = np.full(n, math.nan)
         self.reserves, self.violation = np.full(n_reserve, math.nan), np.full(n_row, math.nan)
+        self.reactions = np.full(n_reaction, math.nan)
         self.objective, self.gap = self._out.objective, self._out.gap
 
     def share(self, q: Array, v: Array, tau: Array) -> int:
@@ -102,6 +117,7 @@ class MuscleRecruitment:
         arm = self._arm[np.ix_(self._acting, self._row)]
         strength, passive = self._strength[self._acting], self._passive[self._acting]
         problem.action[:n] = arm * strength[:, None]
+        problem.action[self._first_reaction :] = self._reaction_actions()[:, self._row]
         problem.demand[:] = self._arms.couplings[self._row] @ tau - passive @ arm
         if not (np.isfinite(problem.demand).all() and np.isfinite(problem.action).all()):
             self.forget()
@@ -111,19 +127,28 @@ class MuscleRecruitment:
         self.activations[:], self.strengths[:] = activation[:n], strength
         np.multiply(activation[:n], strength, out=self.forces)
         self.forces += passive
-        self.reserves[:] = self._reserve * (activation[n::2] - activation[n + 1 :: 2])
+        last = self._first_reaction
+        self.reserves[:] = self._reserve * (activation[n:last:2] - activation[n + 1 : last : 2])
+        np.multiply(activation[last:], np.abs(self._pushing.strength), out=self.reactions)
         self.violation[:] = self._out.violation
         return int(status)
 
     def forget(self) -> None:
         """NaN in all results; the next frame starts anew."""
         self._state.started[0] = 0
-        for array in (self.activations, self.forces, self.strengths, self.reserves, self.violation):
+        for array in (
+            self.activations, self.forces, self.strengths, self.reserves, self.reactions, self.violation,
+        ):  # fmt: skip
             array[:] = math.nan
         self.objective[0] = self.gap[0] = math.nan
 
+    def _reaction_actions(self) -> Array:
+        """(n_reaction, n_angle) - of the reactions at full strength, at the coordinates measured last."""
+        self._rows_of(*self._reaction_arguments)
+        return self._pushing.strength[:, None] * (self._reaction_arguments[-1] @ self._arms.couplings.T)
+
     def _rows(self) -> NDArray[np.int64]:
-        """Coordinates that a muscle with a force crosses, or that have a reserve."""
+        """Coordinates that a muscle with a force crosses, a reaction works on, or that have a reserve."""
         model = self._arms.model
         rng, names = np.random.default_rng(0), model.names.angles
         n = len(model.coordinates.names)
@@ -135,12 +160,14 @@ class MuscleRecruitment:
             self._arms.measure(q, self._length, self._arm)
             found = np.abs(self._arm[self._acting, :n])
             most = np.fmax(most, np.nanmax(np.nan_to_num(found), axis=0))
+            pushed = np.abs(self._reaction_actions()[:, :n]) / np.abs(self._pushing.strength)[:, None]
+            most = np.fmax(most, pushed.max(axis=0, initial=0.0))
         return np.array(
             [a for a in range(n) if most[a] > CROSSED or names[a] in self._spec.reserves], np.int64
         )
 
     def _weights(self, n_element: int) -> Array:
-        """(n_element,) - in the criterion; reserves count as the heaviest muscle."""
+        """(n_element,) - in the criterion; reserves and reactions count as the heaviest muscle."""
         weight = np.ones(n_element)
         if self._spec.weight == "volume":
             muscles, acting = self._muscles, self._acting

@@ -9,7 +9,6 @@ import numpy as np
 from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.moment_arms import MomentArms
 from rtsim.methods.recruitment import MuscleRecruitment
 from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
@@ -35,10 +34,12 @@ class SharedLoads(Stage):
         self._estimator = loads.kinematics.estimator
         placed = {method: self._estimator.placed_by(method) for method in self._estimator.methods}
         of_model = {
-            id(model): MuscleRecruitment(MomentArms(model, roles._replace(tasks=None, limits=None)), spec)
+            (id(model), roles.mode.tobytes()): MuscleRecruitment(model, roles, spec)
             for model, roles, *_ in placed.values()
         }
-        self._of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
+        self._of = {
+            method: of_model[id(model), roles.mode.tobytes()] for method, (model, roles, *_) in placed.items()
+        }
         self.counters["not_recruited"] = self.counters["load_not_borne"] = 0
 
     @property
@@ -84,12 +85,18 @@ class SharedLoads(Stage):
         )
 
     def quantities(self) -> list[Quantity]:
-        """Activations and forces of muscles, reserves, what is not borne, and the proof."""
+        """Activations and forces of muscles, reserves, reactions, what is not borne, and the proof."""
         sharing = self.sharing
         reserves = [
             Quantity(
                 "reserve_moments", sharing.reserves, "N m", sharing.reserve_names,
                 meaning="of the reserves of the run, of lengths in newtons; filtered",
+            )
+        ]  # fmt: skip
+        reactions = [
+            Quantity(
+                "unilateral_reactions", sharing.reactions, "N", sharing.reaction_names,
+                meaning="of elements that push or pull one way alone; filtered",
             )
         ]  # fmt: skip
         return [
@@ -102,6 +109,7 @@ class SharedLoads(Stage):
                 meaning="along the tendon, activation times strength plus passive force; filtered",
             ),
             *(reserves if sharing.reserve_names else []),
+            *(reactions if sharing.reaction_names else []),
             Quantity(
                 "load_not_borne", sharing.violation, "N m", sharing.rows,
                 meaning="what muscles and reserves lack to bear a coordinate's generalized force, of lengths "

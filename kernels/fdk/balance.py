@@ -1,0 +1,268 @@
+"""Muscles and reactions that bear a load, to rounding, and what is left along the held rows.
+
+    min sum w x^p   subject to   C' x + A' phi = d,   0 <= x <= 1          (Andersen et al. 2017, eqs 11, 14)
+
+phi are the reactions that push and pull and the FDK residuals, which cost nothing. Across the rows A, by an
+orthonormal basis N, A N = 0, they drop out: kernels/recruitment finds x and the multipliers y. Its answer is
+known to a gap, so that its activations may be off by the root of that; Newton's method on the conditions
+
+    p w x^(p-1) = C y  (between the bounds),   C' x + A' phi = d,   A y = 0
+
+takes it to rounding, and their matrix gives the slopes of phi (kernels/fdk/slopes).
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import njit
+from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_RECRUITED
+from kernels.linear import inner_product, lu, lu_solve
+from kernels.recruitment.criterion import power_of, slopes
+from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
+from kernels.recruitment.recruit import recruit
+
+N_POLISH = 20
+CLOSE = 1e-11
+"""Last step of an activation: Newton's method leaves its square."""
+SHRINK = 0.1
+"""Part of an activation that a step towards its bound leaves."""
+GONE = 1e-12
+"""Activation below which a muscle that nothing drives is at rest."""
+
+
+@njit
+def bear(sharing, at, balance):
+    """Activations, multipliers and reactions for balance.load; BALANCED, NOT_BORNE or NOT_RECRUITED.
+
+    sharing : Sharing - state updated
+    at : Smooth
+    balance : Balance - all but load written
+    """
+    n_held, n_borne = at.row.shape
+    if not across(at.row, balance.basis):
+        return NOT_RECRUITED
+    problem = sharing.problem
+    for r in range(n_borne - n_held):
+        problem.demand[r] = 0.0
+        for k in range(n_borne):
+            problem.demand[r] += balance.basis[n_held + r, k] * balance.load[k]
+        for i in range(at.action.shape[0]):
+            s = 0.0
+            for k in range(n_borne):
+                s += balance.basis[n_held + r, k] * at.action[i, k]
+            problem.action[i, r] = s
+    status, _ = recruit(problem, sharing.options, sharing.state, sharing.work, sharing.out)
+    if status == NOT_CONVERGED:
+        return NOT_RECRUITED
+    take_over(sharing, n_held, balance)
+    if status == VIOLATED or not polish(sharing, at, balance):
+        for i in range(balance.free.shape[0]):
+            balance.free[i] = 0
+        conditions(sharing, at, balance)
+        remainder(at, balance)
+        if status == VIOLATED:
+            return NOT_BORNE
+    return BALANCED
+
+
+@njit
+def across(row, basis):
+    """basis : (n, n) - orthonormal: its first rows span those of row : (n_held, n), the others are across.
+
+    False where rows depend on each other. By Gram and Schmidt, twice.
+    """
+    n_held, n = row.shape
+    done = 0
+    for h in range(n_held + n):
+        if done == n:
+            break
+        x = basis[done]
+        size = 0.0
+        for k in range(n):
+            x[k] = row[h, k] if h < n_held else (1.0 if h - n_held == k else 0.0)
+            size += x[k] * x[k]
+        for _ in range(2):
+            for j in range(done):
+                s = 0.0
+                for k in range(n):
+                    s += basis[j, k] * x[k]
+                for k in range(n):
+                    x[k] -= s * basis[j, k]
+        left = 0.0
+        for k in range(n):
+            left += x[k] * x[k]
+        if h < n_held and not left > 1e-16 * size:
+            return False
+        if h < n_held or left > 0.5 / n:
+            for k in range(n):
+                x[k] /= math.sqrt(left)
+            done += 1
+    return done == n
+
+
+@njit
+def take_over(sharing, n_held, balance):
+    """Activations, multipliers of the load and which elements are between their bounds, as recruited.
+
+    sharing : Sharing
+    n_held : int
+    balance : Balance - activation, multiplier, free written
+    """
+    state, scale, n = sharing.state, sharing.work.scale, balance.load.shape[0]
+    for k in range(n):
+        balance.multiplier[k] = 0.0
+        for r in range(n - n_held):
+            balance.multiplier[k] += balance.basis[n_held + r, k] * scale[r] * state.multiplier[r]
+    for i in range(balance.activation.shape[0]):
+        x = sharing.out.activation[i]
+        balance.activation[i] = x
+        room = sharing.problem.most[i] - x
+        balance.free[i] = int(x > state.lower[i] and (state.upper[i] <= 0.0 or room > state.upper[i]))
+
+
+@njit
+def drive_of(at, i, multiplier):
+    """What the multipliers of the load : (n_borne,) ask of element i of at : Smooth."""
+    return inner_product(at.action[i], multiplier)
+
+
+@njit
+def polish(sharing, at, balance):
+    """Newton's method on the conditions of optimality; False where it does not end.
+
+    sharing : Sharing
+    at : Smooth
+    balance : Balance - activation, multiplier, reaction, free, K, bend written
+    """
+    n = balance.load.shape[0]
+    weight, p = sharing.work.weight, sharing.options.power
+    for _ in range(N_POLISH):
+        settle(sharing, at, balance)
+        if not conditions(sharing, at, balance):
+            return False
+        residuals(sharing, at, balance)
+        lu_solve(balance.K, balance.rhs.shape[0], balance.pivot, balance.rhs)
+        change = 0.0
+        for i in range(balance.activation.shape[0]):
+            if balance.free[i] == 0:
+                continue
+            x = balance.activation[i]
+            slope, _ = slopes(p, weight[i], x)
+            step = drive_of(at, i, balance.multiplier) + drive_of(at, i, balance.rhs[:n]) - slope
+            step = max(step / balance.bend[i], (SHRINK - 1.0) * x)
+            balance.activation[i] = min(x + step, sharing.problem.most[i])
+            change = max(change, abs(step))
+        for k in range(n):
+            balance.multiplier[k] += balance.rhs[k]
+        for h in range(balance.reaction.shape[0]):
+            balance.reaction[h] = balance.rhs[n + h]
+        if change <= CLOSE:
+            return True
+    return False
+
+
+@njit
+def settle(sharing, at, balance):
+    """Elements at rest that are driven begin to act, those that hardly act and are not driven rest.
+
+    sharing : Sharing
+    at : Smooth
+    balance : Balance - activation, free written
+    """
+    p = sharing.options.power
+    for i in range(balance.activation.shape[0]):
+        drive = drive_of(at, i, balance.multiplier)
+        x, most = balance.activation[i], sharing.problem.most[i]
+        full = p * sharing.work.weight[i] * power_of(most, p - 1)
+        if drive <= 0.0 and (balance.free[i] == 0 or x < GONE):
+            balance.activation[i], balance.free[i] = 0.0, 0
+        elif drive >= full and (balance.free[i] == 0 or x >= most):
+            balance.activation[i], balance.free[i] = most, 0
+        elif balance.free[i] == 0:
+            ratio = min(drive / full, 1.0)
+            balance.activation[i] = most * (ratio if p == 2 else ratio ** (1.0 / (p - 1)))
+            balance.free[i] = 1
+
+
+@njit
+def conditions(sharing, at, balance):
+    """Factor of [C' W^-1 C, A'; A, 0] over the elements between their bounds, W in bend; False if singular.
+
+    sharing : Sharing
+    at : Smooth
+    balance : Balance - K, pivot, bend written
+    """
+    n, n_held, K = balance.load.shape[0], balance.reaction.shape[0], balance.K
+    K[:, :] = 0.0
+    for i in range(balance.activation.shape[0]):
+        if balance.free[i] == 0:
+            continue
+        _, bend = slopes(sharing.options.power, sharing.work.weight[i], balance.activation[i])
+        balance.bend[i] = bend
+        for k in range(n):
+            s = at.action[i, k] / bend
+            for j in range(n):
+                K[k, j] += s * at.action[i, j]
+    for h in range(n_held):
+        for k in range(n):
+            K[k, n + h] = K[n + h, k] = at.row[h, k]
+    return lu(K, n + n_held, balance.pivot)
+
+
+@njit
+def residuals(sharing, at, balance):
+    """balance.rhs : what load, stationarity and the held rows lack, as the Newton step needs it.
+
+    sharing : Sharing
+    at : Smooth
+    balance : Balance - rhs written; its last entries give the reactions themselves
+    """
+    n, rhs = balance.load.shape[0], balance.rhs
+    for k in range(n):
+        rhs[k] = balance.load[k]
+    for h in range(balance.reaction.shape[0]):
+        rhs[n + h] = 0.0
+        for k in range(n):
+            rhs[n + h] -= at.row[h, k] * balance.multiplier[k]
+    for i in range(balance.activation.shape[0]):
+        part = balance.activation[i]
+        if balance.free[i] == 1:
+            slope, _ = slopes(sharing.options.power, sharing.work.weight[i], part)
+            part -= (slope - drive_of(at, i, balance.multiplier)) / balance.bend[i]
+        if part != 0.0:
+            for k in range(n):
+                rhs[k] -= at.action[i, k] * part
+
+
+@njit
+def remainder(at, balance):
+    """balance.reaction : (n_held,) - what is left of the load along the rows, by least squares.
+
+    at : Smooth
+    balance : Balance - reaction, rhs written
+    """
+    n, rhs = balance.load.shape[0], balance.rhs
+    for k in range(n):
+        rhs[k] = balance.load[k]
+        for i in range(balance.activation.shape[0]):
+            rhs[k] -= at.action[i, k] * balance.activation[i]
+    along_rows(at, balance, balance.reaction)
+
+
+@njit
+def along_rows(at, balance, out):
+    """out : (n_held,) - what makes balance.rhs along the rows, by least squares.
+
+    at : Smooth
+    balance : Balance
+    """
+    n, n_held, rhs = balance.load.shape[0], out.shape[0], balance.rhs
+    for h in range(n_held):  # along the basis, whose first rows are the held ones orthonormalised
+        out[h] = 0.0
+        for k in range(n):
+            out[h] += balance.basis[h, k] * rhs[k]
+    for h in range(n_held - 1, -1, -1):  # and back: row j = sum over h <= j of (row j . basis h) basis h
+        for j in range(h + 1, n_held):
+            out[h] -= inner_product(at.row[j], balance.basis[h]) * out[j]
+        out[h] /= inner_product(at.row[h], balance.basis[h])

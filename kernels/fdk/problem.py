@@ -1,0 +1,236 @@
+"""What force-dependent kinematics is asked, remembers and answers.
+
+Some constraints of a model, the FDK degrees of freedom, hold only because forces say so: Phi(q) = alpha, and
+alpha is sought such that nothing has to hold them, f(alpha) = 0 (Andersen et al. 2017, eq. 1 and figure 1).
+For one alpha the motion follows from markers, the load from the motion, muscles and reactions from the load;
+what is left along the FDK degrees of freedom is f, positive where Phi has to be pushed up to stay.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.dynamics.constraints import Constraints, ConstraintWork, new_constraint_work
+from kernels.dynamics.derivatives import DerivativeWork, new_derivative_work
+from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
+from kernels.fdk.surfaces import Pressing, PressingWork, new_pressing_work
+from kernels.forces.assembly import Forces, ForceWork, new_force_work
+from kernels.kkt import Options
+from kernels.markers import MarkerWork, new_marker_work
+from kernels.muscle.hill import Muscles
+from kernels.optimality import Problem, Work, new_work
+from kernels.path.muscle_path import PathWork, new_path_work, wraps_in_closed_form
+from kernels.path.stations import Stations
+from kernels.path.surfaces import Surfaces
+from kernels.recruitment.problem import (
+    Recruitment,
+    RecruitmentOptions,
+    RecruitmentOut,
+    RecruitmentState,
+    RecruitmentWork,
+    new_recruitment,
+)
+
+BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED, NOT_RECRUITED = 0, 1, 2, 3, 4
+"""f is 0 within the tolerance; it is not; it is, but muscles bear the load only in part; no pose or no speeds
+are found, as where markers are missing; no activations are found."""
+
+
+class Joint(NamedTuple):
+    """A model with FDK degrees of freedom, and the frame at hand."""
+
+    system: System
+    fit: Problem  # markers and elements; its targets, measured and weight are written
+    constraints: Constraints  # the same elements and roles, and couplers
+    forces: Forces
+    stations: Stations
+    surfaces: Surfaces
+    muscles: Muscles
+    acting: np.ndarray  # (n_muscle,) int64 - muscles that have a force
+    borne: np.ndarray  # (n_borne,) int64 - dofs whose load muscles and reactions bear
+    held: np.ndarray  # (n_held,) int64 - rows of constraints that can push and pull
+    fdk: np.ndarray  # (n_fdk,) int64 - which of these are FDK degrees of freedom
+    element: np.ndarray  # (n_fdk,) int64 - their elements
+    rest: np.ndarray  # (n_fdk,) - of these: targets at alpha = 0 [m]
+    pushing: np.ndarray  # (n_reaction,) int64 - rows of constraints that act one way
+    strength: np.ndarray  # (n_reaction,) - of these, below 0 where they pull [N]
+    velocity: np.ndarray  # (n_marker, 3) - of the markers in the frame [m/s]
+    acceleration: np.ndarray  # (n_marker, 3) [m/s^2]
+    pressing: Pressing | None = None  # surfaces of triangles beside the contacts of forces
+
+
+class FdkOptions(NamedTuple):
+    """How the equilibrium is sought."""
+
+    fit: Options  # of the pose
+    tolerance: float  # of |f| [N]
+    n_iteration: int  # at most
+    longest: float  # step of alpha [m]
+    difference: float  # step of the difference Jacobian [m]; 0 = the analytic one
+    smooth: float  # step of the differences that the analytic one takes of smooth parts [m]
+
+
+class FdkState(NamedTuple):
+    """The answer of the last frame, from which the next one starts."""
+
+    alpha: np.ndarray  # (n_fdk,) [m]
+    q: np.ndarray  # (n_q,)
+    multiplier: np.ndarray  # (n_element,) - of the fit
+    J: np.ndarray  # (n_fdk, n_fdk) - df/dalpha [N/m]
+    known: np.ndarray  # (1,) int64 - 1 = J is that of the last frame's answer
+
+
+class Smooth(NamedTuple):
+    """What follows from a pose without contacts, ligaments and recruitment: smooth functions of it."""
+
+    v: np.ndarray  # (n_v,)
+    v_dot: np.ndarray  # (n_v,)
+    tau: np.ndarray  # (n_v,) - of inverse dynamics [N, N m]
+    action: np.ndarray  # (n_element, n_borne) - of muscles, then reactions at full strength [N, N m]
+    demand: np.ndarray  # (n_borne,) - load without what passive muscles take off
+    row: np.ndarray  # (n_held, n_borne) - of the constraints that can push and pull
+    length: np.ndarray  # (n_muscle,) [m]
+    speed: np.ndarray  # (n_muscle,) [m/s]
+    strength: np.ndarray  # (n_muscle,) [N]
+    passive: np.ndarray  # (n_muscle,) [N]
+
+
+class Balance(NamedTuple):
+    """Muscles and reactions that bear the load, and how they change."""
+
+    load: np.ndarray  # (n_borne,) - what they bear
+    activation: np.ndarray  # (n_element,)
+    multiplier: np.ndarray  # (n_borne,) - of the rows of the load
+    reaction: np.ndarray  # (n_held,) - along the rows [N]
+    free: np.ndarray  # (n_element,) int64 - 1 = between its bounds
+    bend: np.ndarray  # (n_element,) - second derivative of the criterion
+    basis: np.ndarray  # (n_borne, n_borne) - orthonormal: along the held rows first, then across all of them
+    K: np.ndarray  # (n_borne + n_held, n_borne + n_held) - factor of the conditions
+    pivot: np.ndarray  # (n_borne + n_held,) int64
+    rhs: np.ndarray  # (n_borne + n_held,)
+
+
+class FdkWork(NamedTuple):
+    """Working space."""
+
+    fit: Work
+    dynamics: DynamicsWork
+    marker: MarkerWork
+    constraint: ConstraintWork
+    forces: ForceWork
+    derivatives: DerivativeWork
+    path: PathWork
+    pressing: PressingWork | None
+    at: Smooth  # at the pose
+    near: Smooth  # beside it
+    beside: Smooth  # on its other side
+    balance: Balance
+    drift: np.ndarray  # (n_body, 6)
+    wrench: np.ndarray  # (n_body, 6) - zero
+    pull: np.ndarray  # (n_body, 6) - of the markers' rates
+    P: np.ndarray  # (n_v, n_v) - factor of the markers' weights as masses
+    Y: np.ndarray  # (n_row, n_v)
+    S: np.ndarray  # (n_row, n_row)
+    mu: np.ndarray  # (n_row,)
+    g: np.ndarray  # (n_v,)
+    point: np.ndarray  # (2, 3)
+    tau_e: np.ndarray  # (n_v,) - of contacts, ligaments and springs
+    tau_q: np.ndarray  # (n_v, n_v)
+    tau_v: np.ndarray  # (n_v, n_v)
+    follow: np.ndarray  # (n_v, n_v) - unit vectors, then a scratch
+    way: np.ndarray  # (n_element, n_v) - dq/dalpha
+    q_near: np.ndarray  # (n_q,)
+    factor: np.ndarray  # (n_fdk, n_fdk)
+    pivot: np.ndarray  # (n_fdk,) int64
+    step: np.ndarray  # (n_fdk,)
+    trial: np.ndarray  # (3, n_fdk) - alpha, the best alpha and f before
+
+
+class FdkOut(NamedTuple):
+    """The answer; activations, reactions and the rest of the motion stand in FdkWork.at and balance."""
+
+    residual: np.ndarray  # (n_fdk,) - f [N]
+    size: np.ndarray  # (1,) - |f| [N]
+    evaluations: np.ndarray  # (1,) int64
+
+
+class Sharing(NamedTuple):
+    """Recruitment of the load across the held rows."""
+
+    problem: Recruitment
+    options: RecruitmentOptions
+    state: RecruitmentState
+    work: RecruitmentWork
+    out: RecruitmentOut
+
+
+def new_smooth(joint: Joint) -> Smooth:
+    """Allocate a Smooth."""
+    n_v, n_muscle, n_borne = len(joint.fit.hold), len(joint.muscles.elastic), len(joint.borne)
+    n_element = len(joint.acting) + len(joint.pushing)
+    return Smooth(
+        np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros((n_element, n_borne)), np.zeros(n_borne),
+        np.zeros((len(joint.held), n_borne)), *(np.zeros(n_muscle) for _ in range(4)),
+    )  # fmt: skip
+
+
+def new_balance(joint: Joint) -> Balance:
+    """Allocate a Balance."""
+    n_borne, n_held = len(joint.borne), len(joint.held)
+    n_element, n = len(joint.acting) + len(joint.pushing), n_borne + n_held
+    return Balance(
+        np.zeros(n_borne), np.zeros(n_element), np.zeros(n_borne), np.zeros(n_held),
+        np.zeros(n_element, np.int64), np.zeros(n_element), np.zeros((n_borne, n_borne)),
+        np.zeros((n, n)), np.zeros(n, np.int64), np.zeros(n),
+    )  # fmt: skip
+
+
+def new_fdk_work(joint: Joint) -> FdkWork:
+    """Allocate an FdkWork."""
+    tree = joint.system.tree
+    n_body, n_v, n_q = len(tree.parent), len(tree.dof_body), int(tree.q_start[-1])
+    n_marker, (n_element, n_path) = len(joint.fit.markers.body), joint.fit.elements.path.shape
+    n_fdk, n_motion = len(joint.fdk), len(tree.chains.dof)
+    constraint = new_constraint_work(joint.constraints, n_v)
+    n_row = len(constraint.value)
+    square = np.zeros((n_v, n_v))
+    return FdkWork(
+        new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion),
+        new_dynamics_work(tree),
+        new_marker_work(n_marker, n_body),
+        constraint,
+        new_force_work(joint.forces, tree),
+        new_derivative_work(tree),
+        new_path_work(
+            joint.stations, joint.surfaces, n_v, wraps_in_closed_form(joint.stations, joint.surfaces)
+        ),
+        None if joint.pressing is None else new_pressing_work(joint.pressing, tree),
+        new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
+        np.zeros((n_body, 6)), np.zeros((n_body, 6)), np.zeros((n_body, 6)),
+        square.copy(), np.zeros((n_row, n_v)), np.zeros((n_row, n_row)), np.zeros(n_row), np.zeros(n_v),
+        np.zeros((2, 3)), np.zeros(n_v), square.copy(), square.copy(), square.copy(),
+        np.zeros((n_element, n_v)), np.zeros(n_q), np.zeros((n_fdk, n_fdk)), np.zeros(n_fdk, np.int64),
+        np.zeros(n_fdk), np.zeros((3, n_fdk)),
+    )  # fmt: skip
+
+
+def new_fdk_state(joint: Joint, q: np.ndarray) -> FdkState:
+    """Start at coordinates q : (n_q,), alpha = 0."""
+    n = len(joint.fdk)
+    return FdkState(
+        np.zeros(n), q.copy(), np.zeros(len(joint.fit.elements.kind)), np.zeros((n, n)), np.zeros(1, np.int64)
+    )
+
+
+def new_fdk_out(joint: Joint) -> FdkOut:
+    """Allocate the answer."""
+    return FdkOut(np.full(len(joint.fdk), math.nan), np.full(1, math.nan), np.zeros(1, np.int64))
+
+
+def new_sharing(joint: Joint, weight: np.ndarray, options: RecruitmentOptions) -> Sharing:
+    """Recruitment of the joint's elements; weight : (n_element,) - muscles, then reactions."""
+    n_row = len(joint.borne) - len(joint.held)
+    return Sharing(*new_recruitment(weight, np.ones(len(weight)), n_row, options))

@@ -1,0 +1,161 @@
+"""Speeds and accelerations of over-determinate kinematics: those that carry the markers along best.
+
+With J the slopes of all markers, w their weights, A those of the constraints, all at the pose that is found,
+
+    min 1/2 sum w |J v - x-dot|^2                        subject to A v = 0
+    min 1/2 sum w |J v-dot + J-dot v - x-double-dot|^2   subject to A v-dot = -A-dot v
+
+(Andersen et al. 2017, eqs 9 and 10 with v-dot in the hard constraints; alpha-dot = alpha-double-dot = 0).
+x-dot and x-double-dot, of the measured markers, are Psi_t and the rates of the residuals together: as
+residuals change, the markers' own rates are what the model should follow. J'WJ is the mass matrix of the
+markers' weights (kernels/markers).
+"""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.dynamics.constrained import drift
+from kernels.dynamics.constraints import constraint_bias, constraint_rows, point_motion
+from kernels.dynamics.motion import velocities
+from kernels.linear import cholesky, cholesky_drop, solve_lower, solve_lower_transposed
+from kernels.markers import marker_hessian, marker_moments, weight_of
+from kernels.spatial import power
+from kernels.tree import pose
+
+AUGMENTATION, PIVOT_FLOOR, DEPENDENT = 10.0, 1e-13, 1e-13
+"""Curvature of rho A'A, and the least pivot, in parts of the mean diagonal of J'WJ; what repeats a row."""
+
+
+@njit
+def moving_pose(tree, q, v, dynamics):
+    """dynamics.pose and velocities of all bodies.
+
+    tree : Tree
+    q : (n_q,)
+    v : (n_v,)
+    dynamics : DynamicsWork - written
+    """
+    pose(tree, q, dynamics.pose)
+    velocities(tree, dynamics.pose, v, dynamics.velocities)
+
+
+@njit
+def rates(joint, q, work, out):
+    """out.v, out.v_dot : (n_v,) at a pose whose dynamics.pose is current; False where markers are missing.
+
+    joint : Joint
+    q : (n_q,)
+    work : FdkWork - constraint rows, P, Y, S, drift written
+    out : Smooth - v, v_dot written
+    """
+    fit, tree, at, own = joint.fit, joint.system.tree, work.dynamics.pose, work.constraint
+    marker_moments(tree, fit.markers, at, fit.measured, fit.weight, work.marker)
+    marker_hessian(tree, at, work.marker, 0.0, work.P)
+    n = constraint_rows(tree, joint.constraints, at, q, own)
+    if not factor(n, work):
+        return False
+    gather(joint, joint.velocity, False, work)
+    for k in range(n):
+        own.bias[k] = 0.0
+    solve(n, work, out.v)
+    moving_pose(tree, q, out.v, work.dynamics)
+    drift(tree, work.dynamics.velocities.bias, work.drift)
+    constraint_bias(tree, joint.constraints, at, work.dynamics.velocities.body, work.drift, q, out.v, own)
+    gather(joint, joint.acceleration, True, work)
+    solve(n, work, out.v_dot)
+    return True
+
+
+@njit
+def factor(n, work):
+    """Factors of J'WJ + rho A'A in P, of A (...)^-1 A' in S, rows L^-1 A' in Y; False where singular.
+
+    n : int - rows
+    work : FdkWork - P, Y, S, mu written: of mu rho of every row
+    """
+    P, row, n_v = work.P, work.constraint.row, work.g.shape[0]
+    size = 0.0
+    for d in range(n_v):
+        size += P[d, d] / n_v
+    for k in range(n):
+        square = 0.0
+        for d in range(n_v):
+            square += row[k, d] * row[k, d]
+        work.mu[k] = AUGMENTATION * size / square if square > 0.0 else 0.0
+        for i in range(n_v):
+            for j in range(i + 1):
+                P[i, j] += work.mu[k] * row[k, i] * row[k, j]
+    if not cholesky(P, n_v, PIVOT_FLOOR * size):
+        return False
+    for k in range(n):
+        for d in range(n_v):
+            work.Y[k, d] = row[k, d]
+        solve_lower(P, n_v, work.Y[k])
+        for j in range(k + 1):
+            s = 0.0
+            for d in range(n_v):
+                s += work.Y[k, d] * work.Y[j, d]
+            work.S[k, j] = s
+    cholesky_drop(work.S, n, DEPENDENT)
+    return True
+
+
+@njit
+def gather(joint, rate, moving, work):
+    """work.g : (n_v,) = J'W (rate - bias), the bias that of each marker at zero v-dot, or 0.
+
+    joint : Joint
+    rate : (n_marker, 3) - of the markers
+    moving : bool - whether the bias counts
+    work : FdkWork - pull, point, g written
+    """
+    fit, tree, at, pull = joint.fit, joint.system.tree, work.dynamics.pose, work.pull
+    origin, away = at.position[0], work.point[1]
+    pull[:, :] = 0.0
+    for m in range(fit.markers.body.shape[0]):
+        w = weight_of(fit.markers.weight, m, fit.weight[m])
+        if w <= 0.0:
+            continue
+        b, x = fit.markers.body[m], work.marker.model[m]
+        away[:] = 0.0
+        if moving:
+            point_motion(at, work.dynamics.velocities.body, work.drift, b, x, work.point[0], away)
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            fj, fk = w * (rate[m, j] - away[j]), w * (rate[m, k] - away[k])
+            pull[b, i] += (x[j] - origin[j]) * fk - (x[k] - origin[k]) * fj
+            pull[b, 3 + i] += w * (rate[m, i] - away[i])
+    for b in range(tree.parent.shape[0] - 1, -1, -1):
+        for d in range(tree.v_start[b], tree.v_start[b + 1]):
+            work.g[d] = power(at.twist[d], pull[b])
+        if tree.parent[b] >= 0:
+            for i in range(6):
+                pull[tree.parent[b], i] += pull[b, i]
+
+
+@njit
+def solve(n, work, x_out):
+    """x_out : (n_v,) - of least squares with A x = -bias, after factor and gather.
+
+    n : int - rows
+    work : FdkWork - drives of the rows in Y, S; constraint.bias
+    """
+    n_v, row, bias, mu = x_out.shape[0], work.constraint.row, work.constraint.bias, work.mu
+    for d in range(n_v):
+        x_out[d] = work.g[d]
+    for k in range(n):
+        for d in range(n_v):
+            x_out[d] -= mu[k] * bias[k] * row[k, d]
+    solve_lower(work.P, n_v, x_out)
+    multiplier = work.constraint.multiplier
+    for k in range(n):
+        s = bias[k]
+        for d in range(n_v):
+            s += work.Y[k, d] * x_out[d]
+        multiplier[k] = s
+    solve_lower(work.S, n, multiplier)
+    solve_lower_transposed(work.S, n, multiplier)
+    for k in range(n):
+        for d in range(n_v):
+            x_out[d] -= work.Y[k, d] * multiplier[k]
+    solve_lower_transposed(work.P, n_v, x_out)

@@ -1,0 +1,163 @@
+"""df/dalpha: by implicit differentiation of all that an evaluation solves, or by central differences.
+
+Along dq/dalpha of the fit (kernels/sensitivity) contacts and ligaments change by their own slopes
+(kernels/forces), recruitment by its conditions with the elements between their bounds kept,
+
+    [C' W^-1 C  A'] [dy  ]   [dd - dC' x - dA' phi - C' W^-1 dC y]
+    [A          0 ] [dphi] = [-dA y                              ]
+
+and what is smooth (kernels/fdk/smooth: eqs 9, 10 and 12, paths, strengths) by central differences along that
+way, in which nothing is solved again: of so short a step that they are exact to some 1e-9. Where muscles
+bear the load in part, activations are kept.
+Andersen et al. 2017 take central differences of f itself, of 5e-5 m.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.copying import copy
+from kernels.dynamics.twist_rates import twist_rates
+from kernels.fdk.balance import along_rows, drive_of
+from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_PLACED
+from kernels.fdk.residual import fdk_residual
+from kernels.fdk.smooth import smooth_parts
+from kernels.fdk.surfaces import add_pressing_slopes
+from kernels.forces.assembly import force_derivatives
+from kernels.linear import inner_product, lu_solve
+from kernels.sensitivity import answer, stand_at
+from kernels.tree import integrate
+
+
+@njit
+def fdk_slopes(joint, options, status, state, work):
+    """state.J : (n_fdk, n_fdk) = df/dalpha where fdk_residual was last; BALANCED, or why there is none.
+
+    joint : Joint
+    options : FdkOptions
+    status : int - of that evaluation
+    state : FdkState - J written
+    work : FdkWork - near, beside, way and slopes of the forces written; at and balance stay
+    """
+    fit, tree = joint.fit, joint.system.tree
+    n_hard = stand_at(fit, state.q, state.multiplier, work.fit)
+    if n_hard < 0:
+        return NOT_PLACED
+    work.follow[:, :] = 0.0
+    for d in range(work.g.shape[0]):
+        work.follow[d, d] = 1.0
+    answer(tree.couplers, n_hard, work.fit, work.follow, work.way)
+    slopes_of_elements(joint, work)
+    for k in range(joint.fdk.shape[0]):
+        way = work.way[joint.held[joint.fdk[k]]]
+        h = options.smooth
+        integrate(tree, state.q, way, h, work.q_near)
+        one = smooth_parts(joint, work.q_near, work, work.near)
+        integrate(tree, state.q, way, -h, work.q_near)
+        other = smooth_parts(joint, work.q_near, work, work.beside)
+        if one != BALANCED or other != BALANCED:
+            return max(one, other)
+        difference(work.near, work.beside, 0.5 / h)
+        column(joint, way, status, work)
+        for j in range(joint.fdk.shape[0]):
+            state.J[j, k] = work.mu[joint.fdk[j]]
+    return BALANCED
+
+
+@njit
+def slopes_of_elements(joint, work):
+    """work.tau_q, tau_v : (n_v, n_v) - slopes of contacts, ligaments and springs, right after fdk_residual.
+
+    joint : Joint
+    work : FdkWork - forces, pressing, derivatives, tau_q, tau_v written
+    """
+    tree, dynamics, at = joint.system.tree, work.dynamics, work.at
+    twist_rates(tree, dynamics.pose, at.v, dynamics.velocities, work.derivatives.psi_dot)
+    work.tau_q[:, :] = 0.0
+    work.tau_v[:, :] = 0.0
+    force_derivatives(
+        tree, joint.forces, dynamics.pose, dynamics.velocities.body, work.derivatives.psi_dot, at.v_dot, 0.0,
+        work.forces, work.tau_q, work.tau_v,
+    )  # fmt: skip
+    add_pressing_slopes(
+        joint.pressing, tree, dynamics.pose, dynamics.velocities.body, work.derivatives.psi_dot,
+        work.pressing, work.tau_q, work.tau_v,
+    )  # fmt: skip
+
+
+@njit
+def difference(one, other, part):
+    """one : Smooth <- part (one - other), of all that slopes need.
+
+    other : Smooth
+    part : float - of the difference, over the step
+    """
+    for d in range(one.v.shape[0]):
+        one.v[d] = part * (one.v[d] - other.v[d])
+    for k in range(one.demand.shape[0]):
+        one.demand[k] = part * (one.demand[k] - other.demand[k])
+        for i in range(one.action.shape[0]):
+            one.action[i, k] = part * (one.action[i, k] - other.action[i, k])
+        for h in range(one.row.shape[0]):
+            one.row[h, k] = part * (one.row[h, k] - other.row[h, k])
+
+
+@njit
+def column(joint, way, status, work):
+    """work.mu : (n_held,) - change of the reactions along a way, with the changes in work.near.
+
+    joint : Joint
+    way : (n_v,) - dq
+    status : int - NOT_BORNE = activations stay
+    work : FdkWork - balance.rhs, mu written
+    """
+    at, change, balance = work.at, work.near, work.balance
+    n, n_held, rhs = balance.load.shape[0], balance.reaction.shape[0], balance.rhs
+    for k in range(n):
+        d = joint.borne[k]
+        rhs[k] = change.demand[k] - inner_product(work.tau_q[d], way) - inner_product(work.tau_v[d], change.v)
+        for h in range(n_held):
+            rhs[k] -= change.row[h, k] * balance.reaction[h]
+    for i in range(balance.activation.shape[0]):
+        x = balance.activation[i]
+        pushed = 0.0
+        if balance.free[i] == 1:
+            pushed = drive_of(change, i, balance.multiplier) / balance.bend[i]
+        for k in range(n):
+            rhs[k] -= change.action[i, k] * x + at.action[i, k] * pushed
+    if status == NOT_BORNE:
+        along_rows(at, balance, work.mu[:n_held])
+        return
+    for h in range(n_held):
+        rhs[n + h] = -inner_product(change.row[h], balance.multiplier)
+    lu_solve(balance.K, n + n_held, balance.pivot, rhs)
+    for h in range(n_held):
+        work.mu[h] = rhs[n + h]
+
+
+@njit
+def fdk_differences(joint, options, sharing, state, work, out):
+    """state.J by central differences of f of the step options.difference; NOT_PLACED and so on where f fails.
+
+    Leaves the evaluation at state.alpha.
+
+    joint : Joint - its targets written
+    options : FdkOptions
+    sharing : Sharing - updated
+    state : FdkState - q, multiplier, J written
+    work : FdkWork - written
+    out : FdkOut - written
+    """
+    worst, trial, h, n = BALANCED, work.trial[0], options.difference, joint.fdk.shape[0]
+    for s in range(2 * n + 1):  # up and down along each, then back
+        k, side = s // 2, 1.0 - 2.0 * (s % 2)
+        copy(state.alpha, trial)
+        if k < n:
+            trial[k] += side * h
+        status = fdk_residual(joint, options, sharing, trial, state, work, out)
+        if status != NOT_BORNE:
+            worst = max(worst, status)
+        if k < n:
+            for j in range(n):
+                before = state.J[j, k] if side < 0.0 else 0.0
+                state.J[j, k] = before + side * 0.5 / h * out.residual[j]
+    return worst

@@ -1,0 +1,71 @@
+"""What follows from a pose smoothly: the rates of the motion, its load, and what muscles can do there."""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.dynamics.inertia import spatial_inertia
+from kernels.dynamics.inverse import newton_euler, transmit
+from kernels.fdk.problem import BALANCED, NOT_PLACED, NOT_RECRUITED
+from kernels.fdk.rates import moving_pose, rates
+from kernels.linear import inner_product
+from kernels.muscle.elastic import OK
+from kernels.muscle.strengths import all_strengths
+from kernels.path.muscle_path import follow_paths, gradients
+
+
+@njit
+def smooth_parts(joint, q, work, out):
+    """out : Smooth at the coordinates q : (n_q,); BALANCED, or why there is none.
+
+    Andersen et al. 2017, eqs 9, 10, 12 and 13; the load is without contacts and ligaments.
+
+    joint : Joint
+    work : FdkWork - dynamics, constraint, path written
+    """
+    system, dynamics = joint.system, work.dynamics
+    moving_pose(system.tree, q, out.v, dynamics)
+    if not rates(joint, q, work, out):
+        return NOT_PLACED
+    spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
+    newton_euler(system, out.v_dot, work.wrench, dynamics)
+    transmit(system.tree, dynamics.pose, dynamics.reaction, out.tau)
+    borne, row = joint.borne, work.constraint.row
+    for k in range(borne.shape[0]):
+        out.demand[k] = out.tau[borne[k]]
+        for h in range(joint.held.shape[0]):
+            out.row[h, k] = row[joint.held[h], borne[k]]
+    if not muscles_at(joint, q, work, out):
+        return NOT_RECRUITED
+    first = joint.acting.shape[0]
+    for r in range(joint.pushing.shape[0]):
+        for k in range(borne.shape[0]):
+            out.action[first + r, k] = joint.strength[r] * row[joint.pushing[r], borne[k]]
+    return BALANCED
+
+
+@njit
+def muscles_at(joint, q, work, out):
+    """Lengths, speeds, strengths and actions of muscles; False where a path or a muscle's rest fails.
+
+    joint : Joint
+    q : (n_q,)
+    work : FdkWork - path written
+    out : Smooth - length, speed, strength, passive, action written; passive forces taken off demand
+    """
+    path, tree, stations = work.path, joint.system.tree, joint.stations
+    follow_paths(tree, stations, joint.surfaces, work.dynamics.pose, q, path)
+    gradients(tree, stations, work.dynamics.pose, 1, path)
+    for m in range(out.length.shape[0]):
+        out.length[m] = path.length[m]
+        out.speed[m] = inner_product(path.gradient[m], out.v)
+    if all_strengths(joint.muscles, out.length, out.speed, out.strength, out.passive) != OK:
+        return False
+    sound = True
+    for i in range(joint.acting.shape[0]):
+        m = joint.acting[i]
+        sound = sound and path.status[m] == 0
+        for k in range(joint.borne.shape[0]):
+            arm = -path.gradient[m, joint.borne[k]]
+            out.action[i, k] = arm * out.strength[m]
+            out.demand[k] -= arm * out.passive[m]
+    return sound

@@ -1,0 +1,47 @@
+"""What the reactions of elements do to a body: a unit force that pushes the two ends of each apart."""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry, njit
+from kernels.constraints import element_values, element_wrench
+from kernels.tree import along
+
+
+@entry
+def reaction_rows(elements, which, target, pose, work, rows_out):
+    """rows_out : (n_reaction, n_v) - generalized forces of a unit force along each element [1, m].
+
+    Where a body of the element is A of kernels/constraints, the force on A is positive where Phi grows
+    (C^(R) of Andersen et al. 2017, eqs 11-14, for one row, in newtons also where Phi is a squared length).
+
+    elements : Elements
+    which : (n_reaction,) int64 - elements
+    target : (n_element,) [m]
+    pose : Pose
+    work : ElementWork - written
+    """
+    element_values(elements, pose, target, work)
+    for r in range(which.shape[0]):
+        reaction_row(elements, which[r], pose, work, rows_out[r])
+
+
+@njit
+def reaction_row(elements, e, pose, work, row_out):
+    """row_out : (n_v,) - of element e, after element_values; zeros where its ends coincide.
+
+    elements : Elements
+    e : int - element
+    pose : Pose
+    work : ElementWork
+    """
+    for d in range(row_out.shape[0]):
+        row_out[d] = 0.0
+    mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
+    size = math.sqrt(fx * fx + fy * fy + fz * fz)
+    if not size > 0.0:
+        return
+    for k in range(elements.n_path[e]):
+        d = elements.path[e, k]
+        row_out[d] = elements.side[e, k] / size * along(pose.twist, d, mx, my, mz, fx, fy, fz)

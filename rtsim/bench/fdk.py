@@ -1,0 +1,182 @@
+"""Force-dependent kinematics of the shipped mandible in three tasks, frame by frame as live.
+
+Markers of the synthetic jaw go through the filter of a run; then each frame is timed: pose, rates, load,
+recruitment of 24 muscles, contacts, until nothing is left along three degrees of freedom. Condyles and fossae
+are surfaces of 5194 and 20 808 triangles a side; figures of the shipped ellipsoids stand beside them.
+"""
+
+from __future__ import annotations
+
+import gc
+from time import perf_counter_ns, thread_time_ns
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.fdk.problem import BALANCED, NOT_BORNE
+from kernels.rates.manifold import OK, plain
+from rtsim.bench.figures import Figure, say
+from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.rate_schema import ButterworthSpec
+from rtsim.errors import RtsimError
+from rtsim.methods.fdk import ForceDependentKinematics, PressedSurfaces
+from rtsim.methods.rates import RateEstimator
+from rtsim.models.jaw_surfaces import OFFSET, condyle, fossa
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
+from rtsim.subjects.jaw import TASKS, move_jaw
+
+Array = NDArray[np.float64]
+
+MODEL, METHOD = "mandible", "pop"
+DOFS = ("right_normal", "left_normal", "midline")
+EVERY, FINEST, OF_TRIANGLES = 50, 2e-6, 2e-7
+"""Frames from one comparison of Jacobians to the next; its steps [m]: two, or one so short that hardly a
+triangle changes."""
+P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
+
+
+class Motion(NamedTuple):
+    """Filtered markers of a task."""
+
+    position: Array  # (n, n_marker, 3)
+    velocity: Array
+    acceleration: Array
+
+
+def run(seconds: float = 10.0) -> list[Figure]:
+    """Figures of all tasks, with triangles and without."""
+    motions = {task: filtered(task, seconds) for task in TASKS}
+    return [
+        *figures_of("", surfaces(), motions),
+        *figures_of("ellipsoids.", (), motions),
+    ]
+
+
+def figures_of(prefix: str, pressed: tuple[PressedSurfaces, ...], motions: dict[str, Motion]) -> list[Figure]:
+    """Figures of one geometry."""
+    say(f"fdk: compiling {'triangles' if pressed else 'ellipsoids'}")
+    jaw = mandible(pressed, tolerance_N=0.1)
+    by_task = {}
+    for task, motion in motions.items():
+        say(f"fdk: {prefix}{task}")
+        by_task[task] = timed(jaw, motion)
+    every = [ms for timing in by_task.values() for ms in timing.ms]
+    busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
+    steps = [n for timing in by_task.values() for n in timing.steps]
+    lost, partly = (sum(getattr(timing, name) for timing in by_task.values()) for name in ("lost", "partly"))
+    say(f"fdk: {prefix}slopes")
+    slopes, apart, ended = compared(pressed, motions["chewing"])
+    kept: tuple[Any, ...] = () if pressed else (SLOPES, "lower")  # forces of triangles leap now and then
+    found = [
+        Figure("frame_ms.p50", percentile(every, 50), "ms", P50_MS, "lower"),
+        Figure("frame_ms.p99", percentile(every, 99), "ms", P99_MS, "lower"),
+        Figure("processor_ms.p50", percentile(busy, 50), "ms"),
+        Figure("processor_ms.p99", percentile(busy, 99), "ms"),
+        *(Figure(f"frame_ms.{task}.p99", percentile(t.ms, 99), "ms") for task, t in by_task.items()),
+        Figure("newton_iterations", float(np.mean(steps)), "1"),
+        Figure("newton_iterations.most", float(max(steps)), "1"),
+        Figure("not_converged_percent", 100.0 * lost / len(every), "%", LOST_PERCENT, "lower"),
+        Figure("borne_in_part_percent", 100.0 * partly / len(every), "%"),
+        Figure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),
+        Figure("jacobian_difference.median", float(np.median(slopes)), "1", *kept),
+        Figure("jacobian_difference.most", max(slopes), "1", *kept),
+        Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
+        Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
+    ]
+    return [figure._replace(name=prefix + figure.name) for figure in found]
+
+
+def surfaces() -> tuple[PressedSurfaces, ...]:
+    """Condyle and fossa of either side."""
+    return tuple(
+        PressedSurfaces("mandible", condyle(side), "skull", fossa(side), OFFSET) for side in ("right", "left")
+    )
+
+
+def mandible(pressed: tuple[PressedSurfaces, ...] = (), **options: Any) -> ForceDependentKinematics:
+    """The shipped mandible with the paper's three FDK degrees of freedom; triangles for its contacts."""
+    spec = load_model(MODEL)
+    if pressed:
+        spec = msgspec.structs.replace(spec, contacts=())
+    settings, model = FdkSpec(dofs=DOFS, **options), build(spec, method=METHOD)
+    return ForceDependentKinematics(model, roles_of(spec, METHOD), settings, surfaces=pressed)
+
+
+class Timed(NamedTuple):
+    """Of every frame milliseconds, those of the processor, Newton steps; frames without balance, and those
+    borne in part.
+    """
+
+    ms: list[float]
+    busy_ms: list[float]
+    steps: list[int]
+    lost: int
+    partly: int
+
+
+def filtered(task: str, seconds: float) -> Motion:
+    """A task as the filter of a run gives it, from where it has settled on."""
+    trial = move_jaw(load_model(MODEL), task, seconds)
+    n, shape = trial.positions[0].size, trial.positions[0].shape
+    estimator = RateEstimator(ButterworthSpec(), plain(n), trial.rate)
+    rows: list[list[Array]] = []
+    for t, x in zip(trial.times, trial.positions, strict=True):
+        if estimator.take(float(t), x.ravel()) == OK:
+            rows.append([np.array(row).reshape(shape) for row in estimator.rates])
+    if not rows:
+        raise RtsimError("bench fdk: the filter has not settled; give more --seconds")
+    return Motion(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def timed(jaw: ForceDependentKinematics, motion: Motion) -> Timed:
+    """Every frame, one after the other; the first is balanced before."""
+    weight = np.ones(motion.position.shape[1])
+    jaw.forget()
+    jaw.balance(motion.position[0], motion.velocity[0], motion.acceleration[0], weight)
+    ms, busy_ms, steps, lost, partly = [], [], [], 0, 0
+    gc.collect()
+    gc.disable()
+    try:
+        for x, v, a in zip(*motion, strict=True):
+            start, begun = perf_counter_ns(), thread_time_ns()
+            status = jaw.balance(x, v, a, weight)
+            busy_ms.append(1e-6 * (thread_time_ns() - begun))
+            ms.append(1e-6 * (perf_counter_ns() - start))
+            steps.append(jaw.iterations)
+            lost += status not in (BALANCED, NOT_BORNE)
+            partly += status == NOT_BORNE
+    finally:
+        gc.enable()
+    return Timed(ms, busy_ms, steps, lost, partly)
+
+
+def compared(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> tuple[list[float], list[float], float]:
+    """How far both Jacobians are apart, in parts of the largest slope, and alpha by either [m], of frames in
+    which both end at a micronewton; the part of frames in which they do.
+    """
+    one, other = (mandible(pressed, tolerance_N=1e-6, jacobian=way) for way in ("analytic", "difference"))
+    weight, frames = np.ones(motion.position.shape[1]), range(0, len(motion.position), EVERY)
+    slopes, apart = [], []
+    for k in frames:
+        markers = (motion.position[k], motion.velocity[k], motion.acceleration[k], weight)
+        if one.balance(*markers) != BALANCED or other.balance(*markers) != BALANCED:
+            continue
+        apart.append(float(np.abs(one.alpha - other.alpha).max()))
+        analytic = one.slopes(0.0)
+        if pressed:
+            finest = one.slopes(OF_TRIANGLES)
+        else:
+            finest = (4.0 * one.slopes(0.5 * FINEST) - one.slopes(FINEST)) / 3.0
+        slopes.append(float(np.abs(analytic - finest).max() / np.abs(analytic).max()))
+    if not slopes:
+        raise RtsimError("bench fdk: no frame ended at a micronewton")
+    return slopes, apart, len(slopes) / len(frames)
+
+
+def percentile(ms: list[float], q: float) -> float:
+    """Of frames that were timed."""
+    return float(np.percentile(ms, q))

@@ -1,0 +1,102 @@
+"""Both models of the mandible's joint on the same motion: tables 1 and 2 of Andersen et al. (2017).
+
+The synthetic jaw stands in for the measurement: where condyles lie is compared with where they were made to
+be, their forces with each other. Means over up to five cycles, each by itself; what is published is as late
+as the filter, and is compared with the motion at that time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.bench.figures import Figure, say
+from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
+from rtsim.config.rate_schema import ButterworthSpec
+from rtsim.config.run_schema import Run
+from rtsim.files.recording import Results
+from rtsim.live.loop import Loop
+from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.methods.agreement import Agreement, cycles_of, over_cycles
+from rtsim.methods.rates import response
+from rtsim.models.load import load_model
+from rtsim.stages.find import make_stages
+from rtsim.subjects.jaw import CONDYLE_M, TASKS, jaw_in_skull, move_jaw
+
+Array = NDArray[np.float64]
+
+MODEL, METHOD, RATE = "mandible", "pop", 100.0
+DOFS = ("right_normal", "left_normal", "midline")
+JOINTS = {
+    "left": JointForceSpec("left_normal", ("left_medial", "left_lateral"), {"midline": "negative"}),
+    "right": JointForceSpec("right_normal", ("right_medial", "right_lateral"), {"midline": "positive"}),
+}
+AXES = ("ap", "si", "ml")
+"""Of the skull: forwards, up, to the right."""
+SETTLED_S, WITHIN_MM = 1.0, 2.0
+"""Where the first cycle begins; how near condyles should be to the truth."""
+
+
+def run(seconds: float = 10.0) -> list[Figure]:
+    """Tables 1 and 2 of all tasks as figures: rmsd in millimetres and newtons, r2, magnitude, phase."""
+    found: list[Figure] = []
+    for task in TASKS:
+        say(f"jaw: {task}")
+        by_model = {name: results(task, dofs, seconds) for name, dofs in (("fdk", DOFS), ("pop", ()))}
+        found += table_1(task, by_model) + table_2(task, by_model)
+    return found
+
+
+def results(task: str, dofs: tuple[str, ...], seconds: float) -> Results:
+    """A task through the loop, with these FDK degrees of freedom."""
+    fdk = FdkSpec(dofs=dofs, joints=JOINTS)
+    setting = Run(name="jaw", model=MODEL, method=METHOD, stages=("kinematics", "fdk"), fdk=fdk)
+    spec, kept = load_model(MODEL), Kept()
+    Loop(RecordingInput(move_jaw(spec, task, seconds)), make_stages(setting, spec, None), kept, {}).run()
+    found = kept.results()
+    assert found is not None
+    return found
+
+
+def condyles(task: str, times: Array) -> Array:
+    """(n, 2, 3) - where the left and the right condyle were made to be in the skull [m]."""
+    R, x = jaw_in_skull(task, times)
+    return np.stack([R @ [0.0, 0.0, z] + x for z in (-CONDYLE_M, CONDYLE_M)], axis=1)
+
+
+def table_1(task: str, by_model: dict[str, Results]) -> list[Figure]:
+    """Places of the condyles in the skull beside the truth."""
+    found = []
+    delay = float(response(ButterworthSpec(), RATE).delay_s[0])
+    for name, own in by_model.items():
+        truth = 1e3 * condyles(task, own.times - delay)
+        rest = 1e3 * condyles(task, np.zeros(1))
+        places = 1e3 * own.fields["joint_point_displacements"] + rest
+        cycles = cycles_of(own.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
+        for k, side in enumerate(JOINTS):
+            for a, axis in enumerate(AXES):
+                mean = over_cycles(truth[:, k, a], places[:, k, a], cycles).mean
+                found += rows(f"displacement.{task}.{side}.{axis}.{name}", mean, "mm", WITHIN_MM)
+    return found
+
+
+def table_2(task: str, by_model: dict[str, Results]) -> list[Figure]:
+    """Forces of points on planes beside those of force-dependent kinematics; magnitude below 0: smaller."""
+    found = []
+    fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
+    cycles = cycles_of(by_model["fdk"].times, TASKS[task].frequency_hz, start_s=SETTLED_S)
+    for k, side in enumerate(JOINTS):
+        for a, axis in enumerate(AXES):
+            mean = over_cycles(fdk[:, k, a], pop[:, k, a], cycles).mean
+            found += rows(f"force.{task}.{side}.{axis}", mean, "N")
+    return found
+
+
+def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[Figure]:
+    """One line of a table."""
+    return [
+        Figure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
+        Figure(f"{name}.r2", mean.r2, "1"),
+        Figure(f"{name}.magnitude", mean.magnitude, "1"),
+        Figure(f"{name}.phase", mean.phase, "1"),
+    ]

@@ -1,0 +1,37 @@
+"""Schema of force-dependent kinematics: the table [fdk] of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from rtsim.config.place_schema import Positive
+
+
+class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A joint whose displacement and force are results: of the body of an element's first point."""
+
+    # element whose first point is followed, in the axes of its second body
+    point: str
+    # contacts of the model whose forces add up, where they act
+    contacts: tuple[str, ...] = ()
+    # elements that are held both ways, whose reaction is this joint's where it has that sign
+    takes: dict[str, Literal["positive", "negative"]] = {}
+
+
+class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """Which elements of the model forces decide, and how exactly (docs/fdk.md)."""
+
+    # elements that the method holds, whose values are sought; none: all stay held
+    dofs: tuple[str, ...] = ()
+    # of what is left along them
+    tolerance_N: Positive = 0.1
+    jacobian: Literal["analytic", "difference"] = "analytic"
+    # step of the difference Jacobian: Andersen et al. 2017
+    difference_mm: Positive = 0.05
+    max_iterations: Annotated[int, msgspec.Meta(ge=1, le=200)] = 30
+    # longest step of one iteration
+    longest_mm: Positive = 1.0
+    # joints that are told of, by name
+    joints: dict[str, JointForceSpec] = {}

@@ -1,0 +1,269 @@
+"""Inverse dynamics with recruitment of a model whose joints lie where forces put them, frame by frame."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels._jit import bind
+from kernels.constraints import HARD, SPHERE_ON_PLANE, Roles
+from kernels.fdk.newton import find_balance
+from kernels.fdk.problem import (
+    FdkOptions,
+    Joint,
+    new_fdk_out,
+    new_fdk_state,
+    new_fdk_work,
+    new_sharing,
+)
+from kernels.fdk.surfaces import Pressing
+from kernels.kkt import Options
+from kernels.mesh.meshes import OF_BOTH, OWN_AREA, new_mesh_contacts
+from kernels.optimality import Problem
+from kernels.recruitment.problem import RecruitmentOptions
+from kernels.tree import new_pose, pose
+from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL
+from rtsim.models.model import Model
+from rtsim.models.packing.forces import PairTable
+from rtsim.models.packing.meshes import Surface, pack_meshes
+
+Array = NDArray[np.float64]
+
+FIT = Options(tolerance=1e-11, max_iterations=60, max_step=0.5)
+SMOOTH = 2e-6
+"""Step of the differences of smooth parts [m]: truncation and rounding are both some 1e-9 of them."""
+
+
+class PressedSurfaces(NamedTuple):
+    """Two surfaces of triangles that press on each other, each in the axes of its body."""
+
+    body_a: str
+    mesh_a: Surface
+    body_b: str
+    mesh_b: Surface
+    offset_m: float = 0.0  # by how much they grow, both together
+    modulus: float = 1e10  # pressure by depth [N/m^3]: Andersen et al. 2017
+
+
+class ForceDependentKinematics:
+    """The pose, the muscles and the joint's forces of one frame after the other.
+
+    Parameters
+    ----------
+    model, roles : the model and what its method holds; reactions of the model act where an FDK degree of
+        freedom does not take their element
+    spec : FDK degrees of freedom, tolerance, Jacobian
+    recruitment : criterion of power 2 and more, strengths by Hill
+    borne : bodies beyond whose joints muscles bear the load; none given: all but the first
+    surfaces : of triangles, that press on each other beside the contacts of the model
+
+    Attributes
+    ----------
+    alpha : (n_fdk,) - values of the FDK degrees of freedom, beyond the elements' targets [m]
+    residual : (n_fdk,) - what is left along them [N]
+    stiffness : (n_fdk, n_fdk) - its slopes [N/m]
+    hard, held : names of the elements that the method holds; of those that push and pull
+    q : (n_q,); at : lengths, speeds, strengths and more at the answer
+    activations, forces : (n_muscle,) - [1], [N] along the tendon
+    reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
+        that act one way
+    iterations, evaluations : of the newest frame
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        roles: Roles,
+        spec: FdkSpec,
+        recruitment: RecruitmentSpec | None = None,
+        borne: tuple[str, ...] = (),
+        surfaces: tuple[PressedSurfaces, ...] = (),
+    ) -> None:
+        self.model, self.spec = model, spec
+        recruitment = recruitment or RecruitmentSpec()
+        check(model, roles, spec, recruitment)
+        # of its own, as targets are written
+        roles = roles._replace(target=roles.target.copy(), tasks=None, limits=None)
+        self.joint = joint = joint_of(model, roles, spec, borne)._replace(
+            pressing=pressing_of(model, surfaces)
+        )
+        self.acting = tuple(model.names.muscles[m] for m in joint.acting)
+        self.hard = tuple(model.names.elements[e] for e in np.flatnonzero(roles.mode == HARD))
+        self.held = tuple(self.hard[row] for row in joint.held if row < len(self.hard))
+        options = FdkOptions(
+            FIT, spec.tolerance_N, spec.max_iterations, 1e-3 * spec.longest_mm,
+            1e-3 * spec.difference_mm if spec.jacobian == "difference" else 0.0, SMOOTH,
+        )  # fmt: skip
+        n_element = len(joint.acting) + len(joint.pushing)
+        sharing = new_sharing(
+            joint, np.ones(n_element), RecruitmentOptions(recruitment.power, N_ITERATION, RESIDUAL, GAP)
+        )
+        self.sharing, self.options = sharing, options
+        self.state, self.work = new_fdk_state(joint, model.q_neutral), new_fdk_work(joint)
+        self.out = new_fdk_out(joint)
+        self._arguments = (joint, options, sharing, self.state, self.work, self.out)
+        self._run = bind(find_balance, self._arguments)
+        self._pose = new_pose(len(model.names.bodies), model.n_v, len(model.tree.chains.dof))
+        self._place = bind(pose, (model.tree, self.state.q, self._pose))
+        self.alpha, self.residual, self.stiffness = self.state.alpha, self.out.residual, self.state.J
+        self.q, self.at = self.state.q, self.work.at
+        self.activations = self.work.balance.activation[: len(joint.acting)]
+        self.reactions = self.work.balance.reaction
+        self.forces, self.pushes = np.full(len(joint.acting), math.nan), np.full(len(joint.pushing), math.nan)
+        self.iterations = 0
+
+    def balance(self, position: Array, velocity: Array, acceleration: Array, weight: Array) -> int:
+        """Find the equilibrium of a frame; status of kernels/fdk/problem.
+
+        position, velocity, acceleration : (n_marker, 3) - of the markers [m], [m/s], [m/s^2]
+        weight : (n_marker,) - 0 where one is not seen
+        """
+        joint = self.joint
+        joint.fit.measured[:], joint.fit.weight[:] = position, weight
+        joint.velocity[:], joint.acceleration[:] = velocity, acceleration
+        status, self.iterations = self._run(*self._arguments)
+        at, n = self.at, len(joint.acting)
+        np.multiply(self.activations, at.strength[joint.acting], out=self.forces)
+        self.forces += at.passive[joint.acting]
+        np.multiply(self.work.balance.activation[n:], np.abs(joint.strength), out=self.pushes)
+        return int(status)
+
+    @property
+    def pose(self) -> tuple[Array, Array]:
+        """(n_body, 3), (n_body, 3, 3) - body origins [m] and axes in ground, at q."""
+        found = self._pose
+        self._place(self.model.tree, self.q, found)
+        return found.position, found.rotation
+
+    @property
+    def evaluations(self) -> int:
+        """Of f, in the newest frame."""
+        return int(self.out.evaluations[0])
+
+    @property
+    def least_stiffness(self) -> float:
+        """Least real part of the eigenvalues of df/dalpha [N/m]: below 0 the equilibrium is not stable; inf
+        without FDK degrees of freedom, NaN where it is not known.
+        """
+        if not len(self.alpha):
+            return math.inf
+        if not self.state.known[0]:
+            return math.nan
+        return float(np.linalg.eigvals(self.stiffness).real.min())
+
+    def slopes(self, difference_m: float) -> Array:
+        """(n_fdk, n_fdk) - df/dalpha [N/m] at alpha as it is: by central differences of a step, 0 = analytic.
+
+        NaN where f or its slopes are not known.
+        """
+        options = self.options._replace(tolerance=math.inf, difference=difference_m)
+        self._run(self.joint, options, *self._arguments[2:])
+        return self.stiffness.copy() if self.state.known[0] else np.full(self.stiffness.shape, math.nan)
+
+    def forget(self) -> None:
+        """Begin anew at the neutral pose."""
+        state = self.state
+        state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = 0.0, self.model.q_neutral, 0.0, 0
+        self.sharing.state.started[0] = 0
+
+
+def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) -> Joint:
+    """The kernels' record of a model with FDK degrees of freedom."""
+    names, tree, elements = model.names, model.tree, model.elements
+    element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
+    hard = np.flatnonzero(roles.mode == HARD)
+    row = {int(e): k for k, e in enumerate(hard)}
+    one_way = model.reactions.held(roles)
+    acts = np.array([e not in element for e in one_way.element], bool)
+    pushing = np.array([row[int(e)] for e in one_way.element[acts]], np.int64)
+    bodies = [names.bodies.index(name) for name in borne or names.bodies[1:]]
+    dofs = np.flatnonzero(np.isin(tree.dof_body, bodies)).astype(np.int64)
+    n_row = len(hard) + len(model.couplers.dof)
+    held = np.array([k for k in range(n_row) if k not in pushing], np.int64)
+    n_marker = len(model.markers.body)
+    markers = model.markers
+    if markers.weight is None:  # of one type, whether a model is followed live or not
+        markers = markers._replace(weight=np.ones(n_marker))
+    fit = Problem(
+        tree, markers, elements, roles, np.zeros((n_marker, 3)), np.ones(n_marker),
+        np.zeros(model.n_v), model.q_neutral.copy(),
+    )  # fmt: skip
+    return Joint(
+        system=model.system,
+        fit=fit,
+        constraints=model.constraints(roles),
+        forces=model.forces,
+        stations=model.stations,
+        surfaces=model.surfaces,
+        muscles=model.muscles,
+        acting=np.flatnonzero(model.muscles.max_isometric_force > 0.0),
+        borne=dofs,
+        held=held,
+        fdk=np.array([held.tolist().index(row[int(e)]) for e in element], np.int64),
+        element=element,
+        rest=roles.target[element],
+        pushing=pushing,
+        strength=one_way.strength[acts],
+        velocity=np.zeros((n_marker, 3)),
+        acceleration=np.zeros((n_marker, 3)),
+    )
+
+
+def pressing_of(model: Model, surfaces: tuple[PressedSurfaces, ...]) -> Pressing | None:
+    """The kernels' record of surfaces that press on each other: the mean of both ways, from the own areas."""
+    if not surfaces:
+        return None
+    table = PairTable(model.tree, {name: b for b, name in enumerate(model.names.bodies)})
+    pair = np.array([table.find(s.body_a, s.body_b, "surfaces") for s in surfaces], np.int64)
+    meshes = pack_meshes([surface for s in surfaces for surface in (s.mesh_a, s.mesh_b)])
+    n = len(surfaces)
+    contacts = new_mesh_contacts(
+        meshes, [(2 * k, 2 * k + 1) for k in range(n)], [OF_BOTH] * n, [OWN_AREA] * n,
+        [s.offset_m for s in surfaces], [math.inf] * n,
+    )  # fmt: skip
+    return Pressing(table.build(), pair, meshes, contacts, np.array([s.modulus for s in surfaces]))
+
+
+def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
+    """ConfigError, a sentence, for what cannot be."""
+    names = model.names.elements
+    held = [name for name, mode in zip(names, roles.mode, strict=True) if mode == HARD]
+    for name in spec.dofs:
+        if name not in held:
+            raise ConfigError(
+                f"the method holds no element {name!r}",
+                where="fdk.dofs",
+                allowed=", ".join(held) or "none",
+            )
+        if model.elements.kind[names.index(name)] != SPHERE_ON_PLANE:
+            raise ConfigError(
+                f"{name} is a distance, whose reaction is per square of a length",
+                where="fdk.dofs",
+                remedy="give elements of kind plane",
+            )
+    for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
+        if model.elements.kind[element] != SPHERE_ON_PLANE:
+            raise ConfigError(
+                f"the reaction {name} is of a distance",
+                where="fdk",
+                remedy="give it an element of kind plane",
+            )
+    if recruitment.criterion != "power" or recruitment.reserves or recruitment.strength != "hill":
+        raise ConfigError(
+            "force-dependent kinematics shares the load by a power of the activations, with strengths by "
+            "Hill and without reserves",
+            where="recruitment",
+            remedy="leave criterion, strength and reserves out",
+        )
+    if not (model.muscles.max_isometric_force > 0.0).any():
+        raise ConfigError(
+            "no muscle of the model has a force",
+            where="recruitment",
+            remedy="give muscles their Hill parameters",
+        )

@@ -1,0 +1,87 @@
+"""Where the joints of a balanced model lie, and what presses in them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.contact.elements import FORCE
+from rtsim.config.fdk_schema import JointForceSpec
+from rtsim.config.model_names import check_known
+from rtsim.errors import ConfigError
+from rtsim.methods.fdk import ForceDependentKinematics
+
+Array = NDArray[np.float64]
+
+
+class _Of(NamedTuple):
+    """One joint: its element, contacts, one-way reactions of that element, shares in other elements."""
+
+    element: int
+    contacts: tuple[int, ...]
+    pushes: tuple[int, ...]
+    shares: tuple[tuple[int, int, float], ...]  # held row, element, sign
+
+
+class JointForces:
+    """Displacements and forces of named joints at the answer of each frame.
+
+    displacement : (n_joint, 3) - of the point from where it is in the neutral pose [m]
+    force : (n_joint, 3) - on the point's body: of contacts where forces decide, else of reactions [N]
+    Both along the axes of the body that carries the point: of the mandible X forwards, Y up, Z to the right.
+    """
+
+    def __init__(self, of: ForceDependentKinematics, joints: dict[str, JointForceSpec]) -> None:
+        self._of, self.names = of, tuple(joints)
+        self._joints = [self._find(name, spec) for name, spec in joints.items()]
+        self.displacement = np.full((len(joints), 3), math.nan)
+        self.force = np.full((len(joints), 3), math.nan)
+        elements = of.model.elements
+        self._rest = [elements.point_b[joint.element] for joint in self._joints]
+
+    def update(self, known: bool) -> None:
+        """Of the newest frame; NaN where its balance is not known."""
+        if not known:
+            self.displacement[:] = self.force[:] = math.nan
+            return
+        of, elements = self._of, self._of.model.elements
+        position, rotation = of.pose
+        state = of.work.forces.contacts.state
+        for k, joint in enumerate(self._joints):
+            e = joint.element
+            a, b = elements.body_a[e], elements.body_b[e]
+            place = rotation[a] @ elements.point_a[e] + position[a] - position[b]
+            self.displacement[k] = rotation[b].T @ place - self._rest[k]
+            force = self.force[k]
+            force[:] = 0.0
+            for c in joint.contacts:
+                force += rotation[b].T @ state[c, FORCE : FORCE + 3]
+            for r in joint.pushes:
+                force += of.pushes[r] * np.sign(of.joint.strength[r]) * elements.normal_b[e]
+            for row, element, sign in joint.shares:
+                size = of.reactions[row]
+                if size * sign > 0.0:
+                    force += size * elements.normal_b[element]
+
+    def _find(self, name: str, spec: JointForceSpec) -> _Of:
+        names, of = self._of.model.names, self._of
+        try:
+            check_known([spec.point], names.elements, f"fdk.joints.{name}.point")
+            check_known(spec.contacts, names.contacts, f"fdk.joints.{name}.contacts")
+            check_known(spec.takes, of.held, f"fdk.joints.{name}.takes")
+        except ValueError as fault:
+            raise ConfigError(str(fault)) from None
+        element = names.elements.index(spec.point)
+        hard = [*of.hard]
+        pushes = tuple(r for r, row in enumerate(of.joint.pushing) if hard[row] == spec.point)
+        decided = [names.elements[e] for e in of.joint.element]
+        shares = tuple(
+            (of.held.index(other), names.elements.index(other), 1.0 if part == "positive" else -1.0)
+            for other, part in spec.takes.items()
+            if other not in decided
+        )
+        contacts = tuple(names.contacts.index(c) for c in spec.contacts) if decided else ()
+        return _Of(element, contacts, pushes, shares)

@@ -1,0 +1,42 @@
+"""Reactions of elements that act one way, as recruitment reads them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.constraints import HARD, OFF, Roles
+from rtsim.config.model_schema import ModelSpec
+from rtsim.models.packing.elements import ScalarElement
+
+
+class Reactions(NamedTuple):
+    """Reactions by name; one acts where a method holds its element."""
+
+    names: tuple[str, ...]
+    element: NDArray[np.int64]  # (n_reaction,)
+    strength: NDArray[np.float64]  # (n_reaction,) - positive where it pushes, negative where it pulls [N]
+
+    def held(self, roles: Roles) -> Reactions:
+        """Those whose element a method holds."""
+        kept = np.flatnonzero(roles.mode[self.element] == HARD)
+        return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
+
+    def released(self, roles: Roles) -> Roles:
+        """The roles without their elements: in the balance each is a force among others."""
+        mode = roles.mode.copy()
+        mode[self.element] = OFF
+        return roles._replace(mode=mode)
+
+
+def pack_reactions(spec: ModelSpec, rows: list[ScalarElement]) -> Reactions:
+    """The reactions of a model among its scalar elements."""
+    names = [row.name for row in rows]
+    sign = {"pushes": 1.0, "pulls": -1.0}
+    return Reactions(
+        tuple(reaction.name for reaction in spec.reactions),
+        np.array([names.index(reaction.element) for reaction in spec.reactions], np.int64),
+        np.array([sign[reaction.acts] * reaction.strength_N for reaction in spec.reactions]),
+    )

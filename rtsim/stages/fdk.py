@@ -1,0 +1,180 @@
+"""Force-dependent kinematics: muscles, reactions and where the joint lies, in balance in every frame."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
+from kernels.rates.manifold import OK, plain
+from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.rate_schema import RateSpec
+from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.methods.joint_forces import JointForces
+from rtsim.methods.rates import RateEstimator
+from rtsim.quantity import AXES, Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.messages import Session, Status
+from streams.ring import Frame
+
+WHY = {
+    NOT_BALANCED: "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed.",
+    NOT_PLACED: "No pose or no speeds: too few markers are there.",
+}
+NO_MUSCLES = "No activations: a muscle's path fails, or the solver found none."
+
+
+class BalancedJoint(Stage):
+    """The balance of a model with its own markers; markers are filtered, and all results are as late as they.
+
+    A marker that is missing stands where the kinematics has it.
+    """
+
+    needs = ("kinematics",)
+
+    def __init__(
+        self, kinematics: Kinematics, spec: FdkSpec, recruitment: RecruitmentSpec, rates: RateSpec
+    ) -> None:
+        super().__init__()
+        self.kinematics, self._spec = kinematics, rates
+        estimator = kinematics.estimator
+        model, roles, *_ = estimator.placed_by(estimator.method)
+        self._method = estimator.method
+        self.balanced = ForceDependentKinematics(model, roles, spec, recruitment)
+        self.joints = JointForces(self.balanced, spec.joints)
+        self._filter: RateEstimator | None = None
+        self._shape = (len(model.names.markers), 3)
+        self._weight = np.ones(self._shape[0])
+        self._stiffness = np.full(1, math.nan)
+        for name in ("not_balanced", "load_not_borne", "unstable_joint"):
+            self.counters[name] = 0
+
+    def warm(self) -> None:
+        """Balance the neutral pose once."""
+        still = np.zeros(self._shape)
+        self.balanced.balance(self.kinematics.estimator.outputs.markers, still, still, self._weight)
+        self.balanced.forget()
+        self.joints.update(known=True)
+        RateEstimator(self._spec, plain(self._weight.size * 3), 1000.0).take(
+            0.0, np.zeros(self._shape).ravel()
+        )
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """A filter for the rate of the session; the joint starts anew."""
+        if not anew and self._filter is not None:
+            return
+        self.balanced.forget()
+        self._filter = None
+        try:
+            self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), session.rate)
+        except ConfigError as fault:
+            self.sentences.append(f"No speeds and accelerations, and no balance: {fault}")
+
+    def run(self, frame: Frame) -> Outcome:
+        """Balance the newest filtered markers."""
+        self.n_frame += 1
+        kinematics = self.kinematics
+        if self._filter is None or not kinematics.solved or kinematics.estimator.method != self._method:
+            return self._without()
+        model_markers = kinematics.estimator.outputs.markers
+        seen = np.where(np.isfinite(kinematics.measured), kinematics.measured, model_markers)
+        if self._filter.take(frame.time, seen.ravel()) != OK:
+            return self._without()
+        x, v, a = (row.reshape(self._shape) for row in self._filter.rates)
+        status = self.balanced.balance(x, v, a, self._weight)
+        if status not in (BALANCED, NOT_BORNE):
+            self.count("not_balanced", WHY.get(status, NO_MUSCLES))
+            self._without()
+            return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
+        self.joints.update(known=True)
+        self._stiffness[0] = self.balanced.least_stiffness
+        told = Status.OK
+        if self._stiffness[0] <= 0.0:
+            self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
+            told |= Status.SUSPECT
+        if status == NOT_BORNE:
+            self.count("load_not_borne", "Muscles bear the load of the joint's bodies only in part.")
+            told |= Status.DEGRADED
+        return Outcome(told, self.balanced.iterations)
+
+    def _without(self) -> Outcome:
+        """NaN in all results."""
+        own = self.balanced
+        for array in (own.activations, own.forces, own.pushes, own.residual, self._stiffness):
+            array[:] = math.nan
+        self.joints.update(known=False)
+        return FINE
+
+    def quantities(self) -> list[Quantity]:
+        """Muscles, reactions, the FDK degrees of freedom, the joints."""
+        own, names = self.balanced, self.balanced.model.names
+        one_way = tuple(own.hard[row] for row in own.joint.pushing)
+        decided = tuple(names.elements[e] for e in own.joint.element)
+        found = [
+            Quantity(
+                "muscle_activations", own.activations, "1", own.acting,
+                meaning="share of a muscle's strength in the balance of the joint; filtered",
+            ),
+            Quantity(
+                "muscle_forces", own.forces, "N", own.acting,
+                meaning="along the tendon, activation times strength plus passive force; filtered",
+            ),
+        ]  # fmt: skip
+        if one_way:
+            found += [
+                Quantity(
+                    "unilateral_reactions", own.pushes, "N", one_way,
+                    meaning="of elements that push or pull one way alone; filtered",
+                )
+            ]  # fmt: skip
+        if decided:
+            found += [
+                Quantity(
+                    "fdk_displacements", own.alpha, "m", decided,
+                    meaning="of the FDK degrees of freedom beyond their elements' targets; filtered",
+                ),
+                Quantity(
+                    "fdk_residuals", own.residual, "N", decided, meaning="left along them; NaN = no balance"
+                ),
+                Quantity(
+                    "fdk_stiffness", self._stiffness, "N/m",
+                    meaning="least real part of the eigenvalues of their slopes: stable above 0",
+                ),
+            ]  # fmt: skip
+        return found + self._of_joints()
+
+    def _of_joints(self) -> list[Quantity]:
+        """Displacements and forces of the joints that the run names."""
+        joints = self.joints
+        if not joints.names:
+            return []
+        return [
+            Quantity(
+                "joint_point_displacements", joints.displacement, "m", joints.names, AXES,
+                meaning="of joints' points from the neutral pose, in the axes of what carries them; filtered",
+            ),
+            Quantity(
+                "joint_point_forces", joints.force, "N", joints.names, AXES,
+                meaning="on the points' bodies by contacts or reactions, in the same axes; filtered",
+            ),
+        ]  # fmt: skip
+
+
+def make(setting: Setting) -> BalancedJoint | None:
+    """The balance of a model with muscles that brings its own markers."""
+    kinematics = setting.before.get("kinematics")
+    if not setting.spec.muscles or not isinstance(kinematics, Kinematics):
+        return None
+    if setting.subject is not None:
+        raise ConfigError(
+            "joints are balanced in models that bring their own markers, not in a person's",
+            where="stages",
+            remedy="give a model with markers, or leave fdk out",
+        )
+    run = setting.run
+    return BalancedJoint(kinematics, run.fdk, run.recruitment or RecruitmentSpec(), run.rates)

@@ -1,0 +1,78 @@
+"""The stage of force-dependent kinematics: the synthetic jaw through the loop, held and decided by forces."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rtsim.bench.jaw import DOFS, JOINTS
+from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
+from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.loop import Loop
+from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.models.load import load_model
+from rtsim.stages.find import make_stages
+from rtsim.subjects.jaw import jaw_in_skull, move_jaw
+
+SPEC = load_model("mandible")
+
+
+def results(dofs: tuple[str, ...], hidden: slice = slice(0)):
+    """Half a second of chewing at 100 Hz, after half a second in which the filter settles."""
+    fdk = FdkSpec(dofs=dofs, joints=JOINTS)
+    run = Run(name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"), fdk=fdk)
+    trial = move_jaw(SPEC, "chewing", 1.0, seed=3)
+    trial.positions[hidden, 4:] = np.nan
+    kept = Kept()
+    Loop(RecordingInput(trial), make_stages(run, SPEC, None), kept, {}).run()
+    found = kept.results()
+    assert found is not None
+    return found
+
+
+def test_points_on_planes_and_forces_both_follow_the_jaw() -> None:
+    """Protects the chain: condyles within 2 mm of where they were made to be, pressed from above, as told."""
+    for dofs in ((), DOFS):
+        found = results(dofs)
+        known = np.isfinite(found.fields["muscle_forces"]).all(axis=1)
+        assert known[-30:].all()
+        delay = found.times[-1] - 0.06  # of the filter, about
+        R, x = jaw_in_skull("chewing", np.array([delay]))
+        for k, z in enumerate((-0.05, 0.05)):
+            truth = R[0] @ [0.0, 0.0, z] + x[0] - [0.0, 0.0, z]
+            assert np.abs(found.fields["joint_point_displacements"][-1, k] - truth).max() < 2e-3
+        force = found.fields["joint_point_forces"][known]
+        assert (force[..., 1] < 0.0).all()
+        assert (found.fields["muscle_activations"][known] >= 0.0).all()
+        if dofs:
+            assert np.abs(found.fields["fdk_residuals"][known]).max() <= 0.1
+            assert (found.fields["fdk_stiffness"][known] > 0.0).all()
+        else:
+            assert (found.fields["unilateral_reactions"][known] > 0.0).all()
+            # the reaction across goes to one of both joints
+            across = force[..., 2] - found.fields["unilateral_reactions"][known][:, ::-1] * [0.0872, -0.0872]
+            assert (np.abs(across).min(axis=1) < 0.02).all()
+
+
+def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
+    """Protects live runs: without the jaw's markers frames are not in order, with them again they are."""
+    found = results(DOFS, slice(60, 70))
+    assert np.isfinite(found.fields["fdk_residuals"][-5:]).all()
+    assert (found.status[62:70] != 0).all()
+
+
+def test_runs_that_cannot_be_are_told() -> None:
+    """Protects configs: unknown elements, contacts and criteria, each in one sentence."""
+    for fdk, recruitment, words in (
+        (FdkSpec(dofs=("hinge",)), None, "holds no element 'hinge'"),
+        (FdkSpec(joints={"left": JointForceSpec("nowhere")}), None, "unknown 'nowhere'"),
+        (FdkSpec(), RecruitmentSpec(criterion="min_max"), "by a power"),
+    ):
+        run = Run(
+            name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"), fdk=fdk,
+            recruitment=recruitment,
+        )  # fmt: skip
+        with pytest.raises(ConfigError, match=words):
+            make_stages(run, SPEC, None)
