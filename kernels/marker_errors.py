@@ -11,6 +11,7 @@ it, whatever their size.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from kernels.health import is_known, is_seen
 
 N_DIFFERENCE = 3
 """Frames in a row that a second difference needs."""
+N_DEPARTURE = 3
+"""Ways in which a marker departs from what is usual."""
 LEARN_NOISE = 0.01
 """Part of its estimate that a new frame makes, once there are a hundred [1]."""
 
@@ -44,6 +47,9 @@ class MarkerErrors(NamedTuple):
     n_learnt: np.ndarray  # (n_marker,) int64 - second differences so far
     square: np.ndarray  # (n_marker,) - running variance of the noise along an axis, as far as residuals tell
     variance: np.ndarray  # (n_marker,) - of noise and own model error together, along an axis [m^2]
+    noise: np.ndarray  # (n_marker,) - of the noise in that [m^2]
+    step: np.ndarray  # (n_marker,) - how far its residual is from that of the last frame, 0 = not known [m]
+    usual: np.ndarray  # (n_marker, N_DEPARTURE) - mean squares of its departures [m^2]
 
 
 def new_marker_errors(n_marker: int) -> MarkerErrors:
@@ -55,6 +61,9 @@ def new_marker_errors(n_marker: int) -> MarkerErrors:
         np.zeros(n_marker, np.int64),
         np.zeros(n_marker),
         np.zeros(n_marker),
+        np.zeros(n_marker),
+        np.zeros(n_marker),
+        np.zeros((n_marker, N_DEPARTURE)),
     )
 
 
@@ -70,17 +79,20 @@ def learn_noise(markers, pose, model, measured, weight, errors):
     errors : MarkerErrors - written
     """
     for m in range(measured.shape[0]):
+        errors.step[m] = 0.0
         if not is_seen(measured, m) or weight[m] < 1.0:
             errors.n_row[m] = 0
             continue
-        b, total = markers.body[m], 0.0
+        b, total, step = markers.body[m], 0.0, 0.0
         for i in range(3):
             r = 0.0
             for k in range(3):
                 r += pose.rotation[b, k, i] * (measured[m, k] - model[m, k])
             total += (r - 2.0 * errors.last[m, i] + errors.before[m, i]) ** 2
+            step += (r - errors.last[m, i]) ** 2
             errors.before[m, i] = errors.last[m, i]
             errors.last[m, i] = r
+        errors.step[m] = math.sqrt(step) if errors.n_row[m] > 0 else 0.0
         errors.n_row[m] += 1
         if errors.n_row[m] >= N_DIFFERENCE:
             errors.n_learnt[m] += 1
@@ -90,9 +102,10 @@ def learn_noise(markers, pose, model, measured, weight, errors):
 
 @njit
 def marker_variances(markers, n_free, bounds, options, health, errors):
-    """errors.variance : (n_marker,) - of noise and own model error of every marker along an axis [m^2].
+    """errors.variance, noise : (n_marker,) - of noise and own model error together, and of noise [m^2].
 
-    Residuals of n markers about an optimum with n_free dofs have 3 n - n_free of the 3 n errors left.
+    Residuals of n markers about an optimum with n_free dofs have 3 n - n_free of the 3 n errors left; returns
+    that part.
 
     markers : Markers
     n_free : int
@@ -113,7 +126,9 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
             for i in range(3):
                 own += health.mean[m, i] ** 2 / (3.0 * shown)
         own = min(max(own, bounds.own[m] ** 2), bounds.most_own[m] ** 2)
+        errors.noise[m] = noise
         errors.variance[m] = noise + own
+    return shown
 
 
 @njit

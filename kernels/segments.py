@@ -57,6 +57,7 @@ class Segments(NamedTuple):
     sound: np.ndarray  # (n_body,) int64 - 1 = enough markers of it agree, whatever is expected
     doubted: np.ndarray  # (n_body,) - time for which markers of it have been at fault [s]
     regained: np.ndarray  # (n_body,) int64 - 1 = a marker of it took part again in the last frame
+    silent: np.ndarray  # (n_body,) int64 - 1 = its markers teach nothing of what is usual
 
 
 class FillOptions(NamedTuple):
@@ -85,6 +86,7 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
         np.zeros(1, np.int64),
         np.zeros(n_body, np.int64),
         np.zeros(n_body),
+        np.zeros(n_body, np.int64),
         np.zeros(n_body, np.int64),
     )
 
@@ -276,6 +278,27 @@ def spread_of_turn(moments, prior, spread_out):
     spread_out[0, 1] = spread_out[1, 0] = inverse * B
     spread_out[0, 2] = spread_out[2, 0] = inverse * C
     spread_out[1, 2] = spread_out[2, 1] = inverse * (xy * xz - xx * yz)
+
+
+@njit
+def find_silent(tree, is_open, loose, segments):
+    """segments.silent : (n_body,) int64 - 1 = filled in, or on a dof that was held: its place is a guess.
+
+    tree : Tree
+    is_open : (n_v,) int64 - 1 = held, as no marker determines it
+    loose : (n_v,) int64 - 1 = open in every frame
+    segments : Segments - filled; silent written
+    """
+    silent, parent = segments.silent, tree.parent
+    silent[:] = 0
+    for d in range(is_open.shape[0]):
+        if is_open[d] == 1 and loose[d] == 0:
+            silent[tree.dof_body[d]] = 1
+    for b in range(parent.shape[0]):
+        if parent[b] >= 0 and silent[parent[b]] == 1:
+            silent[b] = 1
+    for b in range(parent.shape[0]):
+        silent[b] = max(silent[b], segments.filled[b])
 
 
 @njit

@@ -171,15 +171,18 @@ def rewind(track):
 def conclude(tree, dt, followed, solved, track):
     """After the frame's last solution: speed for the next prediction, and whether to trust it.
 
+    A speed lies between two solutions: after a frame that was not solved there is none yet.
+
     tree : Tree
     dt : float - time since the frame before [s]
     followed : bool - the frame was solved from a frame before
     solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
     track : Track - speed and trusted written
     """
+    between = followed and solved > 0 and track.trusted[0] > 0
     track.trusted[0] = int(solved)
     track.speed[:] = 0.0
-    if followed and solved > 0 and dt > 0.0:
+    if between and dt > 0.0:
         difference(tree, track.q_begin, track.q, track.speed)
         for d in range(track.speed.shape[0]):
             held = solved == PARTLY and track.hold[d] > 0.0
@@ -211,6 +214,7 @@ def follow(model, roles, measured, weight, dt, options, track, work):
     copy(track.q_before, track.q_hold)
     set_tasks(roles.tasks, visible, track.hold, track.q_hold)
     n_open = 0
+    work.open[:] = 0
     if not complete or track.surveyed[0] != 1:
         n_open = find_open_dofs(problem, track.q, work, track.loose)
         n_open = survey(n_open, complete, work, track)

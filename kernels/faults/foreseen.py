@@ -107,5 +107,19 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
 def has_leapt(m, options, health):
     """Whether the residual of marker m has changed more than those of clean markers do."""
     moved = distance_between(health.residual[m], health.good[m])
-    most = options.slack[m] * (LEAP + CREEP * health.good_age[m])
-    return math.isfinite(moved) and is_recent(m, health) and moved > most
+    return math.isfinite(moved) and is_recent(m, health) and moved > leap_allowed(m, options, health)
+
+
+@njit
+def is_where_foreseen(m, options, health):
+    """Whether marker m is as near to where it was foreseen as its residual may change.
+
+    Where it leaps all the same the pose has leapt, as from one assembly of a knee to the other.
+    """
+    return surprise_of(m, health.labelled, health) <= leap_allowed(m, options, health)
+
+
+@njit
+def leap_allowed(m, options, health):
+    """Change of the residual of marker m since its last frame without a fault that is none [m]."""
+    return options.slack[m] * (LEAP + CREEP * health.good_age[m])

@@ -11,7 +11,7 @@ from kernels.copying import copy
 from kernels.faults.verdict import leave_out
 from kernels.health import FROZEN, distance_between, is_seen
 
-N_SAME = 3
+N_SAME = 2
 """Frames without any change from which a marker is frozen."""
 SAME_LONG = 1 << 20
 """What that count starts from once the marker is called frozen."""

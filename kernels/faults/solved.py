@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from kernels._jit import njit
-from kernels.faults.foreseen import has_leapt
+from kernels.copying import copy
+from kernels.faults.foreseen import has_leapt, is_where_foreseen
 from kernels.faults.verdict import in_doubt, suspect
-from kernels.health import ASTRAY, is_known, unusual
+from kernels.health import ASTRAY, SEGMENT, is_known, unusual
 
 BUMPED = 0.03
 """Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
@@ -55,15 +56,16 @@ def judge_solved(markers, dt, options, health, segments):
         gone = gone or (health.weight[m] == 0.0 and segments.away[m] == 0.0)
         back = back or (health.weight[m] > 0.0 and segments.away[m] > 0.0)
     for b in range(segments.doubted.shape[0]):
-        find_leaps(markers, b, dt, gone or not back, options, health, segments)
+        n_pose = find_leaps(markers, b, dt, gone or not back, options, health, segments)
         if is_bumped(markers, b, options, health):
             suspect(markers, b, health)
+            n_pose = 0
         n, n_there = 0, 0
         for m in range(markers.body.shape[0]):
             if markers.body[m] == b:
                 n += int(health.fault[m] != 0)
                 n_there += int(health.weight[m] > 0.0)
-        if n > 0:
+        if n > n_pose:
             segments.doubted[b] += dt
         elif n_there > 0:
             segments.doubted[b] = 0.0
@@ -75,7 +77,8 @@ def judge_solved(markers, dt, options, health, segments):
 def find_leaps(markers, b, dt, comparable, options, health, segments):
     """Markers of body b whose residuals leap, or are not yet as usual after a doubt; they keep their weight.
 
-    Where markers came back the pose leaps to a better one.
+    Where markers came back the pose leaps to a better one. Returns how many are where they were foreseen, so
+    that the pose has leapt: nothing that the markers could prove to be over.
 
     markers : Markers
     b : int - body
@@ -85,7 +88,7 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
     health : Health - residual of the solution; fault, good_age written
     segments : Segments - doubted
     """
-    doubted = in_doubt(b, options, segments)
+    doubted, n_pose = in_doubt(b, options, segments), 0
     for m in range(markers.body.shape[0]):
         if markers.body[m] != b:
             continue
@@ -93,7 +96,13 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
         if health.fault[m] == 0:
             lingers = doubted and health.weight[m] > 0.0 and unusual(m, options, health) > SETTLED
             if lingers or (comparable and has_leapt(m, options, health)):
-                health.fault[m] = ASTRAY
+                foreseen = not lingers and is_where_foreseen(m, options, health)
+                health.fault[m] = SEGMENT if foreseen else ASTRAY
+                if foreseen:  # the next frame is held to this pose
+                    n_pose += 1
+                    health.good_age[m] = 0.0
+                    copy(health.residual[m], health.good[m])
+    return n_pose
 
 
 @njit

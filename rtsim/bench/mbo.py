@@ -6,7 +6,9 @@ standard deviations of its results take (deviation_p50_us). And the frame as
 `rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
 with the settings of a live run, markers at fault left out (`rtsim.bench.live_frames`); live_receive_us,
 live_solve_us (with the door), live_fields_us and live_encode_us are medians of its stages. ratio.both is the
-time of the walker's frames with both legs, relative to the right leg alone (`rtsim.bench.both_legs`).
+time of the walker's frames with both legs, relative to the right leg alone (`rtsim.bench.both_legs`),
+ratio.trust that of frames with faults, gaps and deviations seen to, relative to frames without
+(`rtsim.bench.trust`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.bench import both_legs
+from rtsim.bench import both_legs, trust
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.live_frames import STAGES, LiveRows, live_rows
 from rtsim.config.run_schema import MarkerCheck, Run, Uncertainty
@@ -70,6 +72,7 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
             live.estimator.switch(method)
             figures += live_figures(method, live_rows(stages, trial, seconds))
         figures += both_legs.run(METHODS, seconds)
+        figures += trust.run(METHODS, seconds)
     finally:
         gc.enable()
     return figures

@@ -88,7 +88,7 @@ def test_terms_are_those_of_explicit_jacobians(name: str, seed: int) -> None:
     np.testing.assert_allclose(found.hessian, gauss_newton + rest, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:2])
 @pytest.mark.parametrize("name", TREES)
 def test_gradient_and_hessian_are_the_differences_of_the_cost(name: str, seed: int) -> None:
     """Protects the second-order rules of the tree: differences of the cost alone, through integrate."""

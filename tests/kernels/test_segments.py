@@ -23,6 +23,7 @@ from kernels.segments import (
     FillOptions,
     Segments,
     fill_in,
+    find_silent,
     learn_segments,
     new_segments,
     spread_of_turn,
@@ -201,3 +202,21 @@ def test_the_spread_of_a_turn_is_an_inverse() -> None:
         spread_of_turn(M, prior, found)
         expected = np.linalg.inv((np.trace(M) * np.eye(3) - M) / WITHIN**2 + np.eye(3) / prior**2)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+class Chain(NamedTuple):
+    """What of a tree tells which body hangs on which dof."""
+
+    parent: NDArray[np.int64]
+    dof_body: NDArray[np.int64]
+
+
+def test_guesses_teach_nothing() -> None:
+    """Protects what is usual: bodies beyond a dof that was held, and those filled in; not loose ones."""
+    tree, segments = Chain(np.array([-1, 0, 1, 0, 3]), np.arange(5)), new_segments(5, 1)
+    loose, held = np.array([0, 0, 0, 1, 0]), np.array([0, 1, 0, 1, 0])
+    segments.filled[3] = 1
+    find_silent(tree, held, loose, segments)
+    np.testing.assert_array_equal(segments.silent, [0, 1, 1, 1, 0])
+    find_silent(tree, np.zeros(5, np.int64), loose, segments)
+    np.testing.assert_array_equal(segments.silent, [0, 0, 0, 1, 0])

@@ -131,9 +131,9 @@ def table(done: Sequence[Done], kinds: Mapping[str, Kind], methods: Sequence[str
     """Markdown: a row per class; unflagged deviation by method as well."""
     lines = [
         "| damage | cases | unflagged deg | " + " | ".join(methods)
-        + " | all angles deg | wrong frames % | missed % | missed after % | needless % | recovery s, worst "
-        "(median) | never |",
-        "|---|" + "---|" * (len(methods) + 9),
+        + " | all angles deg | of stated | wrong frames % | missed % | missed after % | needless % | "
+        "recovery s, worst (median) | never |",
+        "|---|" + "---|" * (len(methods) + 10),
     ]  # fmt: skip
     for name in kinds:
         own = [one for one in done if one.case.kind == name]
@@ -149,12 +149,14 @@ def cells(name: str, own: Sequence[Done], methods: Sequence[str]) -> list[str]:
     by_method = [[one.score.unflagged_deg for one in own if one.case.method == m] for m in methods]
     recoveries = recoveries_of(own)
     never = sum(not one.score.recovered for one in own if not one.lasts)
+    ratios = [s.stated_ratio for s in scores if s.stated_ratio == s.stated_ratio]
     return [
         name,
         str(len(own)),
         f"{max(s.unflagged_deg for s in scores):.1f}",
         *(f"{max(found):.1f}" if found else "-" for found in by_method),
         f"{max(s.unflagged_all_deg for s in scores):.1f}",
+        f"{max(ratios):.1f}" if ratios else "-",
         f"{percent(sum(s.n_wrong for s in scores), n_damaged):.1f}",
         f"{missed_percent(own):.0f}" if any(s.n_wrong for s in scores) else "-",
         f"{missed_after_percent(own):.0f}" if any(s.n_wrong_after for s in scores) else "-",

@@ -36,6 +36,19 @@ def test_a_leap_of_a_residual(scene: Scene) -> None:
     assert found == [False, True, False, True, False, False, False, True]
 
 
+def test_a_pose_that_leaps_leaves_no_doubt(scene: Scene) -> None:
+    """Protects markers that are where they were foreseen, as where a knee goes to its other assembly: the
+    frame is suspect, and nothing lingers."""
+    for beside, found in ((0.0, SEGMENT), (0.0049, SEGMENT), (0.0051, ASTRAY), (np.nan, ASTRAY)):
+        scene.segments.doubted[:] = 0.0
+        scene.health.good[:], scene.health.good_age[:] = 0.0, -DT
+        scene.health.residual[BODY == 0, 0] = 0.02
+        scene.health.labelled[:] = scene.health.expected + beside * ASIDE
+        assert judge(scene) == 5
+        np.testing.assert_array_equal(scene.health.fault, np.where(BODY == 0, found, 0))
+        np.testing.assert_allclose(scene.segments.doubted, [0.0 if found == SEGMENT else DT, 0.0])
+
+
 def test_a_doubt_lasts_until_all_is_as_usual(scene: Scene) -> None:
     """Protects the flag: what begins at the whole bound ends at a part of it, or when learnt anew."""
     bound = OPTIONS.health.floor

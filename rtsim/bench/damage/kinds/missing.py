@@ -19,7 +19,7 @@ from rtsim.bench.damage.scene import (
     whole_of,
 )
 
-GAP_S, LONG_GAP_S, BLINK_S = 0.5, 1.0, 0.2
+GAP_S, LONG_GAP_S, BLINK_S, WINK_S = 0.5, 1.0, 0.2, 0.05
 MANY, FLICKER = 0.6, 0.1
 """Parts of the samples that are missing."""
 
@@ -81,6 +81,20 @@ def flicker(rng: Generator, scene: Scene) -> Damage:
     return thinned(rng, scene, FLICKER)
 
 
+def two_wink(rng: Generator, scene: Scene) -> Damage | None:
+    """Two markers of a segment are missing in turn, each for a twentieth of a second, for a second."""
+    segment = some_segment(rng, scene, 2)
+    frames = some_frames(rng, scene, LONG_GAP_S)
+    if segment is None:
+        return None
+    two = rng.choice(segment[1], 2, replace=False).tolist()
+    turn = np.arange(frames.stop - frames.start) // max(1, round(WINK_S * scene.rate)) % 2
+    positions = scene.positions.copy()
+    for k, m in enumerate(two):
+        positions[frames, m][turn == k] = np.nan
+    return damaged(scene, positions, frames, f"{named(scene, two)} missing in turn")
+
+
 def without(scene: Scene, frames: slice, markers: Sequence[int]) -> Damage:
     """Markers are missing in some frames."""
     positions = scene.positions.copy()
@@ -100,6 +114,6 @@ KINDS = tuple(
     Kind(damage)
     for damage in (
         marker_missing, marker_missing_throughout, two_of_segment_missing, segment_missing, pelvis_missing,
-        thigh_and_shank_missing, all_missing, many_missing, flicker,
+        thigh_and_shank_missing, all_missing, many_missing, flicker, two_wink,
     )
 )  # fmt: skip

@@ -22,9 +22,11 @@ from rtsim.bench.damage.scene import (
 )
 
 JUMP_S, SLIDE_S = 0.2, 0.5
-SLIDE_M_PER_S, DRIFT_M_PER_S = 0.2, 0.02
+SLIDE_M_PER_S, ACROSS_M_PER_S, DRIFT_M_PER_S = 0.2, 0.15, 0.02
 SKIN_M, BUMP_M = 0.03, 0.02
 SPIKE_M = (0.1, 0.5)
+CREEP_S, CREEP_M_PER_S = 1.0, 0.05
+TOGETHER_M_PER_S = 0.1
 
 
 def marker_jump_30mm(rng: Generator, scene: Scene) -> Damage:
@@ -52,6 +54,52 @@ def spike(rng: Generator, scene: Scene) -> Damage:
 def marker_slides(rng: Generator, scene: Scene) -> Damage:
     """One marker slides at 0.2 m/s for half a second, and is back then."""
     return sliding(rng, scene, some_frames(rng, scene, SLIDE_S), SLIDE_M_PER_S)
+
+
+def marker_slides_across(rng: Generator, scene: Scene) -> Damage | None:
+    """One marker slides at 0.15 m/s for half a second across the plane of its segment, and is back then."""
+    segment = some_segment(rng, scene, 3)
+    frames = some_frames(rng, scene, SLIDE_S)
+    if segment is None:
+        return None
+    own = rng.permutation(segment[1])[:3].tolist()
+    a, b, c = (scene.positions[frames, m] for m in own)
+    normal = np.cross(b - a, c - a)
+    way = ACROSS_M_PER_S * normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
+    return moved(scene, frames, own[:1], (since[:, None] * way)[:, None], "at the end of its way")
+
+
+def marker_creeps_and_returns(rng: Generator, scene: Scene) -> Damage:
+    """One marker slides at 0.05 m/s for half a second, and back as slowly."""
+    frames = some_frames(rng, scene, CREEP_S)
+    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
+    way = CREEP_M_PER_S * np.minimum(since, since[-1] - since)
+    by = np.multiply.outer(way, some_direction(rng))[:, None]
+    return moved(scene, frames, [some_marker(rng, scene)], by, "at the end of its way")
+
+
+def two_slide(rng: Generator, scene: Scene) -> Damage | None:
+    """Two markers of a segment slide at 0.1 m/s for half a second, each its own way, and are back then."""
+    segment = some_segment(rng, scene, 2)
+    frames = some_frames(rng, scene, SLIDE_S)
+    if segment is None:
+        return None
+    two = rng.choice(segment[1], 2, replace=False).tolist()
+    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
+    ways = TOGETHER_M_PER_S * np.array([some_direction(rng), some_direction(rng)])
+    return moved(scene, frames, two, since[:, None, None] * ways, "at the end of their ways")
+
+
+def cluster_slides(rng: Generator, scene: Scene) -> Damage | None:
+    """All markers of a segment slide together at 0.1 m/s for half a second, and are back then."""
+    segment = some_segment(rng, scene, 2)
+    frames = some_frames(rng, scene, SLIDE_S)
+    if segment is None:
+        return None
+    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
+    by = np.multiply.outer(TOGETHER_M_PER_S * since, some_direction(rng))[:, None]
+    return moved(scene, frames, segment[1], by, "at the end of their way")
 
 
 def marker_drifts(rng: Generator, scene: Scene) -> Damage:
@@ -88,7 +136,7 @@ def sliding(rng: Generator, scene: Scene, frames: slice, speed: float) -> Damage
 
 
 def moved(scene: Scene, frames: slice, markers: Sequence[int], by: Array, how: str) -> Damage:
-    """Markers are shifted in some frames; by : (3,) or (n, 1, 3) [m]."""
+    """Markers are shifted in some frames; by : (3,), (n, 1, 3) or (n, n_marker, 3) [m]."""
     positions = scene.positions.copy()
     positions[frames, list(markers)] += by
     size = 1e3 * float(np.linalg.norm(by, axis=-1).max())
@@ -100,7 +148,8 @@ KINDS = (
     *(
         Kind(damage)
         for damage in (
-            marker_jump_60mm, marker_jump_200mm, spike, marker_slides, marker_drifts, marker_moved_on_skin,
+            marker_jump_60mm, marker_jump_200mm, spike, marker_slides, marker_slides_across,
+            marker_creeps_and_returns, two_slide, cluster_slides, marker_drifts, marker_moved_on_skin,
             cluster_bumped,
         )
     ),
