@@ -28,6 +28,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from kernels._held import Held
 from kernels._inner import rebuilt, reduced
 
 HASH_LENGTH = 16
@@ -120,6 +121,13 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._cache_file: Any = _CodeFiles(Path(self.cache_path), self._impl.filename_base)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code that is kept; Numba would first import all that it can compile, SciPy's linear algebra
+        among it, which takes longer than everything else that a start loads.
+        """
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code; a disk that does not take it is noted for `cache_fault`, once."""
@@ -244,6 +252,8 @@ def _mark_used(folder: Path) -> None:
 
 def _field_names(kind: Any) -> tuple[Any, ...]:
     """Names of the fields of a group of arrays, nested groups included; () for anything else."""
+    if isinstance(kind, Held):
+        return tuple(map(_field_names, kind.kinds))
     if not isinstance(kind, types.NamedTuple):
         return ()
     return tuple((name, _field_names(part)) for name, part in zip(kind.fields, kind.types, strict=True))

@@ -12,6 +12,7 @@ from numba.core import types
 from numba.core.compiler import Compiler
 
 from kernels._cache import InnerCache, KernelCache
+from kernels._held import Held, HeldCall, PlainHeldCall, contents
 from kernels._inner import InnerCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -76,13 +77,18 @@ def _called_by_kernels(function: Function, inline: bool = False) -> Function:
 @functools.cache
 def _entry_of(kernel: Any) -> Any:
     """An entry that calls a kernel with its own arguments; it stands where the kernel stands."""
-    function = kernel.py_func
-    names = ", ".join(inspect.signature(function).parameters)
-    text = f"def from_python({names}):\n    return kernel({names})\n"
-    scope: dict[str, Any] = {"kernel": kernel, "__name__": function.__module__}
+    names = ", ".join(inspect.signature(kernel.py_func).parameters)
+    return _entry_from(kernel, f"def from_python({names}):\n    return kernel({names})\n")
+
+
+def _entry_from(kernel: Any, text: str) -> Any:
+    """An entry of this text, which calls `kernel`; it stands where the kernel stands."""
+    function = getattr(kernel, "py_func", kernel)
+    unpack = tuple if function is kernel else contents  # the compiler is off, or not
+    scope: dict[str, Any] = {"kernel": kernel, "contents": unpack, "__name__": function.__module__}
     exec(compile(text, function.__code__.co_filename, "exec"), scope)
-    call = scope["from_python"]
-    call.__qualname__ = f"{function.__qualname__}.from_python"
+    (call,) = (made for name, made in scope.items() if name.startswith("from_"))
+    call.__qualname__ = f"{function.__qualname__}.{call.__name__}"
     return _compile(call, wrap=True)
 
 
@@ -123,6 +129,30 @@ def bind(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
     signature = tuple(numba.typeof(argument) for argument in arguments)
     found = kernel.overloads.get(signature)
     return found.entry_point if found is not None else kernel.compile(signature)
+
+
+def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -> HeldCall:
+    """A kernel that other kernels call, compiled now for Python with these arguments in place; `given` says
+    which of them are left out, to be handed over, in order and of the same types, with every call.
+    """
+    held = tuple(argument for k, argument in enumerate(arguments) if k not in given)
+    call = _held_entry_of(kernel, len(arguments), given)
+    if not hasattr(kernel, "overloads"):  # the compiler is off
+        return PlainHeldCall(call, held)
+    kinds = Held(tuple(numba.typeof(argument) for argument in held))
+    signature = (kinds, *(numba.typeof(arguments[k]) for k in given))
+    found = call.overloads.get(signature)
+    return HeldCall(found.entry_point if found is not None else call.compile(signature), held)
+
+
+@functools.cache
+def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
+    """An entry that calls a kernel of n arguments with those that are held and those that are given."""
+    places = {k: f"held[{place}]" for place, k in enumerate(k for k in range(n) if k not in given)}
+    head = ", ".join(["at", *(f"x{k}" for k in given)])
+    names = ", ".join(places.get(k, f"x{k}") for k in range(n))
+    text = f"def from_held({head}):\n    held = contents(at)\n    return kernel({names})\n"
+    return _entry_from(kernel, text)
 
 
 def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:

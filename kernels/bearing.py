@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.plates import LOADED, NOT_MEASURED
 from kernels.spatial import dot
 
@@ -72,7 +72,7 @@ def new_bearing(n_plate: int, n_foot: int) -> Bearing:
     )
 
 
-@entry
+@njit
 def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out, status_out):
     """Share of each foot in each plate, in one frame.
 
@@ -108,7 +108,7 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
     return n_odd
 
 
-@entry
+@njit
 def foot_wrenches(share, force, moment, force_out, moment_out):
     """force_out, moment_out : (n_foot, 3) - what all plates apply to each foot, the moment about the ground
     origin [N], [N m]; NaN for a foot whose part in a plate is UNSURE.

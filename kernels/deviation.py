@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
-from kernels.constraints import HARD, SOFT
+from kernels._jit import njit
 from kernels.copying import copy
 from kernels.couplers import fold_matrix
-from kernels.gradient_errors import GradientErrorWork, gradient_covariance, new_gradient_error_work
+from kernels.departures import add_departures
+from kernels.followed_lengths import add_method_before
+from kernels.gradient_errors import (
+    GradientErrorWork,
+    SkinMotion,
+    gradient_covariance,
+    new_gradient_error_work,
+)
 from kernels.held import MOST_ANGLE, MOST_LENGTH, NEVER, add_held, age, age_folded, angle_left
 from kernels.marker_errors import (
     ErrorBounds,
@@ -25,12 +31,23 @@ from kernels.marker_errors import (
     learn_noise,
     marker_variances,
 )
-from kernels.optimality import Problem, objective
-from kernels.output_rows import RowWork, add_column, joint_frame, new_row_work, output_rows
+from kernels.optimality import Problem
+from kernels.output_rows import RowWork, new_row_work, output_rows
+from kernels.pose_errors import (
+    ALL,
+    NOISE,
+    PoseErrors,
+    add_coordinates,
+    average_covariances,
+    covary,
+    falls_due,
+    know_nothing,
+    new_pose_errors,
+)
 from kernels.sensitivity import answer, quadratic_forms, soft_answers, stand_at
 
-KNOWN, UNKNOWN = 0, 1
-"""What became of a frame's deviations: there, or there is no minimum that they could belong to."""
+FORESIGHT = 1.64
+"""Deviations that what a frame adds to the usual variance may be off by: 90 % of errors are not, by more."""
 
 
 class DeviationOptions(NamedTuple):
@@ -53,20 +70,30 @@ class DeviationState(NamedTuple):
     n_mean: np.ndarray  # (1,) int64 - so many
     weight: np.ndarray  # (n_marker,) - in them
     away: np.ndarray  # (1,) - time since the last of them [s]
+    pose: PoseErrors
+
+
+class Answers(NamedTuple):
+    """Of K numbers side by side."""
+
+    X: np.ndarray  # (n_v, K) - slopes, then x = P f of every number
+    B: np.ndarray  # (n_element, K) - answers of the numbers to the hard elements' targets
+    row: np.ndarray  # (K,)
+    value: np.ndarray  # (K,) - variances
 
 
 class DeviationWork(NamedTuple):
     """Working space; K = n_output."""
 
     rows: RowWork
-    M: np.ndarray  # (n_v, n_v)
-    X: np.ndarray  # (n_v, K) - slopes, then x = P f of every number
-    B: np.ndarray  # (n_element, K) - answers of the numbers to the hard elements' targets
+    M: np.ndarray  # (2, n_v, n_v) - covariance of the gradient by ALL errors, by NOISE
+    numbers: Answers  # K
+    coordinates: Answers  # K and n_v: with all tangent coordinates behind the numbers
     theta: np.ndarray  # (n_joint,) - flexions in the method solved before [deg]
     X_first: np.ndarray  # (n_v, n_joint) - of the flexions in the method solved before
     B_first: np.ndarray  # (n_element, n_joint)
     gradient: GradientErrorWork
-    row: np.ndarray  # (K,)
+    still: SkinMotion  # skin that does not move
     sight: np.ndarray  # (n_body,) int64 - markers that a body shows
 
 
@@ -87,21 +114,27 @@ def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> 
         np.zeros(1, np.int64),
         np.zeros(len(errors.variance)),
         np.full(1, NEVER),
+        new_pose_errors(n_v, len(errors.variance)),
     )
+
+
+def new_answers(n_v: int, n_element: int, K: int) -> Answers:
+    """Allocate the Answers of K numbers."""
+    return Answers(np.zeros((n_v, K)), np.zeros((n_element, K)), np.zeros(K), np.zeros(K))
 
 
 def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
     """Allocate a DeviationWork."""
     return DeviationWork(
         new_row_work(),
-        np.zeros((n_v, n_v)),
-        np.zeros((n_v, K)),
-        np.zeros((n_element, K)),
+        np.zeros((2, n_v, n_v)),
+        new_answers(n_v, n_element, K),
+        new_answers(n_v, n_element, K + n_v),
         np.zeros(n_joint),
         np.zeros((n_v, n_joint)),
         np.zeros((n_element, n_joint)),
         new_gradient_error_work(n_body),
-        np.zeros(K),
+        SkinMotion(np.zeros((n_body, 3)), np.zeros(n_body), np.zeros(n_body)),
         np.zeros(n_body, np.int64),
     )
 
@@ -111,9 +144,10 @@ def new_deviations(n_joint: int, K: int) -> Deviations:
     return Deviations(np.zeros(K), np.zeros(3 * n_joint))
 
 
-@entry
+@njit
 def deviate(model, method, dt, frame_options, options, frame_state, state, work, out):
-    """Deviations of a converged frame's results, after kernels/frame.estimate; returns KNOWN or UNKNOWN.
+    """Deviations of a converged frame's results, after kernels/frame.estimate; returns how many angles are
+    uncertain: all, where there is no minimum that deviations could belong to.
 
     model : Skeleton
     method : Method
@@ -136,158 +170,111 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     )  # fmt: skip
     n_hard = stand_at(problem, track.q, track.multiplier, at)
     if n_hard < 0:
-        return unknown(out)
-    output_rows(model, options.displaced, at.pose, at.element, own.rows, own.X)
-    answer(model.tree.couplers, n_hard, at, own.X, own.B)
-    errors, n_free = state.errors, own.M.shape[0] - n_hard
-    marker_variances(model.markers, n_free, options.bounds, frame_options.health, health, errors)
+        return unknown(state.pose, out)
+    due = falls_due(dt, weight, state.pose)
+    answers = own.coordinates if due else own.numbers
+    output_rows(model, options.displaced, at.pose, at.element, own.rows, answers.X)
+    if due:
+        add_coordinates(out.value.shape[0], answers.X)
+    answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
+    n_free = own.M.shape[1] - n_hard
+    errors, of_health = state.errors, frame_options.health
+    shown = marker_variances(model.markers, n_free, options.bounds, of_health, health, errors)
     add_doubts(model.markers, segments, errors.variance)
-    gradient_covariance(
-        model.tree, model.markers, at.pose, at.marker.model, weight, errors.variance, options.bounds.skin,
-        own.gradient, own.M,
-    )  # fmt: skip
-    add_held(model.tree, track.hold, is_open, state.held_for, own.M)
-    fold_matrix(model.tree.couplers, at.coupler, 0.0, own.M)
+    errors_of_gradient(model, options, frame_state, is_open, due, state, at, own)
     if method.follows == 1:
-        soft_answers(model, method.roles, n_hard, at, own.X, own.B)
-        if not add_method_before(model, method, frame_state, problem, at, own):
-            return unknown(out)
-    quadratic_forms(own.M, own.X, own.row, out.value)
-    average_variances(dt, options.averaging, weight, segments.filled, is_open, state, out.value)
-    conclude_deviations(model.joints, state.folded_for, options.limit, out)
-    return KNOWN
+        soft_answers(model, method.roles, n_hard, at, answers.X, answers.B)
+        if not add_method_before(model, method, frame_state, problem, at, own, answers):
+            return unknown(state.pose, out)
+    quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
+    copy(answers.value, out.value)
+    whole = is_whole(segments.filled, is_open)
+    if due:
+        for of in range(2):
+            covary(own.M[of], answers.X, out.value.shape[0], answers.row, state.pose.covariance[of])
+        average_covariances(whole, options.averaging, state.pose)
+    average_variances(dt, options.averaging, weight, whole, state, out.value)
+    add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
+    return conclude_deviations(model.joints, state.folded_for, state.mean, options.limit, out)
 
 
 @njit
-def unknown(out):
-    """No deviations: a pose that is no minimum belongs to no markers. Returns UNKNOWN."""
+def errors_of_gradient(model, options, frame_state, is_open, due, state, solver, work):
+    """work.M : (2, n_v, n_v) - by ALL errors, and where the covariance of the pose is due by NOISE.
+
+    model : Skeleton
+    options : DeviationOptions
+    frame_state : FrameState
+    is_open : (n_v,) int64 - 1 = held, as no marker determines it
+    due : bool
+    state : DeviationState - after marker_variances
+    solver : Work - after stand_at
+    work : DeviationWork - gradient, M written
+    """
+    pose, places, weight, tree = solver.pose, solver.marker.model, frame_state.segments.weight, model.tree
+    gradient_covariance(
+        tree, model.markers, pose, places, weight, state.errors.variance, options.bounds.skin,
+        work.gradient, work.M[ALL],
+    )  # fmt: skip
+    add_held(tree, frame_state.track.hold, is_open, state.held_for, work.M[ALL])
+    fold_matrix(tree.couplers, solver.coupler, 0.0, work.M[ALL])
+    if due:
+        gradient_covariance(
+            tree, model.markers, pose, places, weight, state.errors.noise, work.still, work.gradient,
+            work.M[NOISE],
+        )  # fmt: skip
+        fold_matrix(tree.couplers, solver.coupler, 0.0, work.M[NOISE])
+
+
+@njit
+def is_whole(filled, is_open):
+    """Whether no marker is filled in and no dof held; filled : (n_body,), is_open : (n_v,) int64."""
+    n = 0
+    for b in range(filled.shape[0]):
+        n += filled[b]
+    for d in range(is_open.shape[0]):
+        n += is_open[d]
+    return n == 0
+
+
+@njit
+def unknown(pose_errors, out):
+    """No deviations: a pose that is no minimum belongs to no markers. Returns how many angles there are.
+
+    pose_errors : PoseErrors - written
+    out : Deviations - written
+    """
+    know_nothing(pose_errors)
     out.value[:] = math.nan
     out.uncertain[:] = 1.0
-    return UNKNOWN
+    return out.uncertain.shape[0]
 
 
 @njit
-def first_angle_rows(model, pose, rows, work):
-    """work.X_first : (n_v, n_joint) - slopes of the first angle of every joint, work.theta the angles.
-
-    model : Skeleton
-    pose : Pose
-    rows : RowWork - written
-    """
-    work.X_first[:, :] = 0.0
-    joints, w = model.joints, rows.wrench
-    for j in range(joints.proximal.shape[0]):
-        joint_frame(joints, pose, j, rows)
-        P, D = rows.frame[0], rows.frame[1]
-        r01 = P[0, 0] * D[0, 1] + P[1, 0] * D[1, 1] + P[2, 0] * D[2, 1]
-        r11 = P[0, 1] * D[0, 1] + P[1, 1] * D[1, 1] + P[2, 1] * D[2, 1]
-        work.theta[j] = math.degrees(math.atan2(-r01, r11))
-        for i in range(3):
-            w[i], w[3 + i] = rows.dual[0, i], 0.0
-        add_column(model.tree, pose, joints.distal[j], joints.proximal[j], w, j, work.X_first)
-
-
-@njit
-def add_method_before(model, method, frame_state, problem, solver, work):
-    """work.X by the lengths that follow a flexion of the method before; False where that has no minimum.
-
-    model : Skeleton
-    method : Method
-    frame_state : FrameState
-    problem : Problem - of the method
-    solver : Work - written; of the method again afterwards, but for its factors
-    work : DeviationWork - after answer and soft_answers; X, theta, X_first, B_first written
-    """
-    track, first, segments = frame_state.track, frame_state.first, frame_state.segments
-    before = Problem(
-        model.tree, model.markers, model.elements, method.first, segments.place, segments.weight,
-        first.hold, first.q_hold,
-    )  # fmt: skip
-    n_hard = stand_at(before, first.q, first.multiplier, solver)
-    if n_hard >= 0:
-        first_angle_rows(model, solver.pose, work.rows, work)
-        answer(model.tree.couplers, n_hard, solver, work.X_first, work.B_first)
-        add_targets(model, method, work)
-    objective(problem, track.q, solver)
-    return n_hard >= 0
-
-
-@njit
-def add_targets(model, method, work):
-    """work.X : (n_v, K) - also by lengths that follow a flexion of the method before (eq. 1).
-
-    Of a length t(theta) a number changes by 2 t t' theta's own x times its answer to the element, in B.
-
-    model : Skeleton
-    method : Method
-    work : DeviationWork - X written
-    """
-    mode, n_hard, n_soft = method.roles.mode, 0, 0
-    for e in range(mode.shape[0]):
-        n_soft += int(mode[e] == HARD)
-    for e in range(mode.shape[0]):
-        if mode[e] == HARD:
-            row = work.B[n_hard]
-            n_hard += 1
-        elif mode[e] == SOFT:
-            row = work.B[n_soft]
-            n_soft += 1
-        else:
-            continue
-        slope = target_slope(model, e, work.theta[method.flexion[e]])
-        if slope != 0.0:
-            add_product(2.0 * method.roles.target[e] * slope, work.X_first, method.flexion[e], row, work.X)
-
-
-@njit
-def target_slope(model, e, theta):
-    """dt/dtheta [m/rad] of eq. 1 of element e at a flexion [deg]; 0 where its length follows none."""
-    s, polynomial = 0.0, model.polynomial[e]
-    for k in range(polynomial.shape[0] - 1, -1, -1):
-        s = s * theta + (k + 1) * polynomial[k]
-    return math.degrees(s) * model.neutral_length[e] if s != 0.0 else 0.0
-
-
-@njit
-def add_product(scale, X_first, j, row, X):
-    """X : (n_v, K) += scale * (column j of X_first) row'.
-
-    scale : float
-    X_first : (n_v, n_joint)
-    j : int
-    row : (K,)
-    X : (n_v, K) - written
-    """
-    for d in range(X.shape[0]):
-        s = scale * X_first[d, j]
-        for k in range(X.shape[1]):
-            X[d, k] += s * row[k]
-
-
-@njit
-def average_variances(dt, time_constant, weight, filled, is_open, state, value):
+def average_variances(dt, time_constant, weight, whole, state, value):
     """value : (K,) - from the variances of a frame to their running mean.
 
     A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
     that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
     other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
-    own, but no less than the mean before; markers that stay away for a time constant begin a new mean.
+    own, but no less than the mean before. A new mean begins where markers stay away for a time constant, and
+    at once where more take part than in the one before.
 
     dt : float - time since the last frame [s]
     time_constant : float - of the mean [s]; 0 = none
     weight : (n_marker,) - of the frame
-    filled : (n_body,) int64 - 1 = markers of it are filled in
-    is_open : (n_v,) int64 - 1 = held, as no marker determines it
+    whole : bool - nothing is filled in, and no dof is held
     state : DeviationState - mean, n_mean, weight, away written
     value : (K,) - written
     """
-    same, whole = 0.0 < dt < time_constant, True
+    same, more = 0.0 < dt < time_constant, True
     for m in range(weight.shape[0]):
         same = same and weight[m] == state.weight[m]
-    for b in range(filled.shape[0]):
-        whole = whole and filled[b] == 0
-    for d in range(is_open.shape[0]):
-        whole = whole and is_open[d] == 0
+        more = more and weight[m] >= state.weight[m]
+    if more and whole and not same:
+        copy(weight, state.weight)
+        state.n_mean[0] = 0
+        same = 0.0 < dt < time_constant
     if same and whole:
         state.away[0] = 0.0
         state.n_mean[0] += 1
@@ -306,15 +293,23 @@ def average_variances(dt, time_constant, weight, filled, is_open, state, value):
 
 
 @njit
-def conclude_deviations(joints, folded_for, limit, out):
+def conclude_deviations(joints, folded_for, mean, limit, out):
     """out.value : (K,) - from variances to deviations, none larger than of what nothing is known.
+
+    What a frame adds to the mean counts FORESIGHT times against the limit: it comes and goes within a trial.
 
     joints : JointAxes
     folded_for : (n_body,) [s]
+    mean : (K,) - of the variances of frames that the markers determine wholly
     limit : (3,) - [rad]
     out : Deviations - uncertain written
+    Returns how many angles are uncertain.
     """
-    n_angle = out.uncertain.shape[0]
+    n_angle, n_uncertain = out.uncertain.shape[0], 0
+    for k in range(n_angle):
+        usual = min(mean[k], out.value[k]) if mean[k] > 0.0 else out.value[k]
+        believed = usual + FORESIGHT * FORESIGHT * (out.value[k] - usual)
+        out.uncertain[k] = 0.0 if believed <= limit[k % 3] ** 2 else 1.0
     for k in range(out.value.shape[0]):
         most = MOST_ANGLE if k < n_angle else MOST_LENGTH
         out.value[k] = min(math.sqrt(max(out.value[k], 0.0)), most)
@@ -322,4 +317,7 @@ def conclude_deviations(joints, folded_for, limit, out):
         time = max(folded_for[joints.proximal[k // 3]], folded_for[joints.distal[k // 3]])
         if time > 0.0:
             out.value[k] = max(out.value[k], angle_left(time))
-        out.uncertain[k] = 0.0 if out.value[k] <= limit[k % 3] else 1.0
+        if not out.value[k] <= limit[k % 3]:
+            out.uncertain[k] = 1.0
+        n_uncertain += int(out.uncertain[k])
+    return n_uncertain

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, inlined, njit
+from kernels._jit import inlined, njit
 from kernels.constraints import Elements, Roles, element_values
 from kernels.copying import copy
 from kernels.faults.finding import find_faults
@@ -27,7 +27,7 @@ from kernels.health import (
 from kernels.joint_angles import JointAxes, joint_angles
 from kernels.kkt import CONVERGED
 from kernels.markers import Markers, model_markers
-from kernels.segments import FillOptions, Segments, fill_in, learn_segments
+from kernels.segments import FillOptions, Segments, fill_in, find_silent, learn_segments
 from kernels.track import (
     PARTLY,
     WHOLLY,
@@ -115,7 +115,7 @@ def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_
     )
 
 
-@entry
+@njit
 def estimate(model, method, measured, dt, options, state, work, out):
     """Estimate one frame.
 
@@ -191,7 +191,8 @@ def learn_frame(model, dt, status, options, state, work, out):
             for track in (state.track, state.first):
                 track.started[0] = track.trusted[0] = 0
         else:
-            learn(model.markers, dt, options.health, health, segments.filled)
+            find_silent(model.tree, work.open, state.track.loose, segments)
+            learn(model.markers, dt, options.health, health, segments.silent)
         if lost or state.track.trusted[0] != WHOLLY:
             health.good_age[:] = math.inf  # such a pose is nothing to leap from
     else:

@@ -244,14 +244,15 @@ def keep_near(centre, radius, x):
 
 
 @njit
-def learn(markers, dt, options, health, filled):
+def learn(markers, dt, options, health, silent):
     """Update mean residuals after a solved frame and `residuals`, by the markers that are not at fault.
 
     markers : Markers
     dt : float - since the last frame [s]
     options : HealthOptions
     health : Health - written
-    filled : (n_body,) int64 - 1 = other markers of it were filled in by the offsets learnt so far
+    silent : (n_body,) int64 - 1 = it teaches nothing: other markers of it were filled in by what was learnt
+        so far, or it hangs on a dof that was held
     """
     for m in range(health.weight.shape[0]):
         r = health.residual[m]
@@ -265,7 +266,7 @@ def learn(markers, dt, options, health, filled):
         if health.fault[m] == 0 or is_put_right(m, health):
             copy(r, health.good[m])
             health.good_age[m] = 0.0
-        if health.fault[m] != 0 or filled[markers.body[m]] == 1:
+        if health.fault[m] != 0 or silent[markers.body[m]] == 1:
             continue
         health.n_seen[m] += 1
         first, rate = 1.0 / health.n_seen[m], min(1.0, dt / options.time_constant)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.copying import copy_frame
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.joint_angles import JointAxes, resolve
@@ -72,7 +72,7 @@ def new_kinetics(n_joint: int) -> Kinetics:
     )
 
 
-@entry
+@njit
 def joint_kinetics(system, cuts, q, v, v_dot, wrench, work, kinetics_out, tau_out):
     """kinetics_out, tau_out : (n_v,) of a motion under external wrenches.
 

@@ -46,7 +46,7 @@ def new_tare(n_plate: int) -> Tare:
     return Tare(np.zeros((n_plate, 6)), extent, np.zeros(n_plate, np.int64), np.zeros((n_plate, 6)))
 
 
-@entry
+@njit
 def contacts(plates, force, moment, threshold, centre_out, free_moment_out, loaded_out):
     """Contact of each of n samples on each plate.
 

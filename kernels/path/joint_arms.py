@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import entry, njit
+from kernels._jit import njit
 from kernels.constraints import SOFT
 from kernels.dynamics.constraints import (
     Constraints,
@@ -88,7 +88,7 @@ def new_joint_leverage_work(leverage: JointLeverage) -> JointLeverageWork:
     )
 
 
-@entry
+@njit
 def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
     """lengths_out : (n_muscle,), arms_out : (n_muscle, 3 n_joint) [m], at a pose that the solver has written.
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import bind
+from kernels._held import HeldCall
+from kernels._jit import bind, hold
 from kernels.deviation import (
     NEVER,
     DeviationOptions,
@@ -19,7 +20,11 @@ from kernels.deviation import (
 )
 from kernels.frame import FrameOptions, FrameState, Method, Skeleton
 from kernels.gradient_errors import SkinMotion
+from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
+from kernels.joints.motions import TRANSLATES
 from kernels.marker_errors import ErrorBounds, MarkerErrors
+from kernels.place_errors import Places, new_place_work, place_deviations
+from kernels.pose_errors import ALL, NOISE
 from kernels.track import TrackWork
 from rtsim.config.run_schema import Uncertainty
 from rtsim.models.model import Model
@@ -47,6 +52,7 @@ class MethodDeviations:
     Attributes
     ----------
     uncertain : (3 n_joint,) - 1 = an angle whose deviation is above the limit or not known
+    stated : what the deviations follow from
     """
 
     def __init__(
@@ -68,13 +74,15 @@ class MethodDeviations:
         self.options = DeviationOptions(
             error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s
         )
+        self.stated = stated
         self._of_frame = skeleton, method, state
         self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors)
         own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
         self._work, self._out = (work, own), new_deviations(n_joint, sum(sizes))
         self._starts = np.cumsum(sizes)[:-1].tolist()
         self.uncertain = self._out.uncertain
-        self._run = deviate
+        self._run: HeldCall | None = None
+        self._place_work, self._run_places = new_place_work(model.n_v), place_deviations
 
     # Views are made when they are asked for: a copy of this has arrays of its own.
 
@@ -98,40 +106,103 @@ class MethodDeviations:
         """(n_contact, 3) [m]."""
         return self._part(3).reshape(-1, 3)
 
+    @property
+    def covariance(self) -> Array:
+        """(n_v, n_v) - of the tangent coordinates [rad^2, rad m, m^2]; NaN where the frame has no minimum."""
+        return self.state.pose.covariance[ALL]
+
+    @property
+    def noise_covariance(self) -> Array:
+        """(n_v, n_v) - the part of it that is white noise of the markers."""
+        return self.state.pose.covariance[NOISE]
+
+    @property
+    def edition(self) -> int:
+        """How often the covariances were made anew: once in some frames, or where other markers take part."""
+        return int(self.state.pose.edition[0])
+
+    @property
+    def coordinates(self) -> Array:
+        """(n_v,) - of the tangent coordinates [rad, m]; of joints that can fold to either side no less than
+        what is known of those.
+        """
+        tree, folded = self._of_frame[0].tree, self.state.folded_for
+        most = np.where(tree.dof_rotates == TRANSLATES, MOST_LENGTH, MOST_ANGLE)
+        found = np.minimum(np.sqrt(np.diagonal(self.covariance)), most)
+        if folded.any():
+            body = tree.dof_body
+            time = np.maximum(folded[body], np.where(tree.parent[body] >= 0, folded[tree.parent[body]], 0.0))
+            least = np.minimum(np.hypot(HELD_ANGLE, HELD_ANGLE_SPEED * time), MOST_ANGLE)
+            found = np.where((time > 0.0) & (tree.dof_rotates != TRANSLATES), np.maximum(found, least), found)
+        return np.asarray(found)
+
+    def write_places(self, places: Places, out: Array) -> None:
+        """out : (n_place, 3) - deviations of places along ground's axes, at the pose at hand [m]."""
+        tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
+        if math.isnan(self.covariance[0, 0]):
+            out[:] = math.nan
+            return
+        self._run_places(tree.last_dof, tree.dof_parent, places, pose, self.covariance, self._place_work, out)
+
     def _part(self, k: int) -> Array:
         return np.split(self._out.value, self._starts)[k]
 
-    def bind(self, options: FrameOptions) -> None:
-        """Use the machine code for its arguments."""
-        self._run = bind(deviate, self._arguments(0.0, options))
+    def hold(self, options: FrameOptions) -> None:
+        """Have the machine code for its arguments, and these in place."""
+        skeleton, method, state = self._of_frame
+        arguments = (
+            skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
+        )  # fmt: skip
+        self._run = hold(deviate, arguments, given=(2,))
+        tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
+        self._run_places = bind(
+            place_deviations,
+            (
+                tree.last_dof, tree.dof_parent, places_of([], np.zeros((0, 3))), pose, self.covariance,
+                self._place_work, np.zeros((0, 3)),
+            ),
+        )  # fmt: skip
 
-    def run(self, dt: float, options: FrameOptions, converged: bool) -> None:
-        """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved."""
+    def run(self, dt: float, converged: bool) -> int:
+        """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved; returns
+        how many angles are uncertain.
+        """
         if converged:
-            self._run(*self._arguments(dt, options))
-            return
+            assert self._run is not None
+            return int(self._run(dt))
         self._out.value[:] = math.nan
         self._out.uncertain[:] = 1.0
         self.state.held_for[:] += dt
         self.state.folded_for[:] += dt
         self.state.away[:] += dt
+        self.state.pose.covariance[:] = math.nan
+        self.state.pose.wait[0] = self.state.pose.n_mean[0] = 0
+        self.state.pose.edition[0] += 1
+        return len(self.uncertain)
 
     def forget(self) -> None:
         """Nothing has been determined yet."""
         self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
         self.state.weight[:] = math.nan
         self.state.mean[:] = 0.0
+        self.state.pose.wait[0] = self.state.pose.n_mean[0] = 0
 
     def follow(self, other: MethodDeviations) -> None:
         """Know of dofs and bodies what another of the same model knows."""
         self.state.held_for[:] = other.state.held_for
         self.state.folded_for[:] = other.state.folded_for
 
-    def _arguments(self, dt: float, options: FrameOptions) -> tuple:
-        skeleton, method, state = self._of_frame
-        return (
-            skeleton, method, dt, options, self.options, state, self.state, self._work, self._out,
-        )  # fmt: skip
+
+def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> Places:
+    """Points (n, 3) of bodies (n,) [m], one a place."""
+    n = len(body)
+    return Places(np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n))
+
+
+def mean_place(share: Array, point: Array) -> Places:
+    """The one place that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
+    n = len(share)
+    return Places(np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float))
 
 
 def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:

@@ -7,14 +7,19 @@ flexion has a negative `knee_flexion` moment: its extensors work. See docs/kinet
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import bind
+from kernels._jit import hold
 from kernels.dynamics.system import System, new_dynamics_work
 from kernels.joint_angles import JointAxes
+from kernels.kinetic_errors import (
+    KineticDeviations,
+    LoadErrors,
+    kinetic_deviations,
+    new_error_work,
+    new_kinetic_deviations,
+)
 from kernels.kinetics import (
     ALONG_AXES,
     IN_DISTAL,
@@ -48,6 +53,10 @@ class InverseDynamics:
     weight : of the whole person [N], for residuals in parts of it
     on_proximal : (n_joint,) int64, 1 where the joint's centre is fixed in the proximal body; None: nowhere
     root : body whose joint should carry nothing
+
+    Attributes
+    ----------
+    errors : what `deviate` follows from; deviations : of the results, after it
     """
 
     def __init__(
@@ -69,17 +78,47 @@ class InverseDynamics:
         self._system = system
         if on_proximal is None:
             on_proximal = np.zeros(n_joint, np.int64)
-        self._cuts = Cuts(joints, np.ascontiguousarray(sign, float), on_proximal, root, float(weight))
-        self._work = new_dynamics_work(system.tree)
+        cuts = Cuts(joints, np.ascontiguousarray(sign, float), on_proximal, root, float(weight))
         self.results = new_kinetics(n_joint)
         self.tau = np.zeros(n_v)
         self.external = np.zeros((n_body, 6))
         q, v = np.zeros(system.tree.q_start[-1]), np.zeros(n_v)
-        self._run: Any = bind(joint_kinetics, self._arguments(q, v, v))
+        work = new_dynamics_work(system.tree)
+        arguments = (system, cuts, q, v, v, self.external, work, self.results, self.tau)
+        self._run = hold(joint_kinetics, arguments, given=(2, 3, 4))
+        self.errors = LoadErrors(
+            np.zeros((2, n_v, n_v)), np.zeros((2, 3, 3)), np.zeros(n_body), np.zeros((n_body, 6, 6))
+        )
+        self.deviations: KineticDeviations = new_kinetic_deviations(n_joint, n_v)
+        self._weight = cuts.weight
+        error_work = new_error_work(n_body, n_v, n_joint)
+        of_errors = (system, cuts, self.errors, work, self.results, error_work, self.deviations)
+        self._run_errors = hold(kinetic_deviations, of_errors)
 
     def compute(self, q: Array, v: Array, v_dot: Array) -> None:
         """tau and results of a motion: q (n_q,), v and v_dot (n_v,), under the wrenches in `external`."""
-        self._run(*self._arguments(q, v, v_dot))
+        self._run(q, v, v_dot)
+
+    def moment_deviation(self, frame: str = "angles") -> Array:
+        """(n_joint, 3) N m - of `moment`, a view."""
+        return self.deviations.moment[:, FRAMES[frame]]
+
+    def force_deviation(self, frame: str = "angles") -> Array:
+        """(n_joint, 3) N - of `force`, a view."""
+        return self.deviations.force[:, FRAMES[frame]]
+
+    @property
+    def residual_share_deviation(self) -> Array:
+        """(2, 3) - of `residual_share` [m, 1]."""
+        return self.deviations.residual / self._weight
+
+    def deviate(self) -> None:
+        """deviations of the results of the last `compute`, by `errors`; NaN where these are."""
+        if np.isnan(self.errors.covariance[0, 0, 0]):
+            for array in self.deviations:
+                array[...] = np.nan
+        else:
+            self._run_errors()
 
     def clear(self) -> None:
         """Take all external wrenches away."""
@@ -127,11 +166,6 @@ class InverseDynamics:
     def residual_share(self) -> Array:
         """(2, 3) - the same in parts of the person's weight [m, 1]."""
         return self.results.residual_share
-
-    def _arguments(self, q: Array, v: Array, v_dot: Array) -> tuple[Any, ...]:
-        return (
-            self._system, self._cuts, q, v, v_dot, self.external, self._work, self.results, self.tau,
-        )  # fmt: skip
 
 
 def every_joint(tree: Tree) -> JointAxes:

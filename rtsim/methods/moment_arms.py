@@ -23,7 +23,7 @@ from kernels.path.moment_arms import (
 )
 from kernels.path.stations import WRAP
 from kernels.path.surfaces import clearance
-from kernels.tree import integrate
+from kernels.tree import Pose, integrate
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ModelError
 from rtsim.models.model import Model, build
@@ -139,6 +139,11 @@ class MomentArms:
         arms_out[:, self._work.angle.status != kernels.path.angles.OK] = np.nan
         return int(failed.sum())
 
+    @property
+    def gradient(self) -> Array:
+        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates, of the last evaluation."""
+        return self._work.path.gradient
+
     def measure_moving(
         self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
     ) -> int:
@@ -154,6 +159,11 @@ class MomentArms:
         coordinates that were measured last; a view.
         """
         return self._work.angle.coupling
+
+    @property
+    def pose(self) -> Pose:
+        """Where the bodies are at the coordinates that were measured last; a view."""
+        return self._work.pose
 
     def speeds(self, q: Array, v: Array, speeds_out: Array) -> int:
         """Rates of all lengths in a motion; returns how many paths fail, whose rates are NaN.

@@ -6,13 +6,13 @@ be switched between two frames; methods that share joints keep following the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import bind
+from kernels._held import HeldCall
+from kernels._jit import hold
 from kernels.constraints import Roles
 from kernels.frame import FrameOptions, FrameState, Method, Outputs, Skeleton, estimate, new_outputs
 from kernels.health import Health, HealthOptions, new_health
@@ -73,7 +73,7 @@ class _Setup(NamedTuple):
     state: FrameState
     outputs: Outputs
     shape: tuple[int, int]  # of a measured frame
-    run: Callable[..., tuple]
+    run: HeldCall | None  # None until the options of a frame are known
     moving: tuple[tuple[int, Drawn], ...]  # tasks whose targets change in time, by their rows
     deviations: MethodDeviations | None  # None where none are asked for
 
@@ -124,8 +124,8 @@ class MultibodyEstimator:
                 for name, setup in self._setups.items()
             }
         self.method = method
-        self._setups = {name: self._bound(setup) for name, setup in self._setups.items()}
         self._now = self._setups[method]
+        self.set_options(self.options)
 
     @property
     def model(self) -> Model:
@@ -171,9 +171,8 @@ class MultibodyEstimator:
         s = self._now
         if measured.shape != s.shape or measured.dtype != FLOAT or not measured.flags.c_contiguous:
             raise TypeError(f"measured must be C-contiguous float64 of shape {s.shape}")
-        status, *said = s.run(
-            s.skeleton, s.method, measured, float(dt), self.options, s.state, s.work, s.outputs
-        )
+        assert s.run is not None
+        status, *said = s.run(measured, float(dt))
         return Solution(status == CONVERGED, *said)
 
     @property
@@ -181,10 +180,12 @@ class MultibodyEstimator:
         """Of the last frame that was told to `deviate`, overwritten by the next; None: not asked for."""
         return self._now.deviations
 
-    def deviate(self, dt: float, solution: Solution) -> None:
-        """Standard deviations of the results of the frame that was just estimated."""
-        if self._now.deviations is not None:
-            self._now.deviations.run(float(dt), self.options, solution.converged)
+    def deviate(self, dt: float, solution: Solution) -> int:
+        """Standard deviations of the results of the frame that was just estimated; returns how many angles
+        are uncertain.
+        """
+        found = self._now.deviations
+        return found.run(float(dt), solution.converged) if found is not None else 0
 
     def aim(self, time: float) -> None:
         """Draw coordinates to their values of a time [s], where these change."""
@@ -211,12 +212,12 @@ class MultibodyEstimator:
                 new.deviations.follow(former.deviations)
         self.method, self._now = method, new
 
-    def _bound(self, s: _Setup) -> _Setup:
-        """The setup with the machine code for its arguments."""
+    def _holding(self, s: _Setup) -> _Setup:
+        """The setup with the machine code for its arguments, and these in place."""
         arguments = (s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, s.state, s.work, s.outputs)
         if s.deviations is not None:
-            s.deviations.bind(self.options)
-        return s._replace(run=bind(estimate, arguments))
+            s.deviations.hold(self.options)
+        return s._replace(run=hold(estimate, arguments, given=(2, 3)))
 
     def restart(self) -> None:
         """Forget the pose and the markers' history (a new subject or a new stream)."""
@@ -231,7 +232,13 @@ class MultibodyEstimator:
     def set_downweighting(self, on: bool) -> None:
         """Leave markers at fault out, or only report them."""
         health = self.options.health._replace(downweight=int(on))
-        self.options = self.options._replace(health=health)
+        self.set_options(self.options._replace(health=health))
+
+    def set_options(self, options: FrameOptions) -> None:
+        """Use other numbers from the next frame on."""
+        self.options = options
+        self._setups = {name: self._holding(setup) for name, setup in self._setups.items()}
+        self._now = self._setups[self.method]
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
         """A method's model and roles, and the pose and coordinates that its solver leaves after a frame."""
@@ -365,7 +372,7 @@ def set_up(
             len(model.outline.body),
         ),
         (n_marker, 3),
-        estimate,
+        None,
         tuple((k, one) for k, one in enumerate(drawn) if len(one.times) > 1),
         None,
     )

@@ -3,11 +3,12 @@ about the coordinates of a model that names none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from kernels._jit import bind
+from kernels._held import HeldCall
+from kernels._jit import hold
 from kernels.constraints import Roles
 from kernels.path.joint_arms import JointLeverage, joint_moment_arms, new_joint_leverage_work
 from kernels.path.muscle_path import OK, STATUS_NAMES
@@ -40,13 +41,18 @@ class MuscleArms:
         self.arms = np.full((len(self.names), len(model.names.joint_angles)), np.nan)
         self._work = new_joint_leverage_work(leverage)
         self._arguments = (leverage, pose, q, self._work, self.lengths, self.arms)
-        self._run: Callable[..., int] | None = None
+        self._run: HeldCall | None = None
 
     def measure(self) -> int:
         """Update lengths and arms to the pose at hand; returns how many paths failed."""
         if self._run is None:  # compiled at the first call, which warm-up makes
-            self._run = bind(joint_moment_arms, self._arguments)
-        return int(self._run(*self._arguments))
+            self._run = hold(joint_moment_arms, self._arguments)
+        return int(self._run())
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates."""
+        return self._work.path.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
         """Muscles whose path failed the last time, and why."""
@@ -71,6 +77,11 @@ class CoordinateArms:
     def measure(self) -> int:
         """Update lengths and arms to the pose at hand; returns how many paths failed."""
         return self._of.measure(self._q, self.lengths, self.arms)
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates."""
+        return self._of.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
         """Muscles whose path failed the last time, and why."""

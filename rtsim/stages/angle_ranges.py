@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels._jit import hold
+from kernels.ranges import find_outside
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.model import Model
 from rtsim.units import DEGREES
@@ -31,34 +33,36 @@ class AngleRanges:
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
-        self._estimator, model = estimator, estimator.model
+        model = estimator.model
         self._named = bool(model.names.joint_angles)
         if self._named:
             self.names = model.names.joint_angles
             self.low, self.high = model.joint_ranges.T.copy()
-            self._signs = model.joint_signs.ravel()
+            raw, index, signs = (
+                estimator.outputs.angles,
+                np.arange(len(self.names)),
+                model.joint_signs.ravel(),
+            )
         else:
             turns = np.flatnonzero(model.coordinates.is_angle)
             self.names = tuple(model.coordinates.names[k] for k in turns)
             self.low, self.high = ranges_of_coordinates(model)[turns].T.copy()
-            self._q, self._signs = model.coordinates.q[turns], np.ones(len(turns))
+            raw, index, signs = estimator.q, model.coordinates.q[turns], np.ones(len(turns))
         self.given = bool(np.isfinite([self.low, self.high]).any())
-        self.outside = np.zeros(len(self.names))
-        self._values, self._beyond = np.zeros(len(self.names)), np.zeros(len(self.names), bool)
+        n = len(self.names)
+        self.outside, self._values, self._all_told = np.zeros(n), np.zeros(n), np.zeros(n, bool)
+        arguments = (
+            raw.reshape(-1), index.astype(np.int64), signs, self.low - LEEWAY, self.high + LEEWAY,
+            self._all_told, self._values, self.outside,
+        )  # fmt: skip
+        self._find = hold(find_outside, arguments, given=(5,))
 
     def look(self, unknown: NDArray[np.bool_]) -> bool:
         """Bring `outside` up to date; whether an angle is.
 
         unknown : (n,) - angles that are not published; of named angles alone
         """
-        raw = self._estimator.outputs.angles.reshape(-1) if self._named else self._estimator.q[self._q]
-        np.multiply(raw, self._signs, out=self._values)
-        np.greater(self._values, self.high + LEEWAY, out=self._beyond)
-        np.logical_or(self._beyond, self._values < self.low - LEEWAY, out=self._beyond)
-        if self._named:
-            self._beyond[unknown] = False
-        self.outside[:] = self._beyond
-        return bool(self._beyond.any())
+        return bool(self._find(unknown if self._named else self._all_told))
 
     def forget(self) -> None:
         """Nothing is outside: the frame has no pose."""
@@ -69,7 +73,7 @@ class AngleRanges:
         return ", ".join(
             f"{self.names[k]} {DEGREES * self._values[k]:.0f} ({DEGREES * self.low[k]:.0f} to "
             f"{DEGREES * self.high[k]:.0f})"
-            for k in np.flatnonzero(self._beyond)
+            for k in np.flatnonzero(self.outside)
         )
 
     def in_degrees(self) -> dict[str, list[float]]:

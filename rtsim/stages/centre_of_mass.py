@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from rtsim.config.model_schema import ModelSpec
+from rtsim.methods.deviations import mean_place
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematic_results import mirror
@@ -32,6 +33,8 @@ class CentreOfMass(Stage):
         self.kinematics, self.total = kinematics, float(mass.sum())
         self.share, self.centre = mass / self.total, centre
         self.point, self.shown = np.full(3, np.nan), np.full((1, 3), np.nan)
+        self._place, self._edition = mean_place(self.share, centre), -1
+        self.deviation = np.full((1, 3), np.nan)
 
     def run(self, frame: Frame) -> Outcome:
         """The centre at the newest pose."""
@@ -45,16 +48,21 @@ class CentreOfMass(Stage):
     def report(self) -> None:
         """Turned back across the body for a left leg, which is solved as a right one."""
         self.shown[0] = self.point
-        door = self.kinematics.door
+        door, found = self.kinematics.door, self.kinematics.estimator.deviations
         if door is not None and door.mirrors:
             mirror(self.shown)
+        if found is not None and found.edition != self._edition:
+            self._edition = found.edition
+            found.write_places(self._place, self.deviation)
 
     def quantities(self) -> list[Quantity]:
         """One point."""
+        known, self._edition = self.kinematics.estimator.deviations is not None, -1
         return [
             Quantity(
                 "centre_of_mass", self.shown, "m", ("segments",), AXES, GROUND,
                 meaning=f"of the model's segments, together {self.total:.1f} kg; NaN = no pose",
+                deviation=self.deviation if known else None,
             ),
         ]  # fmt: skip
 

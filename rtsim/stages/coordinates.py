@@ -19,7 +19,9 @@ class CoordinateValues:
     def __init__(self, model: Model) -> None:
         turns = model.coordinates.is_angle
         self._at = (model.coordinates.q[turns], model.coordinates.q[~turns])
+        self._dofs = (model.coordinates.dof[turns], model.coordinates.dof[~turns])
         self._values = tuple(np.zeros(len(at)) for at in self._at)
+        self._deviations = tuple(np.full(len(at), np.nan) for at in self._at)
         names = np.array(model.coordinates.names, object)
         self._names = tuple(names[turns].tolist()), tuple(names[~turns].tolist())
 
@@ -28,21 +30,27 @@ class CoordinateValues:
         for at, values in zip(self._at, self._values, strict=True):
             values[:] = q[at]
 
-    def quantities(self, implausible: Array | None = None) -> list[Quantity]:
+    def deviate(self, of_dofs: Array) -> None:
+        """Take the deviations from those of all tangent coordinates, of_dofs : (n_v,)."""
+        for dofs, deviations in zip(self._dofs, self._deviations, strict=True):
+            deviations[:] = of_dofs[dofs]
+
+    def quantities(self, implausible: Array | None = None, deviate: bool = False) -> list[Quantity]:
         """Angles, then displacements; named in tables as in the model.
 
-        implausible : (n,) - 1 = an angle outside its range
+        implausible : (n,) - 1 = an angle outside its range; deviate : whether deviations are known
         """
+        angles, lengths = self._deviations if deviate else (None, None)
         return [
             Quantity(
                 "joint_angles", self._values[0], "rad", self._names[0],
                 curves=Curves("Coordinates", "angle", 0, 10.0 / DEGREES),
                 meaning="coordinates of the model that are angles, in its own names and signs",
-                implausible=implausible,
+                implausible=implausible, deviation=angles,
             ),
             Quantity(
                 "joint_displacements", self._values[1], "m", self._names[1],
                 curves=Curves("Displacements", "displacement", 1, 0.01),
-                meaning="coordinates of the model that are lengths",
+                meaning="coordinates of the model that are lengths", deviation=lengths,
             ),
         ]  # fmt: skip

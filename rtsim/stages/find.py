@@ -32,6 +32,8 @@ OF_MODEL = ("muscle_speeds",)
 """After these, of a model that brings its own markers."""
 RECRUITED = ("recruitment",)
 """At the end, where the run asks for it."""
+BALANCED = "fdk"
+"""The stage that shares the load by itself."""
 
 
 @dataclass
@@ -127,7 +129,7 @@ def make_stages(
                 remedy=f"put {missing[0]!r} before {name!r}",
             )
         setting.before[name] = stage
-    if run.recruitment is not None and RECRUITED[0] not in setting.before:
+    if run.recruitment is not None and not {*RECRUITED, BALANCED} & {*setting.before}:
         raise ConfigError(
             "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
             where="recruitment",

@@ -18,7 +18,7 @@ from rtsim.models.feet import Foot
 from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
-from rtsim.stages.joint_loads import JointLoads
+from rtsim.stages.joint_loads import JointLoads, take_over
 from rtsim.stages.kinematic_results import lateral_signs
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, coordinate_names
@@ -64,6 +64,7 @@ class PersonLoads(JointLoads):
         model = estimator.model
         self._lateral = lateral_signs(model.mirrored[model.joints.distal], 2)
         self._forces = np.full(self._lateral.shape, math.nan)
+        self._deviations = self._new_deviations(0)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -86,6 +87,26 @@ class PersonLoads(JointLoads):
             self._moments[unknown] = self._residual[:] = math.nan
             for array in (self._forces, self.dynamics.angle_rate, self.dynamics.power):
                 array[unknown[::3]] = math.nan
+        self._report_deviations()
+
+    def _new_deviations(self, n_angle: int) -> dict[str, np.ndarray]:
+        shapes = {
+            "moments": (n_angle,), "forces": self._forces.shape, "rates": (n_angle,),
+            "powers": (len(self._forces), 2), "residual": (2, 3),
+        }  # fmt: skip
+        return {name: np.full(shape, math.nan) for name, shape in shapes.items()}
+
+    def _report_deviations(self) -> None:
+        """Those of the newest moments for which there are some; NaN where a result is."""
+        dynamics, out = self.dynamics, self._deviations
+        for name, found, value in (
+            ("moments", dynamics.moment_deviation().reshape(-1), self._moments),
+            ("forces", dynamics.force_deviation("distal"), self._forces),
+            ("rates", dynamics.deviations.angle_rate.reshape(-1), dynamics.angle_rate.reshape(-1)),
+            ("powers", dynamics.deviations.power, dynamics.power),
+            ("residual", dynamics.residual_share_deviation, self._residual),
+        ):
+            take_over(found, value, out[name])
 
     def quantities(self) -> list[Quantity]:
         """Moments, forces, speeds and powers of all joints, and the residual, except of a leg alone."""
@@ -93,26 +114,31 @@ class PersonLoads(JointLoads):
         angles = self.kinematics.estimator.model.names.joint_angles
         joints = joint_names(angles)
         self._moments = np.full(len(angles), math.nan)
+        self._deviations = self._new_deviations(len(angles))
+        stated = {name: self.stated(array) for name, array in self._deviations.items()}
         return [
             Quantity(
                 "joint_moments", self._moments, "N m", angles,
                 curves=Curves("", "moment", 2, 10.0),
                 meaning="internal, on the distal body, along the axes of joint_angles (projections), "
                 "positive where it raises the angle; filtered",
+                deviation=stated["moments"],
             ),
             Quantity(
                 "joint_forces", self._forces, "N", joints, AXES, "the distal body's anatomy",
                 meaning="net joint force on the distal body: X forward, Y up, Z lateral; filtered",
+                deviation=stated["forces"],
             ),
             Quantity(
                 "joint_angle_speeds", dynamics.angle_rate.reshape(-1), "rad/s", angles,
-                meaning="rates of the joint angles; filtered",
+                meaning="rates of the joint angles; filtered", deviation=stated["rates"],
             ),
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
                 meaning="of the net moment on the turning, of the net force on the sliding; filtered",
+                deviation=stated["powers"],
             ),
-            *([] if self._of_leg else residuals(self._residual)),
+            *([] if self._of_leg else residuals(self._residual, stated["residual"])),
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
@@ -138,6 +164,9 @@ class ModelLoads(JointLoads):
         self._turns = np.zeros(0, np.bool_)
         self._moments, self._forces = np.zeros(0), np.zeros(0)
         self._external = np.full((2, len(feet), 3), math.nan)
+        self._of_external = self._external.copy()
+        self._of_moments, self._of_forces = np.zeros(0), np.zeros(0)
+        self._of_residual = np.full((2, 3), math.nan)
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -151,6 +180,19 @@ class ModelLoads(JointLoads):
         for k, (body, _) in enumerate(self._feet):
             wrench = self.dynamics.external[body]
             self._external[0, k], self._external[1, k] = wrench[3:], wrench[:3]
+            of_wrench = np.sqrt(np.sum(self.dynamics.errors.wrench[body] ** 2, axis=0))
+            take_over(of_wrench[3:], wrench[3:], self._of_external[0, k])
+            take_over(of_wrench[:3], wrench[:3], self._of_external[1, k])
+        deviations, results = self.dynamics.deviations, self.dynamics.results
+        for found, value in (
+            (deviations.moment, results.moment), (deviations.force, results.force),
+            (deviations.power, results.power),
+        ):  # fmt: skip
+            found[np.isnan(value)] = math.nan  # a force on a foot is not known any more
+        of_tau = deviations.tau
+        take_over(of_tau[self._turns], self._moments, self._of_moments)
+        take_over(of_tau[~self._turns], self._forces, self._of_forces)
+        take_over(self.dynamics.residual_share_deviation, self.dynamics.residual_share, self._of_residual)
 
     def quantities(self) -> list[Quantity]:
         """Of all coordinates, then of all joints, and of the root."""
@@ -159,15 +201,18 @@ class ModelLoads(JointLoads):
         self._turns = turning(model)
         self._moments = np.full(int(self._turns.sum()), math.nan)
         self._forces = np.full(int((~self._turns).sum()), math.nan)
+        self._of_moments, self._of_forces = self._moments.copy(), self._forces.copy()
         reactions = [
             Quantity(
                 f"reaction_{what}_{told}", values(axes), unit, joints, AXES, frame,
-                meaning=f"{said}; filtered",
+                meaning=f"{said}; filtered", deviation=self.stated(deviations(axes)),
             )
             for told, axes, frame in FRAMES_TOLD
-            for what, values, unit, said in (
-                ("forces", dynamics.force, "N", "of the joint, its actuators included, on the child body"),
-                ("moments", dynamics.moment, "N m", "the same about the centre of the joint on the child"),
+            for what, values, deviations, unit, said in (
+                ("forces", dynamics.force, dynamics.force_deviation, "N",
+                 "of the joint, its actuators included, on the child body"),
+                ("moments", dynamics.moment, dynamics.moment_deviation, "N m",
+                 "the same about the centre of the joint on the child"),
             )
         ]  # fmt: skip
         return [
@@ -176,25 +221,30 @@ class ModelLoads(JointLoads):
                 curves=Curves("Moments", "moment", 2, 10.0),
                 meaning="generalized forces of coordinates that are angles: positive where they raise them; "
                 "filtered",
+                deviation=self.stated(self._of_moments),
             ),
             Quantity(
                 "coordinate_forces", self._forces, "N", tuple(names[~self._turns].tolist()),
                 meaning="generalized forces of coordinates that are lengths; filtered",
+                deviation=self.stated(self._of_forces),
             ),
             *reactions,
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
                 meaning="of the reaction's moment on the turning, of its force on the sliding; filtered",
+                deviation=self.stated(dynamics.deviations.power),
             ),
             Quantity(
                 "external_forces", self._external[0], "N", tuple(self._pressed), AXES, GROUND,
                 meaning="force of all plates on each foot, as the dynamics has it; filtered",
+                deviation=self.stated(self._of_external[0]),
             ),
             Quantity(
                 "external_moments", self._external[1], "N m", tuple(self._pressed), AXES, GROUND,
                 meaning="its moment about the origin of ground; filtered",
+                deviation=self.stated(self._of_external[1]),
             ),
-            *residuals(dynamics.residual_share),
+            *residuals(dynamics.residual_share, self.stated(self._of_residual)),
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
@@ -210,16 +260,21 @@ FRAMES_TOLD = (
 """Axes of reactions: end of the field's name, axes of the method, frame."""
 
 
-def residuals(share: np.ndarray) -> list[Quantity]:
-    """What nothing explains at the root; share : (2, 3) of the moment [m] and the force [1]."""
+def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
+    """What nothing explains at the root; share : (2, 3) of the moment [m] and the force [1], and how far
+    it may be off.
+    """
+    of_moment, of_force = (None, None) if stated is None else stated
     return [
         Quantity(
             "residual_moment", share[0], "m", AXES, frame=GROUND,
             meaning="moment about the root's origin that nothing explains, in body weights; filtered",
+            deviation=of_moment,
         ),
         Quantity(
             "residual_force", share[1], "1", AXES, frame=GROUND,
             meaning="force at the root that nothing explains, in body weights; filtered",
+            deviation=of_force,
         ),
     ]  # fmt: skip
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from kernels.rates.manifold import OK, plain
 from rtsim.methods.inverse_dynamics import InverseDynamics
+from rtsim.methods.rate_errors import LASTING, NOISE, VALUE
 from rtsim.methods.rates import RateEstimator
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.plates import FootLoads
@@ -16,6 +18,9 @@ from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Session
 from streams.ring import Frame
+
+DEVIATE_S = 0.04
+"""Deviations of moments and forces are computed anew when so much time has gone by [s]."""
 
 
 class JointLoads(Stage):
@@ -41,6 +46,7 @@ class JointLoads(Stage):
         self._sign = np.ones(6)
         self._filters: list[RateEstimator] = []
         self._wrench = np.zeros(6)
+        self._deviated_at = math.nan
         self.counters["moments_unknown"] = 0
 
     @property
@@ -82,8 +88,57 @@ class JointLoads(Stage):
                 self.counters["moments_unknown"] += known
         if known:
             dynamics.compute(*self.motion.rates)
+            if not 0.0 <= frame.time - self._deviated_at < DEVIATE_S:
+                self._deviated_at = frame.time
+                self._deviate()
         else:
-            dynamics.tau[:] = math.nan
-            for array in dynamics.results:
+            self._deviated_at = math.nan
+            for array in (dynamics.tau, *dynamics.results, *dynamics.deviations):
                 array[...] = math.nan
         return FINE
+
+    def stated(self, deviation: np.ndarray) -> np.ndarray | None:
+        """A deviation where there are any: where those of the coordinates are known."""
+        return deviation if self.motion.deviations is not None else None
+
+    def _deviate(self) -> None:
+        """Standard deviations of the moments at hand, by pose, masses and plates."""
+        found, of_rates = self.kinematics.estimator.deviations, self.motion.deviations
+        if found is None or of_rates is None:
+            return
+        errors, products = self.dynamics.errors, of_rates.products
+        errors.covariance[LASTING] = found.covariance - found.noise_covariance
+        errors.covariance[NOISE] = found.noise_covariance
+        errors.rates[:] = independent_parts(products)
+        errors.mass[:] = 0.01 * found.stated.segment_mass_percent
+        errors.wrench[:] = 0.0
+        lasting, noise = products[LASTING, VALUE, VALUE], products[NOISE, VALUE, VALUE]
+        for body, foot in self._feet:
+            force = self._sign[3:] * self.dynamics.external[body, 3:]
+            total = noise * self.loads.noise_of(foot) + lasting * self.loads.noise.pressed(force)
+            if np.isfinite(total).all():
+                errors.wrench[body] = self._sign * columns_of(total)
+        self.dynamics.deviate()
+
+
+def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
+    """out = deviation, NaN where the value is."""
+    out[...] = deviation
+    out[np.isnan(value)] = math.nan
+
+
+@lru_cache(maxsize=8)
+def _independent(rows: bytes) -> np.ndarray:
+    """Factors of products, by their bytes."""
+    return np.array([columns_of(products) for products in np.frombuffer(rows).reshape(2, 3, 3)])
+
+
+def independent_parts(products: np.ndarray) -> np.ndarray:
+    """(2, 3, 3) - values, speeds and accelerations of errors in independent parts, one a row."""
+    return _independent(products.tobytes())
+
+
+def columns_of(covariance: np.ndarray) -> np.ndarray:
+    """(n, n) - rows whose outer products add up to a covariance (n, n)."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)

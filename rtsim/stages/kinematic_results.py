@@ -7,7 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.methods.deviations import displaced_joints
+from kernels._jit import hold
+from kernels.shown import Found, new_shown, show
+from rtsim.methods.deviations import MethodDeviations, displaced_joints, places_of
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
@@ -47,37 +49,43 @@ class KinematicResults:
         ranges: AngleRanges,
     ) -> None:
         self._estimator, self._measured = estimator, measured
-        self._mirrors, self._of_person, self._unknown = mirrors, of_person, unknown
+        self._mirrors, self._of_person = mirrors, of_person
         self._outside = ranges.outside if ranges.given else None
         self._signed: list[tuple[Array, Array, Array]] = []  # raw, signs, as published
         self._mirrored: list[tuple[Array, Array]] = []  # as published, as solved
-        self._angles = self._angle_deviations = self._uncertain = np.zeros(0)
-        self._faults = np.zeros(estimator.health.fault.shape)
-        self._swaps = np.zeros(estimator.health.swap_with.shape)
+        self._deviations = estimator.deviations
+        found = found_by(estimator)
+        self._told = new_shown(found)
+        self._show = hold(show, (found, unknown, self._told))
         named = bool(estimator.model.names.joint_angles)
         self._coordinates = None if named else CoordinateValues(estimator.model)
         self._weighted = np.zeros(1)
-        self._deviations = estimator.deviations
-        self._deviated: list[tuple[Array, Array]] = []  # as published, of the kernel
+        model = estimator.model
+        self._places = places_of(model.outline.body, model.outline.points)
+        self._place_deviations, self._edition = np.full(model.outline.points.shape, math.nan), -1
 
     def report(self) -> None:
         """Signs of angles and what is lateral, swaps and faults as numbers, side of the body; coordinates."""
+        self._show()
         for raw, signs, out in self._signed:
             np.multiply(raw, signs, out)
-        self._angles[self._unknown] = math.nan
         if self._deviations is not None:
-            for out, raw in self._deviated:
-                out[:] = raw
-            self._angle_deviations[self._unknown] = math.nan
-            self._uncertain[self._unknown] = 1.0
-        self._swaps[:] = self._estimator.health.swap_with
-        self._faults[:] = self._estimator.health.fault
+            self._of_pose(self._deviations)
         if self._coordinates is not None:
             self._coordinates.report(self._estimator.q)
             self._weighted[0] = weighted_rms(self._estimator)
         for turned, own in self._mirrored:
             turned[:] = own
             mirror(turned)
+
+    def _of_pose(self, found: MethodDeviations) -> None:
+        """Deviations that follow from the covariance of the pose, where that is new."""
+        if found.edition == self._edition:
+            return
+        self._edition = found.edition
+        found.write_places(self._places, self._place_deviations)
+        if self._coordinates is not None:
+            self._coordinates.deviate(found.coordinates)
 
     def quantities(self) -> list[Quantity]:
         """All of them; to be asked for once."""
@@ -88,7 +96,7 @@ class KinematicResults:
         if self._coordinates is None:
             return []
         return [
-            *self._coordinates.quantities(self._outside),
+            *self._coordinates.quantities(self._outside, self._deviations is not None),
             Quantity(
                 "marker_rms_weighted", self._weighted, "m",
                 curves=Curves("Marker residual", "RMS", 1, 0.005, True),
@@ -103,16 +111,14 @@ class KinematicResults:
         contacts = tuple(model.names.elements[e] for e in model.reported.contacts)
         on_left = model.mirrored[model.elements.body_b[model.reported.contacts]]
         ways, displaced = self._knees(model)
-        self._angles = np.zeros(len(model.names.joint_angles))
-        self._signed.append((out.angles.reshape(-1), model.joint_signs.ravel(), self._angles))
         angles, displacements, lengthening, contact, mask = self._of_deviations()
         return [
             Quantity(
-                "joint_angles", self._angles, "rad",
+                "joint_angles", self._told.angle, "rad",
                 model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
                 meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
                 deviation=angles, mask=mask,
-                implausible=self._outside if self._angles.size else None,
+                implausible=self._outside if self._told.angle.size else None,
             ),
             Quantity(
                 "knee_displacements", displaced, "m", ways,
@@ -137,16 +143,13 @@ class KinematicResults:
     def _of_deviations(self) -> tuple[Array | None, Array | None, Array | None, Array | None, Array | None]:
         """Of angles, displacements, lengthening, contact points, which no sign turns; mask of the angles."""
         found = self._deviations
-        if found is None or not self._angles.size:
+        if found is None:
             return None, None, None, None, None
-        self._angle_deviations, self._uncertain = np.zeros(self._angles.shape), np.zeros(self._angles.shape)
-        self._deviated = [
-            (self._angle_deviations, found.angles.reshape(-1)),
-            (self._uncertain, found.uncertain),
-        ]
+        if not self._told.angle.size:
+            return None, None, found.lengthening, found.contact_points, None
         return (
-            self._angle_deviations, found.displacements.reshape(-1), found.lengthening, found.contact_points,
-            self._uncertain,
+            self._told.deviation, found.displacements.reshape(-1), found.lengthening, found.contact_points,
+            self._told.uncertain,
         )  # fmt: skip
 
     def _knees(self, model: Model) -> tuple[tuple[str, ...], Array]:
@@ -187,10 +190,10 @@ class KinematicResults:
                 meaning="how long a marker has been occluded",
             ),
             Quantity(
-                "marker_swap_with", self._swaps, "1", names,
+                "marker_swap_with", self._told.swap_with, "1", names,
                 meaning="index of the marker at whose place it is, in pairs or rings; -1 = none",
             ),
-            Quantity("marker_fault", self._faults, "1", names, meaning=MEANING),
+            Quantity("marker_fault", self._told.fault, "1", names, meaning=MEANING),
             Quantity(
                 "marker_rms", out.rms, "m", curves=Curves("Marker residual", "RMS", 1, 0.005, True),
                 meaning="root mean square of the residuals",
@@ -201,12 +204,16 @@ class KinematicResults:
         model, bodies = self._estimator.model, self._estimator.model.names.bodies
         position, rotation = self._estimator.pose
         points = centre_names(bodies, model.tree.parent) if self._of_person else bodies
+        centres = self._place_deviations if self._deviations is not None else None
         return [
             Quantity(
                 "joint_centres", self._estimator.outputs.points, "m", points, frame=GROUND,
-                meaning="for a stick figure",
+                meaning="for a stick figure", deviation=centres,
             ),
-            Quantity("segment_positions", position, "m", bodies, frame=GROUND, meaning="segment origins"),
+            Quantity(
+                "segment_positions", position, "m", bodies, frame=GROUND, meaning="segment origins",
+                deviation=centres[: len(bodies)] if centres is not None else None,  # they come first
+            ),
             Quantity(
                 "segment_rotations", rotation, "1", bodies, frame=GROUND,
                 meaning="rotation matrices, segment to ground",
@@ -228,6 +235,23 @@ class KinematicResults:
         out = quantity.array.copy()
         self._mirrored.append((out, quantity.array))
         return quantity._replace(array=out)
+
+
+def found_by(estimator: MultibodyEstimator) -> Found:
+    """Where the method in use leaves what is published in other numbers: angles, where the model names them,
+    their deviations, where these are asked for, and faults of markers.
+    """
+    model, health, none = estimator.model, estimator.health, np.zeros(0)
+    named, deviations = bool(model.names.joint_angles), estimator.deviations
+    stated = deviations is not None and named
+    return Found(
+        estimator.outputs.angles.reshape(-1) if named else none,
+        model.joint_signs.ravel() if named else none,
+        deviations.angles.reshape(-1) if stated and deviations is not None else none,
+        deviations.uncertain if stated and deviations is not None else none,
+        health.swap_with,
+        health.fault,
+    )
 
 
 def weighted_rms(estimator: MultibodyEstimator) -> float:

@@ -55,6 +55,7 @@ class Kinematics(Stage):
     dt : time since the frame before [s], 0 where the stream does not tell
     admitted : whether the newest frame could be a person, and the solver saw it
     solved : whether its pose is a solution, too, and not where the solver gave up
+    measured : (n_marker, 3) - markers of the newest frame as the door lets them in, NaN = not seen [m]
     unknown : (3 n_joint,) bool - angles that are NaN: beside a root of which the stream has no marker, and of
         a trunk that the frame at hand does not determine
     """
@@ -67,17 +68,19 @@ class Kinematics(Stage):
         self.yardstick = yardstick_of(estimator, subject)
         self.door: Door | None = None
         self.unknown = np.zeros(0, bool)
+        self.measured = np.zeros((0, 3))
         self.dt = 0.0
         self.admitted = self.solved = False
         self._former: Counter[str] = Counter()  # of the doors of former sessions
         self._time = math.nan
         self._square_sum, self._n_square = 0.0, 0
         self._unseen = self._of_trunk = np.zeros(0, bool)
+        self._lost = False  # whether no marker determined the trunk in the newest frame
         self._ranges = AngleRanges(estimator)
         self._uncertain = np.zeros(0)
         self.orders = {
-            "set_method": Order(self._answer_method, self._obey_method),
-            "set_downweighting": Order(self._answer_downweighting, self._obey_downweighting),
+            "set_method": Order(self._answer_method, self._obey_method, takes=("method",)),
+            "set_downweighting": Order(self._answer_downweighting, self._obey_downweighting, takes=("on",)),
         }
 
     def warm(self) -> None:
@@ -115,14 +118,15 @@ class Kinematics(Stage):
         absent = self.door.absent if self.door.usable else frozenset()
         self._unseen, said = beside_unseen_root(self.estimator.model, self.subject, absent)
         self.sentences += said
-        self.unknown = self._unseen.copy()
+        self.unknown, self._lost = self._unseen.copy(), False
         self._of_trunk = angles_of_trunk(self.estimator.model)
         self._time = math.nan
 
     def follow(self, other: Kinematics) -> bool:
         """Method and down-weighting of the other."""
         own, others = self.estimator, other.estimator
-        own.options = others.options
+        if own.options is not others.options:
+            own.set_options(others.options)
         changed = own.method != others.method
         if changed:
             own.switch(others.method)
@@ -135,14 +139,16 @@ class Kinematics(Stage):
         self._time = frame.time
         self.dt = dt if SHORTEST_STEP_S <= dt < LONGEST_STEP_S else 0.0
         measured, plausible = self.door.admit(frame.data)
-        self.admitted = plausible
+        self.admitted, self.measured = plausible, measured
         self.estimator.aim(frame.time)
         solution = self.estimator.estimate(measured, self.dt) if plausible else NO_SOLUTION
         self.solved = plausible and solution.converged
         rms = float(self.estimator.outputs.rms[0])
         self.n_frame += 1
         lost = bool(solution.n_open) and TRUNK in self.estimator.held_bodies
-        np.logical_or(self._unseen, lost & self._of_trunk, out=self.unknown)
+        if lost != self._lost:
+            self._lost = lost
+            np.logical_or(self._unseen, lost & self._of_trunk, out=self.unknown)
         if lost:
             self.count(UNSEEN_TRUNK, TRUNK_LOST)
         if lost and self.estimator.held_bodies == [TRUNK]:  # on which nothing else depends
@@ -180,10 +186,10 @@ class Kinematics(Stage):
 
     def _deviate(self, solution: Solution) -> bool:
         """Deviations of the frame at hand; whether an angle that is published is uncertain."""
-        self.estimator.deviate(self.dt, solution)
-        found = self.estimator.deviations
-        if found is None or not solution.converged or not found.uncertain.any():
+        if not self.estimator.deviate(self.dt, solution) or not solution.converged:
             return False
+        found = self.estimator.deviations
+        assert found is not None
         vague = np.flatnonzero((found.uncertain > 0.0) & ~self.unknown).tolist()
         if vague and self.n_frame >= self._tell_at.get(VAGUE, 0):
             names = self.estimator.model.names.joint_angles

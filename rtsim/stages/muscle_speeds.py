@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from rtsim.methods.moment_arms import MomentArms
+from rtsim.methods.rate_errors import SPEED
 from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.rates import FilteredMotion
@@ -29,6 +30,7 @@ class MuscleSpeeds(Stage):
         }
         self._of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
         self._speeds = np.full(len(self._estimator.model.names.muscles), math.nan)
+        self._deviations, self._edition = self._speeds.copy(), -1
 
     def warm(self) -> None:
         """Measure by every method once."""
@@ -45,13 +47,27 @@ class MuscleSpeeds(Stage):
             self._speeds[:] = math.nan
         return FINE
 
+    def report(self) -> None:
+        """Deviations where the covariance of the pose is new."""
+        found, of_rates = self._estimator.deviations, self.motion.deviations
+        if found is None or of_rates is None:
+            return
+        edition = found.edition if self.motion.settled else -1
+        if edition != self._edition:
+            self._edition = edition
+            slopes = self._of[self._estimator.method].gradient
+            self._deviations[:] = of_rates.of(found, slopes, SPEED)
+            self._deviations[np.isnan(self._speeds)] = math.nan
+
     def quantities(self) -> list[Quantity]:
         """One speed of each muscle."""
+        self._edition = -1
         return [
             Quantity(
                 "muscle_speeds", self._speeds, "m/s", self._estimator.model.names.muscles,
                 meaning="d(length)/dt of muscle and tendon in the filtered motion: positive where they "
                 "lengthen; NaN = the path fails; filtered",
+                deviation=self._deviations if self.motion.deviations is not None else None,
             ),
         ]  # fmt: skip
 

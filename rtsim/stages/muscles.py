@@ -30,6 +30,8 @@ class MuscleLengths(Stage):
         estimator = kinematics.estimator
         self._of = {method: arms_at(*estimator.placed_by(method)) for method in estimator.methods}
         self.counters["failed_paths"] = 0
+        self._arms = self._signs = self._deviations = np.zeros(0)
+        self._edition = -1
 
     @property
     def arms(self) -> MuscleArms | CoordinateArms:
@@ -54,12 +56,21 @@ class MuscleLengths(Stage):
         return FINE
 
     def report(self) -> None:
-        """Signs of the angles."""
+        """Signs of the angles, and deviations of the lengths where the covariance of the pose is new."""
         np.multiply(self.arms.arms, self._signs, out=self._arms)
+        found = self.kinematics.estimator.deviations
+        if found is not None and found.edition != self._edition:
+            self._edition = found.edition
+            slopes = self.arms.gradient
+            variance = ((slopes @ found.covariance) * slopes).sum(axis=1)
+            self._deviations[:] = np.sqrt(np.maximum(variance, 0.0))
+            self._deviations[np.isnan(self.arms.lengths)] = np.nan
 
     def quantities(self) -> list[Quantity]:
         """Lengths, and arms with a column for each joint angle."""
         self._arms = np.zeros(self.arms.arms.shape)
+        self._deviations, self._edition = np.full(len(self.arms.names), np.nan), -1
+        known = self.kinematics.estimator.deviations is not None
         model = self.kinematics.estimator.model
         anatomical = bool(model.names.joint_angles)
         angles = model.names.joint_angles if anatomical else model.names.angles
@@ -69,6 +80,7 @@ class MuscleLengths(Stage):
             Quantity(
                 "muscle_lengths", self.arms.lengths, "m", self.arms.names,
                 meaning="length of muscle and tendon along its path; NaN = the path fails",
+                deviation=self._deviations if known else None,
             ),
             Quantity(
                 "moment_arms", self._arms, "m", self.arms.names, angles,

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from kernels._jit import bind
+from kernels._jit import hold
 from kernels.bearing import (
     FAR,
     OFF_PLATE,
@@ -20,13 +20,17 @@ from kernels.bearing import (
     new_bearing,
     new_rules,
 )
-from kernels.plates import NOT_MEASURED, contacts
+from kernels.plate_errors import learn_plate_errors, new_told_plates, tell_plates
+from kernels.plates import contacts
 from kernels.resampling import TAKEN
+from kernels.standing import may_stand
+from rtsim.config.run_schema import Uncertainty
 from rtsim.errors import ConfigError
 from rtsim.files.force_tare import LEAST_TARE_S
-from rtsim.files.force_trial import THRESHOLD, find_contacts, lay_out
+from rtsim.files.force_trial import THRESHOLD, lay_out
 from rtsim.files.trial import name_some
 from rtsim.methods.force_feed import FAULTS, WORDS, ForceFeed
+from rtsim.methods.plate_noise import PlateNoise
 from rtsim.models.feet import PlacedFeet, find_feet
 from rtsim.models.model import build
 from rtsim.quantity import AXES, GROUND, Quantity
@@ -40,8 +44,6 @@ from streams.codec import FieldLayout
 from streams.messages import Curves, Session, Status, force_session, marker_session
 from streams.ring import Frame
 
-STANDS = 0.25
-"""A point of a foot that is low and slower than this may stand on the floor [m/s]."""
 FAULTY = {
     TWO_FEET: (
         "two_feet",
@@ -90,8 +92,10 @@ class FootLoads(Stage):
         lab: str = "",
         bear_all: bool = False,
         placed: PlacedFeet | None = None,
+        stated: Uncertainty | None = None,
     ) -> None:
         super().__init__()
+        self._stated = stated or Uncertainty()
         self.kinematics, self.feed, self._lab, self._bear_all = kinematics, feed, lab, bear_all
         self.placed = placed
         self.force, self.moment = np.full((2, 3), np.nan), np.full((2, 3), np.nan)
@@ -102,12 +106,20 @@ class FootLoads(Stage):
         self._n_session = -1
         for name in (*FAULTS.values(), *(name for name, _ in FAULTY.values()), "foot_elsewhere"):
             self.counters[name] = 0
-        self.orders = {"tare": Order(self._answer_tare, self._obey_tare)}
+        self.orders = {"tare": Order(self._answer_tare, self._obey_tare, takes=("seconds",))}
         self._size()
 
     def warm(self) -> None:
         """Plates that come later, too."""
         call_plates()
+
+    def call(self) -> None:
+        """Every kernel of its own once, of plates without forces."""
+        feet = np.zeros((2, 2, 3))
+        for kernel in (self._contacts, self._learn, self._wrenches, self._tell):
+            kernel()
+        self._assign(feet, 0.0)
+        self._may_stand(feet, 0.0)
 
     def reset(self) -> None:
         """Neither markers nor faults."""
@@ -144,15 +156,11 @@ class FootLoads(Stage):
             name = FAULTS[status]
             self.count(name, f"{WORDS[name]}: forces and moments of such frames are NaN.")
         feet = self._lines(frame)
-        self._contacts(
-            self._plates, self._force, self._moment, THRESHOLD, self._centre, self._free, self._loaded
-        )
+        self._contacts()
+        self._learn()
         dt = self.kinematics.dt
-        n_odd = self._assign(
-            self._plates, self._force[0], self._centre[0], self._loaded[0], feet, dt, self._rules,
-            self._state, self._share, self._status,
-        )  # fmt: skip
-        self._wrenches(self._share, self._force[0], self._moment[0], self.force, self.moment)
+        n_odd = self._assign(feet, dt)
+        self._wrenches()
         if n_odd and status == TAKEN:
             self._name_faults()
         if status != TAKEN or not len(self._status):
@@ -163,34 +171,41 @@ class FootLoads(Stage):
         return FINE if status == TAKEN else MISSED
 
     def report(self) -> None:
-        """Status words and bearers as numbers."""
-        self._told_status[:] = self._status
-        self._told_share[:] = self._share
+        """Status words and bearers as numbers, and deviations."""
+        self._tell()
+
+    def noise_of(self, foot: int) -> np.ndarray:
+        """(6, 6) - covariance of the noise of the wrench on a foot, of all plates that it bears [N m, N]."""
+        borne = self._share[:, foot] == 1
+        return np.asarray(self.noise.covariance[borne].sum(axis=0))
 
     def quantities(self) -> list[Quantity]:
         """Of every plate, and of both feet."""
         names = self.feed.names
         return [
             Quantity("plate_forces", self._force[0], "N", names, AXES, GROUND,
-                     meaning="force of the plate on the person; NaN = not measured"),
+                     meaning="force of the plate on the person; NaN = not measured",
+                     deviation=self._told.deviation[:, 3:]),
             Quantity("plate_moments", self._moment[0], "N m", names, AXES, GROUND,
-                     meaning="its moment about the origin of ground"),
+                     meaning="its moment about the origin of ground", deviation=self._told.deviation[:, :3]),
             Quantity("plate_centres", self._centre[0], "m", names, AXES, GROUND,
                      meaning="centre of pressure on the surface; NaN without contact"),
             Quantity("plate_free_moments", self._free[0], "N m", names,
                      meaning="about the surface's normal (up) through the centre of pressure"),
-            Quantity("plate_shares", self._told_share, "1", names, SIDES,
+            Quantity("plate_shares", self._told.share, "1", names, SIDES,
                      meaning="0 = the foot does not bear the plate, 1 = it does, 2 = it may"),
-            Quantity("plate_status", self._told_status, "1", names,
+            Quantity("plate_status", self._told.status, "1", names,
                      meaning="bits: 1 off_plate, 2 far, 4 two_feet, 8 changed, 16 unseen, 32 unmeasured"),
             Quantity("plate_zeros", self._zeros, "N", names,
                      meaning="normal force that taring has taken off the newest samples"),
             Quantity("foot_forces", self.force, "N", SIDES, AXES, GROUND,
-                     curves=None, meaning="of all plates on each foot; NaN = not known"),
+                     curves=None, meaning="of all plates on each foot; NaN = not known",
+                     deviation=self._told.foot_deviation[:, 3:]),
             Quantity("foot_moments", self.moment, "N m", SIDES, AXES, GROUND,
-                     meaning="their moment about the origin of ground"),
+                     meaning="their moment about the origin of ground",
+                     deviation=self._told.foot_deviation[:, :3]),
             Quantity("foot_loads", self._loads, "N", SIDES, curves=Curves("Feet", "vertical force", 1, 100.0),
-                     meaning="vertical part of foot_forces"),
+                     meaning="vertical part of foot_forces", deviation=self._told.foot_deviation[:, 4]),
         ]  # fmt: skip
 
     def status_text(self) -> str:
@@ -249,24 +264,40 @@ class FootLoads(Stage):
         self._centre, self._free = np.full((1, n, 3), np.nan), np.full((1, n), np.nan)
         self._loaded, self._share = np.zeros((1, n), np.int64), np.zeros((n, 2), np.int64)
         self._status, self._state, self._rules = np.zeros(n, np.int64), new_bearing(n, 2), new_rules()
-        self._told_status, self._told_share = np.zeros(n), np.zeros((n, 2))
+        self._told = new_told_plates(n)
         self._loads = self.force[:, 1]
+        self.noise = PlateNoise(self._plates.centre, self._stated)
         self._floor = float(self._plates.centre[:, 1].min()) if n else 0.0
-        feet = np.zeros((2, 2, 3))
-        self._contacts = bind(
-            contacts,
-            (self._plates, self._force, self._moment, 1.0, self._centre, self._free, self._loaded),
-        )
-        self._assign = bind(
+        self._stands = np.zeros(2, np.int64)
+        self._hold()
+
+    def _hold(self) -> None:
+        """The kernels, with their arguments in place."""
+        feet, force, moment = np.zeros((2, 2, 3)), self._force[0], self._moment[0]
+        loaded, errors = self._loaded[0], self.noise.errors
+        of_contacts = (self._force, self._moment, THRESHOLD, self._centre, self._free, self._loaded)
+        self._contacts = hold(contacts, (self._plates, *of_contacts))
+        self._learn = hold(learn_plate_errors, (loaded, moment, force, errors))
+        self._assign = hold(
             assign_feet,
             (
-                self._plates, self._force[0], self._centre[0], self._loaded[0], feet, 0.0, self._rules,
-                self._state, self._share, self._status,
+                self._plates, force, self._centre[0], loaded, feet, 0.0, self._rules, self._state,
+                self._share, self._status,
             ),
+            given=(4, 5),
         )  # fmt: skip
-        self._wrenches = bind(
-            foot_wrenches, (self._share, self._force[0], self._moment[0], self.force, self.moment)
+        self._wrenches = hold(foot_wrenches, (self._share, force, moment, self.force, self.moment))
+        self._tell = hold(
+            tell_plates, (self._status, self._share, force, self.force, self.noise.off, errors, self._told)
         )
+        self._may_stand = hold(
+            may_stand,
+            (
+                self._plates, loaded, self._share, feet, self._former, 0.0, self._floor, self._rules,
+                self._stands,
+            ),
+            given=(3, 5),
+        )  # fmt: skip
 
     def _answer_tare(self, args: Args) -> tuple[bool, str]:
         seconds = seconds_of(args)
@@ -291,8 +322,9 @@ class FootLoads(Stage):
 
     def _doubt(self, feet: np.ndarray, dt: float) -> None:
         """NaN for feet that bear no plate and may stand on the floor, or are not seen."""
+        self._may_stand(feet, dt)
         for f, side in enumerate(SIDES):
-            if self._share[:, f].any() or not self._may_stand(feet[f], self._former[f], dt):
+            if not self._stands[f]:
                 self._n_standing[f] = 0
                 continue
             self._n_standing[f] += 1
@@ -308,25 +340,6 @@ class FootLoads(Stage):
         feet = self.placed or self._labelled
         return feet.known if feet is not None else (False, False)
 
-    def _may_stand(self, foot: np.ndarray, former: np.ndarray, dt: float) -> bool:
-        """Whether heel or toes (2, 3) may be on the floor beside the plates: low and slow, or not seen."""
-        for point, now, then in zip(foot, foot.tolist(), former.tolist(), strict=True):
-            if now[1] - self._floor > self._rules.low:
-                continue
-            square = sum((a - b) ** 2 for a, b in zip(now, then, strict=True))
-            if not (dt > 0.0 and square > (STANDS * dt) ** 2) and not self._is_above_plate(point):
-                return True
-        return False
-
-    def _is_above_plate(self, point: np.ndarray) -> bool:
-        """Whether a point (3,) is inside the edges of a plate that was measured."""
-        plates = self._plates
-        for p in np.flatnonzero(np.isfinite(plates.half).all(axis=1) & (self._loaded[0] != NOT_MEASURED)):
-            along = plates.axes[p, :2] @ (point - plates.centre[p])
-            if (np.abs(along) <= plates.half[p]).all():
-                return True
-        return False
-
 
 MISSED = Outcome(Status.DEGRADED)
 
@@ -335,9 +348,7 @@ def seconds_of(args: Args) -> float:
     """How long to gather, of the arguments of `tare` [s]; NaN where they do not tell it."""
     said = args.get("seconds", TARE_S)
     try:
-        return (
-            float(said) if isinstance(said, (str, int, float)) and not set(args) - {"seconds"} else math.nan
-        )
+        return float(said) if isinstance(said, (str, int, float)) else math.nan
     except (ValueError, OverflowError):
         return math.nan
 
@@ -352,16 +363,8 @@ def call_plates() -> None:
         array[...] = 0.0
     feed.turn_to(markers)
     feed.admit(message)
-    n = len(feed.names)
-    force, moment = np.zeros((1, n, 3)), np.zeros((1, n, 3))
-    feed.take(frame, force[0], moment[0])
-    assert feed.intake is not None
-    plates, state = feed.intake.plates, new_bearing(n, 2)
-    centre, _, loaded = find_contacts(plates, force, moment)
-    share, status = np.zeros((n, 2), np.int64), np.zeros(n, np.int64)
-    feet = np.zeros((2, 2, 3))
-    assign_feet(plates, force[0], centre[0], loaded[0], feet, 0.0, new_rules(), state, share, status)
-    foot_wrenches(share, force[0], moment[0], feet[0], feet[1])
+    feed.take(frame, np.zeros((1, 3)), np.zeros((1, 3)))
+    FootLoads(None, feed).call()  # type: ignore[arg-type]
 
 
 def make(setting: Setting) -> FootLoads | None:
@@ -373,4 +376,4 @@ def make(setting: Setting) -> FootLoads | None:
     if setting.subject is None:
         feet = find_feet(build(setting.spec), run.plates.feet)
         placed = PlacedFeet(feet, kinematics.estimator.model.markers.body)
-    return FootLoads(kinematics, setting.forces, run.lab, run.plates.bear_all, placed)
+    return FootLoads(kinematics, setting.forces, run.lab, run.plates.bear_all, placed, run.uncertainty)

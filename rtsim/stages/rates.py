@@ -11,6 +11,7 @@ import msgspec
 from kernels.rates.manifold import OK, Manifold, Rates, manifold_of, new_rates
 from rtsim.config.rate_schema import RateSpec
 from rtsim.errors import ConfigError
+from rtsim.methods.rate_errors import RateDeviations
 from rtsim.methods.rates import RateEstimator, Response, response
 from rtsim.models.model import Model
 from rtsim.models.packing.joints import rotations, translations
@@ -33,6 +34,7 @@ class FilteredMotion(Stage):
     ----------
     spec : the filter; rate : frames per second of the session at hand [Hz], 0 where it can have no filter
     rates : the newest results; settled : whether they have the stated delay
+    deviations : of these; None where there are none
     """
 
     needs = ("kinematics",)
@@ -44,6 +46,8 @@ class FilteredMotion(Stage):
         self._estimator: RateEstimator | None = None
         self._model: Model | None = None
         self.rates: Rates = new_rates(0, 0)
+        self.deviations: RateDeviations | None = None
+        self._edition = -1
         self.counters["unfiltered"] = 0
 
     def warm(self) -> None:
@@ -58,7 +62,7 @@ class FilteredMotion(Stage):
         if not anew and model is self._model:
             return
         self._model, self.settled = model, False
-        self._estimator, self.rate = None, 0.0
+        self._estimator, self.rate, self.deviations, self._edition = None, 0.0, None, -1
         manifold = manifold_of(model.tree)
         self.rates = new_rates(int(manifold.q_start[-1]), model.n_v)
         for row in self.rates:
@@ -69,6 +73,9 @@ class FilteredMotion(Stage):
             self.sentences.append(f"No speeds and accelerations: {fault}")
             return
         self.rate, self.rates = session.rate, self._estimator.rates
+        found = self.kinematics.estimator.deviations
+        if found is not None:
+            self.deviations = RateDeviations(model.tree, self.spec, self.rate, found.stated.skin_time_s)
 
     def estimator_of(self, manifold: Manifold, rate: float) -> RateEstimator:
         """A filter like this one for other channels; ConfigError where the rate is none for it."""
@@ -89,6 +96,20 @@ class FilteredMotion(Stage):
         self.counters["unfiltered"] += not self.settled
         return FINE
 
+    def report(self) -> None:
+        """Deviations where the covariance of the pose is new; NaN as long as the filter has not settled."""
+        found = self.kinematics.estimator.deviations
+        if self.deviations is None or found is None:
+            return
+        edition = found.edition if self.settled else -1
+        if edition == self._edition:
+            return
+        self._edition = edition
+        if self.settled:
+            self.deviations.update(found, self.rates)
+        else:
+            self.deviations.forget()
+
     def quantities(self) -> list[Quantity]:
         """Coordinates, speeds and accelerations, joint by joint."""
         assert self._model is not None
@@ -99,11 +120,12 @@ class FilteredMotion(Stage):
             "their rates at the same time; of rotations without angles in the axes of the kernels",
             "rates of coordinate_speeds at the same time",
         )
-        labels = (places, motions, motions)
+        labels, of = (places, motions, motions), self.deviations
+        deviations = (None, None, None) if of is None else (of.q, of.v, of.v_dot)
         return [
-            Quantity(name, row, unit, label, meaning=meaning)
-            for name, row, unit, label, meaning in zip(
-                names, self.rates, UNITS, labels, meanings, strict=True
+            Quantity(name, row, unit, label, meaning=meaning, deviation=deviation)
+            for name, row, unit, label, meaning, deviation in zip(
+                names, self.rates, UNITS, labels, meanings, deviations, strict=True
             )
         ]
 

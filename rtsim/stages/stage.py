@@ -45,12 +45,14 @@ class Order(NamedTuple):
     obey : between two frames; whether the descriptor of the results changes by it
     kind : commands of one kind undo each other, so that only the newest is obeyed; "" = its own name
     told : whether a telemetry tells of it at once
+    takes : names of its arguments; a command with others is refused
     """
 
     answer: Callable[[Args], tuple[bool, str]]
     obey: Callable[[Args], bool]
     kind: str = ""
     told: bool = False
+    takes: tuple[str, ...] = ()
 
 
 class Stage:

@@ -28,7 +28,7 @@ def package(tmp_path: Path) -> Path:
     """A small package `kernels` of two modules, one calling the other, and a third that stands apart."""
     folder = tmp_path / "kernels"
     folder.mkdir()
-    for name in ("__init__.py", "_jit.py", "_cache.py", "_inner.py"):
+    for name in ("__init__.py", "_jit.py", "_cache.py", "_held.py", "_inner.py"):
         shutil.copy(ROOT / "kernels" / name, folder / name)
     (folder / "helper.py").write_text(HEAD + "@njit\ndef one(x):\n    return x\n")
     (folder / "caller.py").write_text(
@@ -93,15 +93,28 @@ def test_another_checkout_shares_the_code(package: Path, tmp_path_factory: pytes
 @compiler
 @pytest.mark.process
 def test_damaged_code_is_compiled_anew(package: Path) -> None:
-    """Protects a start after a full disk or a crash: a cut, empty, foreign or flipped file is not used."""
+    """Protects a start after a full disk or a crash: the code of a cut file is made and kept again."""
     assert run(CALL, package) == "6.0 0"
     files = sorted((package / "cache").rglob("*two*.nbc"))
     assert files
-    whole = files[0].read_bytes()
-    for damage in (b"", whole[:100], b"not machine code", b"\x80\xff" + whole[2:], b"L\n"):
-        files[0].write_bytes(damage)
-        assert run(CALL, package) == "6.0 0"
+    files[0].write_bytes(files[0].read_bytes()[:100])
+    assert run(CALL, package) == "6.0 0"
     assert run(CALL, package) == "6.0 1"
+
+
+def test_no_damage_is_taken_for_code(tmp_path: Path) -> None:
+    """Protects that start from every damage: a cut, empty, foreign or flipped file is as none."""
+    files = _cache._CodeFiles(tmp_path, "two")
+    files.save(("types",), b"code")
+    assert files.load(("types",)) == b"code"
+    assert files.load(("other types",)) is None
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for damage in (b"", whole[:-3], b"not machine code", b"\x80\xff" + whole[2:], b"L\n"):
+        file.write_bytes(damage)
+        assert files.load(("types",)) is None
+    file.write_bytes(whole)
+    assert files.load(("types",)) == b"code"
 
 
 @compiler

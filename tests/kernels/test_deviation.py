@@ -207,6 +207,24 @@ def test_a_mean_begins_anew_where_a_marker_stays_away() -> None:
     np.testing.assert_allclose(found[0.05, 11], 0.5 * (found[0.0, 10] + found[0.0, 11]), rtol=1e-12)
 
 
+def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
+    """Protects recovery: the mean of frames that lacked a marker says nothing of those that show it."""
+    found = {}
+    for seconds in (0.0, 0.5):
+        stated = Uncertainty(average_s=seconds)
+        running = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=stated
+        )
+        trial = leg.soft_tissue_trial()[:8].copy()
+        trial[:5, leg.indices("T2", "T3")] = np.nan
+        for k, measured in enumerate(trial):
+            dt = leg.DT if k else 0.0
+            running.deviate(dt, running.estimate(measured, dt))
+            found[seconds, k] = predicted(running) ** 2
+    np.testing.assert_allclose(found[0.5, 5], found[0.0, 5], rtol=1e-12)
+    np.testing.assert_allclose(found[0.5, 6], 0.5 * (found[0.0, 5] + found[0.0, 6]), rtol=1e-12)
+
+
 @pytest.mark.parametrize("method", leg.METHODS)
 def test_factors_that_the_solver_leaves_are_those_of_the_solution(method: str) -> None:
     """Protects what is not computed again: the last step's factors, and the pose that others read."""

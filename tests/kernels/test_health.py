@@ -52,7 +52,7 @@ class Scene(NamedTuple):
     pose: Pose
     model: Array  # (6, 3) m
     health: Health
-    filled: NDArray[np.int64]  # (n_body,)
+    silent: NDArray[np.int64]  # (n_body,)
 
     def residual(self, measured: Array) -> Array:
         """Return measured - model in the frames of the bodies, (6, 3) m."""
@@ -63,7 +63,7 @@ class Scene(NamedTuple):
         """Learn the same frame n times."""
         for _ in range(n):
             residuals(self.markers, self.pose, self.model, measured, self.health)
-            learn(self.markers, dt, options, self.health, self.filled)
+            learn(self.markers, dt, options, self.health, self.silent)
 
     def expected(self) -> Array:
         """Return where the kernel expects the markers, (6, 3) m."""

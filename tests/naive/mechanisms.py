@@ -208,7 +208,7 @@ def dirty(work: Any) -> Any:
 
     Poses are left alone: their axes stay zero, as allocated, where functions drive.
     """
-    for part in work:
+    for part in work or ():
         if isinstance(part, np.ndarray):
             if part.dtype == np.float64:
                 part.fill(np.nan)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.bench.coverage.numbers import names_of
 from rtsim.bench.coverage.skin import SIZE_MM, draw_noise, draw_skin
-from rtsim.bench.coverage.truth import Told, Truth, names_of, tell, truth_of
+from rtsim.bench.coverage.truth import Told, Truth, tell, truth_of
 from rtsim.bench.coverage.walkers import Walker, draw_walker
 from rtsim.bench.figures import Figure, say
 from rtsim.config.load import load_toml

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.methods.deviations import displaced_joints
+from rtsim.bench.coverage.numbers import Numbers
 from rtsim.methods.multibody import MultibodyEstimator
 
 Array = NDArray[np.float64]
@@ -19,7 +19,7 @@ N_ROUND = 3
 class Truth(NamedTuple):
     """True of every frame.
 
-    numbers : (n_frame, n_output) - angles, displacements, lengthening, contact points [rad, m, 1, m]
+    numbers : (n_frame, n_output) - as bench/coverage/numbers has them, angles first [rad, m, 1; rad/s, ...]
     markers : (n_frame, n_marker, 3) - in ground [m]; rotations : (n_frame, n_marker, 3, 3) - of their bodies
     """
 
@@ -41,27 +41,6 @@ class Told(NamedTuple):
     n_angle: int
 
 
-def names_of(estimator: MultibodyEstimator) -> list[str]:
-    """Of all numbers, in their order."""
-    names = estimator.model.names
-    displaced = displaced_joints(names.bodies, estimator.model.joints.distal)
-    shifts = ("anterior", "proximal", "lateral")
-    return [
-        *names.joint_angles,
-        *(f"knee_{shift}" for _ in displaced for shift in shifts),
-        *(f"lengthening_{names.elements[e]}" for e in estimator.model.reported.ligaments),
-        *(f"contact_{names.elements[e]}_{axis}" for e in estimator.model.reported.contacts for axis in "xyz"),
-    ]
-
-
-def numbers_of(estimator: MultibodyEstimator) -> Array:
-    """(n_output,) - of the last frame."""
-    out, model = estimator.outputs, estimator.model
-    displaced = displaced_joints(model.names.bodies, model.joints.distal)
-    parts = (out.angles, out.displacements[displaced], out.lengthening, out.contact_points)
-    return np.concatenate([np.ravel(part) for part in parts])
-
-
 def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Truth:
     """Poses of the method in use, and markers that are exactly theirs, near those given.
 
@@ -72,10 +51,10 @@ def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Trut
     rotations: list[Array] = []
     for _ in range(N_ROUND):
         estimator.restart()
-        numbers, rotations, found = [], [], []
+        numbers, rotations, found, of_frames = [], [], [], Numbers(estimator, 1.0 / dt)
         for frame in markers:
             estimator.estimate(np.ascontiguousarray(frame), dt)
-            numbers.append(numbers_of(estimator))
+            numbers.append(of_frames.take())
             rotations.append(estimator.pose[1][body])
             found.append(estimator.outputs.markers.copy())
         markers = np.array(found)
@@ -86,13 +65,12 @@ def tell(estimator: MultibodyEstimator, measured: Array, dt: float) -> Told:
     """All frames by the method in use from a fresh start; measured : (n_frame, n_marker, 3)."""
     estimator.restart()
     numbers, deviations, uncertain = [], [], []
-    found = estimator.deviations
+    found, of_frames = estimator.deviations, Numbers(estimator, 1.0 / dt)
     assert found is not None
     for frame in measured:
         solution = estimator.estimate(np.ascontiguousarray(frame), dt)
         estimator.deviate(dt, solution)
-        numbers.append(numbers_of(estimator))
-        parts = (found.angles, found.displacements, found.lengthening, found.contact_points)
-        deviations.append(np.concatenate([np.ravel(part) for part in parts]))
+        numbers.append(of_frames.take())
+        deviations.append(of_frames.deviations())
         uncertain.append(bool(found.uncertain.any()))
     return Told(np.array(numbers), np.array(deviations), np.array(uncertain), found.angles.size)

@@ -214,6 +214,9 @@ def aimed_contacts(
         rolls=has_patch,
         spins=has_patch.copy(),
         ramp=np.full(n, 0.05),
+        mesh=np.full(n, -1),
+        meshes=None,
+        pressed=None,
     )
 
 
@@ -258,7 +261,7 @@ def only(case: Case, kind: str, *numbers: int) -> Case:
         keep = np.arange(len(table[0])) if not numbers else np.array(numbers)
         if other != kind:
             keep = np.zeros(0, np.int64)
-        chosen[other] = type(table)(*(np.ascontiguousarray(column[keep]) for column in table))
+        chosen[other] = type(table)(*(None if x is None else np.ascontiguousarray(x[keep]) for x in table))
         if other == "loads":
             case = case._replace(level=case.level[keep])
     return case._replace(forces=case.forces._replace(**chosen))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from rtsim.bench.coverage import run
-from rtsim.bench.coverage.truth import Told, names_of, truth_of
+from rtsim.bench.coverage.numbers import names_of
+from rtsim.bench.coverage.truth import Told, truth_of
 from rtsim.bench.coverage.walkers import draw_walker
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config

@@ -1,0 +1,113 @@
+"""Arguments of a kernel that stay the same from frame to frame, held as the machine code takes them.
+
+Numba's wrapper looks into every array of every call: for the 183 arrays of a marker solver 2 us, and 30 where
+caches have forgotten them, a fifth of the call. Here that is done once: pointers, sizes and strides lie in
+one row of words, from which the code takes those that it needs.
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+
+WORD = 8
+
+
+class Held(types.Type):
+    """Where values of some kinds lie, as the words of `words`; to Python a whole number, the address.
+
+    kinds : types of the values
+    """
+
+    def __init__(self, kinds: tuple[types.Type, ...]) -> None:
+        self.kinds = kinds
+        super().__init__(name=f"Held({', '.join(map(str, kinds))})")
+
+
+@register_model(Held)
+class _Address(models.PrimitiveModel):
+    def __init__(self, manager: Any, held: Held) -> None:
+        super().__init__(manager, held, ir.IntType(8 * WORD))
+
+
+@unbox(Held)
+def _from_python(_: Held, address: Any, at: Any) -> NativeValue:
+    return NativeValue(at.pyapi.long_as_longlong(address))
+
+
+@intrinsic
+def contents(typing_context: Any, held: Any) -> Any:
+    """The values that are held: words in the order in which Numba hands values over, one for each."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        packer = context.get_arg_packer(held.kinds)
+        flat = []
+        for k, kind in enumerate(packer.argument_types):
+            place = builder.add(arguments[0], ir.Constant(ir.IntType(8 * WORD), WORD * k))
+            flat.append(builder.load(builder.inttoptr(place, kind.as_pointer())))
+        values = packer.from_arguments(builder, tuple(flat))
+        return context.make_tuple(builder, signature.return_type, values)
+
+    return types.Tuple(held.kinds)(held), generate
+
+
+def words(value: Any) -> bytes:
+    """A value as words: groups one after the other, arrays as Numba has them, numbers as they are."""
+    if isinstance(value, tuple):
+        return b"".join(map(words, value))
+    if isinstance(value, np.ndarray):
+        sizes = (value.size, value.itemsize, value.ctypes.data, *value.shape, *value.strides)
+        return struct.pack(f"{2 + len(sizes)}q", 0, 0, *sizes)  # neither reference count nor owner
+    if value is None:
+        return bytes(WORD)
+    return struct.pack("d" if isinstance(value, float) else "q", value)
+
+
+class HeldCall:
+    """A kernel with all arguments but some, which are given with every call.
+
+    A copy of it (copy.deepcopy) holds copies of its arguments.
+
+    Parameters
+    ----------
+    code : machine code, called with the address of the words and what is given
+    arguments : what is held; kept alive
+    """
+
+    __slots__ = ("_address", "_arguments", "_code", "_kinds", "_words")
+
+    def __init__(self, code: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self._code = code
+        self._kinds = tuple(numba.typeof(argument) for argument in arguments)
+        self.hold(arguments)
+
+    def hold(self, arguments: tuple[Any, ...]) -> None:
+        """Hold others of the same types; TypeError where they are not."""
+        if tuple(numba.typeof(argument) for argument in arguments) != self._kinds:
+            raise TypeError("the arguments have other types than those before")
+        self._arguments = arguments
+        self._words = np.frombuffer(words(arguments), np.uint8).copy()
+        self._address = self._words.ctypes.data
+
+    def __call__(self, *given: Any) -> Any:
+        return self._code(self._address, *given)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> HeldCall:
+        return type(self)(self._code, copy.deepcopy(self._arguments, memo))
+
+
+class PlainHeldCall(HeldCall):
+    """The same without the compiler; code : called with the arguments themselves and what is given."""
+
+    __slots__ = ()
+
+    def __call__(self, *given: Any) -> Any:
+        return self._code(self._arguments, *given)

@@ -1,0 +1,77 @@
+"""All numbers of a frame that carry a deviation, in a row: of the pose, and of its filtered motion."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rates.manifold import OK, manifold_of
+from rtsim.config.rate_schema import ButterworthSpec
+from rtsim.config.run_schema import Uncertainty
+from rtsim.methods.deviations import displaced_joints, places_of
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.muscle_arms import arms_at
+from rtsim.methods.rate_errors import RateDeviations
+from rtsim.methods.rates import RateEstimator
+from rtsim.stages.rates import coordinate_names
+
+Array = NDArray[np.float64]
+
+
+class Numbers:
+    """The numbers of one method's frames, from a fresh start on."""
+
+    def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
+        self._estimator, self._rate, model = estimator, rate, estimator.model
+        self._displaced = displaced_joints(model.names.bodies, model.joints.distal)
+        self._arms = arms_at(*estimator.placed_by(estimator.method))
+        self._places = places_of(model.outline.body, model.outline.points)
+        self._of_places = np.zeros(model.outline.points.shape)
+        self._filter = RateEstimator(ButterworthSpec(), manifold_of(model.tree), rate)
+        self._of_rates = RateDeviations(model.tree, ButterworthSpec(), rate, Uncertainty().skin_time_s)
+        self._n_frame, self._settled = 0, False
+
+    def take(self) -> Array:
+        """(n,) - of the frame that was just estimated; rates NaN before the filter has settled."""
+        out, rates = self._estimator.outputs, self._filter.rates
+        self._arms.measure()
+        self._settled = self._filter.take(self._n_frame / self._rate, self._estimator.q) == OK
+        self._n_frame += 1
+        parts = [out.angles, out.displacements[self._displaced], out.lengthening, out.contact_points]
+        parts += [out.points, self._arms.lengths, rates.v, rates.v_dot]
+        return np.concatenate([np.ravel(part) for part in parts])
+
+    def deviations(self) -> Array:
+        """(n,) - of the same, after the frame's own deviations."""
+        found = self._estimator.deviations
+        assert found is not None
+        found.write_places(self._places, self._of_places)
+        slopes = self._arms.gradient
+        of_muscles = np.sqrt(np.einsum("md,de,me->m", slopes, found.covariance, slopes))
+        self._of_rates.update(found, self._filter.rates)
+        parts = [found.angles, found.displacements, found.lengthening, found.contact_points]
+        parts += [self._of_places, of_muscles]
+        of_rates = [self._of_rates.v, self._of_rates.v_dot]
+        parts += of_rates if self._settled else [np.full(len(part), math.nan) for part in of_rates]
+        return np.concatenate([np.ravel(part) for part in parts])
+
+
+def names_of(estimator: MultibodyEstimator) -> list[str]:
+    """Of all numbers, in their order."""
+    model = estimator.model
+    names, motions = model.names, coordinate_names(model)[1]
+    displaced = displaced_joints(names.bodies, model.joints.distal)
+    shifts = ("anterior", "proximal", "lateral")
+    ends = [f"end_of_{names.bodies[b]}" for b in model.outline.body[len(names.bodies) :]]
+    return [
+        *names.joint_angles,
+        *(f"knee_{shift}" for _ in displaced for shift in shifts),
+        *(f"lengthening_{names.elements[e]}" for e in model.reported.ligaments),
+        *(f"contact_{names.elements[e]}_{axis}" for e in model.reported.contacts for axis in "xyz"),
+        *(f"place_{place}_{axis}" for place in (*names.bodies, *ends) for axis in "xyz"),
+        *(f"length_{muscle}" for muscle in names.muscles),
+        *(f"speed_{motion}" for motion in motions),
+        *(f"acceleration_{motion}" for motion in motions),
+    ]

@@ -1,0 +1,72 @@
+"""How far two curves agree: RMSD, squared correlation, and Sprague and Geer's magnitude and phase.
+
+With the mean products I_mm, I_cc, I_mc of a measured and a calculated curve over a trial,
+
+    M = sqrt(I_cc / I_mm) - 1        P = arccos(I_mc / sqrt(I_mm I_cc)) / pi
+
+M is 0 where both are of one size and negative where the calculated one is smaller; P is 0 where one is a
+multiple of the other above 0, and 1 below. Sprague, Geer 2003, as in Schwer 2007, Engineering with Computers
+23, 295-309; Andersen et al. 2017, tables 1 and 2.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Agreement(NamedTuple):
+    """Of one pair of curves; NaN where it is not defined."""
+
+    rmsd: float  # in the curves' unit
+    r2: float  # squared Pearson correlation
+    magnitude: float
+    phase: float
+
+
+def agreement(measured: Array, calculated: Array) -> Agreement:
+    """Of two curves (n,) at the same times; where either is NaN the time is left out."""
+    both = np.isfinite(measured) & np.isfinite(calculated)
+    m, c = measured[both], calculated[both]
+    if not len(m):
+        return Agreement(*(math.nan,) * 4)
+    mm, cc, mc = float(m @ m), float(c @ c), float(m @ c)
+    spread = float(m.std() * c.std())
+    r = float(np.mean((m - m.mean()) * (c - c.mean()))) / spread if spread > 0.0 else math.nan
+    size = math.sqrt(mm * cc)
+    phase = math.acos(min(1.0, max(-1.0, mc / size))) / math.pi if size > 0.0 else math.nan
+    return Agreement(
+        float(np.sqrt(np.mean((m - c) ** 2))),
+        r * r,
+        math.sqrt(cc / mm) - 1.0 if mm > 0.0 else math.nan,
+        phase,
+    )
+
+
+class Repeated(NamedTuple):
+    """Mean and standard deviation over cycles."""
+
+    mean: Agreement
+    deviation: Agreement
+
+
+def over_cycles(measured: Array, calculated: Array, cycles: list[slice]) -> Repeated:
+    """Of each cycle by itself, as in tables 1 and 2 of Andersen et al. 2017 (five cycles)."""
+    rows = np.array([agreement(measured[cycle], calculated[cycle]) for cycle in cycles])
+    return Repeated(
+        Agreement(*rows.mean(axis=0)), Agreement(*rows.std(axis=0, ddof=1 if len(rows) > 1 else 0))
+    )
+
+
+def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.0) -> list[slice]:
+    """The first n whole cycles of a movement of known frequency, from a time on [s]."""
+    period = 1.0 / frequency_hz
+    first = start_s + np.arange(n + 1) * period
+    at = np.searchsorted(times, first - 1e-9)
+    return [slice(int(a), int(b)) for a, b in pairwise(at) if b < len(times)]

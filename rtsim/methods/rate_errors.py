@@ -1,0 +1,117 @@
+"""Standard deviations of filtered coordinates, their speeds and accelerations (docs/uncertainty.md).
+
+Errors of markers that last move with the cycle of walking: their correlation falls with the time between two
+frames as exp(-t^2 / (2 T^2)), so that their own speed is their size over T. Noise is white. With the impulse
+response h of a filter, and its values, speeds and accelerations as columns, each kind of errors comes out
+with the products h' R h, R the correlation of the frames; noise has R = 1.
+Bendat and Piersol 2010, Random Data, chapter 6 (linear systems with random input).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rates.manifold import Rates
+from kernels.tree import Tree
+from rtsim.config.rate_schema import RateSpec
+from rtsim.methods.deviations import MethodDeviations
+from rtsim.methods.rates import impulse_response
+from rtsim.models.packing.joints import rotations
+
+Array = NDArray[np.float64]
+
+LASTING, NOISE = 0, 1
+"""Kinds of errors."""
+VALUE, SPEED, ACCELERATION = 0, 1, 2
+MOST_CORRELATED = 6.0
+"""Times T beyond which errors that last count as independent: exp(-18) is 1.5e-8."""
+
+
+@lru_cache(maxsize=16)
+def products(spec: RateSpec, rate: float, time: float) -> Array:
+    """(2, 3, 3) - of values, speeds and accelerations that a filter makes of errors of size 1.
+
+    LASTING, with the time T [s], and NOISE; rate : of the frames [Hz]
+    """
+    h = impulse_response(spec, rate)
+    reach = min(int(MOST_CORRELATED * time * rate), len(h) - 1)
+    correlation = np.exp(-0.5 * (np.arange(-reach, reach + 1) / (rate * time)) ** 2)
+    smooth = np.array([np.convolve(column, correlation)[reach : reach + len(h)] for column in h.T])
+    return np.array([smooth @ h, h.T @ h])
+
+
+class RateDeviations:
+    """Deviations of one session's filtered motion; NaN where there is none.
+
+    Parameters
+    ----------
+    tree : of the model; spec, rate : the filter; time : of errors that last [s]
+
+    Attributes
+    ----------
+    q : (n_q,) [rad, m, 1]; v, v_dot : (n_v,) - in the order of kernels/rates/manifold.Rates
+    """
+
+    def __init__(self, tree: Tree, spec: RateSpec, rate: float, time: float) -> None:
+        self.products = products(spec, rate, time)
+        n_q, n_v = int(tree.q_start[-1]), len(tree.dof_body)
+        self.q, self.v, self.v_dot = np.full(n_q, math.nan), np.full(n_v, math.nan), np.full(n_v, math.nan)
+        self._turns = [(int(q), int(v)) for _, q, v in rotations(tree)]
+        of_turns = {q + k for q, _ in self._turns for k in range(4)}
+        dofs_of_turns = {v + k for _, v in self._turns for k in range(3)}
+        self._plain_q = np.array([q for q in range(n_q) if q not in of_turns], np.int64)
+        self._plain_v = np.array([v for v in range(n_v) if v not in dofs_of_turns], np.int64)
+
+    def forget(self) -> None:
+        """There is no filtered motion."""
+        for array in (self.q, self.v, self.v_dot):
+            array[:] = math.nan
+
+    def update(self, found: MethodDeviations, rates: Rates) -> None:
+        """Those of the newest covariance, in a filtered motion.
+
+        A joint that turns by w in the child's frame sees an error d of its tangent coordinates change by
+        d-dot + w x d, so that d-dot-dot + w x d-dot + w-dot x d is added to its acceleration.
+        """
+        noise = found.noise_covariance
+        C, gain = np.array([found.covariance - noise, noise]), self.products
+        turning, more = self._carried(rates.v), self._carried(rates.v_dot)
+        plain, carried, turned = C.diagonal(axis1=1, axis2=2), turning @ C, more @ C
+        of_turning = (carried * turning).sum(axis=2)
+        # errors and their rates at one time are independent, an error and the rate of its rate are not
+        speed = gain[:, 0, :1] * of_turning + gain[:, 1, 1:2] * plain
+        acceleration = gain[:, 0, :1] * (turned * more).sum(axis=2) + gain[:, 1, 1:2] * of_turning
+        acceleration += 2.0 * gain[:, 0, 2:] * turned.diagonal(axis1=1, axis2=2) + gain[:, 2, 2:] * plain
+        value = np.sqrt(np.maximum((gain[:, 0, :1] * plain).sum(axis=0), 0.0))
+        self.v[:] = np.sqrt(np.maximum(speed.sum(axis=0), 0.0))
+        self.v_dot[:] = np.sqrt(np.maximum(acceleration.sum(axis=0), 0.0))
+        self.q[self._plain_q] = value[self._plain_v]
+        for at_q, at_v in self._turns:
+            slopes, block = quaternion_slopes(rates.q[at_q : at_q + 4]), slice(at_v, at_v + 3)
+            square = (gain[:, :1, :1] * C[:, block, block]).sum(axis=0)
+            self.q[at_q : at_q + 4] = np.sqrt(np.maximum(((slopes @ square) * slopes).sum(axis=1), 0.0))
+
+    def _carried(self, v: Array) -> Array:
+        """(n_v, n_v) - w x of every turn, by speeds or accelerations v : (n_v,); zero elsewhere."""
+        carried = np.zeros((len(v), len(v)))
+        for _, d in self._turns:
+            x, y, z = v[d : d + 3]
+            carried[d : d + 3, d : d + 3] = (0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)
+        return carried
+
+    def of(self, found: MethodDeviations, slopes: Array, order: int) -> Array:
+        """(n,) - of numbers with slopes (n, n_v), or of their rates: order VALUE, SPEED or ACCELERATION."""
+        noise = ((slopes @ found.noise_covariance) * slopes).sum(axis=1)
+        lasting = ((slopes @ found.covariance) * slopes).sum(axis=1) - noise
+        gain = self.products[:, order, order]
+        return np.asarray(np.sqrt(np.maximum(gain[LASTING] * lasting + gain[NOISE] * noise, 0.0)))
+
+
+def quaternion_slopes(q: Array) -> Array:
+    """(4, 3) - of a unit quaternion w, x, y, z along turns about the child's axes."""
+    w, x, y, z = q
+    return 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])

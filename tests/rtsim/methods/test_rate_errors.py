@@ -1,0 +1,118 @@
+"""Deviations of filtered motion: what a filter makes of errors that last and of noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.rates.manifold import new_rates, plain
+from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
+from rtsim.config.run_schema import Uncertainty
+from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.rate_errors import LASTING, NOISE, RateDeviations, products, quaternion_slopes
+from rtsim.methods.rates import impulse_response, track
+from tests.kernels import leg
+from tests.naive.tree import quaternion_matrix
+
+RATE, TIME = 100.0, 0.125
+SPECS = (ButterworthSpec(), SavitzkyGolaySpec())
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_products_are_those_of_the_correlation_matrix(spec: RateSpec) -> None:
+    """Protects the short way by convolution from the dense matrix of all frames."""
+    h = impulse_response(spec, RATE)
+    t = np.arange(len(h)) / RATE
+    R = np.exp(-0.5 * ((t[:, None] - t[None, :]) / TIME) ** 2)
+    found = products(spec, RATE, TIME)
+    np.testing.assert_allclose(found[LASTING], h.T @ R @ h, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found[NOISE], h.T @ h, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_filtered_errors_scatter_as_stated(spec: RateSpec) -> None:
+    """Protects what the products mean: 300 courses of errors of both kinds through the filter."""
+    rng, n, t = np.random.default_rng(2), 300, np.arange(60) / RATE
+    R = np.exp(-0.5 * ((t[:, None] - t[None, :]) / TIME) ** 2)
+    draw = np.linalg.cholesky(R + 1e-10 * np.eye(len(t)))
+    for kind, rows in ((LASTING, draw @ rng.normal(size=(len(t), n))), (NOISE, rng.normal(size=(len(t), n)))):
+        found = track(spec, plain(n), RATE, t, rows)
+        scatter = np.array([np.std(part[-1]) for part in (found.q, found.v, found.v_dot)])
+        expected = np.sqrt(np.diagonal(products(spec, RATE, TIME)[kind]))
+        np.testing.assert_allclose(scatter, expected, rtol=4.0 / np.sqrt(2 * n))
+
+
+def test_slow_errors_pass_and_have_the_speed_of_their_time() -> None:
+    """Protects the size of the time T: slow errors keep their size, and move by it over T."""
+    slow = products(ButterworthSpec(), RATE, 2.0)[LASTING]
+    np.testing.assert_allclose(np.sqrt(np.diagonal(slow)), [1.0, 1.0 / 2.0, np.sqrt(3.0) / 4.0], rtol=0.02)
+    np.testing.assert_allclose(slow[0, 2], -slow[1, 1], rtol=0.02)
+
+
+def test_quaternions_turn_about_the_childs_axes() -> None:
+    """Protects the four numbers of a rotation: their slopes turn the matrix as a small turn does."""
+    q = np.array([0.5, -0.1, 0.7, 0.3])
+    q /= np.linalg.norm(q)
+    for k, axis in enumerate(np.eye(3)):
+        step = 1e-6
+        moved = quaternion_matrix(q + step * quaternion_slopes(q)[:, k])
+        skew = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+        expected = quaternion_matrix(q) @ (np.eye(3) + step * skew)
+        np.testing.assert_allclose(moved, expected, atol=1e-11)
+
+
+def carried_twin(found, of: RateDeviations, v: np.ndarray, v_dot: np.ndarray) -> np.ndarray:
+    """Return deviations of speeds and accelerations dof by dof: d' + w x d, d'' + w x d' + w' x d."""
+    n, turns, out = len(v), {k: start for _, start in of._turns for k in range(start, start + 3)}, []
+    for order in (1, 2):
+        for dof in range(n):
+            slopes = np.zeros((3, n))  # of the error, of its rate, of the rate of that
+            slopes[order, dof] = 1.0
+            if dof in turns:
+                start = turns[dof]
+                axis = np.eye(3)[dof - start]
+                carry = slopes[order - 1, start : start + 3]
+                carry += np.cross(axis, v[start : start + 3])  # e . (w x d) = (e x w) . d
+                if order == 2:
+                    slopes[0, start : start + 3] += np.cross(axis, v_dot[start : start + 3])
+            total = 0.0
+            for gain, C in zip(
+                of.products, (found.covariance - found.noise_covariance, found.noise_covariance), strict=True
+            ):
+                total += sum(gain[i, j] * slopes[i] @ C @ slopes[j] for i in range(3) for j in range(3))
+            out.append(np.sqrt(total))
+    return np.array(out)
+
+
+def test_every_coordinate_has_its_deviation() -> None:
+    """Protects the order: coordinates and quaternions of a leg, speeds by the gain of the filter."""
+    running = MultibodyEstimator(
+        leg.lower_limb(), leg.SUBJECT, "free", check=leg.QUICK, uncertainty=Uncertainty()
+    )
+    trial = leg.soft_tissue_trial()
+    for k in range(3):
+        running.deviate(leg.DT if k else 0.0, running.estimate(trial[k], leg.DT if k else 0.0))
+    found, tree = running.deviations, running.model.tree
+    assert found is not None
+    of = RateDeviations(tree, ButterworthSpec(), RATE, TIME)
+    assert all(np.isnan(part).all() for part in (of.q, of.v, of.v_dot))
+    still = new_rates(len(running.q), len(of.v))
+    still.q[:] = running.q
+    of.update(found, still)
+    lasting, noise = of.products[:, 1, 1]
+    n = np.diagonal(found.noise_covariance)
+    np.testing.assert_allclose(of.v**2, lasting * (np.diagonal(found.covariance) - n) + noise * n, rtol=1e-9)
+    assert (of.v_dot > of.v).all()
+    assert np.isfinite(of.q).all()
+    gain = np.sqrt(of.products[LASTING, 0, 0])
+    places = np.sqrt(np.diagonal(found.covariance))[:3]  # the pelvis, before its turn
+    np.testing.assert_allclose(of.q[:3], gain * places, rtol=0.01)
+    slopes = np.zeros((1, len(of.v)))
+    slopes[0, 1] = 2.0
+    np.testing.assert_allclose(of.of(found, slopes, 1), 2.0 * of.v[1], rtol=1e-9)
+    moving = still._replace(v=np.linspace(-4.0, 4.0, len(of.v)), v_dot=np.linspace(20.0, -30.0, len(of.v)))
+    of.update(found, moving)
+    expected = carried_twin(found, of, moving.v, moving.v_dot)
+    np.testing.assert_allclose(np.concatenate([of.v, of.v_dot]), expected, rtol=1e-9)
+    of.forget()
+    assert np.isnan(of.v).all()
