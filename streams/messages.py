@@ -122,7 +122,7 @@ class Session(Message, frozen=True, kw_only=True):
     stream: StreamName
     t_start: Count
     rate: Annotated[float, Meta(ge=0.0)]
-    fields: Annotated[Sequence[FieldSpec], Meta(max_length=64)]
+    fields: Annotated[Sequence[FieldSpec], Meta(max_length=128)]
     meta: PlainMap = {}
 
     def __post_init__(self) -> None:

@@ -1,8 +1,10 @@
 """Shared set-up of all tests."""
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,13 +51,44 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min((os.cpu_count() or 1) + 1, 8) if of_many(config) else 0
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With the compiler off, one seed of each test: others take it through the same lines, a thousand times
+    as slowly as compiled.
+    """
+    if os.environ.get("NUMBA_DISABLE_JIT") != "1" or not of_many(config):
+        return
+    first: dict[str, object] = {}
+    repeats = set()
+    for item in items:
+        values = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        seed = values.pop("seed", None)
+        if first.setdefault(f"{item.nodeid.partition('[')[0]} {values}", seed) != seed:
+            repeats.add(item)
+    config.hook.pytest_deselected(items=sorted(repeats, key=items.index))
+    items[:] = [item for item in items if item not in repeats]
+
+
+def share_bytecode(config: pytest.Config) -> None:
+    """Where Python is told to write no bytecode, a folder of this run takes it, and nothing is written beside
+    the sources: else each of the hundreds of processes of a run would compile every module anew.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        folder = tempfile.mkdtemp(prefix="rtsim-bytecode-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder
+        sys.dont_write_bytecode = False
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Before a run of many tests, compile what they share, each group in a process, once for all workers."""
     worker, silent = hasattr(config, "workerinput"), config.option.collectonly
-    if worker or silent or not of_many(config) or os.environ.get("NUMBA_DISABLE_JIT") == "1":
+    if worker or silent or not of_many(config):
         return
-    from rtsim.live.groups import GROUPS, compile_groups
+    share_bytecode(config)
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        return
+    from rtsim.live.groups import ALL, compile_groups
 
     chosen = {Path(argument).resolve() for argument in config.args}
     of_runs = OF_RUNS if chosen == {ROOT / "tests" / "kernels"} else ()
-    compile_groups([name for name in GROUPS if name not in of_runs])
+    compile_groups([name for name in ALL if name not in of_runs])

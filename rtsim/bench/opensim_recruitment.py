@@ -22,7 +22,6 @@ from rtsim.bench.opensim_dynamics import Moved, our_loads, pushing
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import RtsimError
-from rtsim.methods.moment_arms import MomentArms
 from rtsim.methods.recruitment import MuscleRecruitment
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
@@ -98,9 +97,9 @@ def our_share(spec: ModelSpec, motion: Moved, power: int) -> tuple[Shared, tuple
     model = build(spec)
     tau = our_loads(spec, motion).tau
     plain = RecruitmentSpec(power=power, strength="isometric")
-    rows = MuscleRecruitment(MomentArms(model, roles_of(spec)), plain).rows
+    rows = MuscleRecruitment(model, roles_of(spec), plain).rows
     asked = RecruitmentSpec(power=power, strength="isometric", reserves=dict.fromkeys(rows, RESERVE))
-    sharing = MuscleRecruitment(MomentArms(model, roles_of(spec)), asked)
+    sharing = MuscleRecruitment(model, roles_of(spec), asked)
     q, v, load = model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v)
     at, dof = model.coordinates.q, model.coordinates.dof
     found: list[Array] = []

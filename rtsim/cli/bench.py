@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rtsim.cli.options import check_of_use, make_run
 from rtsim.cli.types import Config, Method
 
 
@@ -79,6 +80,40 @@ def recruitment(as_json: bool) -> None:
     click.echo(figures.report("recruitment", recruitment.run(), as_json))
 
 
+@command.command("fdk")
+@AS_JSON
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each task.")
+def fdk(as_json: bool, seconds: float) -> None:
+    """Force-dependent kinematics of the mandible: chewing, protrusion and opening, frame by frame."""
+    from rtsim.bench import fdk, figures
+
+    click.echo(figures.report("fdk", fdk.run(seconds), as_json))
+
+
+@command.command("mesh")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with the surfaces of a knee (default: where the tests look, else generated ones).",
+)
+def mesh(as_json: bool, data: Path | None) -> None:
+    """Contact of meshes: spheres beside OpenSim if installed, a knee's cartilage, errors of the force."""
+    from rtsim.bench import figures, mesh
+
+    click.echo(figures.report("mesh", mesh.run(data), as_json))
+
+
+@command.command("jaw")
+@AS_JSON
+@click.option("--seconds", type=float, default=12.0, show_default=True, help="Length of each task.")
+def jaw(as_json: bool, seconds: float) -> None:
+    """Both models of the mandible's joint on the same synthetic motions: where condyles lie, what presses."""
+    from rtsim.bench import figures, jaw
+
+    click.echo(figures.report("jaw", jaw.run(seconds), as_json))
+
+
 @command.command("opensim")
 @AS_JSON
 @click.option(
@@ -141,11 +176,14 @@ def knee(as_json: bool) -> None:
 @click.option("--seconds", type=float, default=30.0, show_default=True, help="Length of the run.")
 @click.option("--method", type=Method(), default="minimised", show_default=True, help="Method of the model.")
 @click.option("--forces", is_flag=True, help="With force plates, rates and inverse dynamics.")
-def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool) -> None:
+@click.option("--config", default="", help="A run config, whose recording is played over and over instead.")
+def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
     """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
     from rtsim.bench import figures, latency
 
-    click.echo(figures.report("latency", latency.run(rate, seconds, method, forces), as_json))
+    check_of_use("--forces", not (config and forces), "the walker", "the run config names its own")
+    run = make_run(config=config) if config else None
+    click.echo(figures.report("latency", latency.run(rate, seconds, method, forces, run, config), as_json))
 
 
 @command.command("paced")

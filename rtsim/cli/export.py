@@ -52,7 +52,7 @@ def command(
         text, notes = exported(
             recording, suffix, recording.stem, model_markers=model_markers, units=units, up=up, frames=frames
         )
-        sys.stdout.buffer.write(text.encode("utf-8"))
+        sys.stdout.buffer.writelines(part.encode("utf-8") for part in text)
         sys.stdout.buffer.flush()
     else:
         check_free(out, overwrite=force)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from rtsim.errors import ConfigError
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
-from rtsim.files.storage import STORAGE_SUFFIXES, csv_text, known_part, storage_text
+from rtsim.files.storage import STORAGE_SUFFIXES, csv_parts, known_part, storage_parts
 from rtsim.files.tables import chosen, csv_table, motion_table, storage_table
 from rtsim.files.trc import trc_text
 from streams.account import bounded, plain
@@ -53,8 +54,8 @@ def exported(
     up: str | None = None,
     units: str | None = None,
     frames: str = "marked",
-) -> tuple[str, tuple[str, ...]]:
-    """What a recording holds as the text of a file called `out`, and the notes.
+) -> tuple[Iterable[str], tuple[str, ...]]:
+    """What a recording holds as the text of a file called `out`, in parts, and the notes.
 
     .trc : the measured markers, or those of the fitted model with `model_markers`
     .mot : joint angles in degrees and displacements in m, columns named by the labels of the descriptor
@@ -70,20 +71,20 @@ def exported(
     if suffix == ".trc":
         read = read_model_markers if model_markers else read_recorded_markers
         trial = read(recording_path, up=up, units=units)
-        return trc_text(trial, Path(out).name, out), trial.notes
+        return [trc_text(trial, Path(out).name, out)], trial.notes
     if suffix not in EXPORT_SUFFIXES:
         raise ConfigError(
             f"cannot export to {suffix or '(no suffix)'!r}", where=out, allowed=", ".join(EXPORT_SUFFIXES)
         )
     results = read_results(recording_path)
-    text, notes = table_text(results, suffix, out, name, str(recording_path), frames)
+    text, notes = table_parts(results, suffix, out, name, str(recording_path), frames)
     return text, (*results.notes, *notes)
 
 
-def table_text(
+def table_parts(
     results: Results, suffix: str, out: str, name: str, where: str, frames: str = "marked"
-) -> tuple[str, tuple[str, ...]]:
-    """Results as the text of a .mot, .sto or .csv file called `out`, and what is left out of it.
+) -> tuple[Iterable[str], tuple[str, ...]]:
+    """Results as the text of a .mot, .sto or .csv file called `out`, in parts, and what is left out of it.
 
     where : they come from, for errors; frames : which of them, by `tables.chosen`
     """
@@ -91,14 +92,14 @@ def table_text(
     if not len(results.times):
         raise ConfigError("no frame is ok", where=where, remedy="take all of them, marked: --frames marked")
     if suffix == ".csv":
-        return csv_text(csv_table(results, frames), out), left_out
+        return csv_parts(csv_table(results, frames), out), left_out
     lines = described(results)
     if suffix == ".mot":
         table = motion_table(results, name, where, frames)
     else:
         table, units = storage_table(results, name, frames)
         lines = (*lines, *units)
-    return storage_text(table, out, name, (*lines, *left_out)), (*left_out, *known_part(table)[1])
+    return storage_parts(table, out, name, (*lines, *left_out)), (*left_out, *known_part(table)[1])
 
 
 def described(results: Results) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,17 +34,20 @@ def check_free(path: Path, overwrite: bool = False) -> None:
         )
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text with plain line ends in UTF-8; a file that is there already is replaced at the end.
+def write_text(path: Path, text: str | Iterable[str]) -> None:
+    """Write a text, or parts of it, with plain line ends in UTF-8; a file that is there already is replaced
+    at the end.
 
     ConfigError where that fails; then nothing is left behind, and what was there before stays.
     """
     final = Path(os.path.realpath(path))
     part = final.with_name(f"{final.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8", newline="\n")
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines([text] if isinstance(text, str) else text)
         part.replace(final)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
         raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)  # of a write that failed or was interrupted

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rtsim.errors import ConfigError
-from rtsim.files.export import table_text
+from rtsim.files.export import table_parts
 from rtsim.files.output import check_folder, write_text
 from rtsim.files.recorded import write_results
 from rtsim.files.recording import Results
@@ -36,13 +36,13 @@ def check_outputs(paths: Sequence[Path], option: str = "--out") -> None:
 def write(path: Path, results: Results, name: str, frames: str = "marked") -> tuple[str, ...]:
     """The results of a run called `name` in the format that the suffix names; what is left out, in sentences.
 
-    frames : of a table, as `export.table_text` has them
+    frames : of a table, as `export.table_parts` has them
     """
     suffix = path.suffix.lower()
     if suffix == RECORDING:
         write_results(path, results)
     else:
-        text, notes = table_text(results, suffix, str(path), name, name, frames)
+        text, notes = table_parts(results, suffix, str(path), name, name, frames)
         write_text(path, text)
         return notes
     return ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ FEWEST, SELDOM = 3, 0.5
 """Rows whose steps tell the unit of time, and a step that seconds hardly have: 2000 Hz in milliseconds."""
 MOST_UNKNOWN = 0.25
 """Part of the rows on which a column may be unknown before it is left out, and not those rows."""
+N_PART = 1000
 MAX_HEADER = 500  # lines within which endheader must come
 # A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
 IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
@@ -111,9 +113,9 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
     return table._replace(columns=columns, data=table.data[~rows][:, ~out]), told
 
 
-def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> str:
-    """A table in the form OpenSim reads: twelve significant digits, without what is not known (`known_part`),
-    which the header tells.
+def storage_parts(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> Iterator[str]:
+    """A table in the form OpenSim reads, in parts of some rows: twelve significant digits, without what is
+    not known (`known_part`), which the header tells.
 
     name : for a table that has none
     lines : free text of the header
@@ -133,22 +135,24 @@ def storage_text(table: Table, where: str, name: str, lines: Sequence[str] = ())
         "endheader",
         "\t".join(table.columns),
     ]
-    rows = ["\t".join(_cells(row, "")) for row in table.data.tolist()]
-    return "\n".join([*head, *rows, ""])
+    return chain(["\n".join([*head, ""])], _rows(table.data, "\t"))
 
 
-def csv_text(table: Table, where: str) -> str:
-    """A table as comma-separated values with one header row; a missing value is an empty cell."""
+def csv_parts(table: Table, where: str) -> Iterator[str]:
+    """A table as comma-separated values with one header row, in parts of some rows; a missing value is an
+    empty cell."""
     _check_shape(where, table)
-    text = StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(_cells(row, "") for row in table.data.tolist())
-    return text.getvalue()
+    head = StringIO(newline="")
+    csv.writer(head, lineterminator="\n").writerow(table.columns)
+    return chain([head.getvalue()], _rows(table.data, ","))
 
 
-def _cells(row: Sequence[float], missing: str) -> list[str]:
-    return [f"{value:.12g}" if value == value else missing for value in row]
+def _rows(data: NDArray[np.float64], between: str) -> Iterator[str]:
+    """Lines of numbers, N_PART rows at a time: half an hour as one text would be gigabytes."""
+    for start in range(0, len(data), N_PART):
+        part = data[start : start + N_PART].tolist()
+        lines = (between.join(f"{x:.12g}" if x == x else "" for x in row) for row in part)
+        yield "\n".join([*lines, ""])
 
 
 def _check_suffix(path: Path) -> None:

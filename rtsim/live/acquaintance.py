@@ -23,9 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.models.distances import ruler_of_model
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.distances import Ruler
+from rtsim.subjects.distances import ruler_of_subject
 from rtsim.subjects.fit import (
     FARTHEST,
     LARGEST_MISFIT,
@@ -54,7 +55,6 @@ FLEXIONS = ("hip_flexion", "knee_flexion")
 PATIENCE = 3
 """Times the wait after which bent legs have to do."""
 DOUBT = Outcome(Status.SUSPECT)
-SUBJECT_FITS = "the markers fit the subject now"
 
 
 @dataclass
@@ -91,16 +91,18 @@ class _Frames:
 
 
 class Acquaintance(Stage):
-    """Judges the markers of a stream by the distances of the subject, after the kinematics of a run.
+    """Judges the markers of a stream by the distances of whom it should be, after the kinematics of a run.
 
     Parameters
     ----------
-    kinematics : of a person, whose door has put the markers in the subject's order
+    kinematics : whose door has put the markers in the order of the subject, or of the model that brings
+        its own
     where : the stream's address
 
     Attributes
     ----------
-    refused : why the stream at hand is not the subject's, in words; empty where it is, or is not known yet
+    whose : "the subject NAME", or "the model NAME"; sized : whether another size alone is a reason
+    refused : why the stream at hand is not theirs, in words; empty where it is, or is not known yet
     unsettled : the same of the newest stream that was judged, also after its end
     """
 
@@ -108,14 +110,16 @@ class Acquaintance(Stage):
 
     def __init__(self, kinematics: Kinematics, where: str) -> None:
         super().__init__()
-        assert kinematics.subject is not None
         self.refused = self.unsettled = ""
         self._known = False
         self._judged: _Judgement | None = None
         self._began, self._wait = 0, FIRST_NS
-        self._kinematics, self._subject, self._where = kinematics, kinematics.subject, where
-        self._ruler = Ruler(self._subject)
-        self._names = self._subject.marker_names
+        self._kinematics, self._where = kinematics, where
+        model, person = kinematics.estimator.model, kinematics.subject
+        self._names = model.names.markers if person is None else person.marker_names
+        self._ruler = ruler_of_model(model) if person is None else ruler_of_subject(person)
+        self.whose = f"the model {model.name}" if person is None else f"the subject {person.name}"
+        self.sized = person is not None
         self._straight, self._bent = _Frames(len(self._names)), _Frames(len(self._names))
         self._misfit_mm = np.nan
 
@@ -161,10 +165,9 @@ class Acquaintance(Stage):
 
     def _is_straight(self) -> bool:
         """Whether no hip and no knee is bent by much in the frame at hand."""
-        estimator = self._kinematics.estimator
-        model, angles = estimator.model, estimator.outputs.angles
+        model, outputs = self._kinematics.estimator.model, self._kinematics.estimator.outputs
         return not any(
-            model.joint_signs[j, 0] * angles[j, 0] > STRAIGHT
+            model.joint_signs[j, 0] * outputs.angles[j, 0] > STRAIGHT
             for j, name in enumerate(model.names.joint_angles[::3])
             if name.startswith(FLEXIONS)
         )
@@ -198,7 +201,7 @@ class Acquaintance(Stage):
         if fit is None:
             return
         self._misfit_mm = 1e3 * fit.misfit
-        fault = fault_of(fit, self._subject, self._where)
+        fault = fault_of(fit, self.whose, self._where, sized=self.sized)
         sure = judged.straight or fit.exchanged or fit.mirrored or fit.misfit > FARTHEST
         if fault is not None and not sure:
             return
@@ -210,7 +213,7 @@ class Acquaintance(Stage):
             return
         if not judged.straight:
             return
-        told = [*([SUBJECT_FITS] if self.refused else []), *sentences(fit)]
+        told = [*([f"the markers fit {self.whose} now"] if self.refused else []), *sentences(fit, self.whose)]
         self.sentences += [plain(f"{self._where}: {sentence}.") for sentence in told]
         self.refused, self.unsettled, self._known = "", "", True
 

@@ -59,6 +59,7 @@ def call_model() -> None:
     from rtsim.config.run_schema import Uncertainty
     from rtsim.live.warm_up import neutral, warm_up
     from rtsim.methods.multibody import MultibodyEstimator
+    from rtsim.models.distances import ruler_of_model
     from rtsim.stages.kinematics import Kinematics
     from streams.messages import marker_session
 
@@ -73,6 +74,7 @@ def call_model() -> None:
     method = next(iter(spec.methods))
     kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=Uncertainty()), None)
     session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
+    ruler_of_model(kinematics.estimator.model)
     warm_up([kinematics], session, neutral(kinematics))
 
 
@@ -128,16 +130,41 @@ def call_moment_arms() -> None:
 
 def call_recruitment() -> None:
     """Recruitment of the muscles of a model, as on every live frame that asks for it."""
+    from kernels.constraints import new_element_work
     from kernels.muscle.strengths import all_strengths
     from kernels.recruitment.problem import RecruitmentOptions, new_recruitment
+    from kernels.recruitment.reactions import reaction_rows
     from kernels.recruitment.recruit import recruit
+    from kernels.tree import new_pose
     from rtsim.models.load import load_model
     from rtsim.models.model import build
 
-    muscles = build(load_model("finger")).muscles
+    model = build(load_model("finger"))
+    muscles, elements = model.muscles, model.elements
     length, speed, strength, passive = (np.zeros(len(muscles.elastic)) for _ in range(4))
     all_strengths(muscles, length, speed, strength, passive)
     recruit(*new_recruitment(np.ones(2), np.ones(2), 1, RecruitmentOptions(3, 1, 1.0, 1.0)))
+    pose = new_pose(len(model.names.bodies), model.n_v, len(model.tree.chains.dof))
+    work, rows = new_element_work(*elements.path.shape), np.zeros((0, model.n_v))
+    reaction_rows(elements, model.reactions.element, np.zeros(len(elements.kind)), pose, work, rows)
+
+
+def call_fdk() -> None:
+    """Force-dependent kinematics of a model with its own markers, as on every live frame that asks for it."""
+    from kernels.rates.manifold import plain
+    from rtsim.config.fdk_schema import FdkSpec
+    from rtsim.config.rate_schema import RateSpec
+    from rtsim.methods.fdk import ForceDependentKinematics
+    from rtsim.methods.rates import RateEstimator
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
+
+    for kind in get_args(RateSpec):
+        RateEstimator(kind(), plain(6), 100.0).take(0.0, np.zeros(6))
+    spec = load_model("mandible")
+    still = np.zeros((len(spec.markers), 3))
+    ForceDependentKinematics(build(spec), roles_of(spec), FdkSpec()).balance(still, still, still, still[:, 0])
 
 
 def call_simulation() -> None:

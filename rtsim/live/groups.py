@@ -23,6 +23,7 @@ from rtsim.errors import RtsimError
 from rtsim.live.children import APART
 from rtsim.live.group_calls import (
     call_coupled,
+    call_fdk,
     call_forces,
     call_model,
     call_moment_arms,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
 
 POLL_S = 0.1
+HELD = ".from_held"
+"""Ends the name of a kernel whose arguments stay in place (`kernels._jit.hold`): it is no other kernel."""
 
 
 class Group(NamedTuple):
@@ -75,11 +78,24 @@ NO_TABLES = (
     ),
 )
 """What a model without splines, ellipsoids and runs of surfaces leaves out."""
+NO_MESHES = (
+    "kernels.mesh.contact.mesh_contact",
+    "kernels.mesh.contact.mesh_stiffness",
+    *(f"kernels.mesh.patch.{name}" for name in ("relative_pose", "write_patch", "write_moved")),
+)
+"""What contacts without surfaces of triangles leave out; those with them compile it when they first run."""
 
 GROUPS = {
     "solver": Group(
         "the marker solver",
-        ("kernels.frame.estimate", "kernels.deviation.deviate", "kernels.intake.take_in"),
+        (
+            "kernels.frame.estimate",
+            "kernels.deviation.deviate",
+            "kernels.place_errors.place_deviations",
+            "kernels.intake.take_in",
+            "kernels.ranges.find_outside",
+            "kernels.shown.show",
+        ),
         call_solver,
         without=(FUNCTIONS,),
     ),
@@ -94,10 +110,19 @@ GROUPS = {
             "kernels.rosenbrock.advance.advance",
         ),
         call_simulation,
+        without=NO_MESHES,
     ),
     "model": Group(
         "the marker solver of models with their own markers",
-        ("kernels.frame.estimate", "kernels.deviation.deviate", "kernels.intake.take_in"),
+        (
+            "kernels.frame.estimate",
+            "kernels.deviation.deviate",
+            "kernels.place_errors.place_deviations",
+            "kernels.intake.take_in",
+            "kernels.ranges.find_outside",
+            "kernels.shown.show",
+            "kernels.tree.pose",
+        ),
         call_model,
     ),
     "coupled-simulation": Group(
@@ -110,6 +135,7 @@ GROUPS = {
             "kernels.rosenbrock.advance.advance",
         ),
         call_coupled,
+        without=NO_MESHES,
     ),
     "moment-arms": Group(
         "moment arms",
@@ -120,12 +146,15 @@ GROUPS = {
         "force plates and inverse dynamics of live frames",
         (
             "kernels.kinetics.joint_kinetics",
+            "kernels.kinetic_errors.kinetic_deviations",
             "kernels.rates.butterworth.butterworth",
             "kernels.rates.savitzky_golay.savitzky_golay",
             "kernels.plate_intake.take_in_samples",
             "kernels.resampling.hold_samples",
             "kernels.resampling.forget_samples",
             "kernels.resampling.mean_between",
+            "kernels.plate_errors.learn_plate_errors",
+            "kernels.plate_errors.tell_plates",
             "kernels.plates.contacts",
             "kernels.plates.gather_tare",
             "kernels.plates.settle_tare",
@@ -133,12 +162,17 @@ GROUPS = {
             "kernels.plates.take_off",
             "kernels.bearing.assign_feet",
             "kernels.bearing.foot_wrenches",
+            "kernels.standing.may_stand",
         ),
         call_forces,
     ),
     "recruitment": Group(
         "recruitment of muscles",
-        ("kernels.muscle.strengths.all_strengths", "kernels.recruitment.recruit.recruit"),
+        (
+            "kernels.muscle.strengths.all_strengths",
+            "kernels.recruitment.reactions.reaction_rows",
+            "kernels.recruitment.recruit.recruit",
+        ),
         call_recruitment,
     ),
     "muscles": Group(
@@ -149,6 +183,21 @@ GROUPS = {
     ),
 }
 """The longest first, so that all end at about one time; of two that share kernels the second begins late."""
+ON_DEMAND = {
+    "fdk": Group(
+        "force-dependent kinematics",
+        (
+            "kernels.fdk.newton.find_balance",
+            "kernels.tree.pose",
+            "kernels.rates.butterworth.butterworth",
+            "kernels.rates.savitzky_golay.savitzky_golay",
+        ),
+        call_fdk,
+        without=NO_TABLES,
+    ),
+}
+"""What few runs call; `rtsim warmup` leaves it to them."""
+ALL = {**GROUPS, **ON_DEMAND}
 LIVE = ("solver", "muscles")
 
 
@@ -163,7 +212,8 @@ def groups_of(run: Run) -> tuple[str, ...]:
         return (*LIVE, *forces)
     muscles = ("moment-arms",) if spec.muscles else ()
     recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
-    return ("model", *muscles, *recruited, *forces)
+    balanced = ("fdk",) if "fdk" in run.stages else ()
+    return (*balanced, "model", *muscles, *recruited, *forces)
 
 
 def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:
@@ -178,7 +228,7 @@ def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = 
     waiting = [name for name in names if anew or not is_complete(name)]
     if not waiting or cache_fault():
         return {}
-    n_kernel = sum(n_kernel_of(GROUPS[name]) for name in waiting)
+    n_kernel = sum(n_kernel_of(ALL[name]) for name in waiting)
     works: list[_Work] = []
     working: list[_Work] = []
     try:
@@ -189,7 +239,7 @@ def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = 
             time.sleep(POLL_S)
             working = [work for work in working if not work.over()]
             if tell is not None:
-                at_work = tuple(GROUPS[work.name].what for work in working)
+                at_work = tuple(ALL[work.name].what for work in working)
                 tell(Progress(sum(work.n_done for work in works), n_kernel, at_work))
     finally:
         for work in working:
@@ -234,9 +284,9 @@ class _Work:
                 self.n_done = int(json.loads(self._lines.get()))
         if ended and self._process.returncode != 0:
             last = self._words[-1] if self._words else f"exit code {self._process.returncode}"
-            raise RtsimError(f"{GROUPS[self.name].what} could not be compiled: {last}")
+            raise RtsimError(f"{ALL[self.name].what} could not be compiled: {last}")
         if ended:
-            self.n_done = n_kernel_of(GROUPS[self.name])  # the rest was in the cache
+            self.n_done = n_kernel_of(ALL[self.name])  # the rest was in the cache
             self.seconds = time.monotonic() - self._start
         return ended
 
@@ -273,11 +323,11 @@ def compile_group(name: str) -> None:
     done: set[str] = set()
 
     def say(kernel: str) -> None:
-        done.add(kernel)
+        done.add(kernel.removesuffix(HELD))
         print(len(done), flush=True)
 
     stop = tell_compiled(say)
-    GROUPS[name].call()
+    ALL[name].call()
     stop()
     mark_complete(name)
 

@@ -3,38 +3,67 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
+from numpy.typing import NDArray
 
 LOWEST_NS = 100.0
 RATIO = 1.01
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9}
 N_BIN = 2100  # up to 100 ns * 1.01^2100 = 120 s
 _SCALE = 1.0 / math.log(RATIO)
+MOST_NEW = 4096
+"""So many durations are put down before they are sorted into bins: more than come between two telemetries."""
 
 
 class LatencyHistogram:
-    """Counts durations [ns]; percentiles are right to 1 %."""
+    """Counts durations [ns]; percentiles are right to 1 %.
+
+    What is added is put down, and sorted into bins when somebody asks, from any thread.
+    """
 
     def __init__(self) -> None:
         self._counts = np.zeros(N_BIN, np.int64)
-        self.n = 0
-        self.largest_ns = 0
+        self._largest_ns = 0
+        self._new: list[int] = []
+        self._sorting = threading.Lock()
 
     def add(self, duration_ns: int) -> None:
-        """Count one duration [ns]."""
-        k = int(math.log(duration_ns / LOWEST_NS) * _SCALE) if duration_ns > LOWEST_NS else 0
-        self._counts[k if k < N_BIN else N_BIN - 1] += 1
-        self.n += 1
-        if duration_ns > self.largest_ns:
-            self.largest_ns = duration_ns
+        """Count one duration [ns]; for use by one thread."""
+        self._new.append(duration_ns)
+        if len(self._new) >= MOST_NEW:
+            self._sorted()
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return int(self._sorted().sum())
+
+    @property
+    def largest_ns(self) -> int:
+        """The longest [ns]; 0 without any."""
+        self._sorted()
+        return self._largest_ns
 
     def percentile_us(self, percent: float) -> float:
         """The duration [us] that `percent` of all stay below; NaN without any."""
-        if self.n == 0:
+        up_to = np.cumsum(self._sorted())
+        if up_to[-1] == 0:
             return float("nan")
-        k = int(np.searchsorted(np.cumsum(self._counts), math.ceil(self.n * percent / 100.0)))
-        return min(LOWEST_NS * RATIO ** (k + 0.5), float(self.largest_ns)) * 1e-3
+        k = int(np.searchsorted(up_to, math.ceil(int(up_to[-1]) * percent / 100.0)))
+        return min(LOWEST_NS * RATIO ** (k + 0.5), float(self._largest_ns)) * 1e-3
+
+    def _sorted(self) -> NDArray[np.int64]:
+        """(N_BIN,) - how many durations are in each bin."""
+        with self._sorting:
+            new = self._new[:]
+            if new:
+                del self._new[: len(new)]  # what came meanwhile stays
+                bins = np.log(np.maximum(new, LOWEST_NS) / LOWEST_NS) * _SCALE
+                self._counts += np.bincount(np.minimum(bins, N_BIN - 1).astype(np.int64), minlength=N_BIN)
+                self._largest_ns = max(self._largest_ns, *new)
+            return self._counts
 
     def gauges(self, name: str) -> dict[str, float]:
         """{name_us.p50|p99|p99_9|max: value}; nothing without samples."""

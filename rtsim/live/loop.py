@@ -12,6 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ from rtsim.live.latency import StageTimes
 from rtsim.live.mailbox import Mailbox
 from rtsim.live.urgency import urgent
 from rtsim.stages.stage import Order, Stage
-from streams.account import Sentences, account
+from streams.account import LONGEST_NAME, Sentences, account, plain
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Result, Session, Status
 from streams.ring import Frame
@@ -118,11 +119,14 @@ class Loop:
 
     def command(self, command: Command) -> tuple[bool, str]:
         """Answer a command (in the control server's thread); the loop obeys before the next frame."""
+        order = self.orders.get(command.name)
+        takes = order.takes if order else ()
+        if not command.args.keys() <= set(takes):
+            return False, not_taken(command, takes)
         if command.name == "status":
             return True, self._status_text()
         ok, answer, kind = True, "Stopping.", ""
-        if command.name != "stop":
-            order = self.orders[command.name]
+        if order:
             (ok, answer), kind = order.answer(command.args), order.kind
         if ok:
             self._mailbox.put(kind or command.name, command)
@@ -246,6 +250,13 @@ class Loop:
         counted = [f"{self.counters[name]} {name}" for name in ("late", "degraded")]
         said = [*filter(None, words), f"{self.counters['published']} frames published", *counted]
         return f"{', '.join(said)}{p50}."
+
+
+def not_taken(command: Command, takes: Sequence[str]) -> str:
+    """What an argument that a command does not take is answered; such a command is not obeyed."""
+    others = ", ".join(islice((plain(name, LONGEST_NAME) for name in command.args if name not in takes), 3))
+    known = f"takes {', '.join(takes)} alone" if takes else "takes no arguments"
+    return f"{command.name} {known}, not {others}."
 
 
 @contextmanager

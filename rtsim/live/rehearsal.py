@@ -22,9 +22,10 @@ LEAD_NS = 1_000_000
 """So long before the next frame is due a rehearsal begins [ns]; it takes a third to a half of that."""
 LATEST_NS = 600_000
 """Whoever wakes later than this before the frame leaves the rehearsal out, not to delay the frame [ns]."""
-RATES = (1.0, 125.0)
-"""Outside, there is none [Hz]: slower streams come when they like, and of faster ones it would take too
-much of the processor."""
+SLOWEST = 1.0
+"""Slower streams come when they like [Hz]."""
+FASTEST, FASTEST_WITH_FORCES = 250.0, 125.0
+"""Of faster ones it would take too much of the processor [Hz]; with force plates a run has less to spare."""
 
 
 class Rehearsal:
@@ -33,13 +34,15 @@ class Rehearsal:
     Parameters
     ----------
     stages : of the run, warm, before its first frame
+    fastest : rate of a stream beyond which there is no rehearsal [Hz]
 
     Attributes
     ----------
     n_done : how many there were
     """
 
-    def __init__(self, stages: Sequence[Stage]) -> None:
+    def __init__(self, stages: Sequence[Stage], fastest: float = FASTEST) -> None:
+        self._fastest = fastest
         self._of_run = [stage for stage in stages if stage.rehearses]
         self._stages: list[Stage] = copy.deepcopy(self._of_run)  # in one go: they read one another
         self._session: Session | None = None
@@ -85,5 +88,5 @@ class Rehearsal:
 
     def _turn(self, session: Session) -> None:
         self._session, self._frame, self._course = session, None, None
-        self._period_ns = round(1e9 / session.rate) if RATES[0] <= session.rate <= RATES[1] else 0
+        self._period_ns = round(1e9 / session.rate) if SLOWEST <= session.rate <= self._fastest else 0
         self._due_ns = 0

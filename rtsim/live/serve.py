@@ -15,7 +15,7 @@ from rtsim.live.groups import compile_groups, groups_of
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
 from rtsim.live.paired import PairedInput
-from rtsim.live.rehearsal import Rehearsal
+from rtsim.live.rehearsal import FASTEST, FASTEST_WITH_FORCES, Rehearsal
 from rtsim.live.sources import brings_markers, resolve_subject
 from rtsim.live.warm_up import neutral, warm_up
 from rtsim.live.whose import notes_of_person
@@ -100,7 +100,7 @@ def serve(
             )
         else:
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
-        source.rehearsal = Rehearsal(stages)
+        source.rehearsal = Rehearsal(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
         loop = Loop(source, stages, publisher, meta_of(run, notes or notes_of(stages, run), markers))
         with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
             loop.control_events = control.events
@@ -111,16 +111,16 @@ def serve(
     if acquaintance is not None and acquaintance.unsettled and not anyway:
         raise ConfigError(
             f"{acquaintance.unsettled}; its frames are suspect", where=markers,
-            remedy="give the subject of this person and session, correct the labels at the sender, or add "
-            "--anyway",
+            remedy=f"give {'the subject' if acquaintance.sized else 'a model'} of this person and session, "
+            "correct the labels at the sender, or add --anyway",
         )  # fmt: skip
 
 
-def acquaintance_of(stages: Sequence[Stage], where: str) -> Acquaintance | None:
-    """What judges whether a stream is that of the person who is followed; None where there is no person."""
+def acquaintance_of(stages: Sequence[Stage], where: str) -> Acquaintance:
+    """What judges whether a stream is that of the person, or fits the model, that is followed."""
     kinematics = stages[0]
     assert isinstance(kinematics, Kinematics)
-    return Acquaintance(kinematics, where) if kinematics.subject is not None else None
+    return Acquaintance(kinematics, where)
 
 
 def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:

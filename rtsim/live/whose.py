@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.trial import name_some
 from rtsim.live.sources import WALKER, brings_markers, load_trial, resolve_subject
-from rtsim.subjects.fit import fault_of, fit_of, sentences
+from rtsim.methods.choice import followed_by, method_of
+from rtsim.models.distances import ruler_of_model
+from rtsim.models.following import with_markers
+from rtsim.models.model import build
+from rtsim.subjects.fit import MODELS, Fit, fault_of, fit_of, fit_of_trial, sentences
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.proportions import check_stature
 from rtsim.subjects.subject import kind_of_segment
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from rtsim.files.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
 
+MASS_ALONE = "{}: beside the subject {} it gives the body mass alone, where it shows force plates"
 ALL_THE_SAME = "solved all the same (--anyway)"
 
 
@@ -44,7 +50,7 @@ def notes_before(run: Run, *, anyway: bool = False) -> tuple[str, ...]:
     if person is not None:
         told += [f"{run.source}: {said}" for said in notes_on_fit(person, trial, run.source, anyway=anyway)]
     else:
-        check_shown(tuple(marker.name for marker in spec.markers), "model's", trial, run.source)
+        told += [f"{run.source}: {said}" for said in notes_on_model(spec, run, trial, anyway=anyway)]
     return tuple(told)
 
 
@@ -55,7 +61,8 @@ def notes_of_person(person: Subject | None, run: Run) -> list[str]:
     where = run.subject or run.static or run.source
     lengths = {kind_of_segment(name): 1e-3 * s.length_mm for name, s in person.segments.items()}
     odd = check_stature(lengths, 1e-3 * person.stature_mm, where) if person.stature_mm else []
-    return [f"{where}: {note}" for note in (*person.notes, *odd)]
+    beside = [MASS_ALONE.format(run.static, run.subject)] * bool(run.subject and run.static)
+    return [*(f"{where}: {note}" for note in (*person.notes, *odd)), *beside]
 
 
 def notes_on_fit(person: Subject, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
@@ -64,9 +71,28 @@ def notes_on_fit(person: Subject, trial: MarkerTrial, where: str, *, anyway: boo
     fit = fit_of(person, trial)
     if fit is None:
         return []
-    fault = fault_of(fit, person, where)
+    return told_of(fit, fault_of(fit, f"the subject {person.name}", where), "the subject", anyway)
+
+
+def notes_on_model(spec: ModelSpec, run: Run, trial: MarkerTrial, *, anyway: bool = False) -> list[str]:
+    """Sentences on how a trial fits a model's own markers; ConfigError where it does not, unless `anyway`.
+
+    The places of markers on a model are often set by hand, within 2 or 3 cm: so size alone is no reason to
+    refuse a trial.
+    """
+    check_shown(tuple(marker.name for marker in spec.markers), "model's", trial, run.source)
+    model = with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
+    fit = fit_of_trial(ruler_of_model(model), model.names.markers, trial)
+    if fit is None:
+        return []
+    fault = fault_of(fit, f"the model {spec.name}", run.source, MODELS, sized=False)
+    return told_of(fit, fault, "the model", anyway)
+
+
+def told_of(fit: Fit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
+    """The sentences on a fit; the fault is raised, unless `anyway`."""
     if fault is None:
-        return sentences(fit)
+        return sentences(fit, whose)
     if not anyway:
         raise fault
     return [f"{fault.what}; {ALL_THE_SAME}"]

@@ -20,7 +20,7 @@ RIGHT, LEFT = SUFFIXES["right"], SUFFIXES["left"]
 Table = dict[str, Any]
 
 DOUBLED = ("contacts", "ligaments", "elements", "surfaces", "muscles", "markers")
-ALONE = ("rolls", "couplers", "angles", "springs", "frictions", "loads")
+ALONE = ("reactions", "rolls", "couplers", "angles", "springs", "frictions", "loads")
 """What nobody has needed on both sides."""
 POINTS = ("offset_mm", "normal", "direction", "velocity_mm_s", "mass_centre_mm", "side")
 SEGMENTS = ("segment", "parent", "over")

@@ -50,6 +50,7 @@ from rtsim.models.packing.forces import pack_forces
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.joints import Coordinates, joints_of, neutral_coordinates, pack_coordinates
 from rtsim.models.packing.muscles import pack_hill, pack_stations, pack_surfaces
+from rtsim.models.packing.reactions import Reactions, pack_reactions
 from rtsim.models.packing.rolls import pack_rolls
 from rtsim.models.packing.tree import build_tree
 from rtsim.models.roles import find_method, joint_kinds
@@ -90,6 +91,7 @@ class Model:
     elements: Elements
     lengths: Lengths  # of the elements
     reported: Reported  # among the elements
+    reactions: Reactions  # of elements, for recruitment
     forces: Forces
     stations: Stations
     surfaces: Surfaces
@@ -149,6 +151,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         elements=pack_elements(rows, anatomy, index, tree),
         lengths=pack_lengths(rows),
         reported=pack_reported(spec, rows),
+        reactions=pack_reactions(spec, rows),
         forces=pack_forces(spec, anatomy, index, coordinates, tree, q_neutral),
         stations=stations,
         surfaces=pack_surfaces(spec, anatomy, index),

@@ -5,6 +5,7 @@ Every cell is a Text: of a plain string rich would take [us] for a colour and :c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from rich.columns import Columns
@@ -112,6 +113,10 @@ def print_summary(console: Console, summary: dict) -> None:
     if summary["implausible"]:
         named = ", ".join(f"{name} on {n} frames" for name, n in summary["implausible"].items())
         console.print(Text(f"implausible angles: {named}"))
-    if summary["faults"]:
-        counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in summary["faults"].items())
+    flagged = Counter[str]()
+    for words, n in odd.items():
+        flagged.update(dict.fromkeys(words.split(", "), n))
+    faults = {k: v for k, v in summary["faults"].items() if flagged[k] != v}  # the others are told above
+    if faults:
+        counted = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in faults.items())
         console.print(Text(f"counted: {counted}"))

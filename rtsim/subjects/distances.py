@@ -54,20 +54,20 @@ class Distances(NamedTuple):
 
 
 class Ruler:
-    """The distances of one subject.
+    """The distances of a subject, or of a model with markers of its own.
+
+    Parameters
+    ----------
+    local : segment -> marker -> (3,) in the segment [m]; joints : points that segments share
 
     Attributes
     ----------
-    local : segment -> marker -> (3,) in the segment [m]; segment_of : marker -> segment
+    segment_of : marker -> segment
     """
 
-    def __init__(self, subject: Subject) -> None:
-        self.local = {
-            name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
-            for name, segment in subject.segments.items()
-        }
-        self.segment_of = {marker: name for name, group in self.local.items() for marker in group}
-        self.joints = joints_of(subject)
+    def __init__(self, local: dict[str, dict[str, Array]], joints: list[Joint]) -> None:
+        self.local, self.joints = local, joints
+        self.segment_of = {marker: name for name, group in local.items() for marker in group}
 
     def neighbours(self, segment: str) -> list[str]:
         """Segments that share a joint with it."""
@@ -130,6 +130,15 @@ def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float,
     if len(apart) < FEWEST:
         return expected, np.nan, np.nan
     return expected, float(np.median(apart)), float(np.median(np.abs(apart - expected)))
+
+
+def ruler_of_subject(subject: Subject) -> Ruler:
+    """The distances of a person."""
+    local = {
+        name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
+        for name, segment in subject.segments.items()
+    }
+    return Ruler(local, joints_of(subject))
 
 
 def joints_of(subject: Subject) -> list[Joint]:

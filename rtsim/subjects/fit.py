@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial, name_some
-from rtsim.subjects.distances import FEWEST, Distances, Ruler
+from rtsim.subjects.distances import FEWEST, Distances, Ruler, ruler_of_subject
 from rtsim.subjects.marker_names import find_markers
-from rtsim.subjects.markers_of import markers_of
+from rtsim.subjects.markers_of import in_order
 from rtsim.subjects.relabelling import find_exchanged
 from rtsim.subjects.sides import MIRROR
 from rtsim.subjects.subject import Subject
@@ -50,6 +50,8 @@ FEWEST_DISTANCES = 6
 SIZE = 0.03
 """Part of a length by which persons are said to be larger or smaller."""
 OR_ANYWAY = "or add --anyway to go on all the same"
+SUBJECTS = "give the static trial or the subject of this person and session"
+MODELS = "scale the model to this person and its markers (`rtsim scale`), correct the labels"
 
 
 class Fit(NamedTuple):
@@ -77,16 +79,21 @@ class Fit(NamedTuple):
 
 
 def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Fit | None:
-    """How a trial fits; None where it shows too few distances. search : for exchanged labels, too."""
-    own = markers_of(trial, subject)
+    """How a trial fits a person; None where it shows too few distances; search : for exchanged labels."""
+    if subject.side == "left":
+        trial = trial._replace(positions=MIRROR * trial.positions)
+    return fit_of_trial(ruler_of_subject(subject), subject.marker_names, trial, search)
+
+
+def fit_of_trial(ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True) -> Fit | None:
+    """How a trial fits distances; names : of the markers that are looked at; search : as `fit_of`."""
+    own = in_order(trial, names)
     frames = chosen_frames(own)
-    tracks = {name: x for k, name in enumerate(subject.marker_names) if seen(x := own[frames, k])}
-    ruler = Ruler(subject)
+    tracks = {name: x for k, name in enumerate(names) if seen(x := own[frames, k])}
     if not search:
         return fit_of_tracks(ruler, tracks)
-    used = set(find_markers(subject.marker_names, trial.names).values())
-    mirror = MIRROR if subject.side == "left" else np.ones(3)
-    positions = mirror * trial.positions[frames]
+    used = set(find_markers(names, trial.names).values())
+    positions = trial.positions[frames]
     strangers = {
         name: x for k, name in enumerate(trial.names) if k not in used and seen(x := positions[:, k])
     }
@@ -107,7 +114,8 @@ def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Ar
         assert better is not None
         return better._replace(exchanged=exchanged)
     across = fit_of_tracks(ruler, {name: MIRROR * x for name, x in tracks.items()})
-    mirrored = fit.another and across is not None and across.misfit < MIRRORED * fit.misfit
+    odd = fit.another or bool(fit.moved)
+    mirrored = odd and across is not None and across.misfit < MIRRORED * fit.misfit
     return fit._replace(mirrored=mirrored)
 
 
@@ -165,22 +173,27 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
     return name, largest[name]
 
 
-def sentences(fit: Fit) -> list[str]:
-    """What is to be told of a fit, where the trial is the subject's."""
+def sentences(fit: Fit, whose: str = "the subject") -> list[str]:
+    """What is to be told of a fit, where the trial is the subject's, or a model's with its own markers."""
     unusual = (
-        f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of the subject (root "
+        f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
         f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): markers put on anew, or another person's?"
     )
     return [unusual] * (fit.misfit > LARGEST_MISFIT) + [
         f"{name} seems to have moved on the skin, or been put on anew: its distances differ by up to "
-        f"{1e3 * by:.0f} mm from those of the subject"
+        f"{1e3 * by:.0f} mm from those of {whose}"
         for name, by in fit.moved.items()
     ]
 
 
-def fault_of(fit: Fit, subject: Subject, where: str) -> ConfigError | None:
-    """Why a trial is not to be solved with a subject: one sentence; None where it may be."""
-    whose = f"the subject {subject.name}"
+def fault_of(
+    fit: Fit, whose: str, where: str, remedy: str = SUBJECTS, sized: bool = True
+) -> ConfigError | None:
+    """Why a trial is not to be solved with a subject or a model: one sentence; None where it may be.
+
+    whose : "the subject NAME" or "the model NAME"; remedy : where another one is needed
+    sized : whether another size alone makes a trial that is unusual another person's
+    """
     if fit.exchanged:
         groups = [
             f"{a} and {rest[0]} seem exchanged" if len(rest) == 1
@@ -197,13 +210,14 @@ def fault_of(fit: Fit, subject: Subject, where: str) -> ConfigError | None:
             "or the axes are left-handed", where=where,
             remedy=f"correct the labels or the axes in the file, {OR_ANYWAY}",
         )  # fmt: skip
-    if not fit.another:
+    if not (fit.another if sized else fit.misfit > FARTHEST):
         return None
     larger = "larger" if fit.scale > 1.0 else "smaller"
     size = f", and {100.0 * abs(fit.scale - 1.0):.0f} % {larger}" if abs(fit.scale - 1.0) >= SIZE else ""
+    usual, farthest = f"up to {1e3 * LARGEST_MISFIT:.0f} mm", f"{1e3 * FARTHEST:.0f} mm"
     return ConfigError(
         f"the distances between its markers are not those of {whose}: they are {1e3 * fit.misfit:.0f} mm off "
         f"(root mean square){size}; another person, or markers put on anew", where=where,
-        allowed=f"up to {1e3 * LARGEST_MISFIT:.0f} mm, or {1e3 * FARTHEST:.0f} mm at the same size",
-        remedy=f"give the static trial or the subject of this person and session, {OR_ANYWAY}",
+        allowed=f"{usual}, or {farthest} at the same size" if sized else f"up to {farthest}",
+        remedy=f"{remedy}, {OR_ANYWAY}",
     )  # fmt: skip

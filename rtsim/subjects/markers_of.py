@@ -16,10 +16,15 @@ def markers_of(trial: MarkerTrial, subject: Subject) -> NDArray[np.float64]:
 
     NaN = missing, also markers that the trial does not have. A left leg is mirrored (Z -> -Z).
     """
-    names = subject.marker_names
+    measured = in_order(trial, subject.marker_names)
+    if subject.side == "left":
+        measured *= MIRROR
+    return measured
+
+
+def in_order(trial: MarkerTrial, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """(n, n_marker, 3) C-contiguous - measured markers [m] in the order of names; NaN = missing."""
     measured = np.full((len(trial.times), len(names), 3), np.nan)
     for name, index in find_markers(names, trial.names).items():
         measured[:, names.index(name)] = trial.positions[:, index]
-    if subject.side == "left":
-        measured *= MIRROR
     return measured

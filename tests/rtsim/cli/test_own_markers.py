@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from kernels._jit import allow_compilation
 from rtsim.cli.main import cli
+from rtsim.files.markers import read_markers
 from rtsim.files.recording import read_results
 from rtsim.files.storage import read_storage
 from rtsim.files.trc import trc_text
@@ -144,6 +145,30 @@ def test_what_cannot_be_is_one_sentence(
     told = done.output + str(done.exception)
     assert done.exit_code != 0
     assert all(word in told for word in words), told
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (lambda trial: trial._replace(positions=1.2 * trial.positions), ("mm off", "20 % larger", "scale")),
+        (lambda trial: trial._replace(positions=trial.positions * [-1.0, 1.0, 1.0]), ("mirror image",)),
+        (lambda trial: trial._replace(names=("C1", "B2", "C3", "B1", "C2")), ("C2 and B2 seem exchanged",)),
+    ],
+    ids=["larger", "mirrored", "exchanged"],
+)
+def test_a_trial_that_is_not_the_models_is_refused(
+    model: Path, make_trial: Callable[..., Path], how: Callable, words: tuple
+) -> None:
+    """Protects from angles of a person with the bones of another, or with labels exchanged."""
+    path = make_trial()
+    options = ("--model", model, "--up", "Y")
+    trial = how(read_markers(path))
+    path.write_text(trc_text(trial, path.name, str(path)))
+    done = run("analyse", path, *options)
+    told = done.output + str(done.exception)
+    assert done.exit_code != 0
+    assert all(word in told for word in (*words, "the model boom", "--anyway")), told
+    assert run("analyse", path, *options, "--anyway").exit_code == 0
 
 
 def test_a_recording_of_other_markers_is_refused(model: Path, make_trial: Callable[..., Path]) -> None:

@@ -37,17 +37,26 @@ ENDLESS = {
 LONG = ("simulate", "stick_slip", "--duration", "2000", "--out", "a.csv")
 
 
-@pytest.mark.parametrize("what", ENDLESS)
-def test_commands_end_with_the_code_of_the_signal(start, what):
+@pytest.mark.parametrize(
+    ("what", "how"),
+    [
+        ("replay", signal.SIGINT),
+        ("waiting replay", signal.SIGTERM),
+        ("simulate --live", signal.SIGINT),
+        ("estimate", signal.SIGINT),
+        ("estimate", signal.SIGTERM),
+        ("bench", signal.SIGTERM),
+    ],
+)
+def test_commands_end_with_the_code_of_the_signal(start, what, how):
     """Protects scripts: Ctrl-C is 130, a request to terminate 143, whatever the command; no traceback."""
     arguments, words = ENDLESS[what]
-    for how in (signal.SIGINT, signal.SIGTERM):
-        process = start(*arguments)
-        process.state("ready") if words == "ready" else process.said(words)
-        process.popen.send_signal(how)
-        done = process.wait()
-        assert done.code == 128 + how
-        assert "Traceback" not in done.err
+    process = start(*arguments)
+    process.state("ready") if words == "ready" else process.said(words)
+    process.popen.send_signal(how)
+    done = process.wait()
+    assert done.code == 128 + how
+    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("how", HOWS)

@@ -30,16 +30,16 @@ def write_forces(path, forces, drift) -> None:
     path.write_text(head + "\n".join(lines) + "\n")
 
 
-def test_live_and_analyse_take_the_same_zero_off(rtsim, any_ports, tmp_path):
+def test_live_and_analyse_take_the_same_zero_off(rtsim, here, any_ports, tmp_path):
     """Protects the option: a drift is gone from results, and live they are the same bit for bit."""
     trial = load_trial("walker", 1.3)
     write_trc(tmp_path / "walk.trc", trial)
     write_forces(tmp_path / "clean.mot", walker_forces(trial), 0.0 * DRIFT)
     write_forces(tmp_path / "drifted.mot", walker_forces(trial), DRIFT)
     person = ("--subject", "walker")
-    clean = rtsim("analyse", "walk.trc", *person, "--forces", "clean.mot", "--out", "clean.mcap")
+    clean = here("analyse", "walk.trc", *person, "--forces", "clean.mot", "--out", "clean.mcap")
     assert clean.code == 0, clean.err
-    done = rtsim("analyse", "walk.trc", *person, "--forces", "drifted.mot", SWING, "--out", "tared.mcap")
+    done = here("analyse", "walk.trc", *person, "--forces", "drifted.mot", SWING, "--out", "tared.mcap")
     assert done.code == 0, done.err
     assert "zero taken off from 0.7 to 1.08 s" in done.err
     beside = ("--forces", "drifted.mot", SWING, "--wait-ms", "1000")

@@ -62,8 +62,9 @@ def exchanged(trial: MarkerTrial, *labels: str) -> MarkerTrial:
 
 
 @recordings
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize(("who", "other"), [(CHILD, ADULT), (ADULT, CHILD)])
+@pytest.mark.parametrize(
+    ("command", "who", "other"), [*((c, CHILD, ADULT) for c in COMMANDS), ("check", ADULT, CHILD)]
+)
 def test_static_of_another_person_is_refused(refused, mcgill, quick, command, who, other):
     """Protects a child's results from an adult's bones, and the other way round."""
     said = refused(*words_of(command, f"{who}_straight.c3d", "--static", f"{other}_static.c3d"))
@@ -73,8 +74,14 @@ def test_static_of_another_person_is_refused(refused, mcgill, quick, command, wh
 
 
 @recordings
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("labels", [("RTHI", "RKNE"), ("RTIB", "LANK"), ("RSHN", "RTUB", "RANK")])
+@pytest.mark.parametrize(
+    ("command", "labels"),
+    [
+        *((command, ("RTHI", "RKNE")) for command in COMMANDS),
+        ("check", ("RTIB", "LANK")),
+        ("check", ("RSHN", "RTUB", "RANK")),
+    ],
+)
 def test_exchanged_labels_are_named(refused, mcgill, quick, command, labels):
     """Protects the user from looking for the two names among forty."""
     write(exchanged(read_markers(mcgill / "HC002D_straight.c3d"), *labels), mcgill / "walk.trc")

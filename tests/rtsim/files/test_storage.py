@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rtsim.errors import ConfigError
-from rtsim.files.storage import Table, csv_text, known_part, read_storage, storage_text
+from rtsim.files.storage import Table, csv_parts, known_part, read_storage, storage_parts
 
 FREE_TEXT = """Coordinates
 version=1
@@ -115,11 +115,11 @@ def test_broken_files_are_named(write, name, text, what):
     suffix=st.sampled_from([".mot", ".sto"]),
 )
 def test_round_trip(tmp_path: Path, data, in_degrees, suffix):
-    """What storage_text says, read_storage returns to twelve digits, what is not known left out."""
+    """What storage_parts says, read_storage returns to twelve digits, what is not known left out."""
     columns = ("row", *(f"coordinate {k}" for k in range(1, data.shape[1])))
     path = tmp_path / f"round{suffix}"
     table = Table(columns, data, in_degrees, "results")
-    path.write_text(storage_text(table, "", ""), encoding="utf-8")
+    path.write_text("".join(storage_parts(table, "", "")), encoding="utf-8")
     back, known = read_storage(path), known_part(table)[0]
     assert (back.columns, back.in_degrees, back.name, back.notes) == (
         known.columns,
@@ -138,7 +138,7 @@ def test_both_readers_of_opensim_take_a_table_with_gaps_whole(tmp_path: Path, mo
     data = np.column_stack([np.arange(20) / 100.0, np.arange(20.0), np.arange(20.0), np.ones(20)])
     data[7, 1] = data[:9, 3] = np.nan
     path = tmp_path / "gaps.sto"
-    path.write_text(storage_text(Table(("time", "a", "b", "seldom"), data, False, "t"), "", ""))
+    path.write_text("".join(storage_parts(Table(("time", "a", "b", "seldom"), data, False, "t"), "", "")))
     assert "columns left out, which OpenSim cannot read for their gaps: seldom" in path.read_text()
     column = osim.ArrayDouble()
     osim.Storage(str(path)).getDataColumn("b", column)
@@ -152,7 +152,7 @@ def test_both_readers_of_opensim_take_a_table_with_gaps_whole(tmp_path: Path, mo
 def test_header_is_the_one_opensim_reads():
     """Entries, their order and the tab-separated label line are what OpenSim expects."""
     table = Table(("time", "q"), np.array([[0.0, 1.5]]), True, "")
-    assert storage_text(table, "a.mot", "walk").splitlines() == [
+    assert "".join(storage_parts(table, "a.mot", "walk")).splitlines() == [
         "walk", "version=1", "nRows=1", "nColumns=2", "inDegrees=yes", "endheader", "time\tq", "0\t1.5"
     ]  # fmt: skip
 
@@ -160,7 +160,7 @@ def test_header_is_the_one_opensim_reads():
 def test_csv():
     """Labels with commas are quoted, gaps are empty cells."""
     table = Table(("time [s]", 'a "b", c'), np.array([[0.1, np.nan], [0.2, -1.5]]), False, "")
-    rows = csv.reader(csv_text(table, "a.csv").splitlines())
+    rows = csv.reader("".join(csv_parts(table, "a.csv")).splitlines())
     assert list(rows) == [["time [s]", 'a "b", c'], ["0.1", ""], ["0.2", "-1.5"]]
 
 
@@ -168,6 +168,6 @@ def test_nonsense_is_refused():
     """Labels with tabs, and data that do not fit."""
     table = Table(("time", "q"), np.zeros((2, 2)), False, "")
     with pytest.raises(ConfigError, match="column label"):
-        storage_text(table._replace(columns=("time", "a\tb")), "a.mot", "a")
+        storage_parts(table._replace(columns=("time", "a\tb")), "a.mot", "a")
     with pytest.raises(ConfigError, match="do not fit"):
-        csv_text(table._replace(columns=("time",)), "a.csv")
+        csv_parts(table._replace(columns=("time",)), "a.csv")

@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rtsim.live.acquaintance import FIRST_NS, SUBJECT_FITS, Acquaintance
-from rtsim.stages.kinematics import Kinematics
+from rtsim.live.acquaintance import FIRST_NS, Acquaintance
+from rtsim.models.model import build
 from streams.messages import Status, marker_session
+from tests.naive.tree import state
+from tests.rtsim.models.legs import NEUTRAL, load
 
 WHERE = "tcp://host:1"
 LATEST_S = 30.0
@@ -22,7 +24,9 @@ class Stream:
     def __init__(self, subject, trial) -> None:
         self.positions, self.bent = trial.positions, 10.0
         names = ("hip_flexion", "hip_adduction", "hip_internal_rotation")
-        model = SimpleNamespace(joint_signs=np.ones((1, 3)), names=SimpleNamespace(joint_angles=names))
+        model = SimpleNamespace(
+            name="m", joint_signs=np.ones((1, 3)), names=SimpleNamespace(joint_angles=names)
+        )
         self.outputs = SimpleNamespace(angles=np.zeros((1, 3)))
         estimator = SimpleNamespace(model=model, outputs=self.outputs)
         self.door = SimpleNamespace(measured=np.zeros(trial.positions.shape[1:]))
@@ -78,7 +82,7 @@ def test_another_size_is_told_flagged_and_forgiven(stream):
     assert set(stream.play(2.0)) == {Status.SUSPECT}  # judged again after two more seconds, of both kinds
     stream.play(5.0)
     assert stream.play(0.1)[-1] == Status.OK
-    assert stream.told()[-1] == f"{WHERE}: {SUBJECT_FITS}."
+    assert stream.told()[-1] == f"{WHERE}: the markers fit {stream.stage.whose} now."
     assert stream.stage.refused == stream.stage.unsettled == ""
 
 
@@ -170,7 +174,21 @@ def test_it_is_told_over_real_sockets(start, estimator, subject, make_session, t
     assert run.final.gauges["subject_misfit_mm"] > 10.0
 
 
-def test_a_person_is_needed(estimator):
-    """Protects models of their own, which nobody is compared with."""
-    with pytest.raises(AssertionError):
-        Acquaintance(Kinematics(estimator, None), WHERE)
+@pytest.mark.parametrize(
+    "change", [[1.0, 1.0, 1.0], [1.25, 1.25, 1.25], [1.0, 1.0, -1.0]], ids=["own", "larger", "mirrored"]
+)
+def test_a_model_with_its_own_markers_is_compared_as_well(tmp_path, change):
+    """Protects who follows a model instead of a person: a stream of another size or handedness is suspect."""
+    model = build(load(tmp_path))
+    at, places = state(model.tree, NEUTRAL), zip(model.markers.body, model.markers.position, strict=True)
+    measured = change * np.array([at.point(int(body), place) for body, place in places])
+    estimator = SimpleNamespace(model=model, outputs=None)
+    door = SimpleNamespace(measured=measured)
+    stage = Acquaintance(SimpleNamespace(subject=None, door=door, admitted=True, estimator=estimator), WHERE)
+    for n in range(150):
+        status = stage.run(SimpleNamespace(t_received=10**9 + n * 10_000_000)).status
+        while stage._judged is not None and not stage._judged.over:
+            time.sleep(0.001)
+    own = change == [1.0, 1.0, 1.0]
+    assert status == (Status.OK if own else Status.SUSPECT)
+    assert ("the model legs" in stage.unsettled) == (not own)

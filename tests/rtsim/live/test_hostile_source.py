@@ -49,15 +49,13 @@ def shaped(*shape: int, name: str = "positions") -> dict:
 def keys_of_one_hash(n: int) -> list[list[int]]:
     """Pairs of ints whose tuples have the same hash in CPython, by its hash of tuples turned round."""
     p1, p2, p5, whole = 11400714785074694791, 14029467366897019727, 2870177450012600261, 2**64
-    found, a = [], 0
-    while len(found) < n:
-        a += 1
-        lane = (p5 + a * p2) % whole
-        lane = ((lane << 31 | lane >> 33) % whole) * p1 % whole
-        b = ((12345 * pow(p1, -1, whole)) % whole - lane) * pow(p2, -1, whole) % whole
-        if b < 2**60:
-            found.append([a, b])
-    return found
+    back1, back2 = pow(p1, -1, whole), pow(p2, -1, whole)
+    a = np.arange(1, 20 * n, dtype=np.uint64)  # of sixteen b, one is small enough
+    lane = np.uint64(p5) + a * np.uint64(p2)
+    lane = (lane << np.uint64(31) | lane >> np.uint64(33)) * np.uint64(p1)
+    b = (np.uint64(12345 * back1 % whole) - lane) * np.uint64(back2)
+    pairs = np.column_stack((a, b))[b < np.uint64(2**60)][:n]
+    return pairs.tolist()
 
 
 def map_of_colliding_keys() -> bytes:

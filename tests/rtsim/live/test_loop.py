@@ -146,11 +146,16 @@ def test_what_cannot_be_done_is_refused_in_words(start, trial, make_session):
         False,
         "No method 'best'; this run offers minimised, zero, prescribed.",
     )
-    for args in ({}, {"method": 3}, {"on": "perhaps"}):
-        assert run.ask("set_method", **args)[0] is False
-        ok, answer = run.ask("set_downweighting", **args)
+    for method, on in (({}, {}), ({"method": 3}, {"on": "perhaps"})):
+        assert run.ask("set_method", **method)[0] is False
+        ok, answer = run.ask("set_downweighting", **on)
         assert not ok
         assert "true or false" in answer
+    for name, known in (("set_method", "takes method alone"), ("status", "takes no arguments")):
+        ok, answer = run.ask(name, method="zero", x=1, y=2)
+        assert not ok
+        assert known in answer
+        assert "x, y." in answer
     ok, answer = run.ask("dance")
     assert not ok
     assert "set_method, set_downweighting, status, stop" in answer

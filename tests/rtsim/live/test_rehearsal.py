@@ -9,7 +9,7 @@ import pytest
 
 from rtsim.live.course import Course
 from rtsim.live.inputs import WAIT_S, StreamInput
-from rtsim.live.rehearsal import LATEST_NS, LEAD_NS, Rehearsal
+from rtsim.live.rehearsal import FASTEST, FASTEST_WITH_FORCES, LATEST_NS, LEAD_NS, Rehearsal
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
 from streams.codec import FieldLayout
@@ -122,11 +122,13 @@ def test_it_waits_for_a_steady_stream_and_begins_before_the_next_frame(clock, tr
     assert rehearsal.n_done == 0
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.1, 200.0])
-def test_there_is_none_for_streams_without_steady_or_with_short_pauses(clock, trial, rate):
+@pytest.mark.parametrize(
+    ("rate", "fastest"), [(0.0, FASTEST), (0.1, FASTEST), (500.0, FASTEST), (200.0, FASTEST_WITH_FORCES)]
+)
+def test_there_is_none_for_streams_without_steady_or_with_short_pauses(clock, trial, rate, fastest):
     """Protects the processor: fast streams keep warm by themselves, and irregular ones cannot be foretold."""
     session = marker_session(trial.names, rate=rate, t_start=0)
-    rehearsal = Rehearsal([])
+    rehearsal = Rehearsal([], fastest)
     for _ in range(5):
         rehearsal.follow(frame_at(session, clock[0]))
         assert rehearsal.ahead_s() == 0.0

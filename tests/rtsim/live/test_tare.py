@@ -167,10 +167,11 @@ def test_a_running_estimator_takes_the_zero_off_by_command():
         awaited(live.control, "frames published")
         while live.feed.intake is None:
             time.sleep(0.01)
-        for wrong in ({"seconds": "x"}, {"seconds": "nan"}, {"seconds": "0"}, {"seconds": "61"}, {"s": "1"}):
+        for wrong in ({"seconds": "x"}, {"seconds": "nan"}, {"seconds": "0"}, {"seconds": "61"}):
             ok, text = asked(live.control, "tare", **wrong)
             assert not ok
             assert "0.1 to 60" in text
+        assert asked(live.control, "tare", s="1") == (False, "tare takes seconds alone, not s.")
         ok, text = asked(live.control, "tare", seconds="1.2")  # longer than a cycle: right is loaded, too
         assert ok, text
         assert "right, second, third is gathered from the next 1.2 s" in text

@@ -9,8 +9,10 @@ import msgspec
 import pytest
 
 from kernels._jit import allow_compilation
+from rtsim.config.model_schema import Element, MethodSpec, Reaction
 from rtsim.config.muscle_schema import Hill
 from rtsim.config.paths import find_config
+from rtsim.config.place_schema import Place
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.config.run_schema import Run, Uncertainty
 from rtsim.live.course import Course
@@ -95,7 +97,7 @@ def of_own_markers(folder: Path) -> Iterable[FieldSpec]:
     path = folder / "marked.toml"
     path.write_text(MARKED, encoding="utf-8")
     spec = load_model(str(path))
-    kinematics = Kinematics(MultibodyEstimator(spec, None, "default"), None)
+    kinematics = Kinematics(MultibodyEstimator(spec, None, "default", uncertainty=Uncertainty()), None)
     session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
     fields = Course([kinematics, MuscleLengths(kinematics)], session, {}).fields.session.fields
     usual = {spec.name: spec.meaning for spec in estimated(folder)}
@@ -122,7 +124,15 @@ def recruited(folder: Path) -> Iterable[FieldSpec]:
     )
     reserves = RecruitmentSpec(reserves={"knee_r": 10.0})
     run = Run(name="test", stages=names, recruitment=reserves)
-    stages = make_stages(run, msgspec.structs.replace(spec, muscles=strong), None, ForceFeed(), 1.0)
+    stop = Element("stop", "distance", Place("upper_r"), Place("lower_r"), target_mm=430.0)
+    spec = msgspec.structs.replace(
+        spec,
+        muscles=strong,
+        elements=(stop,),
+        reactions=(Reaction("end", "stop", 1e4),),
+        methods={"default": MethodSpec(hard=("stop",))},
+    )
+    stages = make_stages(run, spec, None, ForceFeed(), 1.0)
     session = marker_session([marker.name for marker in spec.markers], rate=100.0, t_start=0)
     known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
     return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]

@@ -155,6 +155,14 @@ def test_the_summary_says_how_it_went(render, tally):
     assert lines_with(text, "counted: lost 2, late 3, duplicate 1")
 
 
+def test_a_flag_that_is_told_is_not_counted_again(render, tally):
+    """Protects the closing lines from saying one thing twice."""
+    told = tally.summary() | {"statuses": {"ok": 5, "suspect": 2, "uncertain, suspect": 1}}
+    told["faults"] = {"suspect": 3, "uncertain": 4}
+    text = render(lambda console: print_summary(console, told))
+    assert lines_with(text, "counted: uncertain 4")
+
+
 def test_the_summary_of_a_clean_run_is_short(render, make_frame):
     """Protects against lines about nothing."""
     tally = Tally()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -71,12 +72,21 @@ def lower_limb() -> ModelSpec:
     return load_toml(find_config("lower_limb", "models"), ModelSpec)
 
 
+_read_once = functools.cache(read_markers)
+
+
+def trial_in(path: str) -> MarkerTrial:
+    """The trial in a file of the recordings, which is read once; positions of its own for each caller."""
+    trial = _read_once(DATA / path)
+    return trial._replace(positions=trial.positions.copy())
+
+
 def read(recording: Recording, n_frame: int = 0) -> tuple[MarkerTrial, MarkerTrial | None]:
     """The trial, thinned to about n_frame frames if given, and its static trial."""
-    trial = read_markers(DATA / recording.trial)
+    trial = trial_in(recording.trial)
     step = max(1, len(trial.times) // n_frame) if n_frame else 1
     trial = trial._replace(times=trial.times[::step], positions=trial.positions[::step])
-    return trial, read_markers(DATA / recording.static) if recording.static else None
+    return trial, trial_in(recording.static) if recording.static else None
 
 
 def run(spec: ModelSpec, subject: Subject, trial: MarkerTrial, method: str) -> Run:

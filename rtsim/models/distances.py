@@ -1,0 +1,57 @@
+"""Distances that movement leaves alone, of a model that brings its own markers (`rtsim/subjects/distances`).
+
+Between the markers of a body, and from them to the points that it shares with its neighbours: the centres of
+joints that rotate about them. OpenSim's knees glide by functions of the angle, so that whether a joint has
+such a point is tried on poses, not read from its kind.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.tree import new_pose, pose
+from rtsim.models.model import Model
+from rtsim.subjects.distances import Joint, Ruler
+
+Array = NDArray[np.float64]
+
+N_POSE, BENT = 6, 0.3
+"""Poses that are tried, their coordinates within BENT of the neutral ones [rad]."""
+STAYS = 0.01
+"""A joint's point that moves less on the body beneath is shared [m]: markers on skin tell no more."""
+
+
+def ruler_of_model(model: Model) -> Ruler:
+    """The distances of the model's own markers."""
+    names = model.names.bodies
+    local: dict[str, dict[str, Array]] = {name: {} for name in names}
+    for marker, body, place in zip(
+        model.names.markers, model.markers.body, model.markers.position, strict=True
+    ):
+        local[names[body]][marker] = place.copy()
+    tree, places = model.tree, points_of_joints(model)
+    moved = np.linalg.norm(places - places[0], axis=2).max(axis=0)
+    joints = [
+        Joint(names[parent], names[body], places[0, body], tree.position_in_child[body].copy())
+        for body, parent in enumerate(tree.parent)
+        if parent >= 0 and moved[body] < STAYS
+    ]
+    return Ruler(local, joints)
+
+
+def points_of_joints(model: Model) -> Array:
+    """(N_POSE, n_body, 3) - each body's joint frame on the body beneath it, the neutral pose first [m]."""
+    tree = model.tree
+    n_body = len(tree.parent)
+    at = new_pose(n_body, model.n_v, len(tree.chains.dof))
+    bent = np.random.default_rng(0).uniform(-BENT, BENT, (N_POSE, len(model.q_neutral)))
+    bent[0] = 0.0
+    places = np.full((N_POSE, n_body, 3), np.nan)
+    for k in range(N_POSE):
+        pose(tree, model.q_neutral + bent[k], at)
+        for body, parent in enumerate(tree.parent):
+            if parent >= 0:
+                centre = at.position[body] + at.rotation[body] @ tree.position_in_child[body]
+                places[k, body] = at.rotation[parent].T @ (centre - at.position[parent])
+    return places
