@@ -96,7 +96,9 @@ def call_muscles() -> None:
 
 def call_forces() -> None:
     """Rates, force plates and inverse dynamics of the lower limb, as on every live frame."""
+    from kernels._jit import hold
     from kernels.rates.manifold import manifold_of, plain
+    from kernels.shown import new_shown_loads, show_loads
     from rtsim.config.paths import find_config
     from rtsim.config.rate_schema import RateSpec
     from rtsim.methods.inverse_dynamics import inverse_dynamics_of
@@ -115,6 +117,9 @@ def call_forces() -> None:
             RateEstimator(kind(), manifold, 100.0).take(0.0, np.array(q))
     body = inverse_dynamics_of(spec, subject, person_of(subject, load_inertia_table(), 70.0))
     body.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+    n = len(body.results.centre)
+    signs, shown = (np.ones((n, 3)), np.ones((2, 3))), new_shown_loads(n)
+    hold(show_loads, (body.results, body.deviations, np.zeros(3 * n, bool), *signs, body.weight, shown))()
 
 
 def call_moment_arms() -> None:

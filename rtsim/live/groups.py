@@ -163,6 +163,8 @@ GROUPS = {
             "kernels.bearing.assign_feet",
             "kernels.bearing.foot_wrenches",
             "kernels.standing.may_stand",
+            "kernels.foot_lines.draw_feet",
+            "kernels.shown.show_loads",
         ),
         call_forces,
     ),

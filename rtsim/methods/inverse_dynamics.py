@@ -56,6 +56,7 @@ class InverseDynamics:
 
     Attributes
     ----------
+    weight : of the whole person [N]
     errors : what `deviate` follows from; deviations : of the results, after it
     """
 
@@ -90,7 +91,7 @@ class InverseDynamics:
             np.zeros((2, n_v, n_v)), np.zeros((2, 3, 3)), np.zeros(n_body), np.zeros((n_body, 6, 6))
         )
         self.deviations: KineticDeviations = new_kinetic_deviations(n_joint, n_v)
-        self._weight = cuts.weight
+        self.weight = cuts.weight
         error_work = new_error_work(n_body, n_v, n_joint)
         of_errors = (system, cuts, self.errors, work, self.results, error_work, self.deviations)
         self._run_errors = hold(kinetic_deviations, of_errors)
@@ -110,7 +111,7 @@ class InverseDynamics:
     @property
     def residual_share_deviation(self) -> Array:
         """(2, 3) - of `residual_share` [m, 1]."""
-        return self.deviations.residual / self._weight
+        return self.deviations.residual / self.weight
 
     def deviate(self) -> None:
         """deviations of the results of the last `compute`, by `errors`; NaN where these are."""

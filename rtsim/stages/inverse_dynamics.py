@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from kernels._jit import hold
 from kernels.joints.motions import TRANSLATES
+from kernels.shown import new_shown_loads, show_loads
 from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
@@ -58,17 +60,18 @@ class PersonLoads(JointLoads):
             )  # fmt: skip
         super().__init__(of, motion, loads, feet)
         self._sign = MIRROR if subject.side == "left" else np.ones(6)
-        self._residual = np.full((2, 3), math.nan)
         self._of_leg = kind_of_segment(self._bodies[0]) in LEG  # whose root bears what the hip does
-        self._moments = np.full(0, math.nan)
         model = estimator.model
         self._lateral = lateral_signs(model.mirrored[model.joints.distal], 2)
-        self._forces = np.full(self._lateral.shape, math.nan)
-        self._deviations = self._new_deviations(0)
 
     @property
     def told(self) -> tuple[str, ...]:
         return (f"Inverse dynamics of {self.person.mass:.1f} kg", *self.person.notes)
+
+    def warm(self) -> None:
+        """Call everything once."""
+        super().warm()
+        self.quantities()
 
     def begin(self, session: Session, anew: bool) -> None:
         """Which foot of the plates each of the model is, and filters for the forces."""
@@ -78,67 +81,46 @@ class PersonLoads(JointLoads):
         super().begin(session, anew)
 
     def report(self) -> None:
-        """Moments in a row, forces with Z outwards on either side, the residual on the side of the body."""
-        self._moments[:] = self.dynamics.moment().reshape(-1)
-        np.multiply(self.dynamics.force("distal"), self._lateral, out=self._forces)
-        np.multiply(self.dynamics.residual_share, self._sign.reshape(2, 3), out=self._residual)
-        unknown = self.kinematics.unknown
-        if unknown.any():  # at a root that is not seen
-            self._moments[unknown] = self._residual[:] = math.nan
-            for array in (self._forces, self.dynamics.angle_rate, self.dynamics.power):
-                array[unknown[::3]] = math.nan
-        self._report_deviations()
-
-    def _new_deviations(self, n_angle: int) -> dict[str, np.ndarray]:
-        shapes = {
-            "moments": (n_angle,), "forces": self._forces.shape, "rates": (n_angle,),
-            "powers": (len(self._forces), 2), "residual": (2, 3),
-        }  # fmt: skip
-        return {name: np.full(shape, math.nan) for name, shape in shapes.items()}
-
-    def _report_deviations(self) -> None:
-        """Those of the newest moments for which there are some; NaN where a result is."""
-        dynamics, out = self.dynamics, self._deviations
-        for name, found, value in (
-            ("moments", dynamics.moment_deviation().reshape(-1), self._moments),
-            ("forces", dynamics.force_deviation("distal"), self._forces),
-            ("rates", dynamics.deviations.angle_rate.reshape(-1), dynamics.angle_rate.reshape(-1)),
-            ("powers", dynamics.deviations.power, dynamics.power),
-            ("residual", dynamics.residual_share_deviation, self._residual),
-        ):
-            take_over(found, value, out[name])
+        """Forces with Z outwards on either side, the residual on the side of the body."""
+        self._show()
 
     def quantities(self) -> list[Quantity]:
         """Moments, forces, speeds and powers of all joints, and the residual, except of a leg alone."""
         dynamics = self.dynamics
         angles = self.kinematics.estimator.model.names.joint_angles
         joints = joint_names(angles)
-        self._moments = np.full(len(angles), math.nan)
-        self._deviations = self._new_deviations(len(angles))
-        stated = {name: self.stated(array) for name, array in self._deviations.items()}
+        shown = new_shown_loads(len(joints))
+        sides = self._sign.reshape(2, 3)
+        self._show = hold(
+            show_loads,
+            (
+                dynamics.results, dynamics.deviations, self.kinematics.unknown, self._lateral, sides,
+                dynamics.weight, shown,
+            ),
+        )  # fmt: skip
         return [
             Quantity(
-                "joint_moments", self._moments, "N m", angles,
+                "joint_moments", shown.moment, "N m", angles,
                 curves=Curves("", "moment", 2, 10.0),
                 meaning="internal, on the distal body, along the axes of joint_angles (projections), "
                 "positive where it raises the angle; filtered",
-                deviation=stated["moments"],
+                deviation=self.stated(shown.of_moment),
             ),
             Quantity(
-                "joint_forces", self._forces, "N", joints, AXES, "the distal body's anatomy",
+                "joint_forces", shown.force, "N", joints, AXES, "the distal body's anatomy",
                 meaning="net joint force on the distal body: X forward, Y up, Z lateral; filtered",
-                deviation=stated["forces"],
+                deviation=self.stated(shown.of_force),
             ),
             Quantity(
                 "joint_angle_speeds", dynamics.angle_rate.reshape(-1), "rad/s", angles,
-                meaning="rates of the joint angles; filtered", deviation=stated["rates"],
+                meaning="rates of the joint angles; filtered", deviation=self.stated(shown.of_rate),
             ),
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
                 meaning="of the net moment on the turning, of the net force on the sliding; filtered",
-                deviation=stated["powers"],
+                deviation=self.stated(shown.of_power),
             ),
-            *([] if self._of_leg else residuals(self._residual, stated["residual"])),
+            *([] if self._of_leg else residuals(shown.residual, self.stated(shown.of_residual))),
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:

@@ -120,6 +120,7 @@ class FootLoads(Stage):
             kernel()
         self._assign(feet, 0.0)
         self._may_stand(feet, 0.0)
+        FootMarkers(("heel",), None, 1.0, False).take(np.zeros((1, 3)))
 
     def reset(self) -> None:
         """Neither markers nor faults."""
