@@ -19,7 +19,7 @@ from streams.admission import Admission
 from streams.clock import now_ns
 from streams.wire import EVENT_FORMAT, n_received, open_wire, port_of, shut
 
-LOOK_MS, BUSY_LOOK_MS = 10, 2
+LOOK_MS, BUSY_LOOK_MS = 25, 2
 """How often connections are looked at, while there are any, and while they send something [ms]."""
 MOST_CONNECTIONS = 64
 """Connections to one socket at the same time; further ones are shut down at once."""

@@ -87,8 +87,9 @@ def pytest_configure(config: pytest.Config) -> None:
     share_bytecode(config)
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return
-    from rtsim.live.groups import ALL, compile_groups
+    from rtsim.live.groups import GROUPS, ON_DEMAND, compile_groups
 
     chosen = {Path(argument).resolve() for argument in config.args}
     of_runs = OF_RUNS if chosen == {ROOT / "tests" / "kernels"} else ()
-    compile_groups([name for name in ALL if name not in of_runs])
+    on_demand = ON_DEMAND if config.option.markexpr == "own_kernels" else ()
+    compile_groups([name for name in (*GROUPS, *on_demand) if name not in of_runs])

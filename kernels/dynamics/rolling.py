@@ -44,6 +44,12 @@ class Rolls(NamedTuple):
     plane: np.ndarray  # (n_roll, 3, 3) - rows: unit normal towards A, two directions square to it, in B
 
 
+def no_rolls() -> Rolls:
+    """Rolls of a model in which nothing rolls, of the types of those of another."""
+    body, point = np.zeros(0, np.int64), np.zeros((0, 3))
+    return Rolls(body, body, point, point, np.zeros(0), point, np.zeros((0, 3, 3)))
+
+
 @njit
 def rolling_rows(tree, rolls, pose, directions, n, work):
     """Rows of all rolls along the normal of their planes or both directions, from row n on; where they end.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import kernels.path.angles
 from kernels._jit import bind
 from kernels.constraints import HARD, Roles
+from kernels.dynamics.rolling import no_rolls
 from kernels.path import muscle_path
 from kernels.path.assembly import OK, assemble
 from kernels.path.moment_arms import (
@@ -61,7 +62,9 @@ class MomentArms:
 
     def __init__(self, model: Model, roles: Roles, moving_point_work: bool = True) -> None:
         self.model = model
-        self.constraints = model.constraints(roles)
+        constraints = model.constraints(roles)
+        # one version of the kernels, whether something rolls or not
+        self.constraints = constraints._replace(rolls=constraints.rolls or no_rolls())
         self.leverage = Leverage(model.tree, self.constraints, model.stations, model.surfaces, model.angles)
         self._moving = int(moving_point_work)
         self._work = new_leverage_work(self.leverage)

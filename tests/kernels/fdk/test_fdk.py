@@ -17,6 +17,8 @@ from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
 from tests.naive.fdk import places, rates, share, values
 
+pytestmark = pytest.mark.own_kernels
+
 Array = NDArray[np.float64]
 
 SPEC = load_model("mandible")

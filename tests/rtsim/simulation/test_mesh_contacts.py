@@ -23,6 +23,7 @@ def with_contact(spec: ModelSpec, **keys) -> ModelSpec:
     return msgspec.structs.replace(spec, contacts=contacts)
 
 
+@pytest.mark.own_kernels
 def test_a_ball_of_triangles_rebounds_as_the_smooth_one() -> None:
     """Protects the geometry in the step: peak force within 2 %, no energy beyond the step's own error."""
     smooth = with_contact(
@@ -37,6 +38,7 @@ def test_a_ball_of_triangles_rebounds_as_the_smooth_one() -> None:
     assert energy_growth(BALL, found) < found.error
 
 
+@pytest.mark.own_kernels
 def test_damping_takes_energy_and_never_pulls() -> None:
     """Protects the pressure law over meshes."""
     damped = run(with_contact(BALL, damping=1.0))
@@ -44,6 +46,7 @@ def test_damping_takes_energy_and_never_pulls() -> None:
     assert energy_growth(BALL, damped) < -0.1
 
 
+@pytest.mark.own_kernels
 def test_a_knee_of_triangles_bends_as_the_smooth_one() -> None:
     """Protects two contacts with memory of their own, beside ligaments."""
     found, smooth = run(load_model("mesh_knee")), run(load_model("knee"))

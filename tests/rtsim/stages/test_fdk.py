@@ -32,6 +32,7 @@ def results(dofs: tuple[str, ...], hidden: slice = slice(0)):
     return found
 
 
+@pytest.mark.own_kernels
 def test_points_on_planes_and_forces_both_follow_the_jaw() -> None:
     """Protects the chain: condyles within 2 mm of where they were made to be, pressed from above, as told."""
     for dofs in ((), DOFS):
@@ -56,6 +57,7 @@ def test_points_on_planes_and_forces_both_follow_the_jaw() -> None:
             assert (np.abs(across).min(axis=1) < 0.02).all()
 
 
+@pytest.mark.own_kernels
 def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
     """Protects live runs: without the jaw's markers frames are not in order, with them again they are."""
     found = results(DOFS, slice(60, 70))
