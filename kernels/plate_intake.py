@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry
+from kernels._jit import njit
 
 GREATEST = 1e6
 """No plate measures such a force [N] or moment [N m]; squares and sums of what is smaller stay finite."""
 
 
-@entry
+@njit
 def take_in_samples(sample_times, force, moment, z_up, shift, times_out, values_out):
     """times_out : (n_sample,) [s] and values_out : (n_sample, 6 n_plate) of the rows in use: force and moment
     of each plate in turn, in ground (Y up); NaN where a plate was not measured.

@@ -146,7 +146,7 @@ def is_empty(tare, p, spread, most):
     return tare.n_sample[p] > 0 and high - low <= spread and abs(0.5 * (low + high)) <= most
 
 
-@entry
+@njit
 def take_off(tare, values):
     """Subtract the baselines from values : (n, 6 n_plate), as of gather_tare, in place."""
     for s in range(values.shape[0]):

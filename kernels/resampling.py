@@ -61,7 +61,7 @@ def hold_samples(times, values, held):
     return n_out
 
 
-@entry
+@njit
 def forget_samples(held):
     """Leave no samples, as where a new session begins."""
     held.ends[0] = held.ends[1] = 0
@@ -98,6 +98,28 @@ def mean_between(held, start, stop, longest, y_out):
         return TAKEN
     integrate(held, first, last, start, stop, y_out)
     return TAKEN
+
+
+@njit
+def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
+    """force_out, moment_out : (n_plate, 3) - of all plates at a time t [s]; NaN unless TAKEN is returned.
+
+    held : Held - force and moment of each plate in turn
+    longest : float - steps between samples beyond this are gaps [s]
+    slack : float - a time so little before the oldest sample is that sample's [s]
+    wrench : (6 n_plate,) - working space
+    t : float
+    Returns as mean_between.
+    """
+    if held.ends[1] > 0:
+        oldest = held.times[held.ends[0]]
+        if 0.0 < oldest - t <= slack:
+            t = oldest
+    status = mean_between(held, t, t, longest, wrench)
+    for p in range(force_out.shape[0]):
+        for i in range(3):
+            force_out[p, i], moment_out[p, i] = wrench[6 * p + i], wrench[6 * p + 3 + i]
+    return status
 
 
 @njit

@@ -218,7 +218,7 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
 def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     """The sentence, if any, that the forces of a recording begin after its markers or end before them."""
     from rtsim.files.trial import count_of
-    from rtsim.methods.force_feed import SLACK_S
+    from rtsim.methods.plate_intake import SLACK_S
 
     first, last = float(forces.times[0]), float(forces.times[-1])
     outside = (trial.times < first - 2.0 * SLACK_S) | (trial.times > last + SLACK_S)

@@ -152,7 +152,7 @@ GROUPS = {
             "kernels.plate_intake.take_in_samples",
             "kernels.resampling.hold_samples",
             "kernels.resampling.forget_samples",
-            "kernels.resampling.mean_between",
+            "kernels.resampling.wrenches_at",
             "kernels.plate_errors.learn_plate_errors",
             "kernels.plate_errors.tell_plates",
             "kernels.plates.contacts",

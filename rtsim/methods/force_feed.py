@@ -11,15 +11,13 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.resampling import EARLY, GAP, TAKEN, WAITING
-from rtsim.methods.plate_intake import PlateIntake, share_time
+from kernels.resampling import EARLY, GAP, WAITING
+from rtsim.methods.plate_intake import SLACK_S, PlateIntake, share_time
 from streams.messages import Session
 from streams.ring import Frame
 
 FloatArray = NDArray[np.float64]
 
-SLACK_S = 1e-6
-"""A sample belongs to a frame of its time, whatever the last digits of both say."""
 NO_PLATES = -1
 """Status of a frame before any session of forces that can be used."""
 FAULTS = {NO_PLATES: "forces_missing", WAITING: "forces_late", EARLY: "forces_early", GAP: "forces_gap"}
@@ -48,7 +46,6 @@ class ForceFeed:
         self._markers: Session | None = None
         self._by_time = False
         self._former: Counter[str] = Counter()
-        self._wrench = np.empty(0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,19 +95,12 @@ class ForceFeed:
     def take(self, frame: Frame, force_out: FloatArray, moment_out: FloatArray) -> int:
         """The wrenches (n_plate, 3) at a frame of markers; NaN unless kernels.resampling.TAKEN is returned.
 
-        Without plates NO_PLATES is returned, else as kernels.resampling.mean_between.
+        Without plates NO_PLATES is returned, else as kernels.resampling.wrenches_at.
         """
-        force_out[...] = moment_out[...] = np.nan
         if self.intake is None or not self.intake.usable:
+            force_out[...] = moment_out[...] = np.nan
             return NO_PLATES
-        t = self.instant(frame)
-        if 0.0 < self.intake.oldest - t <= 2.0 * SLACK_S:  # the first sample is of this very frame
-            t = self.intake.oldest
-        status = self.intake.mean_between(t, t, self._wrench)
-        if status == TAKEN:
-            rows = self._wrench.reshape(-1, 6)
-            force_out[...], moment_out[...] = rows[:, :3], rows[:, 3:]
-        return status
+        return self.intake.read(self.instant(frame), force_out, moment_out)
 
     def collect(self) -> tuple[Counter[str], list[str]]:
         """Counters since the start, and what there is to tell since the last time."""
@@ -129,4 +119,3 @@ class ForceFeed:
         self.intake = PlateIntake(session, self._by_time)
         if before is not None and session is self.session:  # the same plates by another clock
             self.intake.zero = before.zero
-        self._wrench = np.empty(6 * len(self.intake.names))

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import bind
+from kernels._jit import hold
 from kernels.plate_intake import GREATEST, take_in_samples
-from kernels.resampling import forget_samples, hold_samples, mean_between, new_held
+from kernels.resampling import forget_samples, hold_samples, new_held, wrenches_at
 from rtsim.files.force_stream import describe
 from rtsim.files.force_trial import lay_out
 from rtsim.methods.plate_zero import PlateZero
@@ -31,6 +31,8 @@ LONGEST_STEPS = 2.5
 """Samples farther apart than so many steps of the sample rate have a gap between them."""
 LONGEST_S = 0.1
 """The same where the sample rate is not told [s]."""
+SLACK_S = 1e-6
+"""A sample belongs to a frame of its time, whatever the last digits of both say."""
 SAY_EVERY = 500
 """A lasting fault is told again after this many messages."""
 
@@ -75,10 +77,12 @@ class PlateIntake:
         wrench = np.empty((n_plate, n_sample, 3))
         self._shapes = {"sample_times": (n_sample,), "force": wrench.shape, "moment": wrench.shape}
         example = (np.empty(n_sample), wrench, wrench, self._z_up, 0.0, self._times, self._values)
-        self._take_in = bind(take_in_samples, example)
-        self._hold = bind(hold_samples, (self._times[:0], self._values[:0], self.held))
-        self._forget = bind(forget_samples, (self.held,))
-        self._mean = bind(mean_between, (self.held, 0.0, 0.0, 0.0, np.empty(6 * n_plate)))
+        self._take_in = hold(take_in_samples, example, given=(0, 1, 2, 4))
+        self._hold = hold(hold_samples, (self._times, self._values, self.held), given=(0, 1))
+        self._forget = hold(forget_samples, (self.held,))
+        wrenches = (np.empty((n_plate, 3)), np.empty((n_plate, 3)))
+        held = (self.held, self._longest, 2.0 * SLACK_S, np.empty(6 * n_plate), 0.0, *wrenches)
+        self._read = hold(wrenches_at, held, given=(4, 5, 6))
 
     def admit(self, data: Mapping[str, FloatArray], time: float, t_capture: int) -> int:
         """Take in the samples of a message; returns how many there were.
@@ -90,9 +94,7 @@ class PlateIntake:
         if not self.usable or not self._fits(data):
             return 0
         shift = 0.0 if self._by_time else 1e-9 * t_capture - time
-        n_used, n_odd = self._take_in(
-            data["sample_times"], data["force"], data["moment"], self._z_up, shift, self._times, self._values
-        )
+        n_used, n_odd = self._take_in(data["sample_times"], data["force"], data["moment"], float(shift))
         if n_odd:
             self.counters["samples_in_part"] += n_odd
             self._tell(
@@ -117,19 +119,12 @@ class PlateIntake:
         first, n = self.held.ends.tolist()
         return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
 
-    @property
-    def oldest(self) -> float:
-        """Time of the oldest sample that is held [s]; inf without any."""
-        first, n = self.held.ends.tolist()
-        return float(self.held.times[first]) if n else math.inf
+    def read(self, t: float, force_out: FloatArray, moment_out: FloatArray) -> int:
+        """The wrenches of all plates (n_plate, 3) [N, N m] at a time, on the clock chosen [s].
 
-    def mean_between(self, start: float, stop: float, wrench_out: FloatArray) -> int:
-        """The mean wrench from start to stop, as kernels.resampling.mean_between, whose status it returns.
-
-        start, stop : on the clock chosen [s]
-        wrench_out : (6 n_plate,) - force and moment of each plate in turn; NaN unless TAKEN
+        NaN unless kernels.resampling.TAKEN is returned.
         """
-        status: int = self._mean(self.held, start, stop, self._longest, wrench_out)
+        status: int = self._read(t, force_out, moment_out)
         return status
 
     def _hold_all(self, n_used: int) -> int:
@@ -139,13 +134,13 @@ class PlateIntake:
         second message on end that goes on from the first, both before what is held, is believed instead.
         """
         times, values = self._times[:n_used], self._values[:n_used]
-        n_out: int = self._hold(times, values, self.held)
+        n_out: int = self._hold(times, values)
         if not 0 < n_out == n_used:
             self._behind = math.inf
             return n_out
         if times[0] > self._behind:
-            self._forget(self.held)
-            n_out = self._hold(times, values, self.held)
+            self._forget()
+            n_out = self._hold(times, values)
             self._behind = math.inf
             self.counters["samples_restarted"] += 1
             self._tell(

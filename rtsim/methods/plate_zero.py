@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels._jit import bind
+from kernels._jit import bind, hold
 from kernels.plates import Plates, forget_tare, gather_tare, new_tare, settle_tare, take_off
 from rtsim.files.force_tare import FINE_S, name_tared, normal_of
 from rtsim.files.force_trial import MOST_DRIFT, THRESHOLD
@@ -41,7 +41,7 @@ class PlateZero:
         self._gather = bind(gather_tare, (plates, values, self._tare))
         self._settle = bind(settle_tare, (self._tare, THRESHOLD, MOST_DRIFT, self._found))
         self._forget = bind(forget_tare, (self._tare,))
-        self._take_off = bind(take_off, (self._tare, values))
+        self._take_off = hold(take_off, (self._tare, values), given=(1,))
 
     @property
     def told(self) -> str:
@@ -61,7 +61,7 @@ class PlateZero:
         if self._needed and len(times):
             self._gather(self._plates, values, self._tare)
             self._count(float(times[0]), float(times[-1]), len(times))
-        self._take_off(self._tare, values)
+        self._take_off(values)
 
     def _count(self, first: float, last: float, n: int) -> None:
         """How long samples were gathered: gaps and leaps of the clock do not count."""

@@ -14,6 +14,7 @@ from kernels.resampling import (
     hold_samples,
     mean_between,
     new_held,
+    wrenches_at,
 )
 from tests.naive.resampling import interval_mean
 
@@ -101,3 +102,19 @@ def test_samples_out_of_order_are_left_out_and_the_oldest_give_way():
     assert held.ends[1] == 8
     assert taken(held, 0.1, 0.1)[0] == EARLY
     assert taken(held, 0.22, 0.22)[1][0] == pytest.approx(19.0)
+
+
+def test_wrenches_of_plates_are_the_means_at_one_time() -> None:
+    """Protects what a frame reads: force and moment of each plate, NaN without samples, the first sample's own
+    time whatever its last digits."""
+    held, force, moment, work = new_held(8, 12), np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(12)
+    assert wrenches_at(held, LONGEST, 2e-6, work, 0.0, force, moment) == WAITING
+    assert np.isnan([force, moment]).all()
+    times, values = 0.5 + 0.01 * np.arange(5), np.random.default_rng(0).normal(size=(5, 12))
+    hold_samples(times, values, held)
+    for t in (0.513, 0.5, 0.5 - 1e-6, 0.54):
+        assert wrenches_at(held, LONGEST, 2e-6, work, t, force, moment) == TAKEN
+        wanted = taken(held, max(t, 0.5), max(t, 0.5))[1].reshape(2, 2, 3)
+        np.testing.assert_array_equal(wanted, np.stack([force, moment], axis=1))
+    assert wrenches_at(held, LONGEST, 2e-6, work, 0.499, force, moment) == EARLY
+    assert np.isnan([force, moment]).all()

@@ -41,9 +41,11 @@ def message_of(times, n_plate: int = 1, n_sample: int = 4) -> dict[str, np.ndarr
     return data
 
 
-def taken(intake: PlateIntake, start: float, stop: float) -> tuple[int, np.ndarray]:
-    wrench = np.empty(6 * len(intake.names))
-    return intake.mean_between(start, stop, wrench), wrench
+def taken(intake: PlateIntake, t: float) -> tuple[int, np.ndarray]:
+    """Status, and force and moment of each plate in turn, at a time."""
+    wrench = np.empty((2, len(intake.names), 3))
+    status = intake.read(t, *wrench)
+    return status, wrench.transpose(1, 0, 2).ravel()
 
 
 def test_samples_of_messages_become_wrenches_at_any_time():
@@ -52,11 +54,11 @@ def test_samples_of_messages_become_wrenches_at_any_time():
     assert intake.admit(message_of([0.0025, 0.005], 2), 0.005, 10**9) == 2
     assert intake.admit(message_of([0.0075, 0.01, 0.0125, 0.015], 2), 0.015, 10**9) == 4
     assert intake.admit(message_of([], 2), 0.02, 10**9) == 0
-    status, wrench = taken(intake, 0.01, 0.01)
+    status, wrench = taken(intake, 0.01)
     assert status == TAKEN
     np.testing.assert_allclose(wrench, [0.01, 100.01, 0, 1, 0.01, 2, 0.01, 101.01, 0, 1, 0.01, 2], atol=1e-12)
-    assert taken(intake, 0.0, 0.0)[0] == EARLY
-    assert taken(intake, 0.016, 0.016)[0] == WAITING
+    assert taken(intake, 0.0)[0] == EARLY
+    assert taken(intake, 0.016)[0] == WAITING
     assert not intake.sentences
 
 
@@ -64,7 +66,7 @@ def test_by_the_senders_clock_samples_are_as_old_as_they_say():
     """Protects pairing of two devices: t_capture is that of `time`, the samples lie before it."""
     intake = PlateIntake(session_of(), by_time=False)
     intake.admit(message_of([5.0, 5.0025, 5.005]), 5.005, 70_000_000_000)
-    status, wrench = taken(intake, 69.9975, 69.9975)
+    status, wrench = taken(intake, 69.9975)
     assert status == TAKEN
     assert wrench[0] == pytest.approx(5.0025)
 
@@ -85,7 +87,7 @@ def test_forces_with_z_up_are_turned():
     data = message_of([0.0])
     data["force"][0, 0], data["moment"][0, 0] = [1.0, 2.0, 700.0], [4.0, 5.0, 6.0]
     intake.admit(data, 0.0, 0)
-    np.testing.assert_allclose(taken(intake, 0.0, 0.0)[1], [1.0, 700.0, -2.0, 4.0, 6.0, -5.0])
+    np.testing.assert_allclose(taken(intake, 0.0)[1], [1.0, 700.0, -2.0, 4.0, 6.0, -5.0])
     np.testing.assert_allclose(intake.corners[0], CORNERS)
     np.testing.assert_allclose(intake.plates.half[0], [0.3, 0.2])
 
@@ -158,7 +160,7 @@ def test_a_clock_that_leaps_is_followed(leap, lasts):
     )
     for t in times:
         intake.admit(message_of([t + 0.0025 * k for k in range(4)]), t, 0)
-    assert taken(intake, 0.985, 0.985)[0] == TAKEN
+    assert taken(intake, 0.985)[0] == TAKEN
     assert intake.counters["samples_out_of_order"] == 4
     n_leap = 0 if leap < 0.0 and lasts == 1 else 1
     assert intake.counters["samples_restarted"] == n_leap
@@ -171,7 +173,7 @@ def test_messages_that_repeat_are_no_leap():
     for t in (1.0, 1.01, *[0.5] * 20, 1.02):
         intake.admit(message_of([t, t + 0.0025]), t, 0)
     assert intake.counters["samples_restarted"] == 0
-    assert taken(intake, 1.0215, 1.0215)[0] == TAKEN
+    assert taken(intake, 1.0215)[0] == TAKEN
 
 
 def test_hostile_samples_are_counted_and_named():
@@ -185,7 +187,7 @@ def test_hostile_samples_are_counted_and_named():
     assert intake.counters == {
         "unfit": 0, "samples_out_of_order": 2, "samples_restarted": 0, "samples_in_part": 2
     }  # fmt: skip
-    status, wrench = taken(intake, 0.005, 0.005)
+    status, wrench = taken(intake, 0.005)
     assert status == TAKEN
     assert np.isnan(wrench).all()
     for name, array in (
@@ -207,8 +209,8 @@ def test_a_stream_that_stops_for_a_while_leaves_a_gap():
     intake = PlateIntake(session_of(), by_time=True)
     intake.admit(message_of([0.0, 0.0025]), 0.0025, 0)
     intake.admit(message_of([0.5, 0.5025]), 0.5025, 0)
-    assert taken(intake, 0.2, 0.2)[0] == GAP
-    assert taken(intake, 0.5025, 0.5025)[0] == TAKEN
+    assert taken(intake, 0.2)[0] == GAP
+    assert taken(intake, 0.5025)[0] == TAKEN
 
 
 def made(rate: float = 1000.0):
@@ -229,14 +231,13 @@ def test_a_trial_and_its_stream_give_the_same_numbers(rate, frame_rate):
     channel = force_channel(trial, frame_rate, t_start=0)
     intake = PlateIntake(channel.session, by_time=True)
     n_taken = 0
-    span = 1.0 / frame_rate
-    wanted = at_times(trial, channel.times, before=span).reshape(len(channel.times), -1)
+    wanted = at_times(trial, channel.times).reshape(len(channel.times), -1)
     for k, time in enumerate(channel.times.tolist()):
         n_taken += intake.admit(
             {name: np.ascontiguousarray(v[k]) for name, v in channel.data.items()}, time, 0
         )
         if k > 2:  # the sample after the frame's time may come with the next message only
-            status, wrench = taken(intake, channel.times[k - 1] - span, channel.times[k - 1])
+            status, wrench = taken(intake, channel.times[k - 1])
             assert status == TAKEN
             np.testing.assert_array_equal(wrench, wanted[k - 1])
     assert n_taken == 500

@@ -36,9 +36,9 @@ def message_of(start: float, n_sample: int = 4, a=DRIFT, b=STANDING) -> dict[str
 
 def wrench_at(intake: PlateIntake) -> np.ndarray:
     """The newest wrench, plate by plate."""
-    wrench = np.empty(12)
-    assert intake.mean_between(intake.newest, intake.newest, wrench) == TAKEN
-    return wrench.reshape(2, 6)
+    wrench = np.empty((2, 2, 3))
+    assert intake.read(intake.newest, *wrench) == TAKEN
+    return wrench.transpose(1, 0, 2).reshape(2, 6)
 
 
 def admit(intake: PlateIntake, first: int, last: int, **rows) -> None:
