@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bench.figures import Figure, say
-from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
+from rtsim.config.choices import load_run
+from rtsim.config.paths import find_config
 from rtsim.config.rate_schema import ButterworthSpec
-from rtsim.config.run_schema import Run
 from rtsim.files.recording import Results
 from rtsim.live.loop import Loop
 from rtsim.live.recorded import Kept, RecordingInput
@@ -25,13 +25,8 @@ from rtsim.subjects.jaw import CONDYLE_M, TASKS, jaw_in_skull, move_jaw
 
 Array = NDArray[np.float64]
 
-MODEL, METHOD, RATE = "mandible", "pop", 100.0
-DOFS = ("right_normal", "left_normal", "midline")
-JOINTS = {
-    "left": JointForceSpec("left_normal", ("left_medial", "left_lateral"), {"midline": "negative"}),
-    "right": JointForceSpec("right_normal", ("right_medial", "right_lateral"), {"midline": "positive"}),
-}
-AXES = ("ap", "si", "ml")
+MODEL, RATE = "mandible", 100.0
+SIDES, AXES = ("left", "right"), ("ap", "si", "ml")
 """Of the skull: forwards, up, to the right."""
 SETTLED_S, WITHIN_MM = 1.0, 2.0
 """Where the first cycle begins; how near condyles should be to the truth."""
@@ -42,16 +37,14 @@ def run(seconds: float = 10.0) -> list[Figure]:
     found: list[Figure] = []
     for task in TASKS:
         say(f"jaw: {task}")
-        by_model = {name: results(task, dofs, seconds) for name, dofs in (("fdk", DOFS), ("pop", ()))}
+        by_model = {name: results(task, name, seconds) for name in ("fdk", "pop")}
         found += table_1(task, by_model) + table_2(task, by_model)
     return found
 
 
-def results(task: str, dofs: tuple[str, ...], seconds: float) -> Results:
-    """A task through the loop, with these FDK degrees of freedom."""
-    fdk = FdkSpec(dofs=dofs, joints=JOINTS)
-    setting = Run(name="jaw", model=MODEL, method=METHOD, stages=("kinematics", "fdk"), fdk=fdk)
-    spec, kept = load_model(MODEL), Kept()
+def results(task: str, joint: str, seconds: float) -> Results:
+    """A task through the loop, with this choice of the shipped run."""
+    setting, spec, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), load_model(MODEL), Kept()
     Loop(RecordingInput(move_jaw(spec, task, seconds)), make_stages(setting, spec, None), kept, {}).run()
     found = kept.results()
     assert found is not None
@@ -73,7 +66,7 @@ def table_1(task: str, by_model: dict[str, Results]) -> list[Figure]:
         rest = 1e3 * condyles(task, np.zeros(1))
         places = 1e3 * own.fields["joint_point_displacements"] + rest
         cycles = cycles_of(own.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
-        for k, side in enumerate(JOINTS):
+        for k, side in enumerate(SIDES):
             for a, axis in enumerate(AXES):
                 mean = over_cycles(truth[:, k, a], places[:, k, a], cycles).mean
                 found += rows(f"displacement.{task}.{side}.{axis}.{name}", mean, "mm", WITHIN_MM)
@@ -85,7 +78,7 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[Figure]:
     found = []
     fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
     cycles = cycles_of(by_model["fdk"].times, TASKS[task].frequency_hz, start_s=SETTLED_S)
-    for k, side in enumerate(JOINTS):
+    for k, side in enumerate(SIDES):
         for a, axis in enumerate(AXES):
             mean = over_cycles(fdk[:, k, a], pop[:, k, a], cycles).mean
             found += rows(f"force.{task}.{side}.{axis}", mean, "N")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -32,8 +32,10 @@ from rtsim.live.sources import side_of_walker
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
+    from rtsim.config.run_schema import Run
     from rtsim.files.recording import Results
 
+INTERRUPTED = "interrupted"
 N_TOLD = 10
 """Sentences that are told at the most."""
 
@@ -45,40 +47,78 @@ N_TOLD = 10
 @frames_option
 @plot_options
 @ANYWAY_OPTION
+@click.option("--compare", is_flag=True, help="Set results of a config's choices beside each other.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
-    frames: str, anyway: bool, as_json: bool, **options: str,
+    frames: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Solve SOURCE (walker, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
+    """Solve SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
 
     The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
     early; what is done by then is told and written.
     """
     from rich.console import Console
 
-    from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs
     from rtsim.files.storage import STORAGE_SUFFIXES
-    from rtsim.live.checks import check_run
-    from rtsim.live.forces import check_forces, forces_of, told_before
-    from rtsim.live.groups import groups_of
-    from rtsim.live.whose import notes_before
+    from rtsim.report import agreement
 
     if is_stream(source):
         raise ConfigError(
             f"{source!r} is a stream", where="SOURCE", allowed="walker, or a file", remedy="use `rtsim live`"
         )
-    run = make_run(**{**options, "source": source})
+    options["source"] = source
+    run = make_run(**options)
     paper = paper_for(plot, plot_size, plot_dpi)
-    check_run(run)
-    check_forces(run, streamed=False)
     check_outputs(outputs)
     is_table = any(path.suffix.lower() in (*STORAGE_SUFFIXES, ".csv") for path in outputs)
     check_of_use(
         "--frames", is_table or frames == USUAL_FRAMES, "tables", "add --out FILE.csv, or leave it out"
     )
     console = Console(stderr=True)
+    if compare:
+        check_of_use("--compare", run.compare is not None, "a run config with a table [compare]")
+        check_of_use(
+            "--out" if outputs else "--plot", not (outputs or paper), "one choice, not for --compare"
+        )
+        tables = compared(run, options, anyway, console)
+        click.echo(json.dumps(tables, indent=1) if as_json else agreement.in_words(tables))
+        return
+    solved = solve(run, anyway, console)
+    for said in solved.sentences[:N_TOLD]:
+        tell(said)
+    told = summary(solved)
+    deliver(solved.results, outputs, frames, paper, Path(source))
+    click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
+    if solved.reason == INTERRUPTED:
+        raise SystemExit(exit_code() or 130)
+    check_usable(solved.results, source)
+
+
+class Solved(NamedTuple):
+    """A recording gone through the stages.
+
+    seconds : that took; reason : why it is over; sentences : told meanwhile
+    """
+
+    results: Results
+    seconds: float
+    reason: str
+    gauges: dict[str, float]
+    sentences: list[str]
+
+
+def solve(run: Run, anyway: bool, console: Any) -> Solved:
+    """A run over its recording, checked and told of before; ConfigError where no frame came of it."""
+    from rtsim.cli.compiling import compile_first
+    from rtsim.live.checks import check_run
+    from rtsim.live.forces import check_forces, forces_of, told_before
+    from rtsim.live.groups import groups_of
+    from rtsim.live.whose import notes_before
+
+    check_run(run)
+    check_forces(run, streamed=False)
     tell_notes(run)
     for note in (notes := notes_before(run, anyway=anyway)):
         tell(note)
@@ -90,7 +130,7 @@ def command(
     from rtsim.methods.force_feed import ForceFeed
 
     with console.status("starting"):
-        trial = load_trial(source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
+        trial = load_trial(run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
         forces = forces_of(run, trial)
         feed = ForceFeed() if forces is not None else None
         stages = prepare(run, feed)
@@ -100,22 +140,35 @@ def command(
     kept = Kept()
     with progress_of(console, len(trial.times)) as progress:
         loop = Loop(RecordingInput(trial, progress, forces, feed), stages, kept, meta_of(run, notes))
-        with noting_requests(lambda number: loop.stop("interrupted")):
+        with noting_requests(lambda number: loop.stop(INTERRUPTED)):
             begun = perf_counter()
             loop.run()
-            wall = perf_counter() - begun
+            seconds = perf_counter() - begun
     results = kept.results()
     if results is None:
-        raise ConfigError("no frame was solved", where=source, remedy="look at the sentences above")
-    for said in kept.sentences[:N_TOLD]:
-        tell(said)
-    told = summary(results, wall, loop.reason, kept.telemetry.gauges if kept.telemetry else {})
-    told["told"] = kept.sentences
-    deliver(results, outputs, frames, paper, Path(source))
-    click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
-    if loop.reason == "interrupted":
-        raise SystemExit(exit_code() or 130)
-    check_usable(results, source)
+        raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
+    gauges = kept.telemetry.gauges if kept.telemetry else {}
+    return Solved(results, seconds, loop.reason, gauges, kept.sentences)
+
+
+def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
+    """How far the results of all choices under the name that is compared agree; told as it goes on."""
+    from rtsim.config.choices import choices_of
+    from rtsim.config.paths import find_config
+    from rtsim.report import agreement
+
+    assert run.compare is not None
+    name, found = run.compare.choice, {}
+    config = find_config(options["config"], "runs")
+    for choice in choices_of(config, name):
+        tell(f"{name}={choice}")
+        solved = solve(
+            make_run(**{**options, "choices": (*options["choices"], f"{name}={choice}")}), anyway, console
+        )
+        if solved.reason == INTERRUPTED:
+            raise SystemExit(exit_code() or 130)
+        found[choice] = solved.results
+    return agreement.compare(found, run.compare, str(config))
 
 
 def check_usable(results: Results, source: str) -> None:
@@ -156,16 +209,17 @@ def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, 
         click.echo(f"wrote {paper.path}", err=True)
 
 
-def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]) -> dict[str, Any]:
+def summary(solved: Solved) -> dict[str, Any]:
     """What is told about a run; NaN is told as nothing."""
     from rtsim.methods.kinetic_figures import kinetic_figures
     from streams.messages import Status
 
+    results, wall = solved.results, solved.seconds
     counted: Counter[str] = Counter()
     for status in results.status.tolist():
         counted.update(Status(status).names().split(", "))
     n, length = len(results.times), float(results.times[-1] - results.times[0])
-    rms = gauges.get("marker_rms_mm", math.nan)
+    rms = solved.gauges.get("marker_rms_mm", math.nan)
     return {
         "model": results.session.meta.get("model"),
         "method": results.session.meta.get("method"),
@@ -173,7 +227,7 @@ def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]
         "side": results.session.meta.get("side"),
         "source": results.session.meta.get("source"),
         "notes": results.session.meta.get("notes", []),
-        "outcome": reason,
+        "outcome": solved.reason,
         "frames": n,
         "status": dict(counted),
         "implausible": implausible(results),
@@ -182,6 +236,7 @@ def summary(results: Results, wall: float, reason: str, gauges: dict[str, float]
         "real_time_factor": length / wall if wall > 0.0 else None,
         "fields": [spec.name for spec in results.session.fields],
         "kinetics": kinetic_figures(results),
+        "told": solved.sentences,
     }
 
 

@@ -11,7 +11,7 @@ import click
 from rtsim.cli.lines import tell
 from rtsim.config.paths import configs_root, find_config
 from rtsim.errors import ConfigError
-from rtsim.live.sources import FILES, WALKER
+from rtsim.live.sources import FILES, MADE_UP
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 
 def check_config(path: Path) -> list[str]:
     """What the config is, then what is noteworthy of it; ConfigError says what is wrong with it."""
+    from rtsim.config.choices import choices_in, load_run
     from rtsim.config.inertia_schema import InertiaTable
-    from rtsim.config.load import load_toml
-    from rtsim.config.run_schema import Run
+    from rtsim.config.load import load_toml, read_toml
     from rtsim.models.load import OPENSIM, load_model
     from rtsim.report.model import feet_told, size_of, understood
     from rtsim.subjects.labs import load_lab
@@ -115,8 +115,13 @@ def check_config(path: Path) -> list[str]:
         return [f"lab {load_lab(str(path)).name}"]
     if kind == "inertia":
         return [f"inertia {load_toml(path, InertiaTable).name}"]
-    run = load_toml(path, Run)
-    return [f"run {run.name}", *check_run(run, path)]
+    run = load_run(path)
+    told = [f"run {run.name}", *check_run(run, path)]
+    for name, tables in choices_in(read_toml(path), path).items():
+        for choice in tables:
+            check_run(load_run(path, [f"{name}={choice}"]), path)
+        told.append(f"note: --set {name}={'|'.join(tables)}")
+    return told
 
 
 def check_subject(subject: Subject) -> None:
@@ -145,11 +150,11 @@ def check_run(run: Run, path: Path) -> list[str]:
     from rtsim.subjects.subject import load_subject
 
     for key, file in (("source", run.source), ("static", run.static)):
-        if file and not (is_stream(file) or file == WALKER or Path(file).suffix.lower() in RECORDINGS):
+        if file and not (is_stream(file) or file in MADE_UP or Path(file).suffix.lower() in RECORDINGS):
             raise ConfigError(
                 f"{file!r} cannot be a source",
                 where=f"{path}: {key}",
-                allowed=f"{WALKER}, {FILES}, or tcp://HOST:PORT",
+                allowed=f"{', '.join(MADE_UP)}, {FILES}, or tcp://HOST:PORT",
                 remedy="correct the value",
             )
     check_addresses(run, str(path))
@@ -171,8 +176,10 @@ def check_run(run: Run, path: Path) -> list[str]:
         load_subject(find_config(run.subject, "subjects"))
     if run.lab:
         load_lab(run.lab)
-    files = [file for file in (run.source, run.static) if file and file != WALKER and not is_stream(file)]
-    if is_stream(run.source) or run.source == WALKER or not all(Path(file).is_file() for file in files):
+    files = [
+        file for file in (run.source, run.static) if file and file not in MADE_UP and not is_stream(file)
+    ]
+    if is_stream(run.source) or run.source in MADE_UP or not all(Path(file).is_file() for file in files):
         return []
     return [f"note: {note}" for note in notes_before(run)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
 from rtsim.live.signals import exit_code
-from rtsim.live.sources import WALKER, check_playing, side_of_walker
+from rtsim.live.sources import MADE_UP, WALKER, check_playing, side_of_walker
 from streams.account import bounded
 from streams.addresses import is_stream
 
@@ -40,7 +41,7 @@ READY_S = 600.0  # the first start compiles
 @click.command("live")
 @run_options
 @click.option("--speed", type=float, default=1.0, show_default=True, help="Times the recorded rate.")
-@click.option("--rate", type=float, help="Sampling rate of the synthetic walker [Hz].")
+@click.option("--rate", type=float, help="Sampling rate of the synthetic walker or jaw [Hz].")
 @click.option("--loop", is_flag=True, help="Play a file over and over, with a rest of 0.1 s between.")
 @click.option("--start", "start_s", type=float, default=0.0, help="First second of a file to play.")
 @click.option("--end", "end_s", type=float, help="Last second of a file to play.")
@@ -67,7 +68,7 @@ def command(
     run = make_run(**options)
     if record is not None:
         check_recording(record, "--record")
-    length_s = run.duration_s if run.source == WALKER and not loop else 0.0
+    length_s = run.duration_s if run.source in MADE_UP and not loop else 0.0
     check_playing(run.source, speed, rate, length_s, start_s, end_s)
     check_run(run)
     check_tare(run)
@@ -97,7 +98,8 @@ def command(
                 address = players[0].wait_ready(READY_S)["markers"]
                 run = msgspec.structs.replace(run, forces=address if played else run.forces)
             n_subscriber = 2 if record else 1
-            arguments = estimator_arguments(run, address, n_subscriber, loop, options.get("config"))
+            of_config = options.get("config"), options["choices"]
+            arguments = estimator_arguments(run, address, n_subscriber, loop, *of_config)
             arguments += [f"--note={note}" for note in bounded(notes)]
             arguments += ["--anyway"] if anyway else []
             estimator = start(stack, "estimator", arguments)
@@ -161,14 +163,15 @@ def walker_arguments(run: Run) -> list[str]:
 
 
 def estimator_arguments(
-    run: Run, markers: str, n_subscriber: int, loop: bool = False, config: str | None = None
-) -> list[str]:
+    run: Run, markers: str, n_subscriber: int, loop: bool = False, config: str | None = None,
+    choices: Sequence[str] = (),
+) -> list[str]:  # fmt: skip
     """Command line of the estimator's process."""
-    # a walker of that length ends by itself, and then no frame of it may be cut off
-    duration_s = run.duration_s if loop or run.source != WALKER else 0.0
+    # a made-up source of that length ends by itself, and then no frame of it may be cut off
+    duration_s = run.duration_s if loop or run.source not in MADE_UP else 0.0
     return [
         "estimate",
-        *run_arguments(run, config),
+        *run_arguments(run, config, choices),
         "--markers",
         markers,
         "--wait",

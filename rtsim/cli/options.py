@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 from rtsim.cli.lines import tell
 from rtsim.cli.ports import check_ports, offset_option, placed
 from rtsim.cli.types import Address, Config, Method, Source, Span, checked
-from rtsim.config.load import load_toml
+from rtsim.config.choices import load_run
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
@@ -47,10 +47,18 @@ SIDE_OPTION = click.option(
 RUN_OPTIONS = (
     click.option(
         "--config",
+        "--run",
         "config",
         type=Config("runs"),
         metavar="RUN",
         help="Run config: a .toml file or a shipped name.",
+    ),
+    click.option(
+        "--set",
+        "choices",
+        multiple=True,
+        metavar="NAME=CHOICE",
+        help="A choice that the run config offers (repeatable).",
     ),
     SOURCE_OPTION,
     click.option("--subject", type=Config("subjects"), help="Subject model: a .toml file or a shipped name."),
@@ -169,9 +177,12 @@ def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def make_run(config: str | None = None, **options: Any) -> Run:
-    """The run of a config with the options given on the command line on top."""
-    run = load_toml(find_config(config, "runs"), Run) if config else Run(name="live")
+def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> Run:
+    """The run of a config, with choices that it offers and the options of the command line on top."""
+    check_of_use(
+        "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
+    )
+    run = load_run(find_config(config, "runs"), choices) if config else Run(name="live")
     check_addresses(run, config or "")
     wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
     tare = options.pop("tare", None)
@@ -248,9 +259,10 @@ def check_bound(run: Run, security: Security | None = None, player: bool = False
     check_ports({"ports.markers": run.ports.markers, **named} if player else named, security)
 
 
-def run_arguments(run: Run, config: str | None = None) -> list[str]:
-    """The command line of a run, for a child process; `config` is what the run was made from."""
+def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = ()) -> list[str]:
+    """The command line of a run, for a child process; `config` and `choices` are what it was made from."""
     arguments = ["--config", config] if config else []
+    arguments += [f"--set={choice}" for choice in choices]
     names = ("source", "subject", "static", "forces", "lab", "side", "model", "method", "ik_setup")
     for option in names:
         value = getattr(run, option)

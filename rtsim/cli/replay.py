@@ -28,11 +28,13 @@ from streams.sockets import MARKERS_ADDRESS
 )
 @offset_option()
 @click.option("--speed", type=float, default=1.0, show_default=True, help="Times the recorded rate.")
-@click.option("--rate", type=float, help="Sampling rate of the synthetic walker [Hz].")
+@click.option("--rate", type=float, help="Sampling rate of the synthetic walker or jaw [Hz].")
 @click.option("--loop", is_flag=True, help="Start over at the end until interrupted.")
 @click.option("--start", "start_s", type=float, default=0.0, help="First second to play.")
 @click.option("--end", "end_s", type=float, help="Last second to play.")
-@click.option("--duration", "duration_s", type=float, default=0.0, help="Length of the synthetic walker [s].")
+@click.option(
+    "--duration", "duration_s", type=float, default=0.0, help="Length of the synthetic walker or jaw [s]."
+)
 @click.option(
     "--wait", "wait_s", type=float, default=60.0, show_default=True, help="Wait for a subscriber [s]."
 )
@@ -51,7 +53,7 @@ def command(
     key: str | None, clients: str | None, units: str | None, up: str | None,
     side: str | None,
 ) -> None:  # fmt: skip
-    """Play SOURCE (walker, .trc, .c3d, .mcap) as a live stream at its recorded rate, with force plates."""
+    """Play SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) as a live stream at its rate, with force plates."""
     from rtsim.files.force_stream import force_channel
     from streams.account import bounded
     from streams.clock import now_ns

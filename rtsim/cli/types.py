@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from rtsim.config.paths import shipped_names
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, RtsimError
-from rtsim.live.sources import WALKER
+from rtsim.live.sources import MADE_UP
 from streams.addresses import LAST_PORT, check_address, is_stream
 from streams.errors import StreamError
 
@@ -47,7 +47,7 @@ class Address(click.ParamType):
 
 
 class Source(click.ParamType):
-    """The walker, a file or a stream."""
+    """The walker, the jaw, a file or a stream."""
 
     name = "source"
 
@@ -57,7 +57,7 @@ class Source(click.ParamType):
     def shell_complete(
         self, context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        return offered((WALKER,), incomplete)
+        return offered(MADE_UP, incomplete)
 
 
 class PortOffset(click.ParamType):
@@ -133,9 +133,10 @@ class Method(click.ParamType):
         from rtsim.cli.options import make_run
         from rtsim.models.load import load_model
 
-        given = {key: context.params.get(key) for key in ("config", "model")}
+        given = context.params
         try:
-            return offered(load_model(make_run(**given).model).methods, incomplete)
+            run = make_run(given.get("config"), given.get("choices") or (), model=given.get("model"))
+            return offered(load_model(run.model).methods, incomplete)
         except RtsimError:  # said when the command is run
             return []
 

@@ -114,6 +114,19 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
 
 
+class Compare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What `rtsim analyse --compare` sets beside each other."""
+
+    # name of choices of this config, all of which are run
+    choice: str
+    # results, and of each the choice that is compared with, then those that are
+    fields: dict[str, tuple[str, ...]]
+    # whole cycles that are compared, each by itself
+    cycles: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
+    # where the first begins, when filters have settled
+    start_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)] = 1.0
+
+
 USUAL_METHOD = "minimised"
 USUAL_METHODS = ("zero", "minimised", "prescribed")
 
@@ -156,6 +169,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     recruitment: RecruitmentSpec | None = None
     # of the stage fdk
     fdk: FdkSpec = FdkSpec()
+    # of `rtsim analyse --compare`
+    compare: Compare | None = None
     ports: Ports = Ports()
 
     def __post_init__(self) -> None:

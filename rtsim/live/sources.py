@@ -1,4 +1,4 @@
-"""Where markers come from: the synthetic walker, a file, or a stream; and the subject that goes with them."""
+"""Where markers come from: a synthetic walker or jaw, a file, or a stream; and the subject beside them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from rtsim.subjects.subject import Subject
 
 WALKER = "walker"
+JAW = "jaw:"
+"""Begins the names of the synthetic jaw's tasks."""
+MADE_UP = (WALKER, "jaw:chewing", "jaw:protrusion", "jaw:opening")
+"""Sources that are neither files nor streams."""
 NATURAL = ".npz"
 FASTEST = 10_000.0
 """Highest rate of the synthetic walker [Hz]."""
@@ -35,15 +39,15 @@ def is_c3d(source: str) -> bool:
 
 
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
-    """ConfigError for a source that is neither the walker, nor a file of markers that is there, nor, where
+    """ConfigError for a source that is neither made up, nor a file of markers that is there, nor, where
     `streams` will do, the address of one.
     """
     from rtsim.files.markers import check_kind
 
-    if source == WALKER or (is_stream(source) and streams):
+    if source in MADE_UP or (is_stream(source) and streams):
         return
     if not Path(source).exists():
-        allowed = f"{WALKER}, {FILES}" + (", or tcp://HOST:PORT" if streams else "")
+        allowed = f"{', '.join(MADE_UP)}, {FILES}" + (", or tcp://HOST:PORT" if streams else "")
         raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
     if Path(source).suffix.lower() != NATURAL:
         check_kind(source)
@@ -54,12 +58,12 @@ def check_playing(
 ) -> None:
     """ConfigError for a pace, a length or a part of the source that cannot be played.
 
-    rate [Hz] and duration_s are those of the synthetic walker.
+    rate [Hz] and duration_s are those of the synthetic walker and jaw.
     """
     for option, value in (("--rate", rate), ("--duration", duration_s)):
-        if source != WALKER and value:
+        if source not in MADE_UP and value:
             raise ConfigError(
-                f"{value:g} is for the synthetic walker, and the source is {source}",
+                f"{value:g} is for {', '.join(MADE_UP)}, and the source is {source}",
                 where=option,
                 remedy="leave it out",
             )
@@ -81,7 +85,7 @@ def check_corrections(source: str, units: str | None, up: str | None) -> None:
     from rtsim.files.axes import parse_up
     from rtsim.files.units import metres_per_unit
 
-    if (units or up) and (source == WALKER or Path(source).suffix.lower() == NATURAL):
+    if (units or up) and (source in MADE_UP or Path(source).suffix.lower() == NATURAL):
         raise ConfigError(
             f"the units and axes of {source!r} are known",
             where="--units" if units else "--up",
@@ -104,7 +108,8 @@ def load_trial(
 ) -> MarkerTrial:
     """The frames of a source that is no stream.
 
-    duration_s, rate [Hz] and side are those of the synthetic walker; a file keeps its own.
+    duration_s, rate [Hz] and side are those of the synthetic walker, the former two those of the synthetic
+    jaw, too; a file keeps its own.
     units, up : of a marker file, where it is wrong
     """
     from rtsim.files.markers import read_markers
@@ -117,6 +122,11 @@ def load_trial(
         subject = the_walker(side)
         return walk(load_model(model_for(ONE_LEG, subject.side)), subject, duration_s or 10.0, rate or RATE)
     check_source(source, streams=False, where="SOURCE")
+    if source in MADE_UP:
+        from rtsim.models.load import load_model
+        from rtsim.subjects.jaw import move_jaw
+
+        return move_jaw(load_model("mandible"), source.removeprefix(JAW), duration_s or 10.0, rate or RATE)
     path = Path(source)
     if path.suffix.lower() == NATURAL:
         from rtsim.files.natural import read_natural

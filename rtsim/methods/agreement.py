@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+FEWEST = 8
+"""Times of which a spectrum has lines enough."""
+
 
 class Agreement(NamedTuple):
     """Of one pair of curves; NaN where it is not defined."""
@@ -70,3 +73,27 @@ def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.
     first = start_s + np.arange(n + 1) * period
     at = np.searchsorted(times, first - 1e-9)
     return [slice(int(a), int(b)) for a, b in pairwise(at) if b < len(times)]
+
+
+def frequency_of(times: Array, curves: Array) -> float:
+    """Of a movement that repeats, by the strongest line of its curves' spectra [Hz]; NaN where there is none.
+
+    times : (n,) [s], even; curves : (n, ...), NaN where not known
+
+    A line lies between those of the discrete transform: the vertex of the parabola through three of them.
+    """
+    if len(times) < FEWEST:
+        return math.nan
+    rows = curves.reshape(len(times), -1)
+    rows = rows[:, np.isfinite(rows).all(axis=0)]
+    if not rows.size:
+        return math.nan
+    window = np.hanning(len(times))[:, None]
+    power = (np.abs(np.fft.rfft((rows - rows.mean(axis=0)) * window, axis=0)) ** 2).sum(axis=1)
+    k = int(np.argmax(power[1:-1])) + 1
+    if not power[k] > 0.0:
+        return math.nan
+    before, at, after = np.log(np.maximum(power[k - 1 : k + 2], 1e-300))
+    bend = before - 2.0 * at + after
+    shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
+    return float((k + shift) * (len(times) - 1) / len(times) / (times[-1] - times[0]))

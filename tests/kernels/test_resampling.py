@@ -105,7 +105,7 @@ def test_samples_out_of_order_are_left_out_and_the_oldest_give_way():
 
 
 def test_wrenches_of_plates_are_the_means_at_one_time() -> None:
-    """Protects what a frame reads: force and moment of each plate, NaN without samples, slack at the first."""
+    """Protects what a frame reads: force and moment of each plate, NaN without samples, the first's slack."""
     held, force, moment, work = new_held(8, 12), np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(12)
     assert wrenches_at(held, LONGEST, 2e-6, work, 0.0, force, moment) == WAITING
     assert np.isnan([force, moment]).all()

@@ -11,7 +11,7 @@ from rtsim.cli.check import check_config, kind_of
 from rtsim.cli.options import make_run
 from rtsim.config.paths import configs_root, find_config, shipped_names
 from rtsim.errors import ConfigError
-from rtsim.live.sources import load_trial, resolve_subject
+from rtsim.live.sources import brings_markers, load_trial, resolve_subject
 from rtsim.methods.choice import method_of
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
@@ -39,7 +39,7 @@ def test_a_shipped_config_names_its_source(path):
 def test_a_shipped_run_can_be_run(name):
     """Protects shipped runs: model, method and subject fit together and a frame of the source is solved."""
     run = make_run(name)
-    subject = resolve_subject(run)
+    subject = None if brings_markers(run, load_model(run.model)) else resolve_subject(run)
     estimator = MultibodyEstimator(
         load_model(run.model),
         subject,

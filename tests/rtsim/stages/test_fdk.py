@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rtsim.bench.jaw import DOFS, JOINTS
+from rtsim.config.choices import load_run
 from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
+from rtsim.config.paths import find_config
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
@@ -19,10 +20,9 @@ from rtsim.subjects.jaw import jaw_in_skull, move_jaw
 SPEC = load_model("mandible")
 
 
-def results(dofs: tuple[str, ...], hidden: slice = slice(0)):
+def results(joint: str, hidden: slice = slice(0)):
     """Half a second of chewing at 100 Hz, after half a second in which the filter settles."""
-    fdk = FdkSpec(dofs=dofs, joints=JOINTS)
-    run = Run(name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"), fdk=fdk)
+    run = load_run(find_config("mandible", "runs"), [f"joint={joint}"])
     trial = move_jaw(SPEC, "chewing", 1.0, seed=3)
     trial.positions[hidden, 4:] = np.nan
     kept = Kept()
@@ -35,8 +35,8 @@ def results(dofs: tuple[str, ...], hidden: slice = slice(0)):
 @pytest.mark.own_kernels
 def test_points_on_planes_and_forces_both_follow_the_jaw() -> None:
     """Protects the chain: condyles within 2 mm of where they were made to be, pressed from above, as told."""
-    for dofs in ((), DOFS):
-        found = results(dofs)
+    for joint in ("pop", "fdk"):
+        found = results(joint)
         known = np.isfinite(found.fields["muscle_forces"]).all(axis=1)
         assert known[-30:].all()
         delay = found.times[-1] - 0.06  # of the filter, about
@@ -47,7 +47,7 @@ def test_points_on_planes_and_forces_both_follow_the_jaw() -> None:
         force = found.fields["joint_point_forces"][known]
         assert (force[..., 1] < 0.0).all()
         assert (found.fields["muscle_activations"][known] >= 0.0).all()
-        if dofs:
+        if joint == "fdk":
             assert np.abs(found.fields["fdk_residuals"][known]).max() <= 0.1
             assert (found.fields["fdk_stiffness"][known] > 0.0).all()
         else:
@@ -60,7 +60,7 @@ def test_points_on_planes_and_forces_both_follow_the_jaw() -> None:
 @pytest.mark.own_kernels
 def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
     """Protects live runs: without the jaw's markers frames are not in order, with them again they are."""
-    found = results(DOFS, slice(60, 70))
+    found = results("fdk", slice(60, 70))
     assert np.isfinite(found.fields["fdk_residuals"][-5:]).all()
     assert (found.status[62:70] != 0).all()
 

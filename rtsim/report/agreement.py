@@ -1,0 +1,110 @@
+"""Results of several choices of a run beside each other: how far their curves agree, cycle by cycle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rtsim.config.run_schema import Compare
+from rtsim.errors import ConfigError
+from rtsim.files.recording import Results
+from rtsim.methods.agreement import Agreement, cycles_of, frequency_of, over_cycles
+
+COLUMNS = Agreement._fields
+MILLIMETRES = {"m": ("mm", 1e3)}
+"""Lengths are told in millimetres."""
+
+
+def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict[str, Any]:
+    """Frequency, cycles, and a row for each field, entry and choice beside the one it is compared with.
+
+    ConfigError for a field or a choice that the results do not have, and for curves that do not repeat.
+    """
+    for field, choices in spec.fields.items():
+        at = f"{where}: compare.fields.{field}"
+        if len(choices) < 2:
+            raise ConfigError(f"{len(choices)} choices", where=at, allowed="two or more")
+        unknown = next((choice for choice in choices if choice not in by_choice), None)
+        if unknown is not None:
+            raise ConfigError(f"unknown choice {unknown!r}", where=at, allowed=", ".join(by_choice))
+        lacking = next((choice for choice in choices if field not in by_choice[choice].fields), None)
+        if lacking is not None:
+            found = ", ".join(by_choice[lacking].fields)
+            raise ConfigError(f"the results of {lacking} have no such field", where=at, allowed=found)
+    frequency = frequency_in(by_choice, spec)
+    times = next(iter(by_choice.values())).times
+    cycles = cycles_of(times - times[0], frequency, spec.cycles, spec.start_s) if frequency else []
+    if not cycles:
+        raise ConfigError(
+            "no whole cycle of a movement that repeats was found", where=where,
+            remedy="give a longer recording, or an earlier compare.start_s",
+        )  # fmt: skip
+    rows = [
+        row for field, choices in spec.fields.items() for row in rows_of(field, by_choice, choices, cycles)
+    ]
+    return {"frequency_hz": frequency, "cycles": len(cycles), "rows": rows}
+
+
+def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
+    """Of the movement, by the field that is compared first, after filters have settled; 0 = none."""
+    field, choices = next(iter(spec.fields.items()))
+    results = by_choice[choices[0]]
+    settled = results.times - results.times[0] >= spec.start_s
+    found = frequency_of(results.times[settled], results.fields[field][settled])
+    return found if found == found else 0.0
+
+
+def rows_of(
+    field: str, by_choice: Mapping[str, Results], choices: Sequence[str], cycles: Sequence[slice]
+) -> list[dict[str, Any]]:
+    """Mean and standard deviation over the cycles of every entry, of all choices but the first beside it."""
+    wanted = by_choice[choices[0]]
+    told = next(spec for spec in wanted.session.fields if spec.name == field)
+    unit, scale = MILLIMETRES.get(told.unit, (told.unit, 1.0))
+    rows = []
+    for choice in choices[1:]:
+        results = by_choice[choice]
+        for at in np.ndindex(wanted.fields[field].shape[1:]):
+            entry = (slice(None), *at)
+            found = over_cycles(
+                scale * wanted.fields[field][entry], scale * results.fields[field][entry], list(cycles)
+            )
+            names = [names[k] for names, k in zip((told.labels, told.parts), at, strict=False) if names]
+            rows.append(
+                {
+                    "field": field, "entry": " ".join(names), "unit": unit,
+                    "choice": choice, "beside": choices[0],
+                    "mean": finite(found.mean), "deviation": finite(found.deviation),
+                }
+            )  # fmt: skip
+    return rows
+
+
+def finite(found: Agreement) -> dict[str, float | None]:
+    """Numbers by name; nothing for NaN."""
+    return {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
+
+
+def in_words(told: Mapping[str, Any]) -> str:
+    """The tables for people, one for each field and choice."""
+    lines = [
+        f"{told['cycles']} cycles at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"
+    ]
+    before = None
+    for row in told["rows"]:
+        head = (row["field"], row["choice"], row["beside"])
+        if head != before:
+            lines += ["", f"{head[0]} [{row['unit']}]: {head[1]} beside {head[2]}"]
+            lines.append("".join([f"{'':14}", *(f"{name:>18}" for name in COLUMNS)]))
+            before = head
+        cells = (f"{number(row['mean'][name])} ({number(row['deviation'][name])})" for name in COLUMNS)
+        lines.append("".join([f"{row['entry']:14}", *(f"{cell:>18}" for cell in cells)]))
+    return "\n".join(lines)
+
+
+def number(value: float | None) -> str:
+    """Three digits; a dash for none."""
+    return "-" if value is None else f"{value:.3g}"
