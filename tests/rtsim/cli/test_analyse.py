@@ -137,3 +137,31 @@ def test_a_run_with_plates_is_told_in_figures_and_in_words():
         f"ankle plantarflexors: at most {found['peaks']['ankle plantarflexors']['value']:.2f} N m/kg" in said
     )
     assert "residual at the pelvis in body weights" in said
+
+
+@pytest.mark.own_kernels
+def test_choices_of_a_run_are_set_beside_each_other():
+    """Protects the mandible's tables: places within 2 mm of where the markers have them, forces told."""
+    done = analyse("jaw:chewing", "--run", "mandible", "--compare", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["frequency_hz"] == pytest.approx(1.0, rel=0.01)
+    assert told["cycles"] == 5
+    places = [row for row in told["rows"] if row["field"] == "joint_point_displacements"]
+    assert len(places) == 12
+    assert max(row["mean"]["rmsd"] for row in places) < 2.0
+    forces = {(row["entry"], row["choice"], row["beside"]) for row in told["rows"][12:]}
+    assert ("left y", "pop", "fdk") in forces
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("walker", "--compare"), "a run config with a table [compare]"),
+    (("jaw:chewing", "--run", "mandible", "--compare", "--out", "a.csv"), "one choice, not for --compare"),
+    (("jaw:chewing", "--run", "mandible", "--set", "joint=knee"), "joint=pop, joint=fdk, joint=markers"),
+    (("jaw:singing", "--run", "mandible"), "jaw:chewing, jaw:protrusion, jaw:opening"),
+])  # fmt: skip
+def test_choices_that_cannot_be_are_told(arguments, words):
+    """Protects users from a comparison of nothing, before anything is compiled."""
+    done = analyse(*arguments)
+    assert done.exit_code != 0
+    assert words in str(done.exception) + done.output
