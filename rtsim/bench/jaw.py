@@ -8,10 +8,13 @@ as the filter, and is compared with the motion at that time.
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
 
 from rtsim.bench.figures import Figure, say
 from rtsim.config.choices import load_run
+from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.rate_schema import ButterworthSpec
 from rtsim.files.recording import Results
@@ -28,6 +31,8 @@ Array = NDArray[np.float64]
 MODEL, RATE = "mandible", 100.0
 SIDES, AXES = ("left", "right"), ("ap", "si", "ml")
 """Of the skull: forwards, up, to the right."""
+FLATTER_DEG = (-20.0, -10.0, 10.0, 20.0)
+"""Slopes of the fossae that are tried beside that of the planes [deg]."""
 SETTLED_S, WITHIN_MM = 1.0, 2.0
 """Where the first cycle begins; how near condyles should be to the truth."""
 
@@ -38,13 +43,14 @@ def run(seconds: float = 10.0) -> list[Figure]:
     for task in TASKS:
         say(f"jaw: {task}")
         by_model = {name: results(task, name, seconds) for name in ("fdk", "pop")}
-        found += table_1(task, by_model) + table_2(task, by_model)
+        found += table_1(task, by_model) + table_2(task, by_model) + by_slope(task, by_model["pop"], seconds)
     return found
 
 
-def results(task: str, joint: str, seconds: float) -> Results:
-    """A task through the loop, with this choice of the shipped run."""
+def results(task: str, joint: str, seconds: float, flatter_deg: float = 0.0) -> Results:
+    """A task through the loop, with this choice of the shipped run; flatter_deg : by which the fossae are."""
     setting, spec, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), load_model(MODEL), Kept()
+    spec = with_slope(spec, flatter_deg)
     Loop(RecordingInput(move_jaw(spec, task, seconds)), make_stages(setting, spec, None), kept, {}).run()
     found = kept.results()
     assert found is not None
@@ -83,6 +89,41 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[Figure]:
             mean = over_cycles(fdk[:, k, a], pop[:, k, a], cycles).mean
             found += rows(f"force.{task}.{side}.{axis}", mean, "N")
     return found
+
+
+def by_slope(task: str, pop: Results, seconds: float) -> list[Figure]:
+    """Table 2's upward magnitude beside fossae of other slopes than the planes, which stay as they are."""
+    cycles = cycles_of(pop.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
+    found, upwards = [], AXES.index("si")
+    for flatter_deg in FLATTER_DEG:
+        fdk = results(task, "fdk", seconds, flatter_deg).fields["joint_point_forces"]
+        for k, side in enumerate(SIDES):
+            own = pop.fields["joint_point_forces"][:, k, upwards]
+            mean = over_cycles(fdk[:, k, upwards], own, cycles).mean
+            found.append(
+                Figure(f"force.{task}.{side}.si.magnitude.flatter_{flatter_deg:g}", mean.magnitude, "1")
+            )
+    return found
+
+
+def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
+    """The mandible with both fossae turned about the line through the closed condyles."""
+    turn = Rotation.from_euler("z", flatter_deg, degrees=True)
+    contacts = []
+    for contact in spec.contacts:
+        condyle, plane = contact.a, contact.b
+        centre = np.array(condyle.offset_mm)
+        contacts.append(
+            replace(
+                contact,
+                plane=replace(
+                    plane,
+                    offset_mm=tuple((centre + turn.apply(np.array(plane.offset_mm) - centre)).tolist()),
+                    normal=tuple(turn.apply(plane.normal).tolist()),
+                ),
+            )
+        )
+    return replace(spec, contacts=tuple(contacts))
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[Figure]:
