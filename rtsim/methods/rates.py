@@ -106,12 +106,12 @@ def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
 def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
     """A Savitzky-Golay filter; its window is a whole number of steps."""
     n_step = round(spec.window_s * rate)
-    if n_step <= spec.order:
+    if n_step < spec.order:
         raise ConfigError(
             f"{n_step + 1} frames of {rate:g} per second in {spec.window_s:g} s are too few for a polynomial "
             f"of order {spec.order}",
             where="rates.window_s",
-            allowed=f"at least {(spec.order + 1) / rate:.3g}",
+            allowed=f"at least {spec.order / rate:.3g}",
         )
     window = n_step / rate
     delay = 0.5 * window if spec.delay_s is None else min(spec.delay_s, window)

@@ -6,10 +6,10 @@ import msgspec
 import numpy as np
 import pytest
 
-from kernels.rates.manifold import plain
+from kernels.rates.manifold import OK, plain
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec, SavitzkyGolaySpec
 from rtsim.errors import ConfigError
-from rtsim.methods.rates import track
+from rtsim.methods.rates import RateEstimator, response, track
 from rtsim.methods.smoothing import cutoff_of_each_run, n_beyond, smooth
 from streams.player import REST_S
 from tests.kernels.rates.test_rates import RATE, times, wandering
@@ -101,3 +101,17 @@ def test_a_rate_too_low_for_a_filter_is_told(spec, rate):
 def test_laps_of_a_looped_recording_are_not_bridged(spec: ButterworthSpec | SavitzkyGolaySpec) -> None:
     """Protects moments after a lap: the leap from the end of a recording to its start is no motion."""
     assert spec.longest_gap_s < REST_S
+
+
+def test_a_parabola_through_three_frames_is_central_differences() -> None:
+    """Protects rates without a filter (Andersen et al. 2017, eqs 7 to 10): exact, one frame late, stated so."""
+    rate, rng = 100.0, np.random.default_rng(3)
+    spec, x = SavitzkyGolaySpec(window_s=0.02), rng.normal(size=12)
+    estimator = RateEstimator(spec, plain(1), rate)
+    for k in range(12):
+        settled = estimator.take(k / rate, x[k : k + 1]) == OK
+        assert settled == (k >= 2)
+        if settled:
+            wanted = x[k - 1], 0.5 * rate * (x[k] - x[k - 2]), rate**2 * (x[k] - 2.0 * x[k - 1] + x[k - 2])
+            np.testing.assert_allclose(np.concatenate(estimator.rates), wanted, rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(response(spec, rate).delay_s, 0.01)
