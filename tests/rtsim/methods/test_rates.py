@@ -104,7 +104,7 @@ def test_laps_of_a_looped_recording_are_not_bridged(spec: ButterworthSpec | Savi
 
 
 def test_a_parabola_through_three_frames_is_central_differences() -> None:
-    """Protects rates without a filter (Andersen et al. 2017, eqs 7 to 10): exact, one frame late, stated so."""
+    """Protects rates without a filter (Andersen et al. 2017, eqs 7 to 10): exact, one frame late."""
     rate, rng = 100.0, np.random.default_rng(3)
     spec, x = SavitzkyGolaySpec(window_s=0.02), rng.normal(size=12)
     estimator = RateEstimator(spec, plain(1), rate)
