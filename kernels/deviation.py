@@ -280,8 +280,9 @@ def average_variances(dt, time_constant, weight, whole, state, value):
         state.n_mean[0] += 1
         rate = max(1.0 / state.n_mean[0], dt / time_constant)
         for k in range(value.shape[0]):
-            state.mean[k] += rate * (value[k] - state.mean[k])
-            value[k] = state.mean[k]
+            if rate < 1.0:  # else nothing is left of a mean before, whatever it was
+                value[k] = state.mean[k] + rate * (value[k] - state.mean[k])
+            state.mean[k] = value[k]
         return
     for k in range(value.shape[0]):
         value[k] = max(value[k], state.mean[k])

@@ -132,5 +132,6 @@ def average_covariances(whole, time_constant, errors):
         C, mean = errors.covariance[of], errors.mean[of]
         for i in range(C.shape[0]):
             for k in range(C.shape[0]):
-                mean[i, k] += rate * (C[i, k] - mean[i, k])
-                C[i, k] = mean[i, k]
+                if rate < 1.0:  # else nothing is left of a mean before, whatever it was
+                    C[i, k] = mean[i, k] + rate * (C[i, k] - mean[i, k])
+                mean[i, k] = C[i, k]

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernels.deviation import average_variances, new_deviation_state
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE
+from kernels.marker_errors import new_marker_errors
 from kernels.optimality import Problem
 from rtsim.config.run_schema import MarkerCheck, Uncertainty
 from rtsim.methods.multibody import MultibodyEstimator
@@ -223,6 +225,17 @@ def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
             found[seconds, k] = predicted(running) ** 2
     np.testing.assert_allclose(found[0.5, 5], found[0.0, 5], rtol=1e-12)
     np.testing.assert_allclose(found[0.5, 6], 0.5 * (found[0.0, 5] + found[0.0, 6]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("before", [1e20, np.nan])
+def test_nothing_is_left_of_a_mean_when_another_begins(before: float) -> None:
+    """Protects deviations after frames that were hardly determined: a new mean is of its frames alone."""
+    state = new_deviation_state(1, 1, 2, new_marker_errors(3))
+    state.mean[:] = before
+    for variance in (4.0, 2.0):
+        value = np.full(2, variance)
+        average_variances(0.01, 0.5, np.ones(3), True, state, value)
+    np.testing.assert_array_equal(value, 3.0)
 
 
 @pytest.mark.parametrize("method", leg.METHODS)

@@ -201,6 +201,27 @@ def test_it_is_the_mean_while_the_same_markers_determine_all() -> None:
     np.testing.assert_allclose(by_mean[0.5][2], np.mean(by_mean[0.0], axis=0), rtol=1e-9, atol=1e-20)
 
 
+def test_nothing_is_left_of_what_was_before() -> None:
+    """Protects a stream that begins anew: its deviations are those of a first stream, to the last bit."""
+    stated, found = Uncertainty(average_s=0.5), []
+    for former_dt in (0.0, 0.2):  # slower than the time constant from one covariance to the next
+        running = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=stated
+        )
+        deviations = running.deviations
+        assert deviations is not None
+        if former_dt:
+            for measured in leg.soft_tissue_trial()[EVERY : 2 * EVERY - 2]:
+                running.deviate(former_dt, running.estimate(measured, former_dt))
+            deviations.state.pose.mean[:] = 1e20  # as of a pose that was hardly determined
+            running.restart()
+        for k, measured in enumerate(leg.soft_tissue_trial()[: 2 * EVERY + 1]):
+            running.deviate(leg.DT if k else 0.0, running.estimate(measured, leg.DT if k else 0.0))
+        found.append((deviations.covariance.copy(), deviations.angles.copy()))
+    for first, anew in zip(*found, strict=True):
+        np.testing.assert_array_equal(anew, first)
+
+
 def test_a_pose_that_was_not_solved_has_none() -> None:
     """Protects from the deviations of an earlier pose: NaN at once, and anew with the next pose."""
     running, measured = running_at("minimised")
