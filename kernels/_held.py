@@ -80,19 +80,24 @@ class HeldCall:
     ----------
     code : machine code, called with the address of the words and what is given
     arguments : what is held; kept alive
+    kinds : Numba's types of these, for which the code was made
     """
 
     __slots__ = ("_address", "_arguments", "_code", "_kinds", "_words")
 
-    def __init__(self, code: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self._code = code
-        self._kinds = tuple(numba.typeof(argument) for argument in arguments)
-        self.hold(arguments)
+    def __init__(
+        self, code: Callable[..., Any], arguments: tuple[Any, ...], kinds: tuple[types.Type, ...]
+    ) -> None:
+        self._code, self._kinds = code, kinds
+        self._take(arguments)
 
     def hold(self, arguments: tuple[Any, ...]) -> None:
         """Hold others of the same types; TypeError where they are not."""
         if tuple(numba.typeof(argument) for argument in arguments) != self._kinds:
             raise TypeError("the arguments have other types than those before")
+        self._take(arguments)
+
+    def _take(self, arguments: tuple[Any, ...]) -> None:
         self._arguments = arguments
         self._words = np.frombuffer(words(arguments), np.uint8).copy()
         self._address = self._words.ctypes.data
@@ -101,7 +106,7 @@ class HeldCall:
         return self._code(self._address, *given)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> HeldCall:
-        return type(self)(self._code, copy.deepcopy(self._arguments, memo))
+        return type(self)(self._code, copy.deepcopy(self._arguments, memo), self._kinds)
 
 
 class PlainHeldCall(HeldCall):

@@ -137,12 +137,12 @@ def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -
     """
     held = tuple(argument for k, argument in enumerate(arguments) if k not in given)
     call = _held_entry_of(kernel, len(arguments), given)
+    kinds = tuple(numba.typeof(argument) for argument in held)
     if not hasattr(kernel, "overloads"):  # the compiler is off
-        return PlainHeldCall(call, held)
-    kinds = Held(tuple(numba.typeof(argument) for argument in held))
-    signature = (kinds, *(numba.typeof(arguments[k]) for k in given))
+        return PlainHeldCall(call, held, kinds)
+    signature = (Held(kinds), *(numba.typeof(arguments[k]) for k in given))
     found = call.overloads.get(signature)
-    return HeldCall(found.entry_point if found is not None else call.compile(signature), held)
+    return HeldCall(found.entry_point if found is not None else call.compile(signature), held, kinds)
 
 
 @functools.cache

@@ -140,7 +140,7 @@ def estimate(model, method, measured, dt, options, state, work, out):
         expect_nothing(health)
     n_visible = visibility(measured, dt, health)
     n_swap = find_faults(model.markers, measured, dt, options, health, segments, work.fit)
-    if options.health.downweight == 0:
+    if options.health.downweight[0] == 0:
         keep_in(measured, health)
     fill_in(model.markers, labelled, dt, options, health, segments, work.fit)
     status, iterations, residual, n_open = solve_method(model, method, dt, options.track, state, work, out)
@@ -148,7 +148,7 @@ def estimate(model, method, measured, dt, options, state, work, out):
     for _ in range(N_REWEIGH):
         if status != CONVERGED or not weigh_worst(model.markers, options.health, health, segments):
             break
-        if options.health.downweight == 0:
+        if options.health.downweight[0] == 0:
             continue
         if followed:
             rewind(track)

@@ -58,7 +58,7 @@ class Health(NamedTuple):
 class HealthOptions(NamedTuple):
     """Numbers of the marker checks."""
 
-    downweight: int  # 1 = leave markers at fault out, 0 = only report
+    downweight: np.ndarray  # (1,) int64 - 1 = leave markers at fault out, 0 = only report; may change
     floor: float  # distance from the usual residual at the solution that is no fault [m]
     unknown: float  # the same until a marker is learnt, and how far home may be from its origin [m]
     agreement: float  # distance from where the rest of the segment has a marker that is no fault [m]

@@ -36,7 +36,7 @@ def weigh_worst(markers, options, health, segments):
     if worst < 0:
         return False
     health.fault[worst] = ASTRAY
-    if options.downweight == 1:
+    if options.downweight[0] == 1:
         health.weight[worst] = 0.0
     return True
 

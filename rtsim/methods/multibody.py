@@ -123,9 +123,9 @@ class MultibodyEstimator:
                 name: with_deviations(setup, self._errors, uncertainty)
                 for name, setup in self._setups.items()
             }
+        self._setups = {name: self._holding(setup) for name, setup in self._setups.items()}
         self.method = method
         self._now = self._setups[method]
-        self.set_options(self.options)
 
     @property
     def model(self) -> Model:
@@ -229,16 +229,14 @@ class MultibodyEstimator:
         for array in self._errors:
             array[...] = 0
 
-    def set_downweighting(self, on: bool) -> None:
-        """Leave markers at fault out, or only report them."""
-        health = self.options.health._replace(downweight=int(on))
-        self.set_options(self.options._replace(health=health))
+    @property
+    def downweights(self) -> bool:
+        """Whether markers at fault are left out; else they are only reported."""
+        return bool(self.options.health.downweight[0])
 
-    def set_options(self, options: FrameOptions) -> None:
-        """Use other numbers from the next frame on."""
-        self.options = options
-        self._setups = {name: self._holding(setup) for name, setup in self._setups.items()}
-        self._now = self._setups[self.method]
+    def set_downweighting(self, on: bool) -> None:
+        """Leave markers at fault out, or only report them; written in place, as frames do not wait."""
+        self.options.health.downweight[0] = on
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
         """A method's model and roles, and the pose and coordinates that its solver leaves after a frame."""
@@ -304,7 +302,7 @@ def slack_of(model: Model) -> Array:
 def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
     """Kernel options of the marker checks; slack : (n_marker,)."""
     return HealthOptions(
-        int(check.downweight),
+        np.array([check.downweight], np.int64),
         1e-3 * check.floor_mm,
         1e-3 * check.unknown_mm,
         1e-3 * check.agreement_mm,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ from rtsim.errors import ConfigError
 
 Array = NDArray[np.float64]
 
+FASTEST = 5000.0
+"""Highest rate of frames that is believed [Hz]: a filter has room for what comes within its memory."""
 HIGHEST = 0.4
 """A cut-off in parts of the rate: half the rate is the Nyquist frequency."""
 N_TIME_CONSTANT = 5.0
@@ -78,7 +81,11 @@ class RateEstimator:
 
 
 def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
-    """The estimator of a filter at a rate [Hz]; ConfigError where the rate is too low for it."""
+    """The estimator of a filter at a rate [Hz]; ConfigError where the rate is none, or too low for it."""
+    if not 0.0 < rate <= FASTEST:
+        raise ConfigError(
+            f"{rate:g} frames per second", where="the session's rate", allowed=f"more than 0 to {FASTEST:g}"
+        )
     if isinstance(spec, ButterworthSpec):
         return butterworth_kernel(spec, rate)
     return savitzky_golay_kernel(spec, rate)
@@ -135,8 +142,12 @@ def response(spec: RateSpec, rate: float) -> Response:
     return Response(np.array(delay), np.sqrt(np.sum(h**2, axis=0)))
 
 
+@lru_cache(maxsize=8)
 def impulse_response(spec: RateSpec, rate: float) -> Array:
-    """(n, 3) - value, speed and acceleration in the steps from a frame that reads 1 among zeros on."""
+    """(n, 3) - value, speed and acceleration in the steps from a frame that reads 1 among zeros on.
+
+    Not to be written to: it is found once, as sessions of a stream may begin in the midst of frames.
+    """
     estimator = RateEstimator(spec, plain(1), rate)
     n = round(kernel_of(spec, rate).memory_s * rate) + 2
     h = np.zeros((n, 3))
@@ -144,6 +155,7 @@ def impulse_response(spec: RateSpec, rate: float) -> Array:
         estimator.take(k / rate, np.array([1.0 if k == 0 else 0.0]))
         if k >= 0:
             h[k] = [rows[0] for rows in estimator.rates]
+    h.flags.writeable = False
     return h
 
 

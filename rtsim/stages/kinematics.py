@@ -125,8 +125,7 @@ class Kinematics(Stage):
     def follow(self, other: Kinematics) -> bool:
         """Method and down-weighting of the other."""
         own, others = self.estimator, other.estimator
-        if own.options is not others.options:
-            own.set_options(others.options)
+        own.set_downweighting(others.downweights)
         changed = own.method != others.method
         if changed:
             own.switch(others.method)

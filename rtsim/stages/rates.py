@@ -12,7 +12,7 @@ from kernels.rates.manifold import OK, Manifold, Rates, manifold_of, new_rates
 from rtsim.config.rate_schema import RateSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.rate_errors import RateDeviations
-from rtsim.methods.rates import RateEstimator, Response, response
+from rtsim.methods.rates import FASTEST, RateEstimator, Response, response
 from rtsim.models.model import Model
 from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import AXES, QUATERNION, Quantity
@@ -22,8 +22,6 @@ from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Session
 from streams.ring import Frame
 
-FASTEST = 5000.0
-"""Highest frame rate that is believed [Hz]."""
 UNITS = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
 
 
@@ -79,12 +77,6 @@ class FilteredMotion(Stage):
 
     def estimator_of(self, manifold: Manifold, rate: float) -> RateEstimator:
         """A filter like this one for other channels; ConfigError where the rate is none for it."""
-        if not 0.0 < rate <= FASTEST:
-            raise ConfigError(
-                f"{rate:g} frames per second",
-                where="the session's rate",
-                allowed=f"more than 0 to {FASTEST:g}",
-            )
         return RateEstimator(self.spec, manifold, rate)
 
     def run(self, frame: Frame) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from rtsim.config.lab_schema import Lab, LabSide
@@ -36,6 +37,12 @@ def load_lab(name: str) -> Lab:
     return load_toml(find_config(name, FOLDER), Lab)
 
 
+@cache
+def shipped_labs() -> tuple[Lab, ...]:
+    """All shipped maps, read once: sessions of a stream may begin in the midst of frames."""
+    return tuple(load_lab(name) for name in shipped_names(FOLDER))
+
+
 def side_of(lab: Lab, side: str) -> LabSide:
     """The table of one side; ConfigError for another word than right or left."""
     if side not in SIDES:
@@ -60,8 +67,8 @@ def find_lab(names: Sequence[str], side: str = "") -> Lab:
     lists what the nearest one misses, and how to write one's own.
     """
     sides = (side,) if side else SIDES
-    maps = [load_lab(name) for name in shipped_names(FOLDER)]
-    best = max((cover(lab, s, names) for lab in maps for s in sides), key=lambda c: (c.share, c.n_tracked))
+    of_all = (cover(lab, s, names) for lab in shipped_labs() for s in sides)
+    best = max(of_all, key=lambda c: (c.share, c.n_tracked))
     if best.share < ENOUGH:
         raise ConfigError(
             f"no shipped marker map fits these {len(names)} markers ({name_some(names)}); the nearest is "

@@ -31,7 +31,7 @@ from kernels.tree import Pose, new_pose
 Array = NDArray[np.floating]
 
 OPTIONS = HealthOptions(
-    downweight=1,
+    downweight=np.ones(1, np.int64),
     floor=0.04,
     unknown=0.15,
     agreement=0.025,

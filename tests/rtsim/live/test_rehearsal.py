@@ -97,6 +97,19 @@ def test_a_rehearsal_is_of_the_frame_before(stages, trial, clock):
     np.testing.assert_allclose(own.estimator.outputs.angles.ravel() * signs, angles, atol=2e-3)
 
 
+def test_down_weighting_is_switched_without_holding_anything_anew(stages, monkeypatch):
+    """Protects the frame after the command: a number is written in place, in the run and then in its copy."""
+    copies = Rehearsal(stages)._stages
+    own, others = copies[0].estimator, stages[0].estimator
+    monkeypatch.setattr("rtsim.methods.multibody.hold", None)
+    others.set_downweighting(False)
+    assert own.downweights
+    assert not copies[0].follow(stages[0])
+    assert not own.downweights
+    own.set_downweighting(True)
+    assert not others.downweights
+
+
 def frame_at(session, t_received):
     frame = Frame(session, FieldLayout(session))
     frame.t_received = t_received

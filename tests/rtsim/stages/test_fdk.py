@@ -8,6 +8,7 @@ import pytest
 from rtsim.config.choices import load_run
 from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
 from rtsim.config.paths import find_config
+from rtsim.config.rate_schema import SavitzkyGolaySpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
@@ -16,6 +17,7 @@ from rtsim.live.recorded import Kept, RecordingInput
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
 from rtsim.subjects.jaw import jaw_in_skull, move_jaw
+from streams.messages import marker_session
 
 SPEC = load_model("mandible")
 
@@ -63,6 +65,16 @@ def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
     found = results("fdk", slice(60, 70))
     assert np.isfinite(found.fields["fdk_residuals"][-5:]).all()
     assert (found.status[62:70] != 0).all()
+
+
+@pytest.mark.parametrize("rate", [0.0, 1e9, 1e300])
+def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
+    """Protects the estimator from the rates of strangers: no room is made for them, and the run goes on."""
+    run = Run(name="jaw", model="mandible", method="pop", stages=("kinematics", "fdk"),
+              rates=SavitzkyGolaySpec(window_s=0.2))  # fmt: skip
+    stage = make_stages(run, SPEC, None)[1]
+    stage.begin(marker_session(("nose",), rate=rate, t_start=0), anew=True)
+    assert "no balance: the session's rate: " in stage.sentences[-1]
 
 
 def test_runs_that_cannot_be_are_told() -> None:
