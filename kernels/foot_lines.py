@@ -2,7 +2,8 @@
 
 Which markers are on the forefoot is told by the frames so far: those that are, in the mean, nearly as far
 from the heel along the floor as the farthest one. Lengths are in parts of the line from the heel to their
-middle, as rtsim/subjects/foot_lines has them.
+middle, as rtsim/subjects/foot_lines has them. A marker farther than any foot is long is not seen: one frame
+of it would count for as many as it is too far.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import numpy as np
 
 from kernels._jit import njit
 from kernels.intake import take_in
+
+LONGEST = 0.5
+"""No foot is longer [m]."""
 
 
 class MarkedFeet(NamedTuple):
@@ -65,16 +69,18 @@ def draw_feet(positions, scale, z_up, shape, feet, lines_out):
 def draw_foot(feet, f, shape, line_out):
     """line_out : (2, 3) of foot f; NaN where it is not known, or a marker that it needs is not seen.
 
-    feet : MarkedFeet - reach, n_seen written
+    feet : MarkedFeet - reach, n_seen, place written
     shape : FootShape
     """
     heel, end, place = feet.first[f], feet.first[f + 1], feet.place
     farthest = 0.0
     for k in range(heel + 1, end):
         away = math.hypot(place[k, 0] - place[heel, 0], place[k, 2] - place[heel, 2])
-        if not math.isnan(away):
+        if away <= LONGEST:
             feet.reach[k] += away
             feet.n_seen[k] += 1
+        else:
+            place[k, :] = math.nan
         farthest = max(farthest, mean_reach(feet, k))
     n_fore, x, y, z, fifth_alone = 0, 0.0, 0.0, 0.0, False
     for k in range(heel + 1, end):

@@ -51,3 +51,26 @@ def test_a_foot_whose_markers_were_never_seen_has_no_line() -> None:
     draw_feet(np.array([[0.0, 0.1, 0.0], [np.nan] * 3]), 1.0, 0, SHAPE, feet, lines)
     assert np.isnan(lines[1]).all()
     assert (lines[0] == 0.0).all()
+
+
+@pytest.mark.parametrize("wild", [0, 1, 2])
+def test_a_marker_that_is_far_away_for_a_frame_is_forgotten(wild: int) -> None:
+    """Protects the forefoot for the rest of a walk from one frame of a marker that is anywhere."""
+    foot = np.array([[0.0, 0.0, 0.0], [0.16, 0.02, 0.0], [0.06, 0.07, 0.0]])
+    feet = new_marked_feet(np.arange(3), np.array([0, 3]), np.array([0]), np.array([-1]))
+    lines, far = np.full((2, 2, 3), np.nan), foot + 1.0
+    far[wild] += 1e6
+    for frame in (foot + 1.0, far):
+        draw_feet(frame, 1.0, 0, SHAPE, feet, lines)
+    # the frame itself has no toes, unless a marker behind the forefoot is the wild one
+    assert np.isnan(lines[0, 1]).all() == (wild < 2)
+    draw_feet(foot + 1.0, 1.0, 0, SHAPE, feet, lines)
+    np.testing.assert_allclose(lines[0], [foot[0] + 1.0, 1.0 + SHAPE.toes * foot[1]], atol=1e-12)
+
+
+def test_markers_all_at_one_place_have_no_line() -> None:
+    """Protects plates from a foot without length: no forefoot, and nothing is divided by nothing."""
+    feet = new_marked_feet(np.arange(3), np.array([0, 3]), np.array([0]), np.array([1]))
+    lines = np.zeros((2, 2, 3))
+    draw_feet(np.ones((3, 3)), 1.0, 0, SHAPE, feet, lines)
+    assert np.isnan(lines[0]).all()
