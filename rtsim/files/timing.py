@@ -19,9 +19,12 @@ def settle_times(
     """Times (n,) [s], rate [Hz] and sentences from a time column (n,) and the rate of the header (0: none).
 
     A column that is an even grid within its own rounding becomes that grid. A column that is missing or does
-    not increase is rebuilt from the header's rate; ConfigError naming `where` when there is none.
+    not increase is rebuilt from the header's rate; ConfigError naming `where` when there is none,
+    and without times.
     """
     n = times.shape[0]
+    if n == 0:
+        raise ConfigError("no rows below the header", where=where, remedy="export the file again")
     if not np.isfinite(times).all() or (n > 1 and np.diff(times).min() <= 0.0):
         return _rebuild(times, declared_rate, where)
     if n == 1:

@@ -151,5 +151,9 @@ def of_file(placer: Placer, name: str, is_angle: bool, trial: MarkerTrial) -> fl
         )
     table = read_storage(placer.coordinate_file)
     time = placer.times[0] if np.isfinite(placer.times[0]) else float(trial.times[0])
-    value = float(np.interp(time, table.column("time"), table.column(name)))
+    values = table.column(name)
+    seen = np.isfinite(values)
+    if not seen.any():
+        raise ConfigError(f"the column {name!r} holds no number", where=str(placer.coordinate_file))
+    value = float(np.interp(time, table.column("time")[seen], values[seen]))
     return float(np.radians(value)) if is_angle and table.in_degrees else value

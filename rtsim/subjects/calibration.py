@@ -299,10 +299,11 @@ def build_segments(
         if trial is not source and not fault and plausible.check_distances({TRUNK: placed}, trial):
             moving = trunk_of_trial(trial, table, anatomy.side)
             if moving is not None:
-                parameters[TRUNK] = segment_parameters(moving.Q[TRUNK])
-                of_trunk = {TRUNK: tracks_of(trial, group, moving)}
-                placed = local_markers(moving.Q, parameters, of_trunk)[TRUNK]
-                notes += moving.notes
+                anew = {TRUNK: segment_parameters(moving.Q[TRUNK])}
+                there = local_markers(moving.Q, anew, {TRUNK: tracks_of(trial, group, moving)})[TRUNK]
+                if not fault_of_trunk(moving.Q[TRUNK], None, anew[TRUNK], there):  # sides are known
+                    parameters[TRUNK], placed = anew[TRUNK], there
+                    notes += moving.notes
         if fault:
             notes.append(f"no trunk: {fault}")
         else:

@@ -57,16 +57,16 @@ def trunk_coordinates(
     return Q if known_frames(Q).any() else None
 
 
-def fault_of_trunk(Q: Array, pelvis: Array, parameters: Segment, placed: dict[str, Array]) -> str:
+def fault_of_trunk(Q: Array, pelvis: Array | None, parameters: Segment, placed: dict[str, Array]) -> str:
     """What keeps the markers of a trunk from being one, in words; empty where nothing does.
 
-    Q, pelvis : (n, 4, 3) - natural coordinates of trunk and pelvis
+    Q, pelvis : (n, 4, 3) - natural coordinates of trunk and pelvis; None: its sides are not looked at
     placed : tracked markers in the trunk (3,) [m]
     """
     low, high = LENGTHS[TRUNK]
     if not low <= parameters.length <= high:
         return f"from L5/S1 to the shoulders it is {parameters.length:.3f} m; allowed: {low:g} to {high:g} m"
-    if np.nanmedian(np.sum(Q[:, 3] * pelvis[:, 3], axis=1)) < 0.0:
+    if pelvis is not None and np.nanmedian(np.sum(Q[:, 3] * pelvis[:, 3], axis=1)) < 0.0:
         return "the shoulders are on each other's side: check right and left of the labels"
     if len(placed) < FEWEST or plausible.spread_of(placed) < plausible.MIN_SPREAD:
         seen = ", ".join(placed) or "none"

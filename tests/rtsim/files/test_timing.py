@@ -67,3 +67,10 @@ def test_single_frame():
     assert (times[0], rate, notes) == (1.0, 100.0, [])
     with pytest.raises(ConfigError, match="DataRate"):
         settle_times(np.array([1.0]), 0.0, "f")
+
+
+def test_no_rows_is_one_sentence():
+    """Protects who gives a file that was cut behind its header: what is wrong, not where Python stopped."""
+    for rate in (0.0, 100.0):
+        with pytest.raises(ConfigError, match="no rows below the header"):
+            settle_times(np.empty(0), rate, "f")
