@@ -2,7 +2,8 @@
 
 Between the markers of a body, and from them to the points that it shares with its neighbours: the centres of
 joints that rotate about them. OpenSim's knees glide by functions of the angle, so that whether a joint has
-such a point is tried on poses, not read from its kind.
+such a point is tried on poses, not read from its kind. Of a model that walks, distances on legs and pelvis
+count, as of a person: bodies with a foot, what carries it and what it carries.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.tree import new_pose, pose
+from rtsim.errors import ConfigError
+from rtsim.models.feet import find_feet
 from rtsim.models.model import Model
 from rtsim.subjects.distances import Joint, Ruler
 
@@ -30,14 +33,30 @@ def ruler_of_model(model: Model) -> Ruler:
         model.names.markers, model.markers.body, model.markers.position, strict=True
     ):
         local[names[body]][marker] = place.copy()
-    tree, places = model.tree, points_of_joints(model)
+    tree, places, loose = model.tree, points_of_joints(model), loose_bodies(model)
     moved = np.linalg.norm(places - places[0], axis=2).max(axis=0)
     joints = [
         Joint(names[parent], names[body], places[0, body], tree.position_in_child[body].copy())
         for body, parent in enumerate(tree.parent)
-        if parent >= 0 and moved[body] < STAYS
+        if parent >= 0 and moved[body] < STAYS and body not in loose
     ]
-    return Ruler(local, joints)
+    return Ruler(local, joints, frozenset(names[body] for body in loose))
+
+
+def loose_bodies(model: Model) -> set[int]:
+    """Bodies that neither carry a foot nor are one; none where no foot is found, or legs have no markers."""
+    try:
+        feet = find_feet(model)
+    except ConfigError:
+        return set()
+    legs = set[int]()
+    for foot in feet:
+        for body in foot.bodies:
+            while body >= 0 and body not in legs:
+                legs.add(body)
+                body = int(model.tree.parent[body])
+    others = set(range(len(model.tree.parent))) - legs
+    return others if legs & set(model.markers.body.tolist()) else set()
 
 
 def points_of_joints(model: Model) -> Array:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.subjects.subject import Subject
+from rtsim.subjects.trunk import TRUNK
 
 Array = NDArray[np.float64]
 Tracks = Mapping[str, Array]  # name of a marker of the subject -> (n, 3) [m]; NaN = missing
@@ -59,14 +60,18 @@ class Ruler:
     Parameters
     ----------
     local : segment -> marker -> (3,) in the segment [m]; joints : points that segments share
+    loose : segments whose distances say nothing of a person: arms that are raised and a head that nods move
+        the markers of a trunk
 
     Attributes
     ----------
     segment_of : marker -> segment
     """
 
-    def __init__(self, local: dict[str, dict[str, Array]], joints: list[Joint]) -> None:
-        self.local, self.joints = local, joints
+    def __init__(
+        self, local: dict[str, dict[str, Array]], joints: list[Joint], loose: frozenset[str] = frozenset()
+    ) -> None:
+        self.local, self.joints, self.loose = local, joints, loose
         self.segment_of = {marker: name for name, group in local.items() for marker in group}
 
     def neighbours(self, segment: str) -> list[str]:
@@ -138,7 +143,7 @@ def ruler_of_subject(subject: Subject) -> Ruler:
         name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
         for name, segment in subject.segments.items()
     }
-    return Ruler(local, joints_of(subject))
+    return Ruler(local, joints_of(subject), frozenset({TRUNK}))
 
 
 def joints_of(subject: Subject) -> list[Joint]:

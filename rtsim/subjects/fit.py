@@ -26,7 +26,6 @@ from rtsim.subjects.markers_of import in_order
 from rtsim.subjects.relabelling import find_exchanged
 from rtsim.subjects.sides import MIRROR
 from rtsim.subjects.subject import Subject
-from rtsim.subjects.trunk import TRUNK
 
 Array = NDArray[np.float64]
 
@@ -144,8 +143,8 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> Fit | None:
 
 
 def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
-    """Distances by segment: of pelvis and legs, as arms that are raised move the markers of a trunk."""
-    return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name != TRUNK}
+    """Distances by segment, of those that are not loose."""
+    return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name not in ruler.loose}
 
 
 def root_mean_square(found: dict[str, Distances]) -> float:

@@ -54,14 +54,27 @@ def find_exchanged(
 
     tracks : of the subject's markers, (n, 3) [m]; strangers : of the trial's other markers
 
-    Nothing is found where the markers concerned do not come to lie where they should.
+    Nothing is found where the markers concerned do not come to lie where they should. Loose segments, whose
+    own distances change, are strangers first: they must not hide what the others show.
     """
+    loose = {name: x for name, x in tracks.items() if ruler.segment_of[name] in ruler.loose}
+    firm = {name: x for name, x in tracks.items() if name not in loose}
+    if loose and firm:
+        found, mended = exchanged_among(ruler, firm, {**strangers, **loose})
+        if found:
+            return found, {**loose, **mended}
+    return exchanged_among(ruler, tracks, strangers)
+
+
+def exchanged_among(
+    ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
+) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
+    """As `find_exchanged`, all markers alike."""
     step = max(1, len(next(iter(tracks.values()))) // N_FRAME)
     thin = {name: x[::step] for name, x in {**strangers, **tracks}.items()}
     costs = Costs(ruler, thin)
     label_of = {name: name for name in tracks}
-    segments = set(ruler.local)
-    first = cost = costs.of(label_of, segments)
+    first = cost = costs.of(label_of, {ruler.segment_of[name] for name in tracks})
     for _ in range(MOST_STEPS):
         step_found = best_step(ruler, costs, label_of, list(strangers))
         if step_found is None or -step_found[0] < GAIN * cost:
@@ -78,13 +91,17 @@ def find_exchanged(
 def best_step(
     ruler: Ruler, costs: Costs, label_of: dict[str, str], strangers: list[str]
 ) -> tuple[float, dict[str, str]] | None:
-    """The exchange of two labels that saves most: by how much the cost changes, and the labels after it."""
+    """The exchange of two labels that saves most: by how much the cost changes, and the labels after it.
+
+    Markers of loose segments, whose own distances change, too, do not take the places of strangers.
+    """
     bad = [m for m in label_of if not in_place(ruler, costs.tracks, label_of, m)]
     taken = set(label_of.values())
     free = [name for name in strangers if name not in taken]
     best: tuple[float, dict[str, str]] | None = None
     for k, a in enumerate(bad):
-        for b in [*bad[k + 1 :], *free]:
+        others = [] if ruler.segment_of[a] in ruler.loose else free
+        for b in [*bad[k + 1 :], *others]:
             new = dict(label_of)
             if b in label_of:
                 new[a], new[b] = label_of[b], label_of[a]

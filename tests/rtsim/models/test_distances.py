@@ -1,0 +1,86 @@
+"""Distances of models that bring their own markers: which say something of a person, and what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.files.markers import read_markers
+from rtsim.files.trial import MarkerTrial
+from rtsim.models.distances import ruler_of_model
+from rtsim.models.load import load_model
+from rtsim.models.model import Model, build
+from rtsim.models.neutral import neutral_places
+from rtsim.subjects.fit import MODELS, fault_of, fit_of_trial
+
+from . import legs
+
+CHEST = """
+[[bodies]]
+name = "chest"
+parent = "hips"
+joint = "ball"
+in_parent = { offset_mm = [0.0, 200.0, 0.0] }
+"""
+PLACES = {"neck": [-60.0, 300.0, 0.0], "shoulder_r": [0.0, 280.0, 180.0], "shoulder_l": [0.0, 280.0, -180.0]}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Model:
+    """The walker with a chest that has markers."""
+    path = tmp_path / "chested.toml"
+    markers = (legs.MARKER.format(name=n, segment="chest", offset=x) for n, x in PLACES.items())
+    path.write_text("\n".join((legs.text(), CHEST, *markers)))
+    return build(load_model(str(path)))
+
+
+def trial_of(model: Model) -> MarkerTrial:
+    """Ten frames that stand in the neutral pose, all markers where they belong."""
+    position, rotation = neutral_places(model)
+    own = zip(model.markers.body.tolist(), model.markers.position, strict=True)
+    places = np.array([position[b] + rotation[b] @ x for b, x in own])
+    positions = np.tile(places, (10, 1, 1))
+    return MarkerTrial(model.names.markers, np.arange(10) / 100.0, positions, 100.0, "made up")
+
+
+def test_what_no_foot_hangs_from_is_loose(model: Model, tmp_path: Path) -> None:
+    """Protects nodding heads and raised arms: legs and pelvis are judged; where nothing walks, all bodies."""
+    ruler = ruler_of_model(model)
+    assert ruler.loose == {"chest"}
+    assert not any("chest" in (joint.proximal, joint.distal) for joint in ruler.joints)
+    without = ruler_of_model(build(legs.load(tmp_path)))
+    assert not without.loose
+    assert [(j.proximal, j.distal) for j in without.joints] == [(j.proximal, j.distal) for j in ruler.joints]
+
+
+def test_shoulders_that_rise_are_nobodys_fault(model: Model) -> None:
+    """Protects the pelvis from blame for a chest whose markers have moved: nothing is told of either."""
+    trial = trial_of(model)
+    moved = trial.positions.copy()
+    moved[:, [trial.names.index("shoulder_r"), trial.names.index("shoulder_l")], 1] += 0.09
+    fit = fit_of_trial(ruler_of_model(model), model.names.markers, trial._replace(positions=moved))
+    assert fit is not None
+    assert fit.misfit < 1e-9
+    assert not fit.moved
+    assert not fit.exchanged
+
+
+def test_the_published_walk_is_its_models(shared: Path) -> None:
+    """Protects the best-known recording: nothing to tell, and exchanged labels are named."""
+    folder = shared / "data/gait_opensim/gait2354"
+    model = build(load_model(str(folder / "subject01_simbody.osim")))
+    ruler, trial = ruler_of_model(model), read_markers(folder / "subject01_walk1.trc")
+    fit = fit_of_trial(ruler, model.names.markers, trial)
+    assert fit is not None
+    assert fit.misfit < 0.006
+    assert not fit.moved
+    for pair in (("R.Thigh.Rear", "R.Shank.Upper"), ("Top.Head", "R.ASIS")):
+        a, b = (trial.names.index(name) for name in pair)
+        wrong = trial.positions.copy()
+        wrong[:, [a, b]] = wrong[:, [b, a]]
+        found = fit_of_trial(ruler, model.names.markers, trial._replace(positions=wrong))
+        assert found is not None
+        assert {frozenset(group) for group in found.exchanged} == {frozenset(pair)}
+        assert fault_of(found, "the model", "walk", MODELS, sized=False) is not None
