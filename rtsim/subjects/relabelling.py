@@ -18,6 +18,9 @@ TOLERANCE = 0.015
 CAP = 9.0
 """Cost of a distance that cannot be, as of one that is three times the tolerance off: how far it is off says
 nothing more."""
+FAR = 0.03
+"""A marker that is off by less [m] may have been put on anew: a stranger nearby, whose place is unknown, is no
+reason to call it exchanged."""
 GAIN = 0.1
 """Part of the cost that a step must save."""
 MOST_STEPS = 12
@@ -93,14 +96,15 @@ def best_step(
 ) -> tuple[float, dict[str, str]] | None:
     """The exchange of two labels that saves most: by how much the cost changes, and the labels after it.
 
-    Markers of loose segments, whose own distances change, too, do not take the places of strangers.
+    Markers of loose segments, whose own distances change, too, do not take the places of strangers; others do from FAR on.
     """
     bad = [m for m in label_of if not in_place(ruler, costs.tracks, label_of, m)]
     taken = set(label_of.values())
     free = [name for name in strangers if name not in taken]
     best: tuple[float, dict[str, str]] | None = None
     for k, a in enumerate(bad):
-        others = [] if ruler.segment_of[a] in ruler.loose else free
+        strange = ruler.segment_of[a] not in ruler.loose and off(ruler, costs.tracks, label_of, a) > FAR
+        others = free if strange else []
         for b in [*bad[k + 1 :], *others]:
             new = dict(label_of)
             if b in label_of:
@@ -117,11 +121,16 @@ def best_step(
 
 def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> bool:
     """Whether most distances of a marker are within the tolerance."""
+    return off(ruler, tracks, label_of, marker) <= TOLERANCE
+
+
+def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> float:
+    """Median difference of a marker's distances [m]; infinite where there are none."""
     d = ruler.measure(ruler.segment_of[marker], {m: tracks[label] for m, label in label_of.items()})
     own = np.array([marker in pair for pair in zip(d.first, d.second, strict=True)], dtype=bool)
     away = d.away[own]
     away = away[np.isfinite(away)]
-    return bool(away.size and np.median(away) <= TOLERANCE)
+    return float(np.median(away)) if away.size else np.inf
 
 
 def cycles(label_of: dict[str, str]) -> tuple[tuple[str, ...], ...]:

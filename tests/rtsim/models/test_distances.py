@@ -84,3 +84,18 @@ def test_the_published_walk_is_its_models(shared: Path) -> None:
         assert found is not None
         assert {frozenset(group) for group in found.exchanged} == {frozenset(pair)}
         assert fault_of(found, "the model", "walk", MODELS, sized=False) is not None
+
+
+def test_a_stranger_nearby_exchanges_nothing(model: Model) -> None:
+    """Protects a marker that was put on 25 mm away from a refusal: the marker beside it, which the model does
+    not know, stands where it was, and is no reason to call them exchanged; one far away is."""
+    trial, ruler = trial_of(model), ruler_of_model(model)
+    k = trial.names.index("sole_r.1")
+    for away, exchanged in ((np.array([0.0, 0.0, 0.025]), False), (np.array([0.1, 0.5, 0.0]), True)):
+        positions = np.concatenate([trial.positions, trial.positions[:, k : k + 1]], axis=1)
+        positions[:, k] += away
+        fit = fit_of_trial(
+            ruler, model.names.markers, trial._replace(names=(*trial.names, "beside"), positions=positions)
+        )
+        assert fit is not None
+        assert bool(fit.exchanged) == exchanged
