@@ -144,8 +144,11 @@ def check_run(run: Run, path: Path) -> list[str]:
     from rtsim.files.axes import parse_up
     from rtsim.files.units import metres_per_unit
     from rtsim.live.checks import check_side
+    from rtsim.live.sources import brings_markers
     from rtsim.live.whose import notes_before
     from rtsim.models.load import load_model
+    from rtsim.stages.asked import check_asked
+    from rtsim.stages.find import find_stage
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
@@ -172,6 +175,10 @@ def check_run(run: Run, path: Path) -> list[str]:
             f"unknown method {unknown!r}", where=f"{path}: method", allowed=", ".join(methods),
             remedy="correct the value",
         )  # fmt: skip
+    for name in run.stages:
+        find_stage(name)
+    if brings_markers(run, spec):  # of another model, which the command line may name, nothing is known
+        check_asked(run, spec, of_model=True, forces=True)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
     if run.lab:

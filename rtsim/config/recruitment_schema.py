@@ -8,13 +8,15 @@ import msgspec
 
 from rtsim.config.place_schema import Positive
 
+USUAL_POWER = 3
+
 
 class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How the load is shared among muscles (docs/recruitment.md)."""
 
     # sum of activations to a power, or the least peak
     criterion: Literal["power", "min_max"] = "power"
-    power: Annotated[int, msgspec.Meta(ge=2, le=10)] = 3
+    power: Annotated[int, msgspec.Meta(ge=2, le=10)] = USUAL_POWER
     # of muscles: at their length and speed (Hill), with their passive force, or at rest at optimal length
     strength: Literal["hill", "isometric"] = "hill"
     # of muscles in the criterion: all alike, or by their volume, as energy goes
@@ -28,3 +30,5 @@ class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 "reserves have no bound, so that the largest activation of min_max would be theirs; "
                 "allowed: criterion power, or no reserves"
             )
+        if self.power != USUAL_POWER and self.criterion == "min_max":
+            raise ValueError("min_max has no power; allowed: criterion power, or no power")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.live.forces import check_forces
+from rtsim.live.forces import check_forces, has_forces
 from rtsim.live.sources import (
     WALKER,
     brings_markers,
@@ -31,6 +31,7 @@ def check_run(run: Run) -> None:
     from rtsim.methods.choice import followed_by, methods_of
     from rtsim.models.load import load_model
     from rtsim.models.roles import check_fits_markers
+    from rtsim.stages.asked import check_asked
     from rtsim.stages.find import find_stage
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
@@ -44,6 +45,7 @@ def check_run(run: Run) -> None:
     # a static trial may need what the walker beside it does not
     check_corrections("" if run.static and run.source == WALKER else run.source, run.units, run.up)
     check_forces(run)
+    check_asked(run, spec, of_model=brings_markers(run, spec), forces=has_forces(run))
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
     if spec.markers and not spec.of_subject and (run.subject or run.static):

@@ -95,7 +95,7 @@ class ForceDependentKinematics:
         )
         self.acting = tuple(model.names.muscles[m] for m in joint.acting)
         self.hard = tuple(model.names.elements[e] for e in np.flatnonzero(roles.mode == HARD))
-        self.held = tuple(self.hard[row] for row in joint.held if row < len(self.hard))
+        self.held = held_of(model, roles, spec)
         options = FdkOptions(
             FIT, spec.tolerance_N, spec.max_iterations, 1e-3 * spec.longest_mm,
             1e-3 * spec.difference_mm if spec.jacobian == "difference" else 0.0, SMOOTH,
@@ -171,6 +171,13 @@ class ForceDependentKinematics:
         state = self.state
         state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = 0.0, self.model.q_neutral, 0.0, 0
         self.sharing.state.started[0] = 0
+
+
+def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
+    """Names of the elements that the method holds and that push and pull."""
+    names, one_way = model.names.elements, model.reactions.held(roles).element
+    pushing = {names[e] for e in one_way} - {*spec.dofs}
+    return tuple(n for n, mode in zip(names, roles.mode, strict=True) if mode == HARD and n not in pushing)
 
 
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) -> Joint:

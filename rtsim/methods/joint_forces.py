@@ -13,6 +13,7 @@ from rtsim.config.fdk_schema import JointForceSpec
 from rtsim.config.model_names import check_known
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.models.model import Names
 
 Array = NDArray[np.float64]
 
@@ -35,6 +36,7 @@ class JointForces:
     """
 
     def __init__(self, of: ForceDependentKinematics, joints: dict[str, JointForceSpec]) -> None:
+        check_joints(joints, of.model.names, of.held)
         self._of, self.names = of, tuple(joints)
         self._joints = [self._find(name, spec) for name, spec in joints.items()]
         self.displacement = np.full((len(joints), 3), math.nan)
@@ -68,12 +70,6 @@ class JointForces:
 
     def _find(self, name: str, spec: JointForceSpec) -> _Of:
         names, of = self._of.model.names, self._of
-        try:
-            check_known([spec.point], names.elements, f"fdk.joints.{name}.point")
-            check_known(spec.contacts, names.contacts, f"fdk.joints.{name}.contacts")
-            check_known(spec.takes, of.held, f"fdk.joints.{name}.takes")
-        except ValueError as fault:
-            raise ConfigError(str(fault)) from None
         element = names.elements.index(spec.point)
         hard = [*of.hard]
         pushes = tuple(r for r, row in enumerate(of.joint.pushing) if hard[row] == spec.point)
@@ -85,3 +81,14 @@ class JointForces:
         )
         contacts = tuple(names.contacts.index(c) for c in spec.contacts) if decided else ()
         return _Of(element, contacts, pushes, shares)
+
+
+def check_joints(joints: dict[str, JointForceSpec], names: Names, held: tuple[str, ...]) -> None:
+    """ConfigError for a joint that names what is not in the model, or is not held both ways."""
+    for name, spec in joints.items():
+        try:
+            check_known([spec.point], names.elements, f"fdk.joints.{name}.point")
+            check_known(spec.contacts, names.contacts, f"fdk.joints.{name}.contacts")
+            check_known(spec.takes, held, f"fdk.joints.{name}.takes")
+        except ValueError as fault:
+            raise ConfigError(str(fault)) from None

@@ -70,13 +70,7 @@ class MuscleRecruitment:
                 remedy="give muscles their Hill parameters",
             )
         self.reserve_names = tuple(spec.reserves)
-        unknown = next((name for name in spec.reserves if name not in names.angles), None)
-        if unknown is not None:
-            raise ConfigError(
-                f"unknown coordinate {unknown!r}",
-                where="recruitment.reserves",
-                allowed=", ".join(names.angles),
-            )
+        check_reserves(spec, names.angles)
         n_all, n_angle = len(names.muscles), len(names.angles)
         self.reaction_names = self._pushing.names
         self._length, self._speed = np.full(n_all, math.nan), np.full(n_all, math.nan)
@@ -174,3 +168,12 @@ class MuscleRecruitment:
             volume = muscles.max_isometric_force[acting] * muscles.optimal_fibre_length[acting]
             weight[: len(acting)] = volume / volume.max()
         return weight
+
+
+def check_reserves(spec: RecruitmentSpec, coordinates: tuple[str, ...]) -> None:
+    """ConfigError for a reserve of a coordinate that the model does not have."""
+    unknown = next((name for name in spec.reserves if name not in coordinates), None)
+    if unknown is not None:
+        raise ConfigError(
+            f"unknown coordinate {unknown!r}", where="recruitment.reserves", allowed=", ".join(coordinates)
+        )

@@ -21,6 +21,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.methods.force_feed import ForceFeed
+from rtsim.stages.asked import BALANCED, RECRUITED, without_load
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
 
@@ -30,10 +31,6 @@ USUAL = ("kinematics", "muscles")
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
 OF_MODEL = ("muscle_speeds",)
 """After these, of a model that brings its own markers."""
-RECRUITED = ("recruitment",)
-"""At the end, where the run asks for it."""
-BALANCED = "fdk"
-"""The stage that shares the load by itself."""
 
 
 @dataclass
@@ -59,7 +56,7 @@ class Setting:
             return USUAL
         if not self.mass_kg:
             return (*USUAL, *WITH_FORCES)
-        asked = RECRUITED if self.run.recruitment is not None else ()
+        asked = (RECRUITED,) if self.run.recruitment is not None else ()
         return (*USUAL, *WITH_MASS, *(OF_MODEL if self.subject is None else ()), *asked)
 
 
@@ -129,10 +126,6 @@ def make_stages(
                 remedy=f"put {missing[0]!r} before {name!r}",
             )
         setting.before[name] = stage
-    if run.recruitment is not None and not {*RECRUITED, BALANCED} & {*setting.before}:
-        raise ConfigError(
-            "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
-            where="recruitment",
-            remedy="give --forces and a model with masses and muscles, or leave [recruitment] out",
-        )
+    if run.recruitment is not None and not {RECRUITED, BALANCED} & {*setting.before}:
+        raise without_load()
     return list(setting.before.values())

@@ -8,9 +8,9 @@ import numpy as np
 
 from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.errors import ConfigError
 from rtsim.methods.recruitment import MuscleRecruitment
 from rtsim.quantity import Quantity
+from rtsim.stages.asked import not_of_persons
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import ModelLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
@@ -128,9 +128,5 @@ def make(setting: Setting) -> SharedLoads | None:
     if not setting.spec.muscles or loads is None:
         return None
     if not isinstance(loads, ModelLoads):
-        raise ConfigError(
-            "muscles are recruited in models that bring their own markers, not in a person's",
-            where="recruitment",
-            remedy="give an OpenSim model, or leave [recruitment] out",
-        )
+        raise not_of_persons()
     return SharedLoads(loads, setting.run.recruitment or RecruitmentSpec())

@@ -19,8 +19,8 @@ CAP = 9.0
 """Cost of a distance that cannot be, as of one that is three times the tolerance off: how far it is off says
 nothing more."""
 FAR = 0.03
-"""A marker that is off by less [m] may have been put on anew: a stranger nearby, whose place is unknown, is no
-reason to call it exchanged."""
+"""A marker that is off by less [m] may have been put on anew: a stranger nearby, whose place is unknown, is
+no reason to call it exchanged."""
 GAIN = 0.1
 """Part of the cost that a step must save."""
 MOST_STEPS = 12
@@ -96,7 +96,8 @@ def best_step(
 ) -> tuple[float, dict[str, str]] | None:
     """The exchange of two labels that saves most: by how much the cost changes, and the labels after it.
 
-    Markers of loose segments, whose own distances change, too, do not take the places of strangers; others do from FAR on.
+    Markers of loose segments, whose own distances change, too, do not take the places of strangers; others
+    do from FAR on.
     """
     bad = [m for m in label_of if not in_place(ruler, costs.tracks, label_of, m)]
     taken = set(label_of.values())

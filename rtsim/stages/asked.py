@@ -1,0 +1,86 @@
+"""What a run asks of muscles and joints, held against its stages and its model by names alone.
+
+A wrong name is told before anything is compiled, which takes a minute at the first start.
+"""
+
+from __future__ import annotations
+
+from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.model_names import coordinate_names
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+
+RECRUITED, BALANCED = "recruitment", "fdk"
+"""The stages that share the load among muscles, the second by itself."""
+LOADS = "inverse_dynamics"
+
+
+def check_asked(run: Run, spec: ModelSpec, *, of_model: bool, forces: bool) -> None:
+    """ConfigError for a table [recruitment] or [fdk] that does nothing, or names what the model has not.
+
+    of_model : whether the run follows the model's own markers; forces : whether it has force plates
+    """
+    if run.fdk != FdkSpec() and BALANCED not in run.stages:
+        raise ConfigError(
+            "the table does nothing, as no stage balances joints", where=BALANCED,
+            remedy='give stages = ["kinematics", "fdk"], or leave [fdk] out',
+        )  # fmt: skip
+    if RECRUITED in run.stages and LOADS not in run.stages[: run.stages.index(RECRUITED)]:
+        raise ConfigError(
+            f"{RECRUITED!r} needs {LOADS!r} before it", where="stages",
+            remedy=f"put {LOADS!r}, and what that needs, before {RECRUITED!r}, or leave stages out",
+        )  # fmt: skip
+    if run.recruitment is not None:
+        check_recruited(run, spec, of_model, forces)
+    if BALANCED in run.stages and of_model:
+        check_balanced(run, spec)
+
+
+def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> None:
+    """ConfigError where no stage shares a load among muscles, and for reserves of what is no coordinate."""
+    from rtsim.methods.recruitment import check_reserves
+
+    assert run.recruitment is not None
+    if run.stages and not {RECRUITED, BALANCED} & {*run.stages}:
+        raise ConfigError(
+            "the table does nothing, as none of the stages recruits muscles", where=RECRUITED,
+            remedy='add "recruitment" to stages, or leave [recruitment] out',
+        )  # fmt: skip
+    if not of_model:
+        raise not_of_persons()
+    if not forces and BALANCED not in run.stages:
+        raise without_load()
+    check_reserves(run.recruitment, (*coordinate_names(spec), *(angle.name for angle in spec.angles)))
+
+
+def check_balanced(run: Run, spec: ModelSpec) -> None:
+    """ConfigError for what the balance of the model's joints cannot have."""
+    from rtsim.methods.choice import method_of
+    from rtsim.methods.fdk import check, held_of
+    from rtsim.methods.joint_forces import check_joints
+    from rtsim.models.model import build
+    from rtsim.models.roles import roles_of
+
+    method = method_of(run, spec)
+    model, roles = build(spec, None, method), roles_of(spec, method)
+    check(model, roles, run.fdk, run.recruitment or RecruitmentSpec())
+    check_joints(run.fdk.joints, model.names, held_of(model, roles, run.fdk))
+
+
+def not_of_persons() -> ConfigError:
+    """Recruitment asked for with a person's lower limb."""
+    return ConfigError(
+        "muscles are recruited in models that bring their own markers, not in a person's", where=RECRUITED,
+        remedy="give an OpenSim model, or leave [recruitment] out",
+    )  # fmt: skip
+
+
+def without_load() -> ConfigError:
+    """Recruitment asked for without moments or muscles."""
+    return ConfigError(
+        "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
+        where=RECRUITED,
+        remedy="give --forces and a model with masses and muscles, or leave [recruitment] out",
+    )

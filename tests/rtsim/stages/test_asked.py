@@ -1,0 +1,100 @@
+"""What a run asks of muscles and joints is held against its model before anything is compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from rtsim.cli.main import cli
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.models.load import load_model
+from rtsim.stages.asked import check_asked
+from tests.rtsim.models import legs
+
+BALANCED = {"stages": ["kinematics", "fdk"]}
+STAGES = 'stages = ["kinematics", "fdk"]\n'
+JOINT = {"point": "left_normal", "contacts": ["left_medial"], "takes": {"midline": "negative"}}
+
+
+def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: object) -> None:
+    """Check a run with these keys."""
+    run = msgspec.convert({"name": "asked", "model": model, **keys}, Run)
+    check_asked(run, load_model(model), of_model=of_model, forces=forces)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"recruitment": {"reserves": {"knee": 20.0}}}, r"reserves: unknown coordinate 'knee'.*knee_r"),
+        ({"recruitment": {}, "forces": False}, "give --forces"),
+        ({"recruitment": {}, "of_model": False}, "not in a person's"),
+        ({"recruitment": {}, "stages": ["kinematics"]}, 'add "recruitment" to stages'),
+        ({"stages": ["kinematics", "recruitment"]}, "'recruitment' needs 'inverse_dynamics' before it"),
+        ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table does nothing.*\"kinematics\", \"fdk\""),
+        ({"fdk": {"dofs": ["knee"]}, **BALANCED}, r"fdk.dofs: the method holds no element 'knee'"),
+    ],
+)
+def test_what_cannot_be_is_told_at_once(keys: dict[str, object], words: str, tmp_path: Path) -> None:
+    """Protects a minute of compiling from a wrong name, and a table from being ignored in silence."""
+    with pytest.raises(ConfigError, match=words):
+        asked(str(legs.write_model(tmp_path)), **keys)
+
+
+def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
+    """Protects right runs: coordinates by their names, a balance without a table, the shipped jaw."""
+    asked(str(legs.write_model(tmp_path)), recruitment={"reserves": {"knee_r": 20.0}})
+    asked("mandible", forces=False, method="pop", recruitment={"power": 2}, **BALANCED)
+    dofs = ["right_normal", "left_normal", "midline"]
+    asked("mandible", method="pop", fdk={"dofs": dofs, "joints": {"left": JOINT}}, **BALANCED)
+
+
+@pytest.mark.parametrize("key", ["point", "contacts", "takes"])
+def test_joints_name_what_is_there(key: str) -> None:
+    """Protects the table of joints: a wrong element or contact is told with those there are."""
+    wrong = {"point": "leftt", "contacts": ["leftt"], "takes": {"leftt": "negative"}}
+    fdk = {"dofs": ["right_normal"], "joints": {"left": {**JOINT, key: wrong[key]}}}
+    words = rf"fdk.joints.left.{key}: unknown 'leftt'; allowed: .*(left|midline)"
+    with pytest.raises(ConfigError, match=words):
+        asked("mandible", method="pop", fdk=fdk, **BALANCED)
+
+
+def test_min_max_has_no_power() -> None:
+    """Protects from a number that does nothing."""
+    with pytest.raises(msgspec.ValidationError, match="min_max has no power"):
+        msgspec.convert({"name": "x", "recruitment": {"criterion": "min_max", "power": 5}}, Run)
+
+
+def test_the_command_compiles_nothing_for_a_wrong_name(tmp_path: Path, monkeypatch) -> None:
+    """Protects the way from a config to the first sentence: `analyse` ends before the kernels."""
+    spec = legs.load(tmp_path)
+    config = tmp_path / "run.toml"
+    config.write_text('name = "x"\n[recruitment]\nreserves = { knee = 20.0 }\n')
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("rtsim.cli.compiling.compile_first", never)
+    options = ["--model", tmp_path / "legs.toml", "--forces", legs.write_plates(tmp_path), "--config", config]
+    found = CliRunner().invoke(cli, ["analyse", str(legs.write_trial(tmp_path, spec)), *map(str, options)])
+    assert isinstance(found.exception, ConfigError)
+    assert "unknown coordinate 'knee'" in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (f'model = "mandible"\n{STAGES}[fdk]\ndofs = ["leftt"]\n', "no element 'leftt'"),
+        ('stages = ["kinematics", "fdc"]\n', "unknown stage 'fdc'"),
+    ],
+)
+def test_check_tells_it_too(keys: str, words: str, tmp_path: Path) -> None:
+    """Protects who asks `rtsim check` first: a run config with a wrong name is not right."""
+    path = tmp_path / "run.toml"
+    path.write_text(f'name = "x"\n{keys}')
+    found = CliRunner().invoke(cli, ["check", str(path)])
+    assert found.exit_code == 1
+    assert words in found.output
