@@ -64,7 +64,9 @@ def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], ND
         mesh = trimesh.load_mesh(io.BytesIO(data), file_type=kind, process=False)
         found = np.array(mesh.vertices, float).reshape(-1, 3), np.array(mesh.faces, np.int64).reshape(-1, 3)
     except Exception as error:  # of many kinds, by format and damage
-        words = f"this is no readable {kind.upper()} file ({type(error).__name__}: {error})"
+        # a package that trimesh misses would read other kinds of damage, not the file
+        why = "" if isinstance(error, ImportError) else f" ({type(error).__name__}: {error})"
+        words = f"this is no readable {kind.upper()} file{why}"
         raise ConfigError(words, where=str(path), remedy="export it again") from None
     return found
 

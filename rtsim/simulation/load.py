@@ -27,7 +27,7 @@ from rtsim.simulation.motion import (
     within,
 )
 from rtsim.simulation.simulator import Simulator
-from rtsim.subjects.subject import Subject, load_subject
+from rtsim.subjects.subject import load_subject
 from streams.addresses import is_stream
 
 NO_MASS = 1e-14
@@ -39,7 +39,7 @@ class Setup(NamedTuple):
 
     spec: ModelSpec  # with the motion of its coordinates
     settings: SimulationSpec
-    person: Subject | None  # whose anatomy scales the model
+    model: Model
     gains: Mapping[str, float]  # part of each load that acts
 
 
@@ -73,15 +73,15 @@ def read_setup(
         changes["duration_s"] = within(length, changes.get("duration_s"), motion)
     person = load_subject(find_config(subject, "subjects")) if subject else None
     given = {key: value for key, value in changes.items() if value is not None}
-    return Setup(spec, msgspec.structs.replace(spec.simulation, **given), person, gains or {})
+    model = build(spec, person)
+    check_settings(spec, model)
+    return Setup(spec, msgspec.structs.replace(spec.simulation, **given), model, gains or {})
 
 
 def simulator_of(setup: Setup) -> Simulator:
     """The simulator at its start."""
-    model = build(setup.spec, setup.person)
-    check_settings(setup.spec, model)
-    check_mass(setup.spec, model)
-    simulator = Simulator(model, setup.settings)
+    check_mass(setup.spec, setup.model)
+    simulator = Simulator(setup.model, setup.settings)
     if setup.gains:
         set_gains(simulator, setup.gains)
     return simulator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -11,6 +11,8 @@ from rtsim.config.contact_geometry import Geometry, Shape
 from rtsim.config.place_schema import Frame, Place, Positive
 
 Lines = Annotated[int, msgspec.Meta(ge=4, le=400)]
+USUAL_LINES: Final = 24
+USUAL_UNIT: Final = "mm"
 
 
 class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -24,11 +26,11 @@ class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """
 
     file: str = ""
-    unit: Literal["mm", "cm", "m"] = "mm"
+    unit: Literal["mm", "cm", "m"] = USUAL_UNIT
     flipped: bool = False
     ball_radius_mm: Positive | None = None
     plate_mm: Positive | None = None
-    lines: Lines = 24
+    lines: Lines = USUAL_LINES
     grown_mm: float = 0.0
     by_vertices: bool = True
     deepest_mm: Positive | None = None
@@ -39,8 +41,19 @@ def check(a: Surface, b: Surface, key: str) -> None:
         given = [bool(one.file), one.ball_radius_mm is not None, one.plate_mm is not None]
         if sum(given) != 1:
             raise ValueError(f"{key}.{name}: give one of file, ball_radius_mm and plate_mm")
+        idle = idle_key(one)
+        if idle:
+            raise ValueError(f"{key}.{name}.{idle}")
     if not (a.by_vertices or b.by_vertices):
         raise ValueError(f"{key}: no vertices press; give by_vertices = true to one of its surfaces")
+
+
+def idle_key(one: Surface) -> str:
+    """A key that does nothing beside the others, and what to do; empty where there is none."""
+    if one.file:
+        return "" if one.lines == USUAL_LINES else "lines: a file has its own triangles; remove the key"
+    idle = "unit" if one.unit != USUAL_UNIT else "flipped" if one.flipped else ""
+    return f"{idle}: that is for a file; remove the key" if idle else ""
 
 
 def shape(a: Surface, b: Surface) -> Shape:

@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.mesh.meshes import OF_A, OF_B, OF_BOTH, OWN_AREA, MeshContacts, Meshes, new_mesh_contacts
+from rtsim.errors import ConfigError
 from rtsim.files.surfaces import Surface, read_surface
 from rtsim.models.packing.meshes import pack_meshes
 from rtsim.models.shapes import ball, grown, plate
+
+MOST_TURNED = 0.1
+"""Part of the edges of a surface that may turn over where it grows, as in the folds of a scan."""
 
 
 def pack_mesh_contacts(
@@ -48,4 +52,23 @@ def made(record: Any) -> Surface:
         surface = plate(1e-3 * record.plate_mm, 1e-3 * record.plate_mm, record.lines)
     else:
         surface = ball(1e-3 * record.ball_radius_mm, record.lines, record.lines)
-    return grown(surface, 1e-3 * record.grown_mm) if record.grown_mm else surface
+    if not record.grown_mm:
+        return surface
+    larger = grown(surface, 1e-3 * record.grown_mm)
+    if turned_over(surface, larger) > MOST_TURNED:
+        raise ConfigError(
+            f"grown by {record.grown_mm:g} mm its edges turn over: it is not so thick or so wide",
+            where=record.file or f"surface on {record.segment}",
+            remedy="correct grown_mm",
+        )
+    return larger
+
+
+def turned_over(surface: Surface, larger: Surface) -> float:
+    """Part of the length of all edges that point the other way once the surface has grown."""
+    before, after = (
+        np.roll(corners, -1, axis=1) - corners
+        for corners in (one.vertices[one.triangles] for one in (surface, larger))
+    )
+    length = np.linalg.norm(before, axis=2)
+    return float(length[np.einsum("nij,nij->ni", before, after) < 0.0].sum() / length.sum())

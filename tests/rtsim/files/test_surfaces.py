@@ -102,6 +102,14 @@ def test_files_that_are_no_surface_are_refused(tmp_path) -> None:
         read_surface(tmp_path / "none.stl")
 
 
+def test_damage_is_not_called_a_missing_package(tmp_path) -> None:
+    """Protects from installing what would not help: bytes of no surface are the file's fault."""
+    (tmp_path / "bytes.stl").write_bytes(bytes(range(256)) * 4)
+    with pytest.raises(ConfigError, match=r"bytes.stl: ") as caught:
+        read_surface(tmp_path / "bytes.stl")
+    assert "No module" not in str(caught.value)
+
+
 def test_an_open_surface_is_no_fault() -> None:
     """Protects cartilage, which ends somewhere."""
     check_surface(welded(*plate(0.1, 0.1, 3)), "plate")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from kernels.contact.elements import NORMAL
 from rtsim.bench.mesh_runs import energy_growth, run
+from rtsim.cli.main import cli
 from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
 from rtsim.models.model import build
@@ -61,6 +64,8 @@ def test_a_knee_of_triangles_bends_as_the_smooth_one() -> None:
     ({"law": "power"}, "surfaces of triangles press by their volume; remove law"),
     ({"rolling": True, "damping": 1.0}, "has a patch that rolls or spins"),
     ({"surface_b": msgspec.structs.replace(FLOOR, file="a.stl")}, "give one of file"),
+    ({"surface_b": msgspec.structs.replace(FLOOR, unit="m")}, "surface_b.unit: that is for a file"),
+    ({"surface_b": msgspec.structs.replace(FLOOR, flipped=True)}, "surface_b.flipped: that is for a file"),
     ({"surface_a": msgspec.structs.replace(BALL.contacts[0].a, by_vertices=False),
       "surface_b": msgspec.structs.replace(FLOOR, by_vertices=False)}, "no vertices press"),
 ])  # fmt: skip
@@ -78,6 +83,40 @@ def test_an_elastic_layer_has_the_modulus_of_its_numbers() -> None:
 
 def test_a_missing_file_is_named(tmp_path) -> None:
     """Protects surfaces that are given by path."""
-    lost = msgspec.structs.replace(FLOOR, plate_mm=None, file=str(tmp_path / "tibia.stl"))
+    lost = msgspec.structs.replace(FLOOR, plate_mm=None, file=str(tmp_path / "tibia.stl"), lines=24)
     with pytest.raises(ConfigError, match=r"tibia\.stl: no such file"):
         build(with_contact(BALL, surface_b=lost))
+
+
+def test_a_file_has_its_own_triangles() -> None:
+    """Protects from a number of lines that does nothing."""
+    surface = msgspec.structs.replace(FLOOR, plate_mm=None, file="a.stl", lines=8)
+    with pytest.raises(ValueError, match=r"surface_b.lines: a file has its own triangles"):
+        with_contact(BALL, surface_b=surface)
+
+
+def test_a_ball_does_not_grow_through_its_centre() -> None:
+    """Protects from a sign or a unit: 40 mm taken off a ball of 30 mm press from inside, with no meaning."""
+    for by, words in ((-40.0, "grown by -40 mm its edges turn over"), (-20.0, ""), (1.0, "")):
+        surface = msgspec.structs.replace(BALL.contacts[0].a, grown_mm=by, lines=8)
+        spec = with_contact(BALL, surface_a=surface)
+        if not words:
+            build(spec)
+            continue
+        with pytest.raises(ConfigError, match=words):
+            build(spec)
+
+
+def test_surfaces_are_read_before_anything_is_compiled(tmp_path, monkeypatch) -> None:
+    """Protects a minute of compiling from a surface that cannot press, and from a name in [simulation]."""
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("rtsim.cli.compiling.compile_first", never)
+    path = tmp_path / "ball.toml"
+    text = find_config("mesh_ball", "models").read_text(encoding="utf-8")
+    path.write_text(text.replace("ball_radius_mm = 30.0, lines = 48", f'file = "{tmp_path / "no.stl"}"'))
+    found = CliRunner().invoke(cli, ["simulate", str(path)])
+    assert isinstance(found.exception, ConfigError)
+    assert "no.stl: no such file" in str(found.exception)
