@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,8 +44,10 @@ FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab", "inertia": "
     help="Tell what this setup of OpenSim's inverse kinematics tool (.xml) asks of the one model in PATHS.",
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
-    """Check configs (PATHS, or all shipped ones): models, labs, inertias, runs and subjects, by content."""
-    chosen = paths or tuple(sorted(configs_root().glob("*/*.toml")))
+    """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, runs and
+    subjects, by content."""
+    named = [found for path in paths for found in (shipped(path) or [path])]
+    chosen = tuple(named if paths else sorted(configs_root().glob("*/*.toml")))
     faults = 0
     for path in chosen:
         try:
@@ -61,6 +64,13 @@ def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
             raise ConfigError("it is told for one model", where="--ik-setup", remedy="give one PATH, a model")
         for text in asked_of(paths[0], ik_setup):
             tell(f"{ik_setup}: {text}", err=False)
+
+
+def shipped(path: Path) -> list[Path]:
+    """The shipped configs of a name that is no path, of whatever kind; none where it is one."""
+    if path.suffix or len(path.parts) != 1 or path.exists():
+        return []
+    return sorted(configs_root().glob(f"*/{glob.escape(path.name)}.toml"))
 
 
 def asked_of(path: Path, ik_setup: Path) -> list[str]:

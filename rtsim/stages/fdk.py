@@ -19,7 +19,7 @@ from rtsim.quantity import AXES, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
-from streams.messages import Session, Status
+from streams.messages import Curves, Session, Status
 from streams.ring import Frame
 
 WHY = {
@@ -129,6 +129,7 @@ class BalancedJoint(Stage):
             found += [
                 Quantity(
                     "unilateral_reactions", own.pushes, "N", one_way,
+                    curves=Curves("Joint reactions", "force", 2, 10.0),
                     meaning="of elements that push or pull one way alone; filtered",
                 )
             ]  # fmt: skip
@@ -136,6 +137,7 @@ class BalancedJoint(Stage):
             found += [
                 Quantity(
                     "fdk_displacements", own.alpha, "m", decided,
+                    curves=Curves("Joint displacements", "displacement", 1, 0.001),
                     meaning="of the FDK degrees of freedom beyond their elements' targets; filtered",
                 ),
                 Quantity(

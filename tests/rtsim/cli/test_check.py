@@ -154,3 +154,15 @@ def test_a_copy_with_one_key_too_many_is_refused(here, tmp_path, path):
     assert done.code == 1
     assert "unheard_of" in done.err
     assert "allowed: name" in done.err
+
+
+def test_shipped_configs_are_checked_by_name(here):
+    """Protects who writes what every other command takes: a name is each shipped config that has it."""
+    done = here("check", "walker", "pin")
+    assert done.code == 0, done.err
+    told = done.out.splitlines()
+    for kind in ("lab walker", "run walker", "subject walker", "model pin"):
+        assert any(f".toml: {kind}" in line for line in told), kind
+    lost = here("check", "walkers")
+    assert lost.code == 1
+    assert "walkers: no such file" in lost.err

@@ -12,6 +12,7 @@ from rtsim.config.rate_schema import SavitzkyGolaySpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.files.panels import panels_of_results
 from rtsim.live.loop import Loop
 from rtsim.live.recorded import Kept, RecordingInput
 from rtsim.models.load import load_model
@@ -90,3 +91,11 @@ def test_runs_that_cannot_be_are_told() -> None:
         )  # fmt: skip
         with pytest.raises(ConfigError, match=words):
             make_stages(run, SPEC, None)
+
+
+def test_a_figure_shows_where_the_joint_lies_and_what_presses() -> None:
+    """Protects who asks for a figure of a balanced joint: its displacements, or its reactions, are curves."""
+    for dofs, title, unit in (((), "Joint reactions", "N"), (DOFS, "Joint displacements", "mm")):
+        drawn = {panel.title: panel for panel in panels_of_results(results(dofs))}
+        assert drawn[title].unit == unit
+        assert "right normal" in drawn[title].curves
