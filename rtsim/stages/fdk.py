@@ -51,6 +51,8 @@ class BalancedJoint(Stage):
         self._shape = (len(model.names.markers), 3)
         self._weight = np.ones(self._shape[0])
         self._stiffness = np.full(1, math.nan)
+        # not the solver's own, which it goes on from where a frame has no balance
+        self._alpha = np.full(len(self.balanced.alpha), math.nan)
         for name in ("not_balanced", "load_not_borne", "unstable_joint"):
             self.counters[name] = 0
 
@@ -92,7 +94,7 @@ class BalancedJoint(Stage):
             self._without()
             return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
         self.joints.update(known=True)
-        self._stiffness[0] = self.balanced.least_stiffness
+        self._stiffness[0], self._alpha[:] = self.balanced.least_stiffness, self.balanced.alpha
         told = Status.OK
         if self._stiffness[0] <= 0.0:
             self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
@@ -105,7 +107,7 @@ class BalancedJoint(Stage):
     def _without(self) -> Outcome:
         """NaN in all results."""
         own = self.balanced
-        for array in (own.activations, own.forces, own.pushes, own.residual, self._stiffness):
+        for array in (own.activations, own.forces, own.pushes, own.residual, self._stiffness, self._alpha):
             array[:] = math.nan
         self.joints.update(known=False)
         return FINE
@@ -136,7 +138,7 @@ class BalancedJoint(Stage):
         if decided:
             found += [
                 Quantity(
-                    "fdk_displacements", own.alpha, "m", decided,
+                    "fdk_displacements", self._alpha, "m", decided,
                     curves=Curves("Joint displacements", "displacement", 1, 0.001),
                     meaning="of the FDK degrees of freedom beyond their elements' targets; filtered",
                 ),

@@ -99,3 +99,11 @@ def test_a_figure_shows_where_the_joint_lies_and_what_presses() -> None:
         drawn = {panel.title: panel for panel in panels_of_results(results(dofs))}
         assert drawn[title].unit == unit
         assert "right normal" in drawn[title].curves
+
+
+def test_displacements_are_known_where_the_balance_is() -> None:
+    """Protects from zeros that look measured: before the filter has settled nothing is known of the joint."""
+    fields = results(DOFS).fields
+    known = np.isfinite(fields["fdk_residuals"]).all(axis=1)
+    assert not known.all()
+    assert (np.isfinite(fields["fdk_displacements"]).all(axis=1) == known).all()
