@@ -17,7 +17,7 @@ from rtsim.subjects.hip_centre import pelvis_axes
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.natural import Segment, known_frames
 from rtsim.subjects.segment_axes import stack
-from rtsim.subjects.subject import LENGTHS
+from rtsim.subjects.subject import FARTHEST_M, LENGTHS
 
 Array = NDArray[np.float64]
 
@@ -71,4 +71,8 @@ def fault_of_trunk(Q: Array, pelvis: Array | None, parameters: Segment, placed: 
     if len(placed) < FEWEST or plausible.spread_of(placed) < plausible.MIN_SPREAD:
         seen = ", ".join(placed) or "none"
         return f"it needs {FEWEST} markers that are not on a line; those that are followed: {seen}"
+    farthest = max(placed, key=lambda name: float(np.linalg.norm(placed[name])))
+    away = float(np.linalg.norm(placed[farthest]))
+    if away > FARTHEST_M:
+        return f"{farthest} is {away:.2f} m from the middle of the shoulders; allowed: up to {FARTHEST_M:g} m"
     return ""

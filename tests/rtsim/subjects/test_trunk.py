@@ -248,10 +248,11 @@ def test_raised_arms_in_the_static_trial_leave_the_trunk_to_the_walk(shared: Pat
         assert np.sqrt(np.mean(estimator.outputs.residuals[own] ** 2)) < 0.012
 
 
-def test_a_shoulder_that_stands_still_in_a_walk_makes_no_trunk(shared: Path) -> None:
+@pytest.mark.parametrize("marker", ["R.Shoulder", "R.Clavicle"])
+def test_a_marker_that_stands_still_in_a_walk_makes_no_trunk(shared: Path, marker: str) -> None:
     """Protects a walk with a frozen marker: the trunk stays that of the static trial, and is looked at."""
     trial, static = read(shared, "lenhart", 200)
-    at = trial.names.index("R.Shoulder")
+    at = trial.names.index(marker)
     trial.positions[:, at] = trial.positions[0, at] - [2.0, 0.0, 0.0]
     subject, plain = subject_for(trial, static), subject_for(static, static)
     assert subject.segments[TRUNK].length_mm == plain.segments[TRUNK].length_mm
