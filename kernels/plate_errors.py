@@ -118,7 +118,7 @@ def tell_plates(status, share, force, foot_force, off, errors, told):
 def add_place(force, off, variance):
     """From variances of noise to deviations, with those of where a force acts, off along X and along Z.
 
-    force : (3,) [N]
+    force : (3,) [N] - NaN = not known, and so are its deviations
     off : float [m]
     variance : (6,) - of moment and force; deviations afterwards
     """
@@ -126,5 +126,6 @@ def add_place(force, off, variance):
     variance[0] += y * y
     variance[1] += x * x + z * z
     variance[2] += y * y
+    unknown = math.isnan(x + y + z)
     for i in range(6):
-        variance[i] = math.sqrt(variance[i])
+        variance[i] = math.nan if unknown else math.sqrt(variance[i])

@@ -60,3 +60,16 @@ def test_a_force_that_acts_elsewhere_turns_by_so_much() -> None:
     for f in range(2):
         expected = np.diagonal(borne[f] + noise.pressed(forces[2 + f]))
         np.testing.assert_allclose(told.foot_deviation[f] ** 2, expected, rtol=1e-12)
+
+
+def test_what_is_not_known_has_no_deviation() -> None:
+    """Protects readers from a number beside NaN: of plates that were not measured, of feet that stand
+    elsewhere, whose deviation would be that of no plate at all, 0.
+    """
+    noise, told = PlateNoise(CENTRES, Uncertainty()), new_told_plates(2)
+    force, foot = np.array([[0.0, 700.0, 0.0], [np.nan] * 3]), np.array([[0.0, 700.0, 0.0], [np.nan] * 3])
+    share = np.array([[1, 0], [0, 0]])
+    tell_plates(np.array([0, 32]), share, force, foot, noise.off, noise.errors, told)
+    for found in (told.deviation, told.foot_deviation):
+        assert np.isfinite(found[0]).all()
+        assert np.isnan(found[1]).all()
