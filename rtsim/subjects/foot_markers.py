@@ -15,6 +15,7 @@ from rtsim.subjects.labs import SIDES, side_of
 from rtsim.subjects.marker_names import find_markers
 
 FloatArray = NDArray[np.float64]
+FLOAT = np.dtype(np.float64)
 
 
 class FootMarkers:
@@ -43,7 +44,7 @@ class FootMarkers:
         feet = new_marked_feet(*(np.array(n, np.int64) for n in (rows, first, lines, fifth)))
         shape = FootShape(FOREFOOT, TOES, MIDDLE)
         arguments = (np.zeros((1, 3)), scale, int(z_up), shape, feet, self.lines)
-        self._draw = hold(draw_feet, arguments, given=(0,))
+        self._draw, self._shape = hold(draw_feet, arguments, given=(0,)), (len(labels), 3)
 
     def bearing(self, markers: Collection[str], otherwise: int) -> int:
         """The foot, 0 right or 1 left by its labels, that has most of these markers; `otherwise`, if none.
@@ -54,8 +55,15 @@ class FootMarkers:
         return otherwise if n[0] == n[1] else int(n[1] > n[0])
 
     def take(self, positions: FloatArray) -> FloatArray:
-        """`lines` of a frame; positions : (n_label, 3) in the unit and axes of the stream."""
-        self._draw(positions)
+        """`lines` of a frame; positions : (n_label, 3) in the unit and axes of the stream.
+
+        NaN for other arrays: the kernel trusts their shape, and beyond it lies other memory.
+        """
+        fits = positions.shape == self._shape and positions.dtype == FLOAT and positions.flags.c_contiguous
+        if fits:
+            self._draw(positions)
+        else:
+            self.lines[:] = np.nan
         return self.lines
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from rtsim.files.trial import MarkerTrial
 from rtsim.subjects.foot_lines import TOES, foot_lines
+from rtsim.subjects.foot_markers import FootMarkers
 from rtsim.subjects.labs import load_lab
 
 FOOT = {
@@ -56,3 +57,13 @@ def test_a_marker_that_is_gone_makes_the_foot_unseen():
     lines = foot_lines(trial, load_lab("bmc"))
     assert np.isfinite(lines[0, 0]).all()
     assert np.isnan(lines[1, 0, 1]).all()
+
+
+def test_frames_of_another_shape_have_no_feet() -> None:
+    """Protects memory: arrays that the kernel was not made for are not read, and leave no former line."""
+    lab = load_lab("walker")
+    labels = (lab.right.calcaneus, lab.right.metatarsal_1)
+    feet, frame = FootMarkers(labels, lab, 1.0, False), np.array([[0.1, 0.0, 0.0], [0.3, 0.0, 0.0]])
+    for wrong in (frame[:1], frame.astype(np.float32), frame.T.copy().T, np.zeros((2, 6))[:, ::2]):
+        assert np.isfinite(feet.take(frame)[0]).all()
+        assert np.isnan(feet.take(wrong)).all()
