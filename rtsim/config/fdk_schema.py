@@ -6,7 +6,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.model_names import check_once
 from rtsim.config.place_schema import Positive
+
+USUAL_DIFFERENCE_MM = 0.05
 
 
 class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -19,6 +22,9 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # elements that are held both ways, whose reaction is this joint's where it has that sign
     takes: dict[str, Literal["positive", "negative"]] = {}
 
+    def __post_init__(self) -> None:
+        check_once(self.contacts, "contacts")
+
 
 class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Which elements of the model forces decide, and how exactly (docs/fdk.md)."""
@@ -29,9 +35,15 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     tolerance_N: Positive = 0.1
     jacobian: Literal["analytic", "difference"] = "analytic"
     # step of the difference Jacobian: Andersen et al. 2017
-    difference_mm: Positive = 0.05
+    difference_mm: Positive = USUAL_DIFFERENCE_MM
     max_iterations: Annotated[int, msgspec.Meta(ge=1, le=200)] = 30
     # longest step of one iteration
     longest_mm: Positive = 1.0
     # joints that are told of, by name
     joints: dict[str, JointForceSpec] = {}
+
+    def __post_init__(self) -> None:
+        check_once(self.dofs, "dofs")
+        check_once([*self.joints], "joints")
+        if self.difference_mm != USUAL_DIFFERENCE_MM and self.jacobian == "analytic":
+            raise ValueError('difference_mm is a step of jacobian = "difference"; give that, or leave it out')

@@ -62,10 +62,23 @@ def test_joints_name_what_is_there(key: str) -> None:
         asked("mandible", method="pop", fdk=fdk, **BALANCED)
 
 
-def test_min_max_has_no_power() -> None:
-    """Protects from a number that does nothing."""
-    with pytest.raises(msgspec.ValidationError, match="min_max has no power"):
-        msgspec.convert({"name": "x", "recruitment": {"criterion": "min_max", "power": 5}}, Run)
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"recruitment": {"criterion": "min_max", "power": 5}}, "min_max has no power"),
+        ({"fdk": {"dofs": ["midline", "midline"]}}, "dofs: 'midline'"),
+        (
+            {"fdk": {"joints": {"left": {**JOINT, "contacts": 2 * ["left_medial"]}}}},
+            "contacts: 'left_medial'",
+        ),
+        ({"fdk": {"joints": {"le\tft": JOINT}}}, "joints: .*ft"),
+        ({"fdk": {"difference_mm": 0.1}}, "difference_mm is a step of jacobian"),
+    ],
+)
+def test_no_number_is_counted_twice_or_in_vain(keys: dict[str, object], words: str) -> None:
+    """Protects forces from being added up twice, and from numbers that do nothing."""
+    with pytest.raises(msgspec.ValidationError, match=words):
+        msgspec.convert({"name": "x", **keys}, Run)
 
 
 def test_the_command_compiles_nothing_for_a_wrong_name(tmp_path: Path, monkeypatch) -> None:
