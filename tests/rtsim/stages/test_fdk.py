@@ -68,6 +68,7 @@ def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
     assert (found.status[62:70] != 0).all()
 
 
+@pytest.mark.own_kernels
 @pytest.mark.parametrize("rate", [0.0, 1e9, 1e300])
 def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
     """Protects the estimator from the rates of strangers: no room is made for them, and the run goes on."""
@@ -93,17 +94,19 @@ def test_runs_that_cannot_be_are_told() -> None:
             make_stages(run, SPEC, None)
 
 
+@pytest.mark.own_kernels
 def test_a_figure_shows_where_the_joint_lies_and_what_presses() -> None:
     """Protects who asks for a figure of a balanced joint: its displacements, or its reactions, are curves."""
-    for dofs, title, unit in (((), "Joint reactions", "N"), (DOFS, "Joint displacements", "mm")):
-        drawn = {panel.title: panel for panel in panels_of_results(results(dofs))}
+    for joint, title, unit in (("pop", "Joint reactions", "N"), ("fdk", "Joint displacements", "mm")):
+        drawn = {panel.title: panel for panel in panels_of_results(results(joint))}
         assert drawn[title].unit == unit
         assert "right normal" in drawn[title].curves
 
 
+@pytest.mark.own_kernels
 def test_displacements_are_known_where_the_balance_is() -> None:
     """Protects from zeros that look measured: before the filter has settled nothing is known of the joint."""
-    fields = results(DOFS).fields
+    fields = results("fdk").fields
     known = np.isfinite(fields["fdk_residuals"]).all(axis=1)
     assert not known.all()
     assert (np.isfinite(fields["fdk_displacements"]).all(axis=1) == known).all()
