@@ -79,6 +79,7 @@ def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
     assert "no balance: the session's rate: " in stage.sentences[-1]
 
 
+@pytest.mark.own_kernels
 def test_runs_that_cannot_be_are_told() -> None:
     """Protects configs: unknown elements, contacts and criteria, each in one sentence."""
     for fdk, recruitment, words in (
