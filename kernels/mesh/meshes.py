@@ -13,15 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-VERTEX, N_VERTEX, TRIANGLE, N_TRIANGLE, BOX, BOX_DEPTH, BALL, BALL_DEPTH = range(8)
+VERTEX, N_VERTEX, TRIANGLE, N_TRIANGLE, BOX, BOX_DEPTH, BALL, BALL_DEPTH, LEAF = range(9)
 """Columns of Meshes.table: first vertex and number of vertices, the same of triangles, root and depth of the
-tree of boxes around triangles, and of the tree of balls around vertices."""
-N_TABLE = 8
+tree of boxes around triangles, and of the tree of balls around vertices, first leaf of the boxes."""
+N_TABLE = 9
 
 ORIGIN, NORMAL, SIDE_AB, SIDE_AC, DOTS, AREA = 0, 3, 6, 9, 12, 15
 """Columns of Meshes.triangle: corner a, unit normal, b - a, c - a (3 each), the products ab.ab, ab.ac,
 ac.ac, and the area."""
 N_TRIANGLE_ROW = 16
+
+UPRIGHT, MIDDLE, REACH = 0, 3, 6
+"""Columns of Meshes.disc: unit normal and centre (3 each), and radius, of a disc that a triangle lies in."""
+N_DISC = 7
+FAR = 1e6
+"""Coordinates of the centre of a disc that is none [m]."""
 
 OF_A, OF_B, OF_BOTH = 0, 1, 2
 """Whose vertices a contact looks at: those of A in B's surface, of B in A's, or the mean of both."""
@@ -51,6 +57,7 @@ class Meshes(NamedTuple):
     vertex_rim: np.ndarray  # (n_vertex,) int64 - 1 = on the boundary of an open surface
     corner: np.ndarray  # (n_triangle, 3) int64 - vertices
     triangle: np.ndarray  # (n_triangle, N_TRIANGLE_ROW)
+    disc: np.ndarray  # (n_leaf, N_DISC, TRIANGLES_IN_LEAF) - of the boxes' leaves, FAR where none is left [m]
     edge_normal: np.ndarray  # (n_triangle, 3, 3) - sum of the normals at the edges ab, bc, ca
     edge_rim: np.ndarray  # (n_triangle, 3) int64 - 1 = on the boundary
     box: np.ndarray  # (n_box, 6) float32, rounded outwards - lowest and highest x, y, z of a node [m]
@@ -84,13 +91,19 @@ class MeshWork(NamedTuple):
     clear: np.ndarray  # (n_kept,) - how far it was from touching there [m]
     guess: np.ndarray  # (n_kept,) int64 - triangle that was closest, -1 = none yet
     ball_wake: np.ndarray  # (n_kept_ball,) - motion up to which no vertex of a ball touches [m]
-    ball_open: np.ndarray  # (n_kept_ball,) - motion up to which a ball need not be looked at as one [m]
+    ball_open: np.ndarray  # (n_kept_ball,) int64 - 1 = what is in the ball has been looked at
     motion: np.ndarray  # (n_contact, 2) - way of the fastest vertex so far [m], negative = nothing known
     pose: np.ndarray  # (n_contact, 2, 4, 3) - where each pass was last: rotation, then position [m]
     R: np.ndarray  # (n_contact, 3, 3) - for callers who keep the pose of B's surface in A's axes here
     p: np.ndarray  # (n_contact, 3) - and its place [m]
     node: np.ndarray  # (N_STACK,) int64 - of a search through boxes
     gap: np.ndarray  # (N_STACK,) - their squared distances [m^2]
+    asked: np.ndarray  # (VERTICES_IN_LEAF,) int64 - vertices of a leaf that are looked at together
+    bound: np.ndarray  # (VERTICES_IN_LEAF,) - squared distance of their triangles so far [m^2]
+    room: np.ndarray  # (6,) - lowest and highest x, y, z of them [m]
+    near: np.ndarray  # (N_NEAR,) int64 - leaves of boxes that may hold what is closest to one of them
+    near_disc: np.ndarray  # (N_DISC, N_NEAR_TRIANGLE) - the discs of their triangles
+    near_gap: np.ndarray  # (N_NEAR_TRIANGLE,) - squared distances of a vertex and these [m^2]
     turn: np.ndarray  # (3, 3) - of A's surface in the axes of B's
     shift: np.ndarray  # (3,) - and its place [m]
     sums: np.ndarray  # (9,) - wrench, and first moment of the volume, in the axes of a surface
@@ -98,6 +111,10 @@ class MeshWork(NamedTuple):
 
 
 N_STACK = 64
+N_NEAR = 128
+TRIANGLES_IN_LEAF, VERTICES_IN_LEAF = 4, 16
+"""At most, of either tree."""
+N_NEAR_TRIANGLE = N_NEAR * TRIANGLES_IN_LEAF + 8  # rows no power of two apart, which a cache would mix up
 
 
 def new_mesh_contacts(
@@ -146,13 +163,19 @@ def new_mesh_work(contacts: MeshContacts) -> MeshWork:
         np.zeros(n_kept),
         np.full(n_kept, -1),
         np.zeros(n_ball),
-        np.zeros(n_ball),
+        np.zeros(n_ball, np.int64),
         np.full((n, 2), -1.0),
         np.zeros((n, 2, 4, 3)),
         np.zeros((n, 3, 3)),
         np.zeros((n, 3)),
         np.zeros(N_STACK, np.int64),
         np.zeros(N_STACK),
+        np.zeros(VERTICES_IN_LEAF, np.int64),
+        np.zeros(VERTICES_IN_LEAF),
+        np.zeros(6),
+        np.zeros(N_NEAR, np.int64),
+        np.zeros((N_DISC, N_NEAR_TRIANGLE)),
+        np.zeros(N_NEAR_TRIANGLE),
         np.zeros((3, 3)),
         np.zeros(3),
         np.zeros(9),

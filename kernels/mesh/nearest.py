@@ -89,6 +89,13 @@ def triangle_gap(row, px, py, pz, height):
 
 
 @inlined
+def gap_to(row, x, y, z):
+    """Squared distance of a triangle row : (N_TRIANGLE_ROW,) and a point [m^2]."""
+    px, py, pz = x - row[ORIGIN], y - row[ORIGIN + 1], z - row[ORIGIN + 2]
+    return triangle_gap(row, px, py, pz, row[NORMAL] * px + row[NORMAL + 1] * py + row[NORMAL + 2] * pz)
+
+
+@inlined
 def box_gap(box, x, y, z):
     """Squared distance of a point and a box : (6,) [m^2]."""
     dx = max(box[0] - x, x - box[3], 0.0)
@@ -170,6 +177,7 @@ def search(meshes, m, x, y, z, guess, node, gap):
         return below(surface, 0, x, y, z, found, node, gap)
     leaf = (((guess - first + 1) << depth) - 1) // n
     start, end = (leaf * n) >> depth, ((leaf + 1) * n) >> depth
+    found = gap_to(meshes.triangle[guess], x, y, z), guess
     found = in_leaf(meshes.triangle, first + start, first + end, x, y, z, found)
     i = leaf + (1 << depth) - 1
     while i > 0:

@@ -3,7 +3,8 @@
 A vertex at the distance s of a surface cannot reach it before it has moved by s. So every vertex keeps where
 it was when it was looked at and how far that was from touching, and every ball around vertices near each
 other the motion up to which none of them touches: an exact rule, by which few vertices are looked at where
-little moves. The triangle that was closest bounds the next search.
+little moves. A ball is looked at as one until something in it may touch; from then on its vertices tell. The
+triangle that was closest bounds the next search.
 """
 
 from __future__ import annotations
@@ -18,16 +19,30 @@ from kernels.mesh.meshes import (
     BALL,
     BALL_DEPTH,
     BEND,
+    BOX_DEPTH,
     DEEP,
+    N_TRIANGLE,
     N_VERTEX,
     PAPER_AREA,
     PLACE,
     SHARE,
     SIDE_AB,
     SIDE_AC,
+    TRIANGLE,
     VERTEX,
 )
-from kernels.mesh.nearest import CORNER, EDGE, FACE, nearest, side_normal, way_from
+from kernels.mesh.nearest import (
+    CORNER,
+    EDGE,
+    FACE,
+    gap_to,
+    nearest,
+    on_triangle,
+    search,
+    side_normal,
+    way_from,
+)
+from kernels.mesh.together import add_to_room, closest_of, gather, screen
 
 TINY = 1e-10
 """Distance [m] below which the direction to the closest point is not told by the difference."""
@@ -92,29 +107,35 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
     i, guess = 0, -1
     while i >= 0:
         wake = work.ball_wake[balls + i]
-        if wake <= motion and work.ball_open[balls + i] <= motion:
+        if wake <= motion and work.ball_open[balls + i] == 0:
             x, y, z = seen(R, p, meshes.ball[root + i])
             reach = contacts.offset[e], rim_reach(contacts, e)
             clear, guess = clearance(meshes, target, x, y, z, reach, guess, work)
-            clear -= meshes.ball[root + i, 3]
-            wake = motion + clear
-            work.ball_wake[balls + i], work.ball_open[balls + i] = wake, motion - clear
-        if wake <= motion and i >= inner:
+            wake = motion + clear - meshes.ball[root + i, 3]
+        is_open = wake <= motion
+        if is_open and i >= inner:
             leaf, n, depth = i - inner, row[N_VERTEX], row[BALL_DEPTH]
-            start, end = (leaf * n) >> depth, ((leaf + 1) * n) >> depth
-            wake, guess = touch_leaf(
-                meshes, contacts, e, k, target, R, p, work, (kept - row[VERTEX], row[VERTEX] + start,
-                row[VERTEX] + end, guess),
-            )  # fmt: skip
-            work.ball_wake[balls + i] = wake
-        i = 2 * i + 1 if i < inner and wake <= motion else next_node(i)
+            start, end = row[VERTEX] + ((leaf * n) >> depth), row[VERTEX] + (((leaf + 1) * n) >> depth)
+            asked = ask(meshes, R, p, start, end, kept - row[VERTEX], work)
+            clear, guess = touch_asked(meshes, contacts, e, k, target, guess, asked, work)
+            wake = motion + clear
+        work.ball_wake[balls + i] = wake
+        if is_open:
+            work.ball_open[balls + i] = 1
+        i = 2 * i + 1 if is_open and i < inner else after(i, balls, work.ball_wake)
 
 
 @inlined
-def next_node(i):
-    """The node after node i and all below it, children after their parents; -1 after the last."""
+def after(i, balls, wake):
+    """The node after node i and all below it, children after their parents; -1 after the last.
+
+    i : int
+    balls : int - of the root
+    wake : (n_kept_ball,) - of MeshWork; of nodes that are left that of the first of their children to wake
+    """
     while i > 0 and i % 2 == 0:
-        i = (i - 1) // 2
+        wake[balls + i // 2 - 1] = min(wake[balls + i - 1], wake[balls + i])
+        i = i // 2 - 1
     return i + 1 if i > 0 else -1
 
 
@@ -124,7 +145,7 @@ def forget(contacts, e, k, work):
     for j in range(contacts.vertex[e, k], contacts.vertex[e, k + 1]):
         work.clear[j], work.guess[j] = 0.0, -1
     for j in range(contacts.ball[e, k], contacts.ball[e, k + 1]):
-        work.ball_wake[j], work.ball_open[j] = 0.0, 0.0
+        work.ball_wake[j], work.ball_open[j] = 0.0, 0
 
 
 @inlined
@@ -153,37 +174,70 @@ def rim_reach(contacts, e):
     return max(contacts.offset[e], contacts.depth_max[e] - contacts.offset[e])
 
 
-@njit
-def touch_leaf(meshes, contacts, e, k, target, R, p, work, leaf):
-    """(motion up to which no vertex of a leaf touches [m], closest triangle of the last one).
+@inlined
+def ask(meshes, R, p, first, end, kept, work):
+    """(how many vertices of a leaf have to be looked at, where vertex 0 is kept, how far the others are from
+    touching at least [m], squared distance of the farthest triangle that was closest to one of them [m^2]).
+
+    meshes : Meshes
+    R : (3, 3), p : (3,) - of source in the axes of target [m]
+    first, end : int - vertices of the leaf
+    kept : int - where vertex 0 is kept
+    work : MeshWork - asked, bound, at and room written
+    """
+    n, clear, reach = 0, math.inf, 0.0
+    for i in range(first, end):
+        x, y, z = seen(R, p, meshes.vertex[i])
+        at = work.at[kept + i]
+        left = work.clear[kept + i] - math.sqrt((x - at[0]) ** 2 + (y - at[1]) ** 2 + (z - at[2]) ** 2)
+        if left > 0.0:
+            clear = min(clear, left)
+            continue
+        at[0], at[1], at[2] = x, y, z
+        work.asked[n] = i
+        guess = work.guess[kept + i]
+        if guess >= 0:
+            work.bound[n] = gap_to(meshes.triangle[guess], x, y, z)
+            add_to_room(x, y, z, reach == 0.0, work.room)
+            reach = max(reach, work.bound[n])
+        n += 1
+    return n, kept, clear, reach
+
+
+@inlined
+def touch_asked(meshes, contacts, e, k, target, guess, asked, work):
+    """(how far the vertices of a leaf are from touching at least [m], closest triangle of the last one).
 
     meshes : Meshes
     contacts : MeshContacts
     e, k : int - contact and pass
     target : int - surface
-    R : (3, 3), p : (3,) - of source in the axes of target [m]
+    guess : int - triangle that may be close
+    asked : (int, int, float, float) - as `ask` returns it
     work : MeshWork - written
-    leaf : (where the pass keeps vertex 0, first vertex, end, triangle that may be close)
     """
-    kept, first, end, guess = leaf
-    nearest_one = math.inf
-    for i in range(first, end):
-        x, y, z = seen(R, p, meshes.vertex[i])
-        at = work.at[kept + i]
-        way = math.sqrt((x - at[0]) ** 2 + (y - at[1]) ** 2 + (z - at[2]) ** 2)
-        clear = work.clear[kept + i] - way
-        if clear <= 0.0:
-            own = work.guess[kept + i]
-            found = nearest(meshes, target, x, y, z, own if own >= 0 else guess, work.node, work.gap)
-            work.guess[kept + i] = guess = found[3]
-            work.clear[kept + i] = clear = touch_vertex(meshes, contacts, e, k, i, (x, y, z), found, work)
-            at[0], at[1], at[2] = x, y, z
-        nearest_one = min(nearest_one, clear)
-    return work.motion[e, k] + nearest_one, guess
+    n, kept, clear, reach = asked
+    row, near = meshes.table[target], -1
+    if reach > 0.0:
+        near = gather(meshes, row, reach, work)
+    leaves = work.near, near, row[TRIANGLE], row[N_TRIANGLE], row[BOX_DEPTH]
+    for a in range(n):
+        i = work.asked[a]
+        at, own = work.at[kept + i], work.guess[kept + i]
+        x, y, z = at[0], at[1], at[2]
+        if own >= 0 and near >= 0:
+            screen(work.near_disc, near, x, y, z, work.near_gap)
+            guess = closest_of(meshes.triangle, leaves, work.near_gap, x, y, z, (work.bound[a], own))
+        else:
+            guess = search(meshes, target, x, y, z, own if own >= 0 else guess, work.node, work.gap)[1]
+        work.guess[kept + i] = guess
+        work.clear[kept + i] = touch_vertex(meshes, contacts, e, k, i, (x, y, z), guess, work)
+        clear = min(clear, work.clear[kept + i])
+    return clear, guess
 
 
 @inlined
-def touch_vertex(meshes, contacts, e, k, i, at, found, work):
+def touch_vertex(meshes, contacts, e, k, i, at, t, work):
     """How far vertex i is from touching [m], 0 where it touches or may at once; then a row of work.touch.
 
     meshes : Meshes
@@ -191,12 +245,12 @@ def touch_vertex(meshes, contacts, e, k, i, at, found, work):
     e, k : int - contact and pass
     i : int - vertex of the source
     at : (x, y, z) - its place in the axes of target [m]
-    found : (float, float, float, int, int) - as `nearest` returns it
+    t : int - closest triangle
     work : MeshWork - written
     """
     x, y, z = at
-    square, u, v, t, what = found
     row = meshes.triangle[t]
+    square, u, v, what = on_triangle(row, x, y, z)
     dx, dy, dz = way_from(row, u, v, x, y, z)
     nx, ny, nz, rim = side_normal(meshes, t, what)
     if rim:

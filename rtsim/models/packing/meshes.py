@@ -7,14 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.mesh.meshes import N_TRIANGLE_ROW, OF_A, OF_B, Meshes
+from kernels.mesh.meshes import (
+    FAR,
+    MIDDLE,
+    N_DISC,
+    N_TRIANGLE_ROW,
+    OF_A,
+    OF_B,
+    TRIANGLES_IN_LEAF,
+    VERTICES_IN_LEAF,
+    Meshes,
+)
 from rtsim.files.surfaces import Surface
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-
-TRIANGLES_IN_LEAF = 4
-VERTICES_IN_LEAF = 16
 
 
 def pack_meshes(surfaces: Sequence[Surface]) -> Meshes:
@@ -23,12 +30,12 @@ def pack_meshes(surfaces: Sequence[Surface]) -> Meshes:
     Every triangle has an area and no edge more than two triangles: rtsim/files/surfaces.check_surface.
     """
     rows, parts = [], []
-    begin = np.zeros(4, np.int64)  # vertex, triangle, box, ball
+    begin = np.zeros(5, np.int64)  # vertex, triangle, box, ball, leaf
     for surface in surfaces:
         part = _pack(surface)
-        size = [len(part.vertex), len(part.triangle), len(part.box), len(part.ball)]
-        depth = [(n + 1).bit_length() - 2 for n in size[2:]]
-        rows.append([begin[0], size[0], begin[1], size[1], begin[2], depth[0], begin[3], depth[1]])
+        size = [len(part.vertex), len(part.triangle), len(part.box), len(part.ball), len(part.disc)]
+        depth = [(n + 1).bit_length() - 2 for n in size[2:4]]
+        rows.append([begin[0], size[0], begin[1], size[1], begin[2], depth[0], begin[3], depth[1], begin[4]])
         parts.append(part._replace(corner=part.corner + begin[0]))
         begin += size
     columns = [np.ascontiguousarray(np.concatenate(arrays)) for arrays in zip(*parts, strict=True)][1:]
@@ -81,6 +88,7 @@ def _pack(surface: Surface) -> Meshes:
         vertex_rim,
         triangles,
         row,
+        by_leaf(np.hstack((normal, discs(a, b, c))), box_depth),
         edge_normal,
         edge_rim,
         boxes(corners.min(axis=1), corners.max(axis=1), box_depth),
@@ -113,6 +121,32 @@ def edge_tables(triangles: Whole, normal: Array) -> tuple[Array, Whole]:
     rim = np.array(count[edge] == 1, np.int64).reshape(-1, 3)
     sums = np.array(total[edge], np.float64).reshape(-1, 3, 3)
     return sums, rim
+
+
+def by_leaf(disc: Array, depth: int) -> Array:
+    """(n_leaf, N_DISC, TRIANGLES_IN_LEAF) - rows of discs by the leaves of a tree of this depth."""
+    n, n_leaf = len(disc), 1 << depth
+    start = (np.arange(n_leaf + 1) * n) >> depth
+    leaf = np.repeat(np.arange(n_leaf), np.diff(start))
+    found = np.zeros((n_leaf, N_DISC, TRIANGLES_IN_LEAF))
+    found[:, MIDDLE : MIDDLE + 3] = FAR
+    found[leaf, :, np.arange(n) - start[leaf]] = disc
+    return found
+
+
+def discs(a: Array, b: Array, c: Array) -> Array:
+    """(n_triangle, 4) - centre, radius of the smallest disc around each triangle, corners : (n_triangle, 3).
+
+    Around an obtuse one it is that around its longest side, else the circumscribed one.
+    """
+    corners = np.stack((a, b, c), axis=1)
+    side = np.stack([((corners[:, k - 2] - corners[:, k - 1]) ** 2).sum(axis=1) for k in range(3)], axis=1)
+    part = side * (side.sum(axis=1, keepdims=True) - 2.0 * side)  # barycentric, of the circumscribed one
+    wide = part.min(axis=1) <= 0.0
+    part[wide] = side[wide] < side[wide].max(axis=1, keepdims=True)
+    centre = np.einsum("nk,nki->ni", part / part.sum(axis=1, keepdims=True), corners)
+    reach = np.linalg.norm(corners - centre[:, None], axis=2).max(axis=1)
+    return np.column_stack((centre, reach * (1.0 + 1e-9)))
 
 
 def vertex_normals(vertices: Array, triangles: Whole, normal: Array) -> Array:

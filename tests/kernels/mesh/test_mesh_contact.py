@@ -10,7 +10,9 @@ from kernels.mesh.contact import NON_FINITE, OK, mesh_contact, mesh_stiffness
 from kernels.mesh.meshes import (
     CONTACT_AREA,
     DEEP,
+    FAR,
     LARGEST_DEPTH,
+    MIDDLE,
     N_TOUCHING,
     OF_A,
     OF_B,
@@ -23,7 +25,7 @@ from kernels.mesh.meshes import (
     new_mesh_work,
 )
 from kernels.mesh.nearest import signed_distance
-from rtsim.models.packing.meshes import Surface, pack_meshes
+from rtsim.models.packing.meshes import Surface, by_leaf, discs, pack_meshes
 from rtsim.models.shapes import ball, plate, sheet
 from tests.naive.mesh_contact import twin
 
@@ -158,6 +160,33 @@ def test_what_is_remembered_changes_nothing() -> None:
         n_touching.append(pair.work.patch[0, N_TOUCHING])
     assert n_touching[0] == 0.0
     assert max(n_touching) > 20.0
+
+
+def test_leaps_change_nothing_where_too_many_triangles_may_be_closest() -> None:
+    """Protects the way out of a leap: what is gathered around vertices is full, and each is sought alone."""
+    a, b = ball(0.03, 30, 30), ball(0.03, 6, 6)
+    pair, p = Pair(b, a), np.array([0.003, 0.002, 0.035])
+    for turn in ([0.1, 0.2, 0.3], [0.1, 2.5, 0.3], [0.2, 0.1, 0.3]):
+        R = Rotation.from_rotvec(turn).as_matrix()
+        wanted = Pair(b, a).wrench(R, p)
+        assert pair.wrench(R, p) == pytest.approx(wanted, rel=1e-9, abs=1e-12 * np.abs(wanted).max())
+    assert (pair.work.near[-10:] > 0).all()
+
+
+def test_every_triangle_lies_in_its_disc() -> None:
+    """Protects what discs rule out: acute, right and obtuse triangles, a disc's place in its leaf's row."""
+    rng = np.random.default_rng(1)
+    corners = np.concatenate((rng.normal(size=(200, 3, 3)), [[[0, 0, 0], [1, 0, 0], [0, 1, 0]]]))
+    found = discs(*corners.transpose(1, 0, 2))
+    reach = np.linalg.norm(corners - found[:, None, :3], axis=2).max(axis=1)
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    np.testing.assert_allclose(found[:, 3], reach, rtol=1e-8)
+    assert (found[:, 3] >= reach).all()
+    assert (found[:, 3] < longest / np.sqrt(3.0) * (1.0 + 1e-6)).all()
+    disc = by_leaf(np.arange(35.0).reshape(5, 7), 1)
+    np.testing.assert_array_equal(disc[0, :, :2].T, np.arange(14.0).reshape(2, 7))
+    np.testing.assert_array_equal(disc[1, :, :3].T, np.arange(14.0, 35.0).reshape(3, 7))
+    assert (disc[0, MIDDLE : MIDDLE + 3, 2:] == FAR).all()
 
 
 def test_warm_poses_look_at_few_vertices() -> None:
