@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.fdk.problem import BALANCED, NOT_BORNE
+from kernels.mesh.meshes import ALONG, BEND, VERTEX
 from kernels.rates.manifold import OK, plain
 from rtsim.bench.figures import Figure, say
 from rtsim.config.fdk_schema import FdkSpec
@@ -33,9 +34,9 @@ Array = NDArray[np.float64]
 
 MODEL, METHOD = "mandible", "pop"
 DOFS = ("right_normal", "left_normal", "midline")
-EVERY, FINEST, OF_TRIANGLES = 50, 2e-6, 2e-7
-"""Frames from one comparison of Jacobians to the next; its steps [m]: two, or one so short that hardly a
-triangle changes."""
+EVERY, OFTEN, FINEST, OF_TRIANGLES = 50, 10, 2e-6, 1e-7
+"""Frames from one comparison of Jacobians to the next, and of those that look for triangles that change; its
+steps [m]: two, or one so short that hardly a triangle changes."""
 P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
 
 
@@ -84,6 +85,7 @@ def figures_of(prefix: str, pressed: tuple[PressedSurfaces, ...], motions: dict[
         Figure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),
         Figure("jacobian_difference.median", float(np.median(slopes)), "1", *kept),
         Figure("jacobian_difference.most", max(slopes), "1", *kept),
+        *(switched_figures(pressed, motions["chewing"]) if pressed else ()),
         Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
         Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
     ]
@@ -175,6 +177,50 @@ def compared(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> tuple[list
     if not slopes:
         raise RtsimError("bench fdk: no frame ended at a micronewton")
     return slopes, apart, len(slopes) / len(frames)
+
+
+def switched_figures(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> list[Figure]:
+    """Both Jacobians where no vertex goes over to another triangle, edge or corner within the differences."""
+    jaw, weight = mandible(pressed, tolerance_N=0.1), np.ones(motion.position.shape[1])
+    frames, apart = range(0, len(motion.position), OFTEN), []
+    for k in frames:
+        jaw.balance(motion.position[k], motion.velocity[k], motion.acceleration[k], weight)
+        analytic, columns = jaw.slopes(0.0), []
+        alpha, place, same = jaw.alpha.copy(), pressed_places(jaw), True
+        for step in OF_TRIANGLES * np.eye(len(alpha)):
+            ends = []
+            for jaw.alpha[:] in (alpha + step, alpha - step):
+                jaw.slopes(0.0)
+                ends.append(jaw.residual.copy())
+                same = same and np.array_equal(pressed_places(jaw), place)
+            columns.append((ends[0] - ends[1]) / (2.0 * OF_TRIANGLES))
+        jaw.alpha[:] = alpha
+        if same:
+            apart.append(float(np.abs(analytic - np.array(columns).T).max() / np.abs(analytic).max()))
+    found = [Figure("jacobian_difference.unswitched_percent", 100.0 * len(apart) / len(frames), "%")]
+    if apart:
+        found.append(Figure("jacobian_difference.unswitched", max(apart), "1", SLOPES, "lower"))
+    return found
+
+
+def pressed_places(jaw: ForceDependentKinematics) -> Array:
+    """(n, 6) - of every vertex that touches: its number; the triangle whose face is closest, or -1; whether an
+    edge or a corner is, and along which edge, either way, as any of its triangles may have been found.
+    """
+    pressing, work = jaw.joint.pressing, jaw.work.pressing
+    if pressing is None or work is None:
+        return np.zeros((0, 6))
+    contacts, mesh, rows = pressing.contacts, work.mesh, []
+    for e, surfaces in enumerate(zip(contacts.mesh_a, contacts.mesh_b, strict=True)):
+        for side, surface in enumerate(surfaces):
+            first = contacts.vertex[e, side]
+            touch = slice(first, first + mesh.n_touch[e, side])
+            vertex = mesh.touching[touch]
+            triangle = mesh.guess[first + vertex - pressing.meshes.table[surface, VERTEX]]
+            bent = mesh.touch[touch, BEND] != 0.0
+            along = np.abs(mesh.touch[touch, ALONG : ALONG + 3]).round(9)
+            rows.append(np.column_stack((vertex, np.where(bent, -1, triangle), bent, along)))
+    return np.concatenate(rows)
 
 
 def percentile(ms: list[float], q: float) -> float:
