@@ -126,10 +126,16 @@ def closest_of(triangles, leaves, gaps, x, y, z, found):
     """
     near, n, first, number, depth = leaves
     gap, triangle = found
-    for j in range(n * TRIANGLES_IN_LEAF):
-        if gaps[j] < gap:
-            t = first + ((near[j // TRIANGLES_IN_LEAF] * number) >> depth) + j % TRIANGLES_IN_LEAF
-            other = gap_to(triangles[t], x, y, z)
-            if other < gap:
-                gap, triangle = other, t
+    for k in range(n):
+        leaf = gaps[TRIANGLES_IN_LEAF * k : TRIANGLES_IN_LEAF * (k + 1)]
+        least = math.inf
+        for j in range(TRIANGLES_IN_LEAF):
+            least = min(least, leaf[j])
+        if least < gap:
+            start = first + ((near[k] * number) >> depth)
+            for j in range(TRIANGLES_IN_LEAF):
+                if leaf[j] < gap:
+                    other = gap_to(triangles[start + j], x, y, z)
+                    if other < gap:
+                        gap, triangle = other, start + j
     return triangle

@@ -204,8 +204,8 @@ def switched_figures(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> li
 
 
 def pressed_places(jaw: ForceDependentKinematics) -> Array:
-    """(n, 6) - of every vertex that touches: its number; the triangle whose face is closest, or -1; whether an
-    edge or a corner is, and along which edge, either way, as any of its triangles may have been found.
+    """(n, 6) - of every vertex that touches: number; triangle whose face is closest, or -1; whether an edge
+    or a corner is, and along which edge, either way, as any of its triangles may have been found.
     """
     pressing, work = jaw.joint.pressing, jaw.work.pressing
     if pressing is None or work is None:
