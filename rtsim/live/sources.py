@@ -63,7 +63,7 @@ def check_playing(
     for option, value in (("--rate", rate), ("--duration", duration_s)):
         if source not in MADE_UP and value:
             raise ConfigError(
-                f"{value:g} is for {', '.join(MADE_UP)}, and the source is {source}",
+                f"{value:g} is for the synthetic walker and jaw, and the source is {source}",
                 where=option,
                 remedy="leave it out",
             )

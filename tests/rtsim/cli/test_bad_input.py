@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 METHODS = "zero, minimised, prescribed, hinge, ball, free"
-SOURCES = "walker, a .trc, .c3d or .mcap file, or tcp://HOST:PORT"
+SOURCES = "walker, jaw:chewing, jaw:protrusion, jaw:opening, a .trc, .c3d or .mcap file, or tcp://HOST:PORT"
 REPLAY = ("replay", "walker", "--address", "tcp://127.0.0.1:0", "--wait", "0")
 ESTIMATE = ("estimate", "--markers", "tcp://127.0.0.1:1", "--subject", "walker")
 
