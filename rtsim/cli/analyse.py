@@ -200,7 +200,7 @@ def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, 
         from rtsim.files.panels import panels_of_results
         from rtsim.monitor.stack import save_panels
 
-        method = results.session.meta.get("method")
+        method = in_full(results.session.meta.get("method"), results.session.meta.get("chosen", ()))
         panels = panels_of_results(results)
         title = f"{source.name}: {method}; bands: one standard deviation"
         if any(panel.flagged is not None and panel.flagged.any() for panel in panels):
@@ -223,6 +223,7 @@ def summary(solved: Solved) -> dict[str, Any]:
     return {
         "model": results.session.meta.get("model"),
         "method": results.session.meta.get("method"),
+        "chosen": results.session.meta.get("chosen", []),
         "subject": results.session.meta.get("subject"),
         "side": results.session.meta.get("side"),
         "source": results.session.meta.get("source"),
@@ -238,6 +239,11 @@ def summary(solved: Solved) -> dict[str, Any]:
         "kinetics": kinetic_figures(results),
         "told": solved.sentences,
     }
+
+
+def in_full(method: str | None, chosen: Sequence[str]) -> str:
+    """A method, with the choices of the run config that were taken."""
+    return f"{method} ({', '.join(chosen)})" if chosen else str(method)
 
 
 def implausible(results: Results) -> dict[str, int]:
@@ -257,11 +263,12 @@ def in_words(told: dict[str, Any]) -> str:
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
     kinetics = in_sentences(told["kinetics"]) if told["kinetics"] else []
     side = f", {told['side']}" if told["side"] else ""
+    method = in_full(told["method"], told["chosen"])
     beyond = ", ".join(f"{name} on {n} frames" for name, n in told["implausible"].items())
     rms = f"; marker RMS {told['marker_rms_mm']:.2f} mm" if told["marker_rms_mm"] is not None else ""
     return "\n".join(
         (
-            f"{told['frames']} frames ({flags}){rms}; {told['model']}, {told['method']}{side}",
+            f"{told['frames']} frames ({flags}){rms}; {told['model']}, {method}{side}",
             *([f"implausible angles: {beyond}"] if beyond else []),
             *kinetics,
             f"computed in {told['compute_s']:.3g} s, {told['real_time_factor']:.3g} times real time; "

@@ -14,7 +14,7 @@ from rtsim.config.load import check_record, read_toml
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 
-KEY = "choices"
+KEY, CHOSEN = "choices", "chosen"
 Tables = dict[str, Any]
 
 
@@ -24,9 +24,14 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> Run:
     offered = choices_in(data, path)
     taken = {name: next(iter(tables)) for name, tables in offered.items()}
     taken |= asked_of(asked, offered, str(path))
+    if CHOSEN in data:
+        raise ConfigError(
+            "choices are taken on the command line", where=f"{path}: {CHOSEN}", remedy="remove it, give --set"
+        )
     data.pop(KEY, None)
     for name, choice in taken.items():
         overlay(data, offered[name][choice])
+    data[CHOSEN] = [f"{name}={choice}" for name, choice in taken.items()]
     return check_record(data, Run, str(path))
 
 

@@ -169,6 +169,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     recruitment: RecruitmentSpec | None = None
     # of the stage fdk
     fdk: FdkSpec = FdkSpec()
+    # NAME=CHOICE of the choices that its config offers, as taken by --set
+    chosen: tuple[str, ...] = ()
     # of `rtsim analyse --compare`
     compare: Compare | None = None
     ports: Ports = Ports()

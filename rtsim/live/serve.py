@@ -127,7 +127,15 @@ def meta_of(run: Run, notes: Sequence[str] = (), markers: str = "") -> dict[str,
     """What the descriptors of a run say of it; markers : address of their stream, where it has one."""
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}
-    return {"model": run.model, "source": run.source, "up": "Y", **addresses, "notes": bounded(notes)}
+    chosen = {"chosen": list(run.chosen)} if run.chosen else {}
+    return {
+        "model": run.model,
+        **chosen,
+        "source": run.source,
+        "up": "Y",
+        **addresses,
+        "notes": bounded(notes),
+    }
 
 
 def notes_of(stages: Sequence[Stage], run: Run) -> list[str]:

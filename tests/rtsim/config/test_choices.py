@@ -8,6 +8,7 @@ from rtsim.cli.options import make_run, run_arguments
 from rtsim.config.choices import choices_of, load_run
 from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
+from rtsim.live.serve import meta_of
 
 TEXT = """
 name = "mine"
@@ -33,6 +34,8 @@ def test_keys_of_a_choice_lie_over_those_of_the_run(mine) -> None:
     usual, tight = load_run(mine), load_run(mine, ["skin=tight"])
     assert (usual.markers.floor_mm, usual.markers.n_learn, usual.method) == (60.0, 10, "")
     assert (tight.markers.floor_mm, tight.markers.n_learn, tight.method) == (30.0, 10, "free")
+    assert (usual.chosen, tight.chosen) == (("skin=loose",), ("skin=tight",))
+    assert meta_of(tight)["chosen"] == ["skin=tight"]
     assert choices_of(mine, "skin") == ("loose", "tight")
     with pytest.raises(ConfigError, match="no choice of 'bone'; allowed: skin"):
         choices_of(mine, "bone")
@@ -70,3 +73,10 @@ def test_the_shipped_mandible_offers_its_joints() -> None:
     assert pop.fdk.joints["left"].takes == {"midline": "negative"}
     assert fdk.compare is not None
     assert set(fdk.compare.fields["joint_point_forces"]) == {"fdk", "pop"}
+
+
+def test_what_was_chosen_is_not_for_the_config_to_say(mine) -> None:
+    """Protects results from a wrong name: two choices of one run are told apart by what was really taken."""
+    mine.write_text(f'chosen = ["skin=tight"]\n{TEXT}')
+    with pytest.raises(ConfigError, match=r"taken on the command line.*--set"):
+        load_run(mine)
