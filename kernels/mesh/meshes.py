@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-VERTEX, N_VERTEX, TRIANGLE, N_TRIANGLE, BOX, BOX_DEPTH, BALL, BALL_DEPTH, LEAF = range(9)
+VERTEX, N_VERTEX, TRIANGLE, N_TRIANGLE, BOX, BOX_DEPTH, BALL, BALL_DEPTH, LEAF, CLOSED = range(10)
 """Columns of Meshes.table: first vertex and number of vertices, the same of triangles, root and depth of the
-tree of boxes around triangles, and of the tree of balls around vertices, first leaf of the boxes."""
-N_TABLE = 9
+tree of boxes around triangles, and of the tree of balls around vertices, first leaf of the boxes, 1 = without
+boundary."""
+N_TABLE = 10
 
 ORIGIN, NORMAL, SIDE_AB, SIDE_AC, DOTS, AREA = 0, 3, 6, 9, 12, 15
 """Columns of Meshes.triangle: corner a, unit normal, b - a, c - a (3 each), the products ab.ab, ab.ac,

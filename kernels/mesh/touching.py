@@ -19,7 +19,9 @@ from kernels.mesh.meshes import (
     BALL,
     BALL_DEPTH,
     BEND,
+    BOX,
     BOX_DEPTH,
+    CLOSED,
     DEEP,
     N_TRIANGLE,
     N_VERTEX,
@@ -35,6 +37,7 @@ from kernels.mesh.nearest import (
     CORNER,
     EDGE,
     FACE,
+    box_gap,
     gap_to,
     nearest,
     on_triangle,
@@ -104,20 +107,25 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
     remember(R, p, last)
     if fresh:
         forget(contacts, e, k, work)
-    i, guess = 0, -1
+    i, guess, around = 0, meshes.table[target, TRIANGLE], surroundings(meshes, contacts, e, target)
     while i >= 0:
         wake = work.ball_wake[balls + i]
         if wake <= motion and work.ball_open[balls + i] == 0:
             x, y, z = seen(R, p, meshes.ball[root + i])
-            reach = contacts.offset[e], rim_reach(contacts, e)
-            clear, guess = clearance(meshes, target, x, y, z, reach, guess, work)
-            wake = motion + clear - meshes.ball[root + i, 3]
+            reach, radius = (contacts.offset[e], rim_reach(contacts, e)), meshes.ball[root + i, 3]
+            clear = aside(around, x, y, z)
+            if clear <= radius:
+                clear = math.sqrt(gap_to(meshes.triangle[guess], x, y, z)) - reach[0]
+                if clear > radius:
+                    clear, guess = clearance(meshes, target, x, y, z, reach, guess, work)
+            wake = motion + clear - radius
         is_open = wake <= motion
         if is_open and i >= inner:
             leaf, n, depth = i - inner, row[N_VERTEX], row[BALL_DEPTH]
             start, end = row[VERTEX] + ((leaf * n) >> depth), row[VERTEX] + (((leaf + 1) * n) >> depth)
-            asked = ask(meshes, R, p, start, end, kept - row[VERTEX], work)
-            clear, guess = touch_asked(meshes, contacts, e, k, target, guess, asked, work)
+            leaf_of = start, end, kept - row[VERTEX]
+            asked = ask(meshes, R, p, leaf_of, around, guess, work)
+            clear, guess = touch_asked(meshes, contacts, e, k, target, asked, work)
             wake = motion + clear
         work.ball_wake[balls + i] = wake
         if is_open:
@@ -169,22 +177,49 @@ def clearance(meshes, target, x, y, z, reach, guess, work):
 
 
 @inlined
+def surroundings(meshes, contacts, e, target):
+    """(box : (6,) around a surface [m], how far outside it a vertex may touch [m], infinite where anywhere).
+
+    Behind an open surface what lies outside the box is deep, too.
+
+    meshes : Meshes
+    contacts : MeshContacts
+    e : int - contact
+    target : int - surface
+    """
+    row = meshes.table[target]
+    return meshes.box[row[BOX]], contacts.offset[e] if row[CLOSED] == 1 else rim_reach(contacts, e)
+
+
+@inlined
+def aside(around, x, y, z):
+    """How far a point is from touching at least [m], by the box of a surface alone; not above 0 inside.
+
+    around : (box, reach) - as `surroundings` returns it
+    x, y, z : float - point, in the axes of the surface [m]
+    """
+    return math.sqrt(box_gap(around[0], x, y, z)) - around[1]
+
+
+@inlined
 def rim_reach(contacts, e):
     """Distance to the boundary from which a step aside leads into contact, on either side [m]."""
     return max(contacts.offset[e], contacts.depth_max[e] - contacts.offset[e])
 
 
 @inlined
-def ask(meshes, R, p, first, end, kept, work):
+def ask(meshes, R, p, leaf, around, guess, work):
     """(how many vertices of a leaf have to be looked at, where vertex 0 is kept, how far the others are from
-    touching at least [m], squared distance of the farthest triangle that was closest to one of them [m^2]).
+    touching at least [m], squared distance of the farthest triangle that they begin at [m^2], guess).
 
     meshes : Meshes
     R : (3, 3), p : (3,) - of source in the axes of target [m]
-    first, end : int - vertices of the leaf
-    kept : int - where vertex 0 is kept
-    work : MeshWork - asked, bound, at and room written
+    leaf : (first, end, kept) - its vertices, and where vertex 0 is kept
+    around : (box, reach) - of the surface that is pressed
+    guess : int - triangle that was closest to something nearby, for those that have none of their own
+    work : MeshWork - asked, bound, at, guess and room written
     """
+    first, end, kept = leaf
     n, clear, reach = 0, math.inf, 0.0
     for i in range(first, end):
         x, y, z = seen(R, p, meshes.vertex[i])
@@ -194,42 +229,44 @@ def ask(meshes, R, p, first, end, kept, work):
             clear = min(clear, left)
             continue
         at[0], at[1], at[2] = x, y, z
+        work.clear[kept + i] = aside(around, x, y, z)
+        if work.clear[kept + i] > 0.0:
+            clear = min(clear, work.clear[kept + i])
+            continue
         work.asked[n] = i
-        guess = work.guess[kept + i]
-        if guess >= 0:
-            work.bound[n] = gap_to(meshes.triangle[guess], x, y, z)
-            add_to_room(x, y, z, reach == 0.0, work.room)
-            reach = max(reach, work.bound[n])
+        if work.guess[kept + i] < 0:
+            work.guess[kept + i] = guess
+        work.bound[n] = gap_to(meshes.triangle[work.guess[kept + i]], x, y, z)
+        add_to_room(x, y, z, n == 0, work.room)
+        reach = max(reach, work.bound[n])
         n += 1
-    return n, kept, clear, reach
+    return n, kept, clear, reach, guess
 
 
 @inlined
-def touch_asked(meshes, contacts, e, k, target, guess, asked, work):
+def touch_asked(meshes, contacts, e, k, target, asked, work):
     """(how far the vertices of a leaf are from touching at least [m], closest triangle of the last one).
 
     meshes : Meshes
     contacts : MeshContacts
     e, k : int - contact and pass
     target : int - surface
-    guess : int - triangle that may be close
-    asked : (int, int, float, float) - as `ask` returns it
+    asked : (int, int, float, float, int) - as `ask` returns it
     work : MeshWork - written
     """
-    n, kept, clear, reach = asked
-    row, near = meshes.table[target], -1
-    if reach > 0.0:
-        near = gather(meshes, row, reach, work)
+    n, kept, clear, reach, guess = asked
+    row = meshes.table[target]
+    near = gather(meshes, row, reach, work) if n > 0 else 0
     leaves = work.near, near, row[TRIANGLE], row[N_TRIANGLE], row[BOX_DEPTH]
     for a in range(n):
         i = work.asked[a]
         at, own = work.at[kept + i], work.guess[kept + i]
         x, y, z = at[0], at[1], at[2]
-        if own >= 0 and near >= 0:
+        if near >= 0:
             screen(work.near_disc, near, x, y, z, work.near_gap)
             guess = closest_of(meshes.triangle, leaves, work.near_gap, x, y, z, (work.bound[a], own))
         else:
-            guess = search(meshes, target, x, y, z, own if own >= 0 else guess, work.node, work.gap)[1]
+            guess = search(meshes, target, x, y, z, own, work.node, work.gap)[1]
         work.guess[kept + i] = guess
         work.clear[kept + i] = touch_vertex(meshes, contacts, e, k, i, (x, y, z), guess, work)
         clear = min(clear, work.clear[kept + i])

@@ -35,7 +35,9 @@ def pack_meshes(surfaces: Sequence[Surface]) -> Meshes:
         part = _pack(surface)
         size = [len(part.vertex), len(part.triangle), len(part.box), len(part.ball), len(part.disc)]
         depth = [(n + 1).bit_length() - 2 for n in size[2:4]]
-        rows.append([begin[0], size[0], begin[1], size[1], begin[2], depth[0], begin[3], depth[1], begin[4]])
+        closed = not part.edge_rim.any()
+        row = [begin[0], size[0], begin[1], size[1], begin[2], depth[0], begin[3], depth[1], begin[4], closed]
+        rows.append(row)
         parts.append(part._replace(corner=part.corner + begin[0]))
         begin += size
     columns = [np.ascontiguousarray(np.concatenate(arrays)) for arrays in zip(*parts, strict=True)][1:]

@@ -104,6 +104,25 @@ def test_wrench_and_patch_are_those_of_the_twin(passes, other, offset, depth_max
     assert touched > 0
 
 
+@pytest.mark.parametrize(("other", "offset", "depth_max"), [
+    ("ball", 0.0, np.inf), ("ball", 0.002, np.inf), ("saddle", 0.001, np.inf), ("saddle", 0.001, 0.01),
+])  # fmt: skip
+def test_what_lies_outside_the_box_of_a_surface_is_told_by_its_side(other, offset, depth_max) -> None:
+    """Protects the look at a surface's box alone: just outside it, far away, behind a surface that is open."""
+    rng = np.random.default_rng(8)
+    pair = Pair(BALL, OTHERS[other], OF_A, offset, depth_max)
+    touched = set()
+    for away in (0.0, 0.03, 0.045, 0.0545, 0.06, 0.2) * 3:
+        way = rng.normal(size=3)
+        R, p = Rotation.random(random_state=rng).as_matrix(), away * way / np.linalg.norm(way)
+        wrench = pair.wrench(R, p)
+        wanted, _, volume = twin(BALL, OTHERS[other], R, p, "a", offset, depth_max)
+        assert wrench == pytest.approx(wanted, rel=1e-9, abs=1e-11 * max(np.abs(wanted).max(), 1e-6))
+        assert pair.work.patch[0, VOLUME] == pytest.approx(volume, rel=1e-9, abs=1e-18)
+        touched.add(bool(pair.work.patch[0, N_TOUCHING] > 0))
+    assert touched == {True, False} or (other == "saddle" and touched == {True})
+
+
 @pytest.mark.parametrize("passes", PASSES)
 @pytest.mark.parametrize(("other", "offset"), [("ball", 0.0), ("ball", 0.002), ("saddle", 0.001)])
 def test_stiffness_is_the_difference_of_wrenches(passes, other, offset) -> None:
