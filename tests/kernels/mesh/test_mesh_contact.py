@@ -108,7 +108,7 @@ def test_wrench_and_patch_are_those_of_the_twin(passes, other, offset, depth_max
     ("ball", 0.0, np.inf), ("ball", 0.002, np.inf), ("saddle", 0.001, np.inf), ("saddle", 0.001, 0.01),
 ])  # fmt: skip
 def test_what_lies_outside_the_box_of_a_surface_is_told_by_its_side(other, offset, depth_max) -> None:
-    """Protects the look at a surface's box alone: just outside it, far away, behind a surface that is open."""
+    """Protects the look at a surface's box alone: just outside it, far away, behind an open surface."""
     rng = np.random.default_rng(8)
     pair = Pair(BALL, OTHERS[other], OF_A, offset, depth_max)
     touched = set()
