@@ -4,8 +4,8 @@ A vertex at the distance s of a surface cannot reach it before it has moved by s
 it was when it was looked at and how far that was from touching, and every ball around vertices near each
 other the motion up to which none of them touches: an exact rule, by which few vertices are looked at where
 little moves. A ball is looked at as one until something in it may touch; from then on its vertices tell. What
-the box around the other surface, or a triangle nearby, can tell needs no search. The triangle that was closest
-bounds the next one.
+the box around the other surface, or a triangle nearby, can tell needs no search. The triangle that was
+closest bounds the next one.
 """
 
 from __future__ import annotations
