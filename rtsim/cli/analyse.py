@@ -199,6 +199,7 @@ def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, 
     if paper:
         from rtsim.files.panels import panels_of_results
         from rtsim.monitor.stack import save_panels
+        from rtsim.report.tally import in_full
 
         method = in_full(results.session.meta.get("method"), results.session.meta.get("chosen", ()))
         panels = panels_of_results(results)
@@ -241,11 +242,6 @@ def summary(solved: Solved) -> dict[str, Any]:
     }
 
 
-def in_full(method: str | None, chosen: Sequence[str]) -> str:
-    """A method, with the choices of the run config that were taken."""
-    return f"{method} ({', '.join(chosen)})" if chosen else str(method)
-
-
 def implausible(results: Results) -> dict[str, int]:
     """Frames with an angle outside the range of its joint, by angle."""
     labels = next((spec.labels for spec in results.session.fields if spec.name == "joint_angles"), ())
@@ -259,6 +255,7 @@ def implausible(results: Results) -> dict[str, int]:
 def in_words(told: dict[str, Any]) -> str:
     """The summary for people."""
     from rtsim.methods.kinetic_figures import in_sentences
+    from rtsim.report.tally import in_full
 
     flags = ", ".join(f"{name} {n}" for name, n in told["status"].items())
     kinetics = in_sentences(told["kinetics"]) if told["kinetics"] else []

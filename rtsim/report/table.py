@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rtsim.report.tally import Tally
+from rtsim.report.tally import Tally, in_full
 from streams.account import plain
 
 COLOURS = {
@@ -40,7 +40,8 @@ def live_table(tally: Tally, source: str) -> RenderableType:
 def header(tally: Tally, source: str) -> Text:
     text = Text()
     text.append("rtsim live", "bold")
-    text.append(f"  {plain(source)}  method {tally.method or '-'}  subject {tally.subject or '-'}")
+    method = in_full(tally.method, tally.chosen) or "-"
+    text.append(f"  {plain(source)}  method {method}  subject {tally.subject or '-'}")
     text.append(f"  side {tally.side}\n" if tally.side else "\n")
     if tally.addresses:
         text.append("  ".join(f"{key} at {where}" for key, where in tally.addresses.items()) + "\n", "dim")
@@ -97,7 +98,7 @@ def print_summary(console: Console, summary: dict) -> None:
         Text.assemble(
             (f"{summary['frames']} frames", "bold"),
             f", {summary['lost']} lost, {summary['late']} late, {summary['skipped']} skipped; "
-            f"marker RMS {rms} ({summary['method'] or 'no method'}"
+            f"marker RMS {rms} ({in_full(summary['method'], summary['chosen']) or 'no method'}"
             f"{', ' + summary['side'] if summary['side'] else ''})",
         )
     )

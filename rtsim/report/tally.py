@@ -33,6 +33,11 @@ LONGEST_WORD = 64
 """So much of a name that a stranger chose is shown [characters]."""
 
 
+def in_full(method: str | None, chosen: Sequence[str]) -> str:
+    """A method, or nothing, with the choices of the run config that were taken."""
+    return f"{method} ({', '.join(chosen)})" if chosen else str(method or "")
+
+
 class Tally:
     """Follows a result stream from outside the loop."""
 
@@ -45,6 +50,7 @@ class Tally:
         self.gauges: dict[str, float] = {}
         self.sentences: deque[str] = deque(maxlen=N_SENTENCE)
         self.method = self.subject = self.side = ""
+        self.chosen: list[str] = []
         self.notes: list[str] = []
         self.told: list[str] = []
         self.addresses: dict[str, str] = {}
@@ -75,6 +81,7 @@ class Tally:
         self.method, self.subject, self.side = (
             plain(str(meta.get(key, "")), LONGEST_WORD) for key in ("method", "subject", "side")
         )
+        self.chosen = bounded(meta.get("chosen"))
         self.notes = bounded(meta.get("notes"))
         self.addresses = {key: plain(str(meta[key]), LONGEST_WORD) for key in ADDRESSES if meta.get(key)}
         self.values = {}
@@ -126,6 +133,7 @@ class Tally:
             "skipped": self.counters.get("skipped", 0),
             "late": self.counters.get("late", 0),
             "method": self.method,
+            "chosen": self.chosen,
             "subject": self.subject,
             "side": self.side,
             "notes": self.notes,

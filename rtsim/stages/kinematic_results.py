@@ -99,7 +99,7 @@ class KinematicResults:
             *self._coordinates.quantities(self._outside, self._deviations is not None),
             Quantity(
                 "marker_rms_weighted", self._weighted, "m",
-                curves=Curves("Marker residual", "RMS", 1, 0.005, True),
+                curves=Curves("Marker residual, weighted", "RMS", 1, 0.005, True),
                 meaning="sqrt(sum of weight * residual^2 / sum of weights), by the weights of marker_weights "
                 "in the descriptor's meta",
             ),

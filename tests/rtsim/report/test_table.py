@@ -155,6 +155,18 @@ def test_the_summary_says_how_it_went(render, tally):
     assert lines_with(text, "counted: lost 2, late 3, duplicate 1")
 
 
+def test_choices_stand_beside_the_method(render, make_frame):
+    """Protects who compares two runs of one config: head and closing lines say which choice was taken."""
+    tally = Tally()
+    frame = make_frame()
+    frame.session.meta["chosen"] = ["joint=fdk"]
+    tally.take_frame(frame)
+    tally.look_at(frame)
+    assert "minimised (joint=fdk)" in render(live_table(tally, "walker"))
+    assert "minimised (joint=fdk)" in render(lambda console: print_summary(console, tally.summary()))
+    assert tally.summary()["chosen"] == ["joint=fdk"]
+
+
 def test_a_flag_that_is_told_is_not_counted_again(render, tally):
     """Protects the closing lines from saying one thing twice."""
     told = tally.summary() | {"statuses": {"ok": 5, "suspect": 2, "uncertain, suspect": 1}}
