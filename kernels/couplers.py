@@ -88,6 +88,17 @@ def fold_columns(couplers, work, X):
 
 
 @njit
+def unfold_columns(couplers, work, X):
+    """X : (n_v, K) <- E X, columns of rates: every follower's from its driver's, after coupler_slopes."""
+    if couplers is None:
+        return
+    for k in range(couplers.dof.shape[0]):
+        f, d = couplers.dof[k], couplers.driver_dof[k]
+        for i in range(X.shape[1]):
+            X[f, i] = work.slope[k] * X[d, i] if d != f else 0.0
+
+
+@njit
 def fold_lagrangian(couplers, work, x):
     """As fold_vector, of the gradient of the Lagrangian: work.pull keeps what fold_matrix needs."""
     if couplers is None:

@@ -4,6 +4,8 @@ At an optimum of min F subject to Phi = 0 a change dg of the gradient moves the 
 P = Z (Z'HZ)^-1 Z', H the Hessian of the Lagrangian and Z the directions that keep Phi. From the factor of a
 Newton step (kernels/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1. Numbers are solved side by
 side, one a column.
+As measured markers move with x-dot, dg/dt = -J'W x-dot: the optimum moves with v = P J'W x-dot, what the
+differentiated conditions of optimality say (Andersen et al. 2009, 2017, below eq. 5).
 Fiacco 1983, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, chapter 3.
 """
 
@@ -14,8 +16,8 @@ import math
 from kernels._jit import njit
 from kernels.constraints import HARD, SOFT
 from kernels.copying import copy
-from kernels.couplers import fold_columns, fold_vector
-from kernels.kkt_step import PIVOT_FLOOR, augment, lagrangian_hessian, newton_step
+from kernels.couplers import fold_columns, fold_vector, unfold_columns
+from kernels.kkt_step import PIVOT_FLOOR, augment, build_hessian, lagrangian_hessian, newton_step
 from kernels.linear import (
     cholesky_leaves_first,
     columns_of_cholesky,
@@ -57,6 +59,48 @@ def stand_at(problem, q, multiplier, work):
         return -1
     newton_step(n_hard, work)
     return n_hard
+
+
+@njit
+def stand_with_targets(problem, q, work):
+    """As stand_at, beside a solution: q is taken as the optimum of the targets that its elements have there.
+
+    Multipliers follow from the gradient, by a step of Gauss and Newton along the hard elements: off by the
+    square of the way from the solution.
+
+    problem : Problem
+    q : (n_q,)
+    work : Work - multiplier_trial and what stand_at leaves
+    """
+    multiplier = work.multiplier_trial
+    copy(q, work.q_trial)
+    work.size[0] = math.inf
+    objective(problem, q, work)
+    multiplier[:] = 0.0
+    n_hard, _ = optimality(problem, multiplier, work)
+    if not build_hessian(problem, multiplier, n_hard, 0.0, work):
+        return -1
+    work.aim[:] = 0.0
+    newton_step(n_hard, work)
+    copy(work.mu, multiplier)
+    optimality(problem, multiplier, work)
+    if not factor(problem, multiplier, n_hard, work):
+        return -1
+    newton_step(n_hard, work)
+    return n_hard
+
+
+@njit
+def velocity(couplers, n_hard, work, X, B):
+    """X : (n_v, 1) <- P X with followers: dq/dt of the optimum [rad/s, m/s] from X = J'W x-dot.
+
+    couplers : Couplers - or None
+    n_hard : int
+    work : Work - after stand_at or stand_with_targets
+    X, B : (n_v, 1), (n_element, 1) - written
+    """
+    answer(couplers, n_hard, work, X, B)
+    unfold_columns(couplers, work.coupler, X)
 
 
 @njit

@@ -59,6 +59,7 @@ class Joint(NamedTuple):
     strength: np.ndarray  # (n_reaction,) - of these, below 0 where they pull [N]
     velocity: np.ndarray  # (n_marker, 3) - of the markers in the frame [m/s]
     acceleration: np.ndarray  # (n_marker, 3) [m/s^2]
+    of_optimum: bool = False  # rates are those of the optimum; else of least squares (kernels/fdk/rates)
     pressing: Pressing | None = None  # surfaces of triangles beside the contacts of forces
 
 
@@ -137,12 +138,16 @@ class FdkWork(NamedTuple):
     mu: np.ndarray  # (n_row,)
     g: np.ndarray  # (n_v,)
     point: np.ndarray  # (2, 3)
+    kept: np.ndarray  # (2, n_marker, 3) - measured and velocity of the frame
+    rate: np.ndarray  # (n_v, 1)
+    along: np.ndarray  # (n_element, 1)
     tau_e: np.ndarray  # (n_v,) - of contacts, ligaments and springs
     tau_q: np.ndarray  # (n_v, n_v)
     tau_v: np.ndarray  # (n_v, n_v)
     follow: np.ndarray  # (n_v, n_v) - unit vectors, then a scratch
     way: np.ndarray  # (n_element, n_v) - dq/dalpha
     q_near: np.ndarray  # (n_q,)
+    q_moved: np.ndarray  # (n_q,)
     factor: np.ndarray  # (n_fdk, n_fdk)
     pivot: np.ndarray  # (n_fdk,) int64
     step: np.ndarray  # (n_fdk,)
@@ -211,9 +216,10 @@ def new_fdk_work(joint: Joint) -> FdkWork:
         new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
         np.zeros((n_body, 6)), np.zeros((n_body, 6)), np.zeros((n_body, 6)),
         square.copy(), np.zeros((n_row, n_v)), np.zeros((n_row, n_row)), np.zeros(n_row), np.zeros(n_v),
-        np.zeros((2, 3)), np.zeros(n_v), square.copy(), square.copy(), square.copy(),
-        np.zeros((n_element, n_v)), np.zeros(n_q), np.zeros((n_fdk, n_fdk)), np.zeros(n_fdk, np.int64),
-        np.zeros(n_fdk), np.zeros((3, n_fdk)),
+        np.zeros((2, 3)), np.zeros((2, n_marker, 3)), np.zeros((n_v, 1)), np.zeros((n_element, 1)),
+        np.zeros(n_v), square.copy(), square.copy(), square.copy(),
+        np.zeros((n_element, n_v)), np.zeros(n_q), np.zeros(n_q), np.zeros((n_fdk, n_fdk)),
+        np.zeros(n_fdk, np.int64), np.zeros(n_fdk), np.zeros((3, n_fdk)),
     )  # fmt: skip
 
 

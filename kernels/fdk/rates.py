@@ -7,7 +7,8 @@ With J the slopes of all markers, w their weights, A those of the constraints, a
 
 (Andersen et al. 2017, eqs 9 and 10 with v-dot in the hard constraints; alpha-dot = alpha-double-dot = 0).
 x-dot and x-double-dot, of the measured markers, are Psi_t and the rates of the residuals together: as
-residuals change, the markers' own rates are what the model should follow. J'WJ is the mass matrix of the
+residuals change, the markers' own rates are what the model should follow (kernels/fdk/optimum has what the
+pose found really does). J'WJ is the mass matrix of the
 markers' weights (kernels/markers).
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernels._jit import njit
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
+from kernels.fdk.optimum import optimum_rates
 from kernels.fdk.problem import BALANCED, NOT_PLACED, NOT_RECRUITED
 from kernels.fdk.rates import moving_pose, rates
 from kernels.linear import inner_product
@@ -17,14 +18,18 @@ from kernels.path.muscle_path import follow_paths, gradients
 def smooth_parts(joint, q, work, out):
     """out : Smooth at the coordinates q : (n_q,); BALANCED, or why there is none.
 
-    Andersen et al. 2017, eqs 9, 10, 12 and 13; the load is without contacts and ligaments.
+    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum; load without contacts and ligaments.
 
     joint : Joint
     work : FdkWork - dynamics, constraint, path written
     """
     system, dynamics = joint.system, work.dynamics
     moving_pose(system.tree, q, out.v, dynamics)
-    if not rates(joint, q, work, out):
+    if joint.of_optimum:
+        known = optimum_rates(joint, q, work, out)
+    else:
+        known = rates(joint, q, work, out)
+    if not known:
         return NOT_PLACED
     spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
     newton_euler(system, out.v_dot, work.wrench, dynamics)

@@ -33,6 +33,9 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     dofs: tuple[str, ...] = ()
     # of what is left along them
     tolerance_N: Positive = 0.1
+    # of the motion: that carry the markers along best (Andersen et al. 2017, eqs 9, 10), or of the optimum
+    # itself, whose conditions are differentiated
+    velocities: Literal["least_squares", "optimum"] = "least_squares"
     jacobian: Literal["analytic", "difference"] = "analytic"
     # step of the difference Jacobian: Andersen et al. 2017
     difference_mm: Positive = USUAL_DIFFERENCE_MM

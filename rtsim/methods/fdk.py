@@ -219,6 +219,7 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) 
         strength=one_way.strength[acts],
         velocity=np.zeros((n_marker, 3)),
         acceleration=np.zeros((n_marker, 3)),
+        of_optimum=spec.velocities == "optimum",
     )
 
 

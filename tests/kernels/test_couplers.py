@@ -15,6 +15,7 @@ from kernels.couplers import (
     fold_vector,
     new_coupler_work,
     place_followers,
+    unfold_columns,
 )
 from kernels.kkt import CONVERGED, Options
 from kernels.markers import Markers, marker_gradient, marker_hessian, marker_moments, new_marker_work
@@ -85,6 +86,22 @@ def test_folds_are_the_chain_rule(seed: int) -> None:
     np.testing.assert_allclose(row, expected, atol=1e-13)
     np.testing.assert_allclose(gradient, expected, atol=1e-13)
     np.testing.assert_allclose(lower, np.tril(expected_H), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_unfolded_rates_are_the_transpose_of_the_fold(seed: int) -> None:
+    """Protects the rates of followers, of those that drive others too: g . E x = E'g . x."""
+    tree, q, rng = some_tree(seed)
+    n_v = len(tree.dof_body)
+    row, X = rng.normal(size=n_v), rng.normal(size=(n_v, 2))
+    work = new_coupler_work(n_v)
+    coupler_slopes(tree.couplers, tree.functions, q, work)
+    full = X.copy()
+    unfold_columns(tree.couplers, work, full)
+    assert (full[tree.couplers.dof] != X[tree.couplers.dof]).all()
+    expected = row @ full
+    fold_vector(tree.couplers, work, row)
+    np.testing.assert_allclose(row @ X, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

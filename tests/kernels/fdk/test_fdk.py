@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
+from kernels.tree import difference
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
@@ -65,6 +66,30 @@ def test_rates_are_those_of_dense_algebra(jaw, pose) -> None:
     np.testing.assert_allclose(values(jaw.model, jaw.q), jaw.alpha, atol=1e-11)
 
 
+def test_rates_of_the_optimum_are_those_of_poses_found_before_and_after() -> None:
+    """Protects the differentiated conditions of optimality: v, v-dot by solving at t +- h, 5 mm residuals."""
+    own = joint(velocities="optimum")
+    x, v, a, w = frame(own.model, POSES[1])
+    x += 5e-3 * np.random.default_rng(7).standard_normal(x.shape)
+    tree, found = own.model.tree, []
+    own.balance(x, v, a, w)
+    q0, at = own.q.copy(), (own.at.v.copy(), own.at.v_dot.copy())
+    for h in (2e-3, 1e-3):
+        moved = []
+        for t in (h, -h):
+            own.balance(x + t * v + 0.5 * t**2 * a, v + t * a, a, w)
+            step = np.zeros(own.model.n_v)
+            difference(tree, q0, own.q, step)
+            moved.append((step, own.at.v.copy()))
+        (q_after, v_after), (q_before, v_before) = moved
+        found.append(((q_after - q_before) / (2 * h), (v_after - v_before) / (2 * h)))
+    for coarse, fine, exact, atol in zip(*found, at, (1e-7, 1e-5), strict=True):
+        np.testing.assert_allclose(exact, (4.0 * fine - coarse) / 3.0, atol=atol)
+    plain = joint()
+    plain.balance(x, v, a, w)
+    assert np.abs(plain.at.v - at[0]).max() > 1e-2  # eq. 9 leaves the residuals' part out
+
+
 @pytest.mark.parametrize("dofs", [(), DOFS])
 def test_the_load_is_borne_as_in_the_twin(dofs) -> None:
     """Protects eqs 11 to 14: muscles, one-way contacts and reactions beside sequential quadratic programs."""
@@ -103,6 +128,15 @@ def test_slopes_are_those_of_differences(jaw, pose) -> None:
     analytic = jaw.slopes(0.0)
     coarse, fine = jaw.slopes(2e-6), jaw.slopes(1e-6)
     np.testing.assert_allclose(analytic, (4.0 * fine - coarse) / 3.0, atol=1e-6 * np.abs(analytic).max())
+
+
+def test_slopes_with_rates_of_the_optimum_are_those_of_differences() -> None:
+    """Protects the analytic Jacobian where rates are of the optimum, whose multipliers change along alpha."""
+    own = joint(*DOFS, tolerance_N=1e-6, velocities="optimum")
+    assert own.balance(*frame(own.model, POSES[1])) == BALANCED
+    analytic = own.slopes(0.0)
+    coarse, fine = own.slopes(2e-6), own.slopes(1e-6)
+    np.testing.assert_allclose(analytic, (4.0 * fine - coarse) / 3.0, atol=2e-6 * np.abs(analytic).max())
 
 
 def test_both_jacobians_find_the_same_equilibrium(jaw) -> None:

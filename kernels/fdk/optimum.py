@@ -1,0 +1,80 @@
+"""Speeds and accelerations of the optimum itself, as measured markers move.
+
+The conditions of optimality of Andersen et al. 2017, eq. 4, differentiated once,
+
+    [H A'] [v       ]   [J'W x-dot]
+    [A 0 ] [lambda-dot] = [0        ],    H the Hessian of the Lagrangian, residuals and multipliers in it
+
+(kernels/sensitivity); eq. 9 has J'WJ for H. Differentiated once more they need third derivatives: instead
+v-dot is the central difference of v along the motion, markers moved with it, and nothing is solved again.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import njit
+from kernels.copying import copy_matrix
+from kernels.dynamics.constraints import constraint_rows
+from kernels.fdk.rates import gather, moving_pose
+from kernels.markers import model_markers
+from kernels.sensitivity import stand_with_targets, velocity
+from kernels.tree import integrate, pose
+
+MOMENT = 1e-5
+"""Time to either side [s]: at 10 Hz truncation and rounding are both below 1e-6 of an acceleration."""
+
+
+@njit
+def optimum_rates(joint, q, work, out):
+    """out.v, out.v_dot : (n_v,) of the optimum at q; False where it is no minimum. As rates, leaves rows.
+
+    joint : Joint - its fit's measured and its velocity written, and put back
+    q : (n_q,)
+    work : FdkWork - fit, dynamics, constraint, kept, rate, along, q_moved written
+    out : Smooth - v, v_dot written
+    """
+    tree, kept, part = joint.system.tree, work.kept, 0.5 / MOMENT
+    if not optimum_velocity(joint, q, work, out.v):
+        return False
+    copy_matrix(joint.fit.measured, kept[0])
+    copy_matrix(joint.velocity, kept[1])
+    known = True
+    out.v_dot[:] = 0.0
+    for s in range(2):
+        side = 1.0 - 2.0 * s
+        integrate(tree, q, out.v, side * MOMENT, work.q_moved)
+        for m in range(kept.shape[1]):
+            for i in range(3):
+                joint.fit.measured[m, i] = kept[0, m, i] + side * MOMENT * kept[1, m, i]
+                joint.velocity[m, i] = kept[1, m, i] + side * MOMENT * joint.acceleration[m, i]
+        known = known and optimum_velocity(joint, work.q_moved, work, work.g)
+        for d in range(work.g.shape[0]):
+            out.v_dot[d] += side * part * work.g[d]
+    copy_matrix(kept[0], joint.fit.measured)
+    copy_matrix(kept[1], joint.velocity)
+    moving_pose(tree, q, out.v, work.dynamics)
+    constraint_rows(tree, joint.constraints, work.dynamics.pose, q, work.constraint)
+    return known
+
+
+@njit
+def optimum_velocity(joint, q, work, v_out):
+    """v_out : (n_v,) = dq/dt of the optimum at q [rad/s, m/s]; False where it is no minimum.
+
+    joint : Joint
+    q : (n_q,)
+    work : FdkWork - fit, dynamics.pose, marker.model, g, rate, along written
+    v_out : (n_v,) - may be work.g
+    """
+    tree, at = joint.system.tree, work.dynamics.pose
+    pose(tree, q, at)
+    model_markers(joint.fit.markers, at, work.marker.model)
+    gather(joint, joint.velocity, False, work)
+    n_hard = stand_with_targets(joint.fit, q, work.fit)
+    if n_hard < 0:
+        return False
+    for d in range(v_out.shape[0]):
+        work.rate[d, 0] = work.g[d]
+    velocity(tree.couplers, n_hard, work.fit, work.rate, work.along)
+    for d in range(v_out.shape[0]):
+        v_out[d] = work.rate[d, 0]
+    return True
