@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from kernels._jit import njit
+from kernels.constraints import DISTANCE
 from kernels.fdk.balance import bear
 from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.fdk.smooth import smooth_parts
@@ -44,10 +45,21 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
     if status == BALANCED or status == NOT_BORNE:
         size = 0.0
         for k in range(alpha.shape[0]):
-            out.residual[k] = balance.reaction[joint.fdk[k]]
+            out.residual[k] = per_metre(joint, k) * balance.reaction[joint.fdk[k]]
             size += out.residual[k] * out.residual[k]
         out.size[0] = math.sqrt(size)
     return status
+
+
+@njit
+def per_metre(joint, k):
+    """dPhi/dalpha of FDK degree of freedom k : int: 1 for a plane, 2 alpha' for a distance, whose Phi is the
+    difference of squares, alpha' its length at hand [m].
+
+    joint : Joint
+    """
+    e = joint.element[k]
+    return 2.0 * joint.fit.roles.target[e] if joint.fit.elements.kind[e] == DISTANCE else 1.0
 
 
 @njit

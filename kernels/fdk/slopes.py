@@ -15,11 +15,12 @@ Andersen et al. 2017 take central differences of f itself, of 5e-5 m.
 from __future__ import annotations
 
 from kernels._jit import njit
+from kernels.constraints import DISTANCE
 from kernels.copying import copy
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.fdk.balance import along_rows, drive_of
 from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_PLACED
-from kernels.fdk.residual import fdk_residual
+from kernels.fdk.residual import fdk_residual, per_metre
 from kernels.fdk.smooth import smooth_parts
 from kernels.fdk.surfaces import add_pressing_slopes
 from kernels.forces.assembly import force_derivatives
@@ -49,6 +50,8 @@ def fdk_slopes(joint, options, status, state, work):
     slopes_of_elements(joint, work)
     for k in range(joint.fdk.shape[0]):
         way = work.way[joint.held[joint.fdk[k]]]
+        for d in range(way.shape[0]):
+            way[d] *= per_metre(joint, k)
         h = options.smooth
         integrate(tree, state.q, way, h, work.q_near)
         one = smooth_parts(joint, work.q_near, work, work.near)
@@ -59,7 +62,9 @@ def fdk_slopes(joint, options, status, state, work):
         difference(work.near, work.beside, 0.5 / h)
         column(joint, way, status, work)
         for j in range(joint.fdk.shape[0]):
-            state.J[j, k] = work.mu[joint.fdk[j]]
+            state.J[j, k] = per_metre(joint, j) * work.mu[joint.fdk[j]]
+        if fit.elements.kind[joint.element[k]] == DISTANCE:
+            state.J[k, k] += 2.0 * work.balance.reaction[joint.fdk[k]]
     return BALANCED
 
 

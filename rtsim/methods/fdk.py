@@ -249,12 +249,6 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
                 where="fdk.dofs",
                 allowed=", ".join(held) or "none",
             )
-        if model.elements.kind[names.index(name)] != SPHERE_ON_PLANE:
-            raise ConfigError(
-                f"{name} is a distance, whose reaction is per square of a length",
-                where="fdk.dofs",
-                remedy="give elements of kind plane",
-            )
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
         if model.elements.kind[element] != SPHERE_ON_PLANE:
             raise ConfigError(
