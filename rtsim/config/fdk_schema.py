@@ -29,7 +29,8 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Which elements of the model forces decide, and how exactly (docs/fdk.md)."""
 
-    # elements that the method holds, whose values are sought, from planes or lengths; none: all stay held
+    # elements that the method holds, whose values are sought, from planes or lengths, and coordinates that
+    # are translations; none: all stay held
     dofs: tuple[str, ...] = ()
     # of what is left along them
     tolerance_N: Positive = 0.1

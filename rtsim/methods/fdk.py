@@ -28,6 +28,7 @@ from kernels.tree import new_pose, pose
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
+from rtsim.methods.fdk_coordinates import with_coordinates
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL
 from rtsim.models.model import Model
 from rtsim.models.packing.forces import PairTable
@@ -68,6 +69,7 @@ class ForceDependentKinematics:
     alpha : (n_fdk,) - values of the FDK degrees of freedom, beyond the elements' targets [m]
     residual : (n_fdk,) - what is left along them [N]
     stiffness : (n_fdk, n_fdk) - its slopes [N/m]
+    model : with a plane for each coordinate among the FDK degrees of freedom, behind its elements
     hard, held : names of the elements that the method holds; of those that push and pull
     q : (n_q,); at : lengths, speeds, strengths and more at the answer
     activations, forces : (n_muscle,) - [1], [N] along the tendon
@@ -85,6 +87,7 @@ class ForceDependentKinematics:
         borne: tuple[str, ...] = (),
         surfaces: tuple[PressedSurfaces, ...] = (),
     ) -> None:
+        model, roles = with_coordinates(model, roles, spec.dofs)
         self.model, self.spec = model, spec
         recruitment = recruitment or RecruitmentSpec()
         check(model, roles, spec, recruitment)
@@ -245,9 +248,9 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
     for name in spec.dofs:
         if name not in held:
             raise ConfigError(
-                f"the method holds no element {name!r}",
+                f"the method holds no element {name!r}, and no coordinate is called so",
                 where="fdk.dofs",
-                allowed=", ".join(held) or "none",
+                allowed=", ".join(dict.fromkeys([*held, *model.coordinates.names])) or "none",
             )
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
         if model.elements.kind[element] != SPHERE_ON_PLANE:

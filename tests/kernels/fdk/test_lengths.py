@@ -7,6 +7,7 @@ import pytest
 
 from kernels.fdk.problem import BALANCED
 from rtsim.config.fdk_schema import FdkSpec
+from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
@@ -70,14 +71,15 @@ hill = {{ max_isometric_force_N = 200.0, optimal_fibre_length_mm = 60.0, tendon_
 hard = ["cord"]
 [methods.level]
 hard = ["level"]
+[methods.none]
 """)
 
 
-def hanging(method: str, **options) -> ForceDependentKinematics:
-    """The block, with the element of a method left to forces."""
+def hanging(method: str, dof: str = "", **options) -> ForceDependentKinematics:
+    """The block, with the element of a method, or a coordinate, left to forces."""
     model = build(SPEC, method=method)
     own = ForceDependentKinematics(
-        model, roles_of(SPEC, method), FdkSpec(dofs=(method,), tolerance_N=1e-8, **options)
+        model, roles_of(SPEC, method), FdkSpec(dofs=(dof or method,), tolerance_N=1e-8, **options)
     )
     x = places(model, model.q_neutral).reshape(-1, 3)
     assert own.balance(x, np.zeros_like(x), np.zeros_like(x), np.ones(len(x))) == BALANCED
@@ -105,7 +107,9 @@ def test_a_block_hangs_where_statics_has_it(jacobian: str) -> None:
 
 def test_a_translation_and_a_length_have_the_same_equilibrium() -> None:
     """Protects the choice of what forces decide: a slider's coordinate, as a plane across it, or a cord."""
-    level, cord = hanging("level"), hanging("cord")
+    level, cord, named = hanging("level"), hanging("cord"), hanging("none", "drop")
+    assert named.hard == named.held == ("drop",)
+    assert named.alpha[0] == pytest.approx(level.alpha[0], abs=1e-12)
     assert level.alpha[0] == pytest.approx(places_of(level)[0], abs=1e-12)
     assert places_of(cord)[0] == pytest.approx(level.alpha[0], abs=1e-9)
 
@@ -123,3 +127,11 @@ def test_slopes_along_a_length_are_those_of_differences(velocities: str) -> None
     assert abs(own.residual[0]) > 1.0
     coarse, fine = own.slopes(4e-6), own.slopes(2e-6)
     np.testing.assert_allclose(analytic, (4.0 * fine - coarse) / 3.0, rtol=1e-7)
+
+
+def test_coordinates_that_are_no_translation_are_told() -> None:
+    """Protects configs: an angle has no plane, and a name that is neither element nor coordinate."""
+    with pytest.raises(ConfigError, match="'turn' is no translation"):
+        hanging("none", "turn")
+    with pytest.raises(ConfigError, match="and no coordinate is called so"):
+        hanging("none", "swing")
