@@ -59,12 +59,13 @@ def check_balanced(run: Run, spec: ModelSpec) -> None:
     """ConfigError for what the balance of the model's joints cannot have."""
     from rtsim.methods.choice import method_of
     from rtsim.methods.fdk import check, held_of
+    from rtsim.methods.fdk_coordinates import with_coordinates
     from rtsim.methods.joint_forces import check_joints
     from rtsim.models.model import build
     from rtsim.models.roles import roles_of
 
     method = method_of(run, spec)
-    model, roles = build(spec, None, method), roles_of(spec, method)
+    model, roles = with_coordinates(build(spec, None, method), roles_of(spec, method), run.fdk.dofs)
     check(model, roles, run.fdk, run.recruitment or RecruitmentSpec())
     check_joints(run.fdk.joints, model.names, held_of(model, roles, run.fdk))
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels.constraints import OFF
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.tree import difference
 from rtsim.config.fdk_schema import FdkSpec
@@ -180,6 +181,20 @@ def test_held_rows_are_zero_forces_only_where_forces_decide(jaw) -> None:
     assert jaw.balance(*markers) == BALANCED
     assert (jaw.alpha[:2] < 0.0).all()
     assert jaw.least_stiffness > 0.0
+
+
+def test_the_jaws_way_across_is_a_coordinate_or_a_plane() -> None:
+    """Protects coordinates of a joint of six freedoms: `shift` is what the element midline measures."""
+    model = build(SPEC, method="pop")
+    roles = roles_of(SPEC, "pop")
+    markers = frame(model, POSES[1])
+    plane = joint("midline", tolerance_N=1e-6)
+    roles.mode[model.names.elements.index("midline")] = OFF
+    named = ForceDependentKinematics(model, roles, FdkSpec(dofs=("shift",), tolerance_N=1e-6))
+    assert plane.balance(*markers) == named.balance(*markers) == BALANCED
+    np.testing.assert_allclose(named.alpha, plane.alpha, atol=1e-9)
+    np.testing.assert_allclose(named.activations, plane.activations, atol=1e-7)
+    np.testing.assert_allclose(named.stiffness, plane.stiffness, rtol=1e-5)
 
 
 def test_frames_without_an_answer_say_why_and_the_next_one_goes_on(jaw) -> None:

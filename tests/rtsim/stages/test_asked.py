@@ -36,6 +36,7 @@ def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: obj
         ({"stages": ["kinematics", "recruitment"]}, "'recruitment' needs 'inverse_dynamics' before it"),
         ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table does nothing.*\"kinematics\", \"fdk\""),
         ({"fdk": {"dofs": ["knee"]}, **BALANCED}, r"fdk.dofs: the method holds no element 'knee'"),
+        ({"fdk": {"dofs": ["knee_r"]}, **BALANCED}, r"fdk.dofs: the coordinate 'knee_r' is no translation"),
     ],
 )
 def test_what_cannot_be_is_told_at_once(keys: dict[str, object], words: str, tmp_path: Path) -> None:
@@ -50,6 +51,7 @@ def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
     asked("mandible", forces=False, method="pop", recruitment={"power": 2}, **BALANCED)
     dofs = ["right_normal", "left_normal", "midline"]
     asked("mandible", method="pop", fdk={"dofs": dofs, "joints": {"left": JOINT}}, **BALANCED)
+    asked("mandible", method="free", fdk={"dofs": ["elevation", "shift"]}, **BALANCED)
 
 
 @pytest.mark.parametrize("key", ["point", "contacts", "takes"])
