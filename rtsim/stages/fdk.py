@@ -26,7 +26,10 @@ WHY = {
     NOT_BALANCED: "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed.",
     NOT_PLACED: "No pose or no speeds: too few markers are there.",
 }
-NO_MUSCLES = "No activations: a muscle's path fails, or the solver found none."
+NO_MUSCLES = (
+    "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
+    "found none."
+)
 
 
 class BalancedJoint(Stage):
