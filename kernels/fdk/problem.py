@@ -16,7 +16,6 @@ import numpy as np
 from kernels.dynamics.constraints import Constraints, ConstraintWork, new_constraint_work
 from kernels.dynamics.derivatives import DerivativeWork, new_derivative_work
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
-from kernels.fdk.surfaces import Pressing, PressingWork, new_pressing_work
 from kernels.forces.assembly import Forces, ForceWork, new_force_work
 from kernels.kkt import Options
 from kernels.markers import MarkerWork, new_marker_work
@@ -60,7 +59,6 @@ class Joint(NamedTuple):
     velocity: np.ndarray  # (n_marker, 3) - of the markers in the frame [m/s]
     acceleration: np.ndarray  # (n_marker, 3) [m/s^2]
     of_optimum: bool = False  # rates are those of the optimum; else of least squares (kernels/fdk/rates)
-    pressing: Pressing | None = None  # surfaces of triangles beside the contacts of forces
 
 
 class FdkOptions(NamedTuple):
@@ -124,7 +122,6 @@ class FdkWork(NamedTuple):
     forces: ForceWork
     derivatives: DerivativeWork
     path: PathWork
-    pressing: PressingWork | None
     at: Smooth  # at the pose
     near: Smooth  # beside it
     beside: Smooth  # on its other side
@@ -212,7 +209,6 @@ def new_fdk_work(joint: Joint) -> FdkWork:
         new_path_work(
             joint.stations, joint.surfaces, n_v, wraps_in_closed_form(joint.stations, joint.surfaces)
         ),
-        None if joint.pressing is None else new_pressing_work(joint.pressing, tree),
         new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
         np.zeros((n_body, 6)), np.zeros((n_body, 6)), np.zeros((n_body, 6)),
         square.copy(), np.zeros((n_row, n_v)), np.zeros((n_row, n_row)), np.zeros(n_row), np.zeros(n_v),

@@ -9,7 +9,6 @@ from kernels.constraints import DISTANCE
 from kernels.fdk.balance import bear
 from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.fdk.smooth import smooth_parts
-from kernels.fdk.surfaces import add_pressing
 from kernels.forces.assembly import generalized_forces
 from kernels.kkt import CONVERGED, solve
 
@@ -68,7 +67,6 @@ def element_forces(joint, q, work):
 
     joint : Joint
     q : (n_q,)
-    work : FdkWork - forces, pressing, tau_e written
+    work : FdkWork - forces, tau_e written
     """
     generalized_forces(joint.forces, work.dynamics.pose, q, work.at.v, work.forces, work.tau_e)
-    add_pressing(joint.pressing, work.dynamics.pose, work.pressing, work.tau_e)

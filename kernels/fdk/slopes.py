@@ -22,7 +22,6 @@ from kernels.fdk.balance import along_rows, drive_of
 from kernels.fdk.problem import BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.fdk.residual import fdk_residual, per_metre
 from kernels.fdk.smooth import smooth_parts
-from kernels.fdk.surfaces import add_pressing_slopes
 from kernels.forces.assembly import force_derivatives
 from kernels.linear import inner_product, lu_solve
 from kernels.sensitivity import answer, stand_at
@@ -73,7 +72,7 @@ def slopes_of_elements(joint, work):
     """work.tau_q, tau_v : (n_v, n_v) - slopes of contacts, ligaments and springs, right after fdk_residual.
 
     joint : Joint
-    work : FdkWork - forces, pressing, derivatives, tau_q, tau_v written
+    work : FdkWork - forces, derivatives, tau_q, tau_v written
     """
     tree, dynamics, at = joint.system.tree, work.dynamics, work.at
     twist_rates(tree, dynamics.pose, at.v, dynamics.velocities, work.derivatives.psi_dot)
@@ -82,10 +81,6 @@ def slopes_of_elements(joint, work):
     force_derivatives(
         tree, joint.forces, dynamics.pose, dynamics.velocities.body, work.derivatives.psi_dot, at.v_dot, 0.0,
         work.forces, work.tau_q, work.tau_v,
-    )  # fmt: skip
-    add_pressing_slopes(
-        joint.pressing, tree, dynamics.pose, dynamics.velocities.body, work.derivatives.psi_dot,
-        work.pressing, work.tau_q, work.tau_v,
     )  # fmt: skip
 
 

@@ -2,16 +2,18 @@
 
 Markers of the synthetic jaw go through the filter of a run; then each frame is timed: pose, rates, load,
 recruitment of 24 muscles, contacts, until nothing is left along three degrees of freedom. Condyles and fossae
-are surfaces of 5194 and 20 808 triangles a side; figures of the shipped ellipsoids stand beside them.
+are surfaces of 5194 and 20 808 triangles a side, read from files as a user's are; figures of the shipped
+ellipsoids stand beside them.
 """
 
 from __future__ import annotations
 
 import gc
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter_ns, thread_time_ns
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,11 +22,12 @@ from kernels.mesh.meshes import ALONG, BEND, VERTEX
 from kernels.rates.manifold import OK, plain
 from rtsim.bench.figures import Figure, say
 from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.model_schema import ModelSpec
 from rtsim.config.rate_schema import ButterworthSpec
 from rtsim.errors import RtsimError
-from rtsim.methods.fdk import ForceDependentKinematics, PressedSurfaces
+from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.methods.rates import RateEstimator
-from rtsim.models.jaw_surfaces import OFFSET, condyle, fossa
+from rtsim.models.jaw_surfaces import of_formulas
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
@@ -51,16 +54,17 @@ class Motion(NamedTuple):
 def run(seconds: float = 10.0) -> list[Figure]:
     """Figures of all tasks, with triangles and without."""
     motions = {task: filtered(task, seconds) for task in TASKS}
-    return [
-        *figures_of("", surfaces(), motions),
-        *figures_of("ellipsoids.", (), motions),
-    ]
+    smooth = load_model(MODEL)
+    with TemporaryDirectory() as folder:
+        triangles = of_formulas(smooth, Path(folder))
+        return [*figures_of("", triangles, motions), *figures_of("ellipsoids.", smooth, motions)]
 
 
-def figures_of(prefix: str, pressed: tuple[PressedSurfaces, ...], motions: dict[str, Motion]) -> list[Figure]:
+def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
     """Figures of one geometry."""
-    say(f"fdk: compiling {'triangles' if pressed else 'ellipsoids'}")
-    jaw = mandible(pressed, tolerance_N=0.1)
+    say(f"fdk: compiling {prefix or 'triangles'}")
+    jaw = mandible(spec, tolerance_N=0.1)
+    pressed = jaw.model.forces.contacts.meshes is not None
     by_task = {}
     for task, motion in motions.items():
         say(f"fdk: {prefix}{task}")
@@ -70,7 +74,7 @@ def figures_of(prefix: str, pressed: tuple[PressedSurfaces, ...], motions: dict[
     steps = [n for timing in by_task.values() for n in timing.steps]
     lost, partly = (sum(getattr(timing, name) for timing in by_task.values()) for name in ("lost", "partly"))
     say(f"fdk: {prefix}slopes")
-    slopes, apart, ended = compared(pressed, motions["chewing"])
+    slopes, apart, ended = compared(spec, motions["chewing"])
     kept: tuple[Any, ...] = () if pressed else (SLOPES, "lower")  # forces of triangles leap now and then
     found = [
         Figure("frame_ms.p50", percentile(every, 50), "ms", P50_MS, "lower"),
@@ -85,27 +89,17 @@ def figures_of(prefix: str, pressed: tuple[PressedSurfaces, ...], motions: dict[
         Figure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),
         Figure("jacobian_difference.median", float(np.median(slopes)), "1", *kept),
         Figure("jacobian_difference.most", max(slopes), "1", *kept),
-        *(switched_figures(pressed, motions["chewing"]) if pressed else ()),
+        *(switched_figures(spec, motions["chewing"]) if pressed else ()),
         Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
         Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
     ]
     return [figure._replace(name=prefix + figure.name) for figure in found]
 
 
-def surfaces() -> tuple[PressedSurfaces, ...]:
-    """Condyle and fossa of either side."""
-    return tuple(
-        PressedSurfaces("mandible", condyle(side), "skull", fossa(side), OFFSET) for side in ("right", "left")
-    )
-
-
-def mandible(pressed: tuple[PressedSurfaces, ...] = (), **options: Any) -> ForceDependentKinematics:
-    """The shipped mandible with the paper's three FDK degrees of freedom; triangles for its contacts."""
-    spec = load_model(MODEL)
-    if pressed:
-        spec = msgspec.structs.replace(spec, contacts=())
+def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
+    """A mandible with the paper's three FDK degrees of freedom."""
     settings, model = FdkSpec(dofs=DOFS, **options), build(spec, method=METHOD)
-    return ForceDependentKinematics(model, roles_of(spec, METHOD), settings, surfaces=pressed)
+    return ForceDependentKinematics(model, roles_of(spec, METHOD), settings)
 
 
 class Timed(NamedTuple):
@@ -156,11 +150,11 @@ def timed(jaw: ForceDependentKinematics, motion: Motion) -> Timed:
     return Timed(ms, busy_ms, steps, lost, partly)
 
 
-def compared(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> tuple[list[float], list[float], float]:
+def compared(spec: ModelSpec, motion: Motion) -> tuple[list[float], list[float], float]:
     """How far both Jacobians are apart, in parts of the largest slope, and alpha by either [m], of frames in
     which both end at a micronewton; the part of frames in which they do.
     """
-    one, other = (mandible(pressed, tolerance_N=1e-6, jacobian=way) for way in ("analytic", "difference"))
+    one, other = (mandible(spec, tolerance_N=1e-6, jacobian=way) for way in ("analytic", "difference"))
     weight, frames = np.ones(motion.position.shape[1]), range(0, len(motion.position), EVERY)
     slopes, apart = [], []
     for k in frames:
@@ -169,7 +163,7 @@ def compared(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> tuple[list
             continue
         apart.append(float(np.abs(one.alpha - other.alpha).max()))
         analytic = one.slopes(0.0)
-        if pressed:
+        if one.model.forces.contacts.meshes is not None:
             finest = one.slopes(OF_TRIANGLES)
         else:
             finest = (4.0 * one.slopes(0.5 * FINEST) - one.slopes(FINEST)) / 3.0
@@ -179,9 +173,9 @@ def compared(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> tuple[list
     return slopes, apart, len(slopes) / len(frames)
 
 
-def switched_figures(pressed: tuple[PressedSurfaces, ...], motion: Motion) -> list[Figure]:
+def switched_figures(spec: ModelSpec, motion: Motion) -> list[Figure]:
     """Both Jacobians where no vertex goes over to another triangle, edge or corner within the differences."""
-    jaw, weight = mandible(pressed, tolerance_N=0.1), np.ones(motion.position.shape[1])
+    jaw, weight = mandible(spec, tolerance_N=0.1), np.ones(motion.position.shape[1])
     frames, apart = range(0, len(motion.position), OFTEN), []
     for k in frames:
         jaw.balance(motion.position[k], motion.velocity[k], motion.acceleration[k], weight)
@@ -207,16 +201,16 @@ def pressed_places(jaw: ForceDependentKinematics) -> Array:
     """(n, 6) - of every vertex that touches: number; triangle whose face is closest, or -1; whether an edge
     or a corner is, and along which edge, either way, as any of its triangles may have been found.
     """
-    pressing, work = jaw.joint.pressing, jaw.work.pressing
-    if pressing is None or work is None:
+    meshes, contacts = jaw.model.forces.contacts.meshes, jaw.model.forces.contacts.pressed
+    mesh, rows = jaw.work.forces.contacts.meshes, []
+    if meshes is None or contacts is None or mesh is None:
         return np.zeros((0, 6))
-    contacts, mesh, rows = pressing.contacts, work.mesh, []
     for e, surfaces in enumerate(zip(contacts.mesh_a, contacts.mesh_b, strict=True)):
         for side, surface in enumerate(surfaces):
             first = contacts.vertex[e, side]
             touch = slice(first, first + mesh.n_touch[e, side])
             vertex = mesh.touching[touch]
-            triangle = mesh.guess[first + vertex - pressing.meshes.table[surface, VERTEX]]
+            triangle = mesh.guess[first + vertex - meshes.table[surface, VERTEX]]
             bent = mesh.touch[touch, BEND] != 0.0
             along = np.abs(mesh.touch[touch, ALONG : ALONG + 3]).round(9)
             rows.append(np.column_stack((vertex, np.where(bent, -1, triangle), bent, along)))

@@ -1,4 +1,4 @@
-"""Surfaces of triangles from STL, OBJ and PLY files, read by trimesh; every fault is one sentence."""
+"""Surfaces of triangles from STL, OBJ and PLY files, read by trimesh, and as OBJ; each fault is told."""
 
 from __future__ import annotations
 
@@ -48,6 +48,13 @@ def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> Surface
     surface = welded(METRES[unit] * vertices, triangles[:, ::-1] if flipped else triangles)
     check_surface(surface, str(path), unit)
     return surface
+
+
+def obj_text(surface: Surface) -> str:
+    """A surface as the text of an OBJ file, in metres, to the last digit."""
+    vertices = [f"v {x!r} {y!r} {z!r}" for x, y, z in surface.vertices.tolist()]
+    triangles = [f"f {a} {b} {c}" for a, b, c in (surface.triangles + 1).tolist()]
+    return "\n".join((*vertices, *triangles, ""))
 
 
 def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +18,7 @@ from kernels.fdk.problem import (
     new_fdk_work,
     new_sharing,
 )
-from kernels.fdk.surfaces import Pressing
 from kernels.kkt import Options
-from kernels.mesh.meshes import OF_BOTH, OWN_AREA, new_mesh_contacts
 from kernels.optimality import Problem
 from kernels.recruitment.problem import RecruitmentOptions
 from kernels.tree import new_pose, pose
@@ -31,25 +28,12 @@ from rtsim.errors import ConfigError
 from rtsim.methods.fdk_coordinates import with_coordinates
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL
 from rtsim.models.model import Model
-from rtsim.models.packing.forces import PairTable
-from rtsim.models.packing.meshes import Surface, pack_meshes
 
 Array = NDArray[np.float64]
 
 FIT = Options(tolerance=1e-11, max_iterations=60, max_step=0.5)
 SMOOTH = 2e-6
 """Step of the differences of smooth parts [m]: truncation and rounding are both some 1e-9 of them."""
-
-
-class PressedSurfaces(NamedTuple):
-    """Two surfaces of triangles that press on each other, each in the axes of its body."""
-
-    body_a: str
-    mesh_a: Surface
-    body_b: str
-    mesh_b: Surface
-    offset_m: float = 0.0  # by how much they grow, both together
-    modulus: float = 1e10  # pressure by depth [N/m^3]: Andersen et al. 2017
 
 
 class ForceDependentKinematics:
@@ -62,7 +46,6 @@ class ForceDependentKinematics:
     spec : FDK degrees of freedom, tolerance, Jacobian
     recruitment : criterion of power 2 and more, strengths by Hill
     borne : bodies beyond whose joints muscles bear the load; none given: all but the first
-    surfaces : of triangles, that press on each other beside the contacts of the model
 
     Attributes
     ----------
@@ -85,7 +68,6 @@ class ForceDependentKinematics:
         spec: FdkSpec,
         recruitment: RecruitmentSpec | None = None,
         borne: tuple[str, ...] = (),
-        surfaces: tuple[PressedSurfaces, ...] = (),
     ) -> None:
         model, roles = with_coordinates(model, roles, spec.dofs)
         self.model, self.spec = model, spec
@@ -93,9 +75,7 @@ class ForceDependentKinematics:
         check(model, roles, spec, recruitment)
         # of its own, as targets are written
         roles = roles._replace(target=roles.target.copy(), tasks=None, limits=None)
-        self.joint = joint = joint_of(model, roles, spec, borne)._replace(
-            pressing=pressing_of(model, surfaces)
-        )
+        self.joint = joint = joint_of(model, roles, spec, borne)
         self.acting = tuple(model.names.muscles[m] for m in joint.acting)
         self.hard = tuple(model.names.elements[e] for e in np.flatnonzero(roles.mode == HARD))
         self.held = held_of(model, roles, spec)
@@ -224,21 +204,6 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) 
         acceleration=np.zeros((n_marker, 3)),
         of_optimum=spec.velocities == "optimum",
     )
-
-
-def pressing_of(model: Model, surfaces: tuple[PressedSurfaces, ...]) -> Pressing | None:
-    """The kernels' record of surfaces that press on each other: the mean of both ways, from the own areas."""
-    if not surfaces:
-        return None
-    table = PairTable(model.tree, {name: b for b, name in enumerate(model.names.bodies)})
-    pair = np.array([table.find(s.body_a, s.body_b, "surfaces") for s in surfaces], np.int64)
-    meshes = pack_meshes([surface for s in surfaces for surface in (s.mesh_a, s.mesh_b)])
-    n = len(surfaces)
-    contacts = new_mesh_contacts(
-        meshes, [(2 * k, 2 * k + 1) for k in range(n)], [OF_BOTH] * n, [OWN_AREA] * n,
-        [s.offset_m for s in surfaces], [math.inf] * n,
-    )  # fmt: skip
-    return Pressing(table.build(), pair, meshes, contacts, np.array([s.modulus for s in surfaces]))
 
 
 def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:

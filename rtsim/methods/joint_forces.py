@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.contact.elements import FORCE
+from kernels.contact.elements import FORCE, PATCH
 from rtsim.config.fdk_schema import JointForceSpec
 from rtsim.config.model_names import check_known
 from rtsim.errors import ConfigError
@@ -22,7 +22,7 @@ class _Of(NamedTuple):
     """One joint: its element, contacts, one-way reactions of that element, shares in other elements."""
 
     element: int
-    contacts: tuple[int, ...]
+    contacts: tuple[tuple[int, float], ...]  # contact, sign of its force on the point's body
     pushes: tuple[int, ...]
     shares: tuple[tuple[int, int, float], ...]  # held row, element, sign
 
@@ -59,14 +59,22 @@ class JointForces:
             self.displacement[k] = rotation[b].T @ place - self._rest[k]
             force = self.force[k]
             force[:] = 0.0
-            for c in joint.contacts:
-                force += rotation[b].T @ state[c, FORCE : FORCE + 3]
+            for c, sign in joint.contacts:
+                if state[c, PATCH] > 0.0:  # beyond that the force of the last touch stands there
+                    force += sign * rotation[b].T @ state[c, FORCE : FORCE + 3]
             for r in joint.pushes:
                 force += of.pushes[r] * np.sign(of.joint.strength[r]) * elements.normal_b[e]
             for row, element, sign in joint.shares:
                 size = of.reactions[row]
                 if size * sign > 0.0:
                     force += size * elements.normal_b[element]
+
+    def apart(self) -> tuple[str, ...]:
+        """Contacts of the joints that nothing presses in, where the solver was last."""
+        of = self._of
+        depth = of.work.forces.contacts.state[:, PATCH]
+        own = {c for joint in self._joints for c, _ in joint.contacts}
+        return tuple(of.model.names.contacts[c] for c in sorted(own) if not depth[c] > 0.0)
 
     def _find(self, name: str, spec: JointForceSpec) -> _Of:
         names, of = self._of.model.names, self._of
@@ -79,8 +87,27 @@ class JointForces:
             for other, part in spec.takes.items()
             if other not in decided
         )
-        contacts = tuple(names.contacts.index(c) for c in spec.contacts) if decided else ()
-        return _Of(element, contacts, pushes, shares)
+        contacts = tuple(self._signed(name, contact, element) for contact in spec.contacts)
+        return _Of(element, contacts if decided else (), pushes, shares)
+
+    def _signed(self, joint: str, contact: str, element: int) -> tuple[int, float]:
+        """A contact, and 1 or -1 where the body of the joint's point is its first or its second."""
+        model = self._of.model
+        c, pairs, body = (
+            model.names.contacts.index(contact),
+            model.forces.pairs,
+            model.elements.body_a[element],
+        )
+        pair = model.forces.contacts.pair[c]
+        if body == pairs.body_a[pair]:
+            return c, 1.0
+        if body == pairs.body_b[pair]:
+            return c, -1.0
+        raise ConfigError(
+            f"the contact {contact} does not press on {model.names.bodies[body]}, which bears the point",
+            where=f"fdk.joints.{joint}.contacts",
+            remedy="name contacts of that body, or another point",
+        )
 
 
 def check_joints(joints: dict[str, JointForceSpec], names: Names, held: tuple[str, ...]) -> None:

@@ -1,17 +1,24 @@
 """Condyles and fossae of the shipped mandible as triangles that formulas make, as many as a scan has.
 
 A condyle is an ellipsoid about the place of the shipped contact's, 1 mm smaller all round for the soft tissue
-that the contact's offset puts back. A fossa curves down the eminence, 30 degrees steep where the teeth are
+that the contact puts back. A fossa curves down the eminence, 30 degrees steep where the teeth are
 together, and is hollow across. Both just touch there.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from rtsim.models.packing.meshes import Surface
+from rtsim.config.contact_schema import Contact
+from rtsim.config.model_schema import ModelSpec
+from rtsim.files.surfaces import Surface, obj_text
+from rtsim.models.load import load_model
 from rtsim.models.shapes import ball, sheet
 
 Array = NDArray[np.float64]
@@ -27,10 +34,41 @@ CENTRE = (0.0, -0.008, 0.050)
 TURNED = (0.3, 0.2, 0.1)
 """Of the ball that a condyle is made of [rad]: no vertex lies opposite an edge by symmetry."""
 OFFSET = 0.001
+MODULUS = 1e10
+"""Pressure by depth [N/m^3]: Andersen et al. 2017."""
 SIZE = ((-0.010, 0.022), (-0.014, 0.014))
 """Of a fossa, about the condyle: forwards, sideways [m]."""
 SLOPE, BEND, HOLLOW = np.tan(np.pi / 6.0), 10.0, 33.0
 """At the condyle; how much steeper forwards [1/m]; half the curvature across [1/m]."""
+
+
+def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: float) -> ModelSpec:
+    """The mandible with one contact a side, of its name, between files in metres: condyle and fossa.
+
+    grown_mm : of the condyles, for the soft tissue that they lack
+    """
+    one, other = load_model("mesh_ball").contacts[0].keys  # of any two surfaces of triangles
+    rows: list[dict[str, Any]] = [
+        {
+            "name": side,
+            one: {"segment": "mandible", "file": str(below), "unit": "m", "grown_mm": grown_mm},
+            other: {"segment": "skull", "file": str(above), "unit": "m"},
+            "law": "volumetric",
+            "stiffness": MODULUS,
+        }
+        for side, (below, above) in surfaces.items()
+    ]
+    return msgspec.structs.replace(spec, contacts=tuple(msgspec.convert(rows, list[Contact])))
+
+
+def of_formulas(spec: ModelSpec, folder: Path) -> ModelSpec:
+    """The mandible on the surfaces below, written into a folder."""
+    surfaces = {}
+    for side in ("right", "left"):
+        surfaces[side] = folder / f"{side}_condyle.obj", folder / f"{side}_fossa.obj"
+        for path, surface in zip(surfaces[side], (condyle(side), fossa(side)), strict=True):
+            path.write_text(obj_text(surface), encoding="ascii")
+    return pressing(spec, surfaces, 1e3 * OFFSET)
 
 
 def condyle(side: str) -> Surface:

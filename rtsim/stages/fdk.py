@@ -93,7 +93,7 @@ class BalancedJoint(Stage):
         x, v, a = (row.reshape(self._shape) for row in self._filter.rates)
         status = self.balanced.balance(x, v, a, self._weight)
         if status not in (BALANCED, NOT_BORNE):
-            self.count("not_balanced", WHY.get(status, NO_MUSCLES))
+            self.count("not_balanced", self._why(status))
             self._without()
             return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
         self.joints.update(known=True)
@@ -106,6 +106,12 @@ class BalancedJoint(Stage):
             self.count("load_not_borne", "Muscles bear the load of the joint's bodies only in part.")
             told |= Status.DEGRADED
         return Outcome(told, self.balanced.iterations)
+
+    def _why(self, status: int) -> str:
+        """A sentence; of a joint out of balance with the contacts in which nothing presses."""
+        apart = self.joints.apart() if status == NOT_BALANCED else ()
+        told = f" Nothing presses in {', '.join(apart)}." if apart else ""
+        return WHY.get(status, NO_MUSCLES) + told
 
     def _without(self) -> Outcome:
         """NaN in all results."""

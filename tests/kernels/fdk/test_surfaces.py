@@ -1,69 +1,80 @@
-"""Surfaces of triangles in a joint: a law of action and reaction, and slopes as differences have them."""
+"""Surfaces of triangles in a joint: contacts of the model, told of as any other, with slopes of their own."""
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
-from kernels.fdk.surfaces import add_pressing, add_pressing_slopes, new_pressing_work
-from kernels.tree import new_pose, pose
-from rtsim.methods.fdk import PressedSurfaces, pressing_of
+from kernels.fdk.problem import BALANCED, NOT_BALANCED
+from rtsim.config.contact_schema import Contact
+from rtsim.config.fdk_schema import FdkSpec, JointForceSpec
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.methods.joint_forces import JointForces
+from rtsim.models.jaw_surfaces import of_formulas
 from rtsim.models.load import load_model
 from rtsim.models.model import build
-from rtsim.models.packing.meshes import Surface
-from rtsim.models.shapes import ball, plate
-from tests.naive.differences import first_derivative
+from rtsim.models.roles import roles_of
+from tests.naive.fdk import places
 
-MODEL = build(load_model("mandible"), method="pop")
+pytestmark = pytest.mark.own_kernels
 
-
-def surfaces() -> tuple[PressedSurfaces, ...]:
-    """A ball on the mandible pressed a millimetre into plates of the skull, above and beside it."""
-    x, triangles = ball(0.010, 9, 11)
-    condyle = Surface(x + np.array([0.0, -0.010, 0.050]), triangles)
-    x, triangles = plate(0.06, 0.06, 12)
-    above = x @ np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # outside is below
-    beside = x @ np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # outside is backwards
-    places = above + np.array([0.0, -0.0013, 0.050]), beside + np.array([0.0086, -0.010, 0.050])
-    return tuple(PressedSurfaces("mandible", condyle, "skull", Surface(at, triangles)) for at in places)
+DOFS = ("right_normal", "left_normal", "midline")
+JOINTS = {side: JointForceSpec(f"{side}_normal", (side,)) for side in ("left", "right")}
 
 
-PRESSING = pressing_of(MODEL, surfaces())
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory) -> ModelSpec:
+    """The mandible on the surfaces that formulas make, read from files."""
+    return of_formulas(load_model("mandible"), tmp_path_factory.mktemp("jaw"))
 
 
-def forces(q: np.ndarray) -> np.ndarray:
-    """(n_v,) - generalized forces at q, by a memory of its own."""
-    work, at = new_pressing_work(PRESSING, MODEL.tree), new_pose(2, MODEL.n_v, len(MODEL.tree.chains.dof))
-    tau = np.zeros(MODEL.n_v)
-    pose(MODEL.tree, q, at)
-    add_pressing(PRESSING, at, work, tau)
-    return tau
+def jaw(spec: ModelSpec) -> ForceDependentKinematics:
+    """Decided by forces, to a micronewton."""
+    model = build(spec, method="pop")
+    return ForceDependentKinematics(model, roles_of(spec, "pop"), FdkSpec(dofs=DOFS, tolerance_N=1e-6))
 
 
-def test_the_skull_is_pushed_as_the_mandible_is() -> None:
-    """Protects action and reaction: nothing is left on the head, which both move with."""
-    tau = forces(MODEL.q_neutral)
-    np.testing.assert_allclose(tau[:6], 0.0, atol=1e-12)
-    protrusion, elevation = tau[6], tau[7]
-    assert elevation < -1.0
-    assert protrusion < -1.0
+def exchanged(spec: ModelSpec) -> ModelSpec:
+    """The same contacts with what is A and what is B exchanged."""
+    rows = msgspec.to_builtins(spec.contacts)
+    for row in rows:
+        row["surface_a"], row["surface_b"] = row["surface_b"], row["surface_a"]
+    return msgspec.structs.replace(spec, contacts=tuple(msgspec.convert(rows, list[Contact])))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_slopes_of_pressed_surfaces_are_those_of_differences(seed: int) -> None:
-    """Protects dw = x x* w - X K X' x, away from where a vertex goes over to another triangle."""
-    rng = np.random.default_rng(seed)
-    q = MODEL.q_neutral.copy()
-    q[MODEL.coordinates.q] += 1e-4 * rng.standard_normal(len(MODEL.coordinates.q))
-    turn = rng.standard_normal(4)
-    q[3:7] = turn / np.linalg.norm(turn)
-    work, at = new_pressing_work(PRESSING, MODEL.tree), new_pose(2, MODEL.n_v, len(MODEL.tree.chains.dof))
-    tau, tau_q, tau_v = np.zeros(MODEL.n_v), np.zeros((MODEL.n_v,) * 2), np.zeros((MODEL.n_v,) * 2)
-    pose(MODEL.tree, q, at)
-    add_pressing(PRESSING, at, work, tau)
-    add_pressing_slopes(
-        PRESSING, MODEL.tree, at, np.zeros((2, 6)), np.zeros((MODEL.n_v, 6)), work, tau_q, tau_v
-    )
-    expected = first_derivative(forces, MODEL.tree, q, 1e-7)
-    np.testing.assert_allclose(tau_q, expected, atol=2e-6 * np.abs(expected).max())
-    assert not tau_v.any()
+def test_surfaces_of_a_model_decide_where_its_joint_lies(spec) -> None:
+    """Protects the one mechanism: balance, slopes, forces told of, in whatever order surfaces are named."""
+    found = []
+    for one in (jaw(spec), jaw(exchanged(spec))):
+        still, joints = np.zeros((8, 3)), JointForces(one, JOINTS)
+        x = places(one.model, one.model.q_neutral).reshape(-1, 3)
+        assert one.balance(x, still, still, np.ones(8)) == BALANCED
+        analytic = one.slopes(0.0)
+        np.testing.assert_allclose(analytic, one.slopes(1e-7), atol=5e-3 * np.abs(analytic).max())
+        joints.update(known=True)
+        assert (joints.force[:, 1] < -1.0).all()  # the skull pushes condyles down
+        assert joints.apart() == ()
+        found.append((one.alpha.copy(), joints.force.copy()))
+        away = x.copy()
+        away[4:] += [0.02, 0.03, 0.0]
+        one.forget()
+        if one.balance(away, still, still, np.ones(8)) == NOT_BALANCED and joints.apart():
+            joints.update(known=True)
+            for k, name in enumerate(joints.names):
+                assert joints.force[k].any() == (name not in joints.apart())
+    np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-8)
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-3)
+
+
+def test_a_joint_names_contacts_of_its_own_body(spec) -> None:
+    """Protects from the force of another joint: a contact that does not press on the point's body."""
+    one = jaw(spec)
+    pairs = one.model.forces.pairs
+    kept = pairs.body_a.copy(), pairs.body_b.copy()
+    pairs.body_a[:], pairs.body_b[:] = 0, -1  # the skull on the ground
+    with pytest.raises(ConfigError, match="left does not press on mandible"):
+        JointForces(one, JOINTS)
+    pairs.body_a[:], pairs.body_b[:] = kept

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.surfaces import Surface, check_surface, read_surface, welded
+from rtsim.files.surfaces import Surface, check_surface, obj_text, read_surface, welded
 from rtsim.models.shapes import ball, plate
 
 BALL = ball(0.03, 6, 8)
@@ -113,3 +113,13 @@ def test_damage_is_not_called_a_missing_package(tmp_path) -> None:
 def test_an_open_surface_is_no_fault() -> None:
     """Protects cartilage, which ends somewhere."""
     check_surface(welded(*plate(0.1, 0.1, 3)), "plate")
+
+
+def test_a_surface_is_read_as_it_was_written(tmp_path) -> None:
+    """Protects what rtsim writes for itself: the same places and triangles, to the last digit."""
+    surface = ball(0.01, 6, 7)
+    (tmp_path / "a.obj").write_text(obj_text(surface), encoding="ascii")
+    found = read_surface(tmp_path / "a.obj", "m")
+    here, there = (one.vertices[one.triangles].reshape(-1, 9) for one in (surface, found))
+    np.testing.assert_array_equal(np.sort(here.sum(axis=1)), np.sort(there.sum(axis=1)))
+    assert len(found.vertices) == len(surface.vertices)
