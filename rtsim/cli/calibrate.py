@@ -1,4 +1,4 @@
-"""`rtsim calibrate`: a subject model from a trial."""
+"""`rtsim calibrate`: a subject model from a trial; a mandible from a scan and a trial."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from rtsim.cli.lines import tell
-from rtsim.cli.options import ANYWAY_OPTION, SIDE_OPTION, file_options
+from rtsim.cli.options import ANYWAY_OPTION, SIDE_OPTION, check_of_use, file_options
 from rtsim.cli.types import Config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
@@ -37,6 +37,12 @@ from rtsim.files.output import check_free
 @click.option(
     "--hip", "hip_regression", default="harrington2007", show_default=True, help="Hip centre regression."
 )
+@click.option(
+    "--scan",
+    "scan_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Landmarks, markers and surfaces of a head: a .toml file; builds a mandible (docs/fdk.md).",
+)
 @file_options
 @ANYWAY_OPTION
 @click.option("--force", is_flag=True, help="Replace a subject file that exists already.")
@@ -48,12 +54,18 @@ def command(
     side: str | None,
     model: str,
     hip_regression: str,
+    scan_path: Path | None,
     units: str | None,
     up: str | None,
     anyway: bool,
     force: bool,
 ) -> None:
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
+    if scan_path is not None:
+        for option, given in (("--static", static), ("--lab", lab), ("--side", side)):
+            check_of_use(option, given is None, "persons; a mandible is built by --scan")
+        calibrate_mandible(trial, scan_path, out or trial.with_suffix(".mandible.toml"), units, up, force)
+        return
     from rtsim.files.markers import read_markers
     from rtsim.live.whose import notes_on_fit
     from rtsim.methods.mean_lengths import with_mean_lengths
@@ -79,4 +91,49 @@ def command(
     tell(f"side: {subject.side}")
     for name, segment in subject.segments.items():
         tell(f"{name:8s} {segment.length_mm:7.1f} mm  {len(segment.markers_mm)} markers")
+    click.echo(f"wrote {path}", err=True)
+
+
+def calibrate_mandible(
+    trial: Path, scan_path: Path, path: Path, units: str | None, up: str | None, force: bool
+) -> None:
+    """Write the shipped mandible with the frame, the markers and the surfaces of a scan and a trial."""
+    from rtsim.config.jaw_scan_schema import JawScan
+    from rtsim.config.load import load_toml
+    from rtsim.files.markers import read_markers
+    from rtsim.files.model_toml import model_text
+    from rtsim.files.output import write_text
+    from rtsim.files.surfaces import obj_text
+    from rtsim.models.jaw_scan import frame_of, model_of, registered, surfaces_of
+    from rtsim.models.jaw_surfaces import pressing
+    from rtsim.models.load import load_model
+
+    if path.suffix != ".toml":
+        raise ConfigError(f"{path} cannot be a model", where="--out", allowed="a name that ends in .toml")
+    check_free(path, overwrite=force)
+    scan, spec = load_toml(scan_path, JawScan), load_model("mandible")
+    frame = frame_of(scan, str(scan_path))
+    measured = read_markers(trial, up=up, units=units)
+    found = registered(scan, frame, measured, tuple(m.name for m in spec.markers), str(scan_path))
+    spec = model_of(spec, scan, frame, found.places)
+    surfaces, notes = surfaces_of(scan, frame, scan_path.parent)
+    files = {name: path.with_name(f"{path.stem}.{name}.obj") for name in surfaces}
+    for file in files.values():
+        check_free(file, overwrite=force)
+    for name, surface in surfaces.items():
+        write_text(files[name], obj_text(surface))
+    if files:
+        sides = {s: (files[f"{s}_condyle"], files[f"{s}_fossa"]) for s in ("right", "left")}
+        spec = pressing(spec, sides, scan.grown_mm)
+        notes.append("contacts: right and left, to be named in [fdk.joints.NAME] of the run")
+    else:
+        notes.append("no surfaces: the shipped ellipsoids and troughs, moved to the scan's condyles")
+    notes.append("muscles, ligaments, masses and slopes of the planes: those of the shipped mandible")
+    notes += [f"{name}: {mm:.2f} mm RMS from its place in the scan" for name, mm in found.residual_mm.items()]
+    notes.append(f"markers placed in {found.n_frame} frames of {trial.name}, teeth together")
+    write_text(
+        path, model_text(spec, "\n".join(["mandible of a scan", scan.source or str(scan_path.name), *notes]))
+    )
+    for note in (*measured.notes, *notes):
+        tell(f"{trial}: {note}")
     click.echo(f"wrote {path}", err=True)

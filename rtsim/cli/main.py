@@ -24,7 +24,7 @@ COMMANDS = {
     "record": "Record a stream to an MCAP file that survives a crash.",
     "export": "Write a recording as .trc, .mot, .sto or .csv.",
     "monitor": "Open the monitor window on a result stream.",
-    "calibrate": "Build a subject model from a static trial, or from the trial itself.",
+    "calibrate": "Build a subject model from a trial, or a mandible from a scan and a trial.",
     "scale": "Scale a model to a person by a static trial, markers placed.",
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
     "simulate": "Move a model forward in time under its contacts, ligaments, springs and loads.",
