@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from kernels.fdk.problem import BALANCED, NOT_BORNE
 from kernels.mesh.meshes import ALONG, BEND, VERTEX
 from kernels.rates.manifold import OK, plain
+from rtsim.bench import jaw_cartilage
 from rtsim.bench.figures import Figure, say
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.model_schema import ModelSpec
@@ -51,13 +52,17 @@ class Motion(NamedTuple):
     acceleration: Array
 
 
-def run(seconds: float = 10.0) -> list[Figure]:
-    """Figures of all tasks, with triangles and without."""
+def run(seconds: float = 10.0, folder: Path | None = None) -> list[Figure]:
+    """Figures of all tasks, with triangles and without; folder : of real cartilage, if there."""
     motions = {task: filtered(task, seconds) for task in TASKS}
     smooth = load_model(MODEL)
-    with TemporaryDirectory() as folder:
-        triangles = of_formulas(smooth, Path(folder))
-        return [*figures_of("", triangles, motions), *figures_of("ellipsoids.", smooth, motions)]
+    with TemporaryDirectory() as made:
+        triangles = of_formulas(smooth, Path(made))
+        found = [*figures_of("", triangles, motions), *figures_of("ellipsoids.", smooth, motions)]
+        cartilage = folder or jaw_cartilage.FOLDER
+        if jaw_cartilage.there(cartilage):
+            found += cartilage_figures(jaw_cartilage.of_cartilage(smooth, cartilage, Path(made)), motions)
+        return found
 
 
 def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
@@ -94,6 +99,22 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list
         Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
     ]
     return [figure._replace(name=prefix + figure.name) for figure in found]
+
+
+def cartilage_figures(spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
+    """Of real cartilage: time, and how many frames end within the usual tolerance, within a newton."""
+    found = []
+    for tolerance_N in (0.1, 1.0):
+        jaw = mandible(spec, tolerance_N=tolerance_N)
+        timings = [timed(jaw, motion) for motion in motions.values()]
+        ms, lost = [t for one in timings for t in one.ms], sum(one.lost for one in timings)
+        name = f"cartilage.{tolerance_N:g}_N"
+        found += [
+            Figure(f"{name}.frame_ms.p50", percentile(ms, 50), "ms"),
+            Figure(f"{name}.frame_ms.p99", percentile(ms, 99), "ms"),
+            Figure(f"{name}.not_converged_percent", 100.0 * lost / len(ms), "%"),
+        ]
+    return found
 
 
 def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:

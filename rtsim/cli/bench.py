@@ -83,11 +83,16 @@ def recruitment(as_json: bool) -> None:
 @command.command("fdk")
 @AS_JSON
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each task.")
-def fdk(as_json: bool, seconds: float) -> None:
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with the cartilage of a jaw (default: where the tests look, else left out).",
+)
+def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
     """Force-dependent kinematics of the mandible: chewing, protrusion and opening, frame by frame."""
     from rtsim.bench import fdk, figures
 
-    click.echo(figures.report("fdk", fdk.run(seconds), as_json))
+    click.echo(figures.report("fdk", fdk.run(seconds, data), as_json))
 
 
 @command.command("mesh")

@@ -42,16 +42,25 @@ SLOPE, BEND, HOLLOW = np.tan(np.pi / 6.0), 10.0, 33.0
 """At the condyle; how much steeper forwards [1/m]; half the curvature across [1/m]."""
 
 
-def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: float) -> ModelSpec:
+def pressing(
+    spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: float, both: bool = True
+) -> ModelSpec:
     """The mandible with one contact a side, of its name, between files in metres: condyle and fossa.
 
     grown_mm : of the condyles, for the soft tissue that they lack
+    both : the mean of what either's vertices press; else those of fossae alone
     """
     one, other = load_model("mesh_ball").contacts[0].keys  # of any two surfaces of triangles
     rows: list[dict[str, Any]] = [
         {
             "name": side,
-            one: {"segment": "mandible", "file": str(below), "unit": "m", "grown_mm": grown_mm},
+            one: {
+                "segment": "mandible",
+                "file": str(below),
+                "unit": "m",
+                "grown_mm": grown_mm,
+                "by_vertices": both,
+            },
             other: {"segment": "skull", "file": str(above), "unit": "m"},
             "law": "volumetric",
             "stiffness": MODULUS,
