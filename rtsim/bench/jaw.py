@@ -33,6 +33,10 @@ SIDES, AXES = ("left", "right"), ("ap", "si", "ml")
 """Of the skull: forwards, up, to the right."""
 FLATTER_DEG = (-20.0, -10.0, 10.0, 20.0)
 """Slopes of the fossae that are tried beside that of the planes [deg]."""
+STIFFNESSES_N_M, USUAL_N_M, STRAINS = (136.2, 272.4, 544.8), 272.4, (-0.04, -0.02, 0.0, 0.02, 0.04)
+"""Ligaments of the paper's 15 runs: stiffness of a side, reference strain."""
+N_PHASE = 101
+"""Places of a cycle at which cycles are compared."""
 SETTLED_S, WITHIN_MM = 1.0, 2.0
 """Where the first cycle begins; how near condyles should be to the truth."""
 
@@ -44,13 +48,16 @@ def run(seconds: float = 10.0) -> list[Figure]:
         say(f"jaw: {task}")
         by_model = {name: results(task, name, seconds) for name in ("fdk", "pop")}
         found += table_1(task, by_model) + table_2(task, by_model) + by_slope(task, by_model["pop"], seconds)
+        found += by_ligament(task, by_model["fdk"], seconds)
     return found
 
 
-def results(task: str, joint: str, seconds: float, flatter_deg: float = 0.0) -> Results:
+def results(
+    task: str, joint: str, seconds: float, flatter_deg: float = 0.0, spec: ModelSpec | None = None
+) -> Results:
     """A task through the loop, with this choice of the shipped run; flatter_deg : by which the fossae are."""
-    setting, spec, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), load_model(MODEL), Kept()
-    spec = with_slope(spec, flatter_deg)
+    setting, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), Kept()
+    spec = with_slope(spec or load_model(MODEL), flatter_deg)
     Loop(RecordingInput(move_jaw(spec, task, seconds)), make_stages(setting, spec, None), kept, {}).run()
     found = kept.results()
     assert found is not None
@@ -104,6 +111,52 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[Figure]:
                 Figure(f"force.{task}.{side}.si.magnitude.flatter_{flatter_deg:g}", mean.magnitude, "1")
             )
     return found
+
+
+def by_ligament(task: str, usual: Results, seconds: float) -> list[Figure]:
+    """Of the 15 runs of the paper's parameter study: standard deviation over runs, beside that over cycles;
+    means over the cycle [mm], [N].
+    """
+    runs = [
+        results(task, "fdk", seconds, spec=with_ligaments(load_model(MODEL), stiffness, strain))
+        for stiffness in STIFFNESSES_N_M
+        for strain in STRAINS
+    ]
+    found = []
+    for field, name, scale, unit in (
+        ("joint_point_displacements", "displacement", 1e3, "mm"),
+        ("joint_point_forces", "force", 1.0, "N"),
+    ):
+        by_run = scale * np.array([by_phase(task, run, field).mean(axis=0) for run in runs])
+        over_runs = by_run.std(axis=0).mean(axis=0)
+        over_own = (scale * by_phase(task, usual, field)).std(axis=0).mean(axis=0)
+        for k, side in enumerate(SIDES):
+            for a, axis in enumerate(AXES):
+                head = f"{name}.{task}.{side}.{axis}"
+                found.append(Figure(f"{head}.over_ligaments", float(over_runs[k, a]), unit))
+                found.append(Figure(f"{head}.over_cycles", float(over_own[k, a]), unit))
+    return found
+
+
+def by_phase(task: str, own: Results, field: str) -> Array:
+    """(n_cycle, N_PHASE, 2, 3) - a field of whole cycles at places of the cycle."""
+    values, times = own.fields[field], own.times
+    period = 1.0 / TASKS[task].frequency_hz
+    starts = np.arange(times[0] + SETTLED_S, times[-1] - period, period)[:5]
+    at = starts[:, None] + np.linspace(0.0, period, N_PHASE)
+    columns = values.reshape(len(times), -1).T
+    return np.stack([np.interp(at, times, column) for column in columns], axis=-1).reshape(*at.shape, 2, 3)
+
+
+def with_ligaments(spec: ModelSpec, stiffness_N_m: float, strain: float) -> ModelSpec:
+    """The mandible with all ligaments of another stiffness and reference strain."""
+    share = stiffness_N_m / USUAL_N_M
+    ligaments = tuple(
+        replace(ligament, stiffness_N=share * ligament.stiffness_N, reference_strain=strain)
+        for ligament in spec.ligaments
+        if ligament.stiffness_N is not None
+    )
+    return replace(spec, ligaments=ligaments)
 
 
 def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
