@@ -24,7 +24,7 @@ def find_faults(markers, measured, dt, options, health, segments, fit):
     segments : Segments - sound written
     fit : FitWork - written
     """
-    find_frozen(measured, dt, health)
+    find_frozen(markers, measured, dt, health)
     n_swap = find_swaps(measured, options.health, health)
     labelled = health.labelled
     copy_matrix(measured, labelled)

@@ -12,7 +12,7 @@ from kernels.faults.verdict import leave_out
 from kernels.health import FROZEN, distance_between, is_seen
 
 N_SAME = 2
-"""Frames without any change from which a marker is frozen."""
+"""Samples without any change from which markers are frozen: of one in a row, or of several of a segment."""
 SAME_LONG = 1 << 20
 """What that count starts from once the marker is called frozen."""
 MOVES = 0.05
@@ -22,12 +22,14 @@ FINE, N_FINE = 0.05, 100
 
 
 @njit
-def find_frozen(measured, dt, health):
+def find_frozen(markers, measured, dt, health):
     """Markers that have not changed in any coordinate for N_SAME frames while most others move: left out.
 
-    From a frame in which the others do, until it changes. Streams whose single coordinates often repeat are
-    too coarse for that.
+    From a frame in which the others do, until it changes. Where several of a segment stop in the same frame,
+    each is evidence for the other, and that frame is enough: the pose of a segment that stands still is wrong
+    at once. Streams whose single coordinates often repeat are too coarse for that.
 
+    markers : Markers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     health : Health - last, n_same, n_sample, fault, weight written
@@ -48,7 +50,27 @@ def find_frozen(measured, dt, health):
     fine = health.n_sample[0] >= N_FINE and health.n_sample[1] <= FINE * health.n_sample[0]
     move = 2 * n_moving > n_there
     for m in range(measured.shape[0]):
-        if fine and move and N_SAME <= health.n_same[m] < SAME_LONG:
+        if fine and move and repeats(markers, m, health) >= N_SAME:
             health.n_same[m] = SAME_LONG
         if health.n_same[m] >= SAME_LONG:
             leave_out(m, FROZEN, health)
+
+
+@njit
+def repeats(markers, m, health):
+    """Samples without any change that speak for marker m being frozen now; 0 = it is known to be, or moves.
+
+    Its own in a row, and those of others of its segment that stopped with it: not of those known before.
+
+    markers : Markers
+    m : int - marker
+    health : Health - n_same
+    """
+    own = health.n_same[m]
+    if own == 0 or own >= SAME_LONG:
+        return 0
+    n = own
+    for k in range(markers.body.shape[0]):
+        if k != m and markers.body[k] == markers.body[m] and 0 < health.n_same[k] <= SAME_LONG:
+            n += 1
+    return n

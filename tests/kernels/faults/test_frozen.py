@@ -6,23 +6,26 @@ import numpy as np
 
 from kernels.faults.frozen import MOVES, N_FINE, N_SAME, find_frozen
 from kernels.health import FROZEN, new_health, visibility
-from tests.kernels.faults.scene import DT, N_MARKER
+from kernels.markers import Markers
+from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER
 
 
-def frozen_frames(step: float, speed: float, n: int, stuck: int = 3) -> list[list[int]]:
-    """Markers at fault in each of n frames: all move at a speed [m/s] on a grid [m], but one at the end."""
+def frozen_frames(step: float, speed: float, n: int, stuck: dict[int, int]) -> list[list[int]]:
+    """Markers at fault in each of n frames: all move at a speed [m/s] on a grid [m], but some from
+    one of these frames on."""
     health, rng = new_health(N_MARKER), np.random.default_rng(8)
     x, found = rng.normal(size=(N_MARKER, 3)), []
+    markers = Markers(BODY, LOCAL)
     ways = rng.normal(size=(N_MARKER, 3))
     ways *= speed / np.linalg.norm(ways, axis=1)[:, None]
     for k in range(N_FINE + n):
         shown = x + DT * k * ways
-        if k >= N_FINE:
-            shown[stuck] = x[stuck]
+        still = [m for m, first in stuck.items() if k >= N_FINE + first]
+        shown[still] = x[still]
         if step > 0.0:
             shown = np.round(shown / step) * step
         visibility(shown, DT, health)
-        find_frozen(shown, DT, health)
+        find_frozen(markers, shown, DT, health)
         found.append(np.flatnonzero(health.fault == FROZEN).tolist())
     return found[N_FINE:]
 
@@ -30,6 +33,18 @@ def frozen_frames(step: float, speed: float, n: int, stuck: int = 3) -> list[lis
 def test_a_marker_that_stands_still_among_others() -> None:
     """Protects frozen markers: called so after N_SAME frames without change, not in coarse streams, not while
     a person stands."""
-    assert frozen_frames(0.0, 0.5, 20) == [[]] * N_SAME + [[3]] * (20 - N_SAME)
-    assert frozen_frames(0.001, 0.2, 20) == [[]] * 20
-    assert frozen_frames(0.0, 0.9 * MOVES, 20) == [[]] * 20
+    one = {3: 0}
+    assert frozen_frames(0.0, 0.5, 20, one) == [[]] * N_SAME + [[3]] * (20 - N_SAME)
+    assert frozen_frames(0.001, 0.2, 20, one) == [[]] * 20
+    assert frozen_frames(0.0, 0.9 * MOVES, 20, one) == [[]] * 20
+
+
+def test_markers_of_a_segment_that_stop_together() -> None:
+    """Protects frozen segments: called so in their first frame without change, as each marker is evidence for
+    the others; not markers of different segments, nor one beside another that stopped long before."""
+    segment = [5, 6, 7]
+    assert frozen_frames(0.0, 0.5, 20, dict.fromkeys(segment, 0)) == [[]] + [segment] * 19
+    assert frozen_frames(0.001, 0.2, 20, dict.fromkeys(segment, 0)) == [[]] * 20
+    assert frozen_frames(0.0, 0.5, 20, {3: 0, 6: 0}) == [[]] * N_SAME + [[3, 6]] * (20 - N_SAME)
+    alone = [[3]] * 10
+    assert frozen_frames(0.0, 0.5, 20, {3: 0, 4: 10})[N_SAME:] == alone + [[3, 4]] * (10 - N_SAME)
