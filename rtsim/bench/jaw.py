@@ -20,7 +20,7 @@ from rtsim.config.rate_schema import ButterworthSpec
 from rtsim.files.recording import Results
 from rtsim.live.loop import Loop
 from rtsim.live.recorded import Kept, RecordingInput
-from rtsim.methods.agreement import Agreement, cycles_of, over_cycles
+from rtsim.methods.agreement import Agreement, cycles_of, humps, opening_over_closing, over_cycles
 from rtsim.methods.rates import response
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
@@ -49,6 +49,8 @@ def run(seconds: float = 10.0) -> list[Figure]:
         by_model = {name: results(task, name, seconds) for name in ("fdk", "pop")}
         found += table_1(task, by_model) + table_2(task, by_model) + by_slope(task, by_model["pop"], seconds)
         found += by_ligament(task, by_model["fdk"], seconds)
+        for name, own in by_model.items():
+            found += shapes(task, name, own)
     return found
 
 
@@ -103,7 +105,9 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[Figure]:
     cycles = cycles_of(pop.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
     found, upwards = [], AXES.index("si")
     for flatter_deg in FLATTER_DEG:
-        fdk = results(task, "fdk", seconds, flatter_deg).fields["joint_point_forces"]
+        flatter = results(task, "fdk", seconds, flatter_deg)
+        found += shapes(task, f"fdk.flatter_{flatter_deg:g}", flatter)
+        fdk = flatter.fields["joint_point_forces"]
         for k, side in enumerate(SIDES):
             own = pop.fields["joint_point_forces"][:, k, upwards]
             mean = over_cycles(fdk[:, k, upwards], own, cycles).mean
@@ -177,6 +181,20 @@ def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
             )
         )
     return replace(spec, contacts=tuple(contacts))
+
+
+def shapes(task: str, kind: str, own: Results) -> list[Figure]:
+    """Humps of the mean cycle's upward force on the skull, and its mean in opening over that in closing."""
+    pressed = -by_phase(task, own, "joint_point_forces").mean(axis=0)[:-1, :, AXES.index("si")]
+    forwards = by_phase(task, own, "joint_point_displacements").mean(axis=0)[:-1, :, AXES.index("ap")]
+    found = []
+    for k, side in enumerate(SIDES):
+        name = f"force.{task}.{side}.si.{kind}"
+        found += [
+            Figure(f"{name}.humps", float(humps(pressed[:, k])), "1"),
+            Figure(f"{name}.opening_over_closing", opening_over_closing(pressed[:, k], forwards[:, k]), "1"),
+        ]
+    return found
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[Figure]:

@@ -17,11 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import find_peaks
 
 Array = NDArray[np.float64]
 
 FEWEST = 8
 """Times of which a spectrum has lines enough."""
+HUMP = 0.1
+"""Prominence of a maximum that counts, in parts of a curve's range."""
 
 
 class Agreement(NamedTuple):
@@ -73,6 +76,19 @@ def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.
     first = start_s + np.arange(n + 1) * period
     at = np.searchsorted(times, first - 1e-9)
     return [slice(int(a), int(b)) for a, b in pairwise(at) if b < len(times)]
+
+
+def humps(cycle: Array) -> int:
+    """How many maxima a cycle (n,) that repeats has, HUMP of its range or more above what lies between."""
+    n = len(cycle)
+    at, _ = find_peaks(np.tile(cycle, 3), prominence=HUMP * float(np.ptp(cycle)))
+    return int(np.sum((at >= n) & (at < 2 * n)))
+
+
+def opening_over_closing(cycle: Array, forwards: Array) -> float:
+    """Mean of a curve while another one (n,) goes up, over its mean while that comes back; one cycle."""
+    rate = np.gradient(forwards)
+    return float(cycle[rate > 0.0].mean() / cycle[rate < 0.0].mean())
 
 
 def frequency_of(times: Array, curves: Array) -> float:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rtsim.methods.agreement import agreement, cycles_of, over_cycles
+from rtsim.methods.agreement import agreement, cycles_of, humps, opening_over_closing, over_cycles
 
 TIMES = np.arange(1000) / 100.0
 CURVE = np.sin(2.0 * np.pi * TIMES)
@@ -46,3 +46,18 @@ def test_cycles_are_whole_and_averaged() -> None:
     assert len(cycles_of(TIMES, 1.0)) == 5
     assert found.mean.magnitude == pytest.approx(0.1)
     assert found.deviation.magnitude == pytest.approx(0.0, abs=1e-12)
+
+
+def test_humps_of_a_cycle_are_counted_across_its_ends() -> None:
+    """Protects what is said of the shape of forces: a hump that begins before the end, two, not small ones."""
+    phase = 2.0 * np.pi * np.arange(100) / 100.0
+    assert humps(np.cos(phase)) == 1
+    assert humps(np.cos(phase) + np.cos(2.0 * phase)) == 2
+    assert humps(np.cos(phase) + 0.05 * np.cos(20.0 * phase)) == 1
+
+
+def test_opening_and_closing_are_told_by_the_way_of_the_condyle() -> None:
+    """Protects the comparison of both halves of a cycle: twice the force on the way out."""
+    phase = 2.0 * np.pi * (np.arange(100) + 0.5) / 100.0
+    forwards = -np.cos(phase)
+    assert opening_over_closing(np.where(phase < np.pi, 2.0, 1.0), forwards) == pytest.approx(2.0, rel=0.03)
