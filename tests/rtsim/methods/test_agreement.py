@@ -49,7 +49,7 @@ def test_cycles_are_whole_and_averaged() -> None:
 
 
 def test_humps_of_a_cycle_are_counted_across_its_ends() -> None:
-    """Protects what is said of the shape of forces: a hump that begins before the end, two, not small ones."""
+    """Protects what is told of shapes: a hump that begins before the end, two, not small ones."""
     phase = 2.0 * np.pi * np.arange(100) / 100.0
     assert humps(np.cos(phase)) == 1
     assert humps(np.cos(phase) + np.cos(2.0 * phase)) == 2
