@@ -35,14 +35,15 @@ from kernels.recruitment.problem import (
 
 BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED, NOT_RECRUITED = 0, 1, 2, 3, 4
 """f is 0 within the tolerance; it is not; it is, but muscles bear the load only in part; no pose or no speeds
-are found, as where markers are missing; no activations are found."""
+are found, as where markers are missing, or where drivers and held rows are not as many as dofs; no
+activations are found."""
 
 
 class Joint(NamedTuple):
     """A model with FDK degrees of freedom, and the frame at hand."""
 
     system: System
-    fit: Problem  # markers and elements; its targets, measured and weight are written
+    fit: Problem  # markers, drivers and elements; its targets, measured, weight, hold, q_hold are written
     constraints: Constraints  # the same elements and roles, and couplers
     forces: Forces
     stations: Stations
@@ -58,6 +59,8 @@ class Joint(NamedTuple):
     strength: np.ndarray  # (n_reaction,) - of these, below 0 where they pull [N]
     velocity: np.ndarray  # (n_marker, 3) - of the markers in the frame [m/s]
     acceleration: np.ndarray  # (n_marker, 3) [m/s^2]
+    hold_velocity: np.ndarray  # (n_v,) - of the drivers, where fit.hold is not 0 [rad/s, m/s]
+    hold_acceleration: np.ndarray  # (n_v,) [rad/s^2, m/s^2]
     of_optimum: bool = False  # rates are those of the optimum; else of least squares (kernels/fdk/rates)
 
 

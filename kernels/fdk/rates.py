@@ -1,4 +1,4 @@
-"""Speeds and accelerations of over-determinate kinematics: those that carry the markers along best.
+"""Speeds and accelerations: those that carry the markers along best, or those of drivers.
 
 With J the slopes of all markers, w their weights, A those of the constraints, all at the pose that is found,
 
@@ -10,6 +10,10 @@ x-dot and x-double-dot, of the measured markers, are Psi_t and the rates of the 
 residuals change, the markers' own rates are what the model should follow (kernels/fdk/optimum has what the
 pose found really does). J'WJ is the mass matrix of the
 markers' weights (kernels/markers).
+
+Drivers are dofs that fit.hold weighs: they stand beside J with the unit row of their dof, without markers.
+With as many independent rows, of drivers and constraints, as dofs nothing is left over and the minimum
+fulfils Phi_q v = -Phi_t, Phi_q v-dot = gamma (eqs 2 and 3), whatever the weights.
 """
 
 from __future__ import annotations
@@ -42,7 +46,8 @@ def moving_pose(tree, q, v, dynamics):
 
 @njit
 def rates(joint, q, work, out):
-    """out.v, out.v_dot : (n_v,) at a pose whose dynamics.pose is current; False where markers are missing.
+    """out.v, out.v_dot : (n_v,) at a pose whose dynamics.pose is current; False where markers are missing, or
+    where drivers and independent constraints are not as many as dofs.
 
     joint : Joint
     q : (n_q,)
@@ -52,8 +57,12 @@ def rates(joint, q, work, out):
     fit, tree, at, own = joint.fit, joint.system.tree, work.dynamics.pose, work.constraint
     marker_moments(tree, fit.markers, at, fit.measured, fit.weight, work.marker)
     marker_hessian(tree, at, work.marker, 0.0, work.P)
+    for d in range(work.g.shape[0]):
+        work.P[d, d] += fit.hold[d]
     n = constraint_rows(tree, joint.constraints, at, q, own)
-    if not factor(n, work):
+    n_independent = factor(n, work)
+    n_driver = drivers_of(joint)
+    if n_independent < 0 or (n_driver > 0 and n_driver + n_independent != work.g.shape[0]):
         return False
     gather(joint, joint.velocity, False, work)
     for k in range(n):
@@ -68,8 +77,21 @@ def rates(joint, q, work, out):
 
 
 @njit
+def drivers_of(joint):
+    """How many dofs are driven.
+
+    joint : Joint
+    """
+    n_driver = 0
+    for d in range(joint.fit.hold.shape[0]):
+        n_driver += int(joint.fit.hold[d] > 0.0)
+    return n_driver
+
+
+@njit
 def factor(n, work):
-    """Factors of J'WJ + rho A'A in P, of A (...)^-1 A' in S, rows L^-1 A' in Y; False where singular.
+    """Factors of J'WJ + rho A'A in P, of A (...)^-1 A' in S, rows L^-1 A' in Y; returns how many of the rows
+    are independent, -1 where J and A leave a dof free.
 
     n : int - rows
     work : FdkWork - P, Y, S, mu written: of mu rho of every row
@@ -87,7 +109,7 @@ def factor(n, work):
             for j in range(i + 1):
                 P[i, j] += work.mu[k] * row[k, i] * row[k, j]
     if not cholesky(P, n_v, PIVOT_FLOOR * size):
-        return False
+        return -1
     for k in range(n):
         for d in range(n_v):
             work.Y[k, d] = row[k, d]
@@ -97,17 +119,17 @@ def factor(n, work):
             for d in range(n_v):
                 s += work.Y[k, d] * work.Y[j, d]
             work.S[k, j] = s
-    cholesky_drop(work.S, n, DEPENDENT)
-    return True
+    return n - cholesky_drop(work.S, n, DEPENDENT)
 
 
 @njit
 def gather(joint, rate, moving, work):
-    """work.g : (n_v,) = J'W (rate - bias), the bias that of each marker at zero v-dot, or 0.
+    """work.g : (n_v,) = J'W (rate - bias), the bias that of each marker at zero v-dot, or 0; and the drivers'
+    own rates times their weights.
 
     joint : Joint
     rate : (n_marker, 3) - of the markers
-    moving : bool - whether the bias counts
+    moving : bool - whether the bias counts: rates are accelerations
     work : FdkWork - pull, point, g written
     """
     fit, tree, at, pull = joint.fit, joint.system.tree, work.dynamics.pose, work.pull
@@ -128,7 +150,8 @@ def gather(joint, rate, moving, work):
             pull[b, 3 + i] += w * (rate[m, i] - away[i])
     for b in range(tree.parent.shape[0] - 1, -1, -1):
         for d in range(tree.v_start[b], tree.v_start[b + 1]):
-            work.g[d] = power(at.twist[d], pull[b])
+            own = joint.hold_acceleration[d] if moving else joint.hold_velocity[d]
+            work.g[d] = power(at.twist[d], pull[b]) + fit.hold[d] * own
         if tree.parent[b] >= 0:
             for i in range(6):
                 pull[tree.parent[b], i] += pull[b, i]

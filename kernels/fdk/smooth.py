@@ -7,7 +7,7 @@ from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.fdk.optimum import optimum_rates
 from kernels.fdk.problem import BALANCED, NOT_PLACED, NOT_RECRUITED
-from kernels.fdk.rates import moving_pose, rates
+from kernels.fdk.rates import drivers_of, moving_pose, rates
 from kernels.linear import inner_product
 from kernels.muscle.elastic import OK
 from kernels.muscle.strengths import all_strengths
@@ -25,7 +25,7 @@ def smooth_parts(joint, q, work, out):
     """
     system, dynamics = joint.system, work.dynamics
     moving_pose(system.tree, q, out.v, dynamics)
-    if joint.of_optimum:
+    if joint.of_optimum and drivers_of(joint) == 0:  # drivers leave no residuals: both are the same
         known = optimum_rates(joint, q, work, out)
     else:
         known = rates(joint, q, work, out)

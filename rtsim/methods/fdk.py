@@ -108,8 +108,28 @@ class ForceDependentKinematics:
         weight : (n_marker,) - 0 where one is not seen
         """
         joint = self.joint
-        joint.fit.measured[:], joint.fit.weight[:] = position, weight
+        joint.fit.measured[:], joint.fit.weight[:], joint.fit.hold[:] = position, weight, 0.0
         joint.velocity[:], joint.acceleration[:] = velocity, acceleration
+        return self._balanced()
+
+    def drive(self, q: Array, v: Array, v_dot: Array, driven: NDArray[np.bool_]) -> int:
+        """Find the equilibrium of a frame without markers, whose motion is known: determinate kinematics.
+
+        Drivers and what the method holds are as many as dofs: Phi(q, t) = 0 and its rates are fulfilled
+        (Andersen et al. 2017, eqs 1 to 3). Nothing is left over, so that rates of the optimum are the same.
+        NOT_PLACED where they are more or fewer, or leave a dof free, or where no pose has them all.
+
+        q : (n_q,) - finite; v, v_dot : (n_v,) [rad, m, s] - of the motion, read where it is driven
+        driven : (n_v,) - dofs that move so; followers of couplers and FDK degrees of freedom do not
+        """
+        joint, fit = self.joint, self.joint.fit
+        fit.weight[:], fit.hold[:], fit.q_hold[:] = 0.0, driven, q
+        joint.hold_velocity[:], joint.hold_acceleration[:] = np.where(driven, (v, v_dot), 0.0)
+        return self._balanced()
+
+    def _balanced(self) -> int:
+        """The equilibrium of the frame that was written."""
+        joint = self.joint
         status, self.iterations = self._run(*self._arguments)
         at, n = self.at, len(joint.acting)
         np.multiply(self.activations, at.strength[joint.acting], out=self.forces)
@@ -202,6 +222,8 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) 
         strength=one_way.strength[acts],
         velocity=np.zeros((n_marker, 3)),
         acceleration=np.zeros((n_marker, 3)),
+        hold_velocity=np.zeros(model.n_v),
+        hold_acceleration=np.zeros(model.n_v),
         of_optimum=spec.velocities == "optimum",
     )
 
