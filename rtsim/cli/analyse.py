@@ -28,12 +28,14 @@ from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
 from rtsim.live.signals import exit_code, noting_requests
-from rtsim.live.sources import side_of_walker
+from rtsim.live.sources import is_driven, side_of_walker
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.run_schema import Run
     from rtsim.files.recording import Results
+    from rtsim.live.recorded import TimesInput
+    from rtsim.stages.stage import Stage
 
 INTERRUPTED = "interrupted"
 N_TOLD = 10
@@ -54,6 +56,8 @@ def command(
     frames: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Solve SOURCE (walker, jaw:TASK, .trc, .c3d, .mcap) by the stages of a live run, as fast as it goes.
+
+    A motion (.mot, .sto) drives the model of a run whose [fdk] names the drivers.
 
     The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
     early; what is done by then is told and written.
@@ -111,6 +115,44 @@ class Solved(NamedTuple):
 
 def solve(run: Run, anyway: bool, console: Any) -> Solved:
     """A run over its recording, checked and told of before; ConfigError where no frame came of it."""
+    ready = driven(run, console) if is_driven(run) else recorded(run, anyway, console)
+    return gone_through(run, ready, console)
+
+
+class Ready(NamedTuple):
+    """A run that is ready to go.
+
+    n_frame : of the source; open_source : the input that tells how many frames are done
+    stages : warm; notes : that go with the results
+    """
+
+    n_frame: int
+    open_source: Callable[[Callable[[int], None]], TimesInput]
+    stages: Sequence[Stage]
+    notes: Sequence[str]
+
+
+def driven(run: Run, console: Any) -> Ready:
+    """A run of a motion that drives its model."""
+    from rtsim.cli.compiling import compile_first
+    from rtsim.live.driven import GROUPS, check_driven, session_of, stage_of
+
+    check_driven(run)
+    tell_notes(run)
+    compile_first(console, GROUPS)
+    from rtsim.live.recorded import TimesInput
+
+    notes: list[str] = []
+    with console.status("starting"):
+        stage = stage_of(run, notes.append)
+    for note in notes:
+        tell(note)
+    times, session = stage.drivers.times, session_of(stage.drivers)
+    return Ready(len(times), lambda progress: TimesInput(times, session, progress), [stage], notes)
+
+
+def recorded(run: Run, anyway: bool, console: Any) -> Ready:
+    """A run of a recording of markers, with or without force plates."""
     from rtsim.cli.compiling import compile_first
     from rtsim.live.checks import check_run
     from rtsim.live.forces import check_forces, forces_of, told_before
@@ -123,9 +165,8 @@ def solve(run: Run, anyway: bool, console: Any) -> Solved:
     for note in (notes := notes_before(run, anyway=anyway)):
         tell(note)
     compile_first(console, groups_of(run))
-    from rtsim.live.loop import Loop
-    from rtsim.live.recorded import Kept, RecordingInput
-    from rtsim.live.serve import meta_of, prepare
+    from rtsim.live.recorded import RecordingInput
+    from rtsim.live.serve import prepare
     from rtsim.live.sources import load_trial
     from rtsim.methods.force_feed import ForceFeed
 
@@ -137,9 +178,20 @@ def solve(run: Run, anyway: bool, console: Any) -> Solved:
     if forces is not None:
         for note in (*forces.notes, *told_before(run, trial, forces)):
             tell(f"{forces.source}: {note}")
+    return Ready(
+        len(trial.times), lambda progress: RecordingInput(trial, progress, forces, feed), stages, notes
+    )
+
+
+def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
+    """The loop over all frames, until the last or an interruption."""
+    from rtsim.live.loop import Loop
+    from rtsim.live.recorded import Kept
+    from rtsim.live.serve import meta_of
+
     kept = Kept()
-    with progress_of(console, len(trial.times)) as progress:
-        loop = Loop(RecordingInput(trial, progress, forces, feed), stages, kept, meta_of(run, notes))
+    with progress_of(console, ready.n_frame) as progress:
+        loop = Loop(ready.open_source(progress), ready.stages, kept, meta_of(run, ready.notes))
         with noting_requests(lambda number: loop.stop(INTERRUPTED)):
             begun = perf_counter()
             loop.run()

@@ -32,6 +32,8 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # elements that the method holds, whose values are sought, from planes or lengths, and coordinates that
     # are translations; none: all stay held
     dofs: tuple[str, ...] = ()
+    # coordinates that the motion drives where the source is one (.mot, .sto), as many as the method leaves
+    drivers: tuple[str, ...] = ()
     # of what is left along them
     tolerance_N: Positive = 0.1
     # of the motion: that carry the markers along best (Andersen et al. 2017, eqs 9, 10), or of the optimum
@@ -48,6 +50,7 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         check_once(self.dofs, "dofs")
+        check_once(self.drivers, "drivers")
         check_once([*self.joints], "joints")
         if self.difference_mm != USUAL_DIFFERENCE_MM and self.jacobian == "analytic":
             raise ValueError('difference_mm is a step of jacobian = "difference"; give that, or leave it out')

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtsim.files.force_stream import force_channel
 from rtsim.files.force_trial import ForceTrial
@@ -20,42 +22,31 @@ from streams.messages import AnyMessage, Result, Session, Telemetry, marker_sess
 from streams.player import Channel
 from streams.ring import Frame
 
+Array = NDArray[np.float64]
+
 FINISHED = "the recording is over"
 TIME_BASE = "recording"
 """What the markers and the forces of one recording share."""
 
 
-class RecordingInput:
-    """The frames of a trial, one after the other, as fast as they are worked on.
+class TimesInput:
+    """Frames at the times of a file, one after the other, as fast as they are worked on; without data.
 
-    Names, times and positions are those that a player would send, so that a live run gives the same numbers.
+    Parameters
+    ----------
+    times : (n,) [s]; session : whose frames they are; progress : told how many are done
     """
 
     def __init__(
-        self,
-        trial: MarkerTrial,
-        progress: Callable[[int], None] = lambda n_done: None,
-        forces: ForceTrial | None = None,
-        feed: ForceFeed | None = None,
+        self, times: Array, session: Session, progress: Callable[[int], None] = lambda n_done: None
     ) -> None:
-        """forces, feed : what plates measured, and what their messages are handed to; both or none"""
-        self.trial, self._progress = trial, progress
-        base = {"time_base": TIME_BASE} if forces is not None else {}
-        meta = {"source": trial.source, **base}
-        self.session = marker_session(trial.names, rate=trial.rate, t_start=0, meta=meta)
-        self._feed = feed
-        self._messages: Iterator[Frame] = iter(())
-        if forces is not None and feed is not None:
-            channel = force_channel(forces, trial.rate, t_start=0, time_base=TIME_BASE)
-            feed.turn_to(self.session)
-            feed.begin(channel.session)
-            self._messages = messages_of(channel)
-        self._frame = Frame(self.session, FieldLayout(self.session))
+        self.times, self.session, self._progress = times, session, progress
+        self._frame = Frame(session, FieldLayout(session))
         self.n_done = 0
         self.orders: Mapping[str, Order] = {}
         self.holds = False
 
-    def __enter__(self) -> RecordingInput:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -63,21 +54,17 @@ class RecordingInput:
 
     @property
     def over(self) -> str:
-        return FINISHED if self.n_done == len(self.trial.times) else ""
+        return FINISHED if self.n_done == len(self.times) else ""
 
     def wait(self, obey: Obey) -> Frame | None:
         obey()
         self._progress(self.n_done)
         k, frame = self.n_done, self._frame
-        time = float(self.trial.times[k])
+        time = float(self.times[k])
         frame.seq, frame.time = k, time
-        frame.t_capture = round(1e9 * (time - float(self.trial.times[0])))
+        frame.t_capture = round(1e9 * (time - float(self.times[0])))
         frame.t_received = now_ns()
-        frame.data["positions"][...] = self.trial.positions[k]
         self.n_done += 1
-        if self._feed is not None:
-            while not self._feed.reaches(frame) and (message := next(self._messages, None)) is not None:
-                self._feed.admit(message)
         return frame
 
     def period_ns(self, session: Session) -> int:
@@ -95,6 +82,44 @@ class RecordingInput:
 
     def rest(self) -> None:
         self._progress(self.n_done)
+
+
+class RecordingInput(TimesInput):
+    """The frames of a trial, one after the other, as fast as they are worked on.
+
+    Names, times and positions are those that a player would send, so that a live run gives the same numbers.
+    """
+
+    def __init__(
+        self,
+        trial: MarkerTrial,
+        progress: Callable[[int], None] = lambda n_done: None,
+        forces: ForceTrial | None = None,
+        feed: ForceFeed | None = None,
+    ) -> None:
+        """forces, feed : what plates measured, and what their messages are handed to; both or none"""
+        self.trial = trial
+        base = {"time_base": TIME_BASE} if forces is not None else {}
+        meta = {"source": trial.source, **base}
+        super().__init__(
+            trial.times, marker_session(trial.names, rate=trial.rate, t_start=0, meta=meta), progress
+        )
+        self._feed = feed
+        self._messages: Iterator[Frame] = iter(())
+        if forces is not None and feed is not None:
+            channel = force_channel(forces, trial.rate, t_start=0, time_base=TIME_BASE)
+            feed.turn_to(self.session)
+            feed.begin(channel.session)
+            self._messages = messages_of(channel)
+
+    def wait(self, obey: Obey) -> Frame | None:
+        frame = super().wait(obey)
+        assert frame is not None
+        frame.data["positions"][...] = self.trial.positions[frame.seq]
+        if self._feed is not None:
+            while not self._feed.reaches(frame) and (message := next(self._messages, None)) is not None:
+                self._feed.admit(message)
+        return frame
 
 
 def messages_of(channel: Channel) -> Iterator[Frame]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.stages.asked import BALANCED
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ STREAM_OVER = "the marker stream is over"
 def is_c3d(source: str) -> bool:
     """Whether a source is a C3D file, which may have force plates beside the markers."""
     return Path(source).suffix.lower() == ".c3d"
+
+
+def is_driven(run: Run) -> bool:
+    """Whether the source of a run is a motion that drives the model, as joints are balanced."""
+    from rtsim.files.storage import STORAGE_SUFFIXES
+
+    return Path(run.source).suffix.lower() in STORAGE_SUFFIXES and BALANCED in run.stages
 
 
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:

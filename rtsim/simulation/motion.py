@@ -58,7 +58,21 @@ def with_motion(
     there asks for no force there. The file's first time is the start of the simulation.
     ConfigError where a coordinate has no column, or a column has holes.
     """
-    names = moved_names(spec)
+    splines, times = read_motion(spec, moved_names(spec), path, note)
+    couplers = tuple(
+        Coupler(coordinate=c.coordinate, of=MOTION, spline=splines[c.coordinate]) if c.of == MOTION else c
+        for c in spec.couplers
+    )
+    return replace(spec, couplers=couplers), float(times[-1] - times[0])
+
+
+def read_motion(
+    spec: ModelSpec, names: tuple[str, ...], path: str | Path, note: Callable[[str], None]
+) -> tuple[dict[str, Spline], Array]:
+    """Splines of some coordinates of a model [rad, m] over the time since a file's first, and its times [s].
+
+    ConfigError where a coordinate has no column, or a column has holes.
+    """
     table = read_storage(path)
     times = table.data[:, 0]
     bad = table.columns[0].lower() != "time" or len(times) < FEWEST_ROWS or not (np.diff(times) > 0.0).all()
@@ -73,7 +87,6 @@ def with_motion(
         c.name: is_angular(body, k) for body in spec.bodies for k, c in enumerate(coordinates_of(body))
     }
     at = times - times[0]
-    length = float(at[-1])
     at[-1] *= 1.0 + ROUNDING
     rows = {name: column_of(table, name, turning[name], str(path)) for name in names}
     splines = {
@@ -82,11 +95,7 @@ def with_motion(
     }
     for text in odd_things(spec, splines):
         note(f"{path}: {text}")
-    couplers = tuple(
-        Coupler(coordinate=c.coordinate, of=MOTION, spline=splines[c.coordinate]) if c.of == MOTION else c
-        for c in spec.couplers
-    )
-    return replace(spec, couplers=couplers), length
+    return splines, times
 
 
 def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:

@@ -63,10 +63,13 @@ def check_balanced(run: Run, spec: ModelSpec) -> None:
     from rtsim.methods.joint_forces import check_joints
     from rtsim.models.model import build
     from rtsim.models.roles import roles_of
+    from rtsim.simulation.drivers import check_drivers
 
     method = method_of(run, spec)
     model, roles = with_coordinates(build(spec, None, method), roles_of(spec, method), run.fdk.dofs)
     check(model, roles, run.fdk, run.recruitment or RecruitmentSpec())
+    if run.fdk.drivers:
+        check_drivers(model, run.fdk.drivers)
     check_joints(run.fdk.joints, model.names, held_of(model, roles, run.fdk))
 
 

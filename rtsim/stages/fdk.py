@@ -1,4 +1,7 @@
-"""Force-dependent kinematics: muscles, reactions and where the joint lies, in balance in every frame."""
+"""Force-dependent kinematics: muscles, reactions and where the joint lies, in balance in every frame.
+
+Of measured markers; of a motion that drives the model it is `stages/fdk_driven`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 
 import numpy as np
 
+from kernels.constraints import Roles
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.rates.manifold import OK, plain
 from rtsim.config.fdk_schema import FdkSpec
@@ -15,6 +19,7 @@ from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.methods.joint_forces import JointForces
 from rtsim.methods.rates import RateEstimator
+from rtsim.models.model import Model
 from rtsim.quantity import AXES, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
@@ -22,42 +27,149 @@ from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Curves, Session, Status
 from streams.ring import Frame
 
-WHY = {
-    NOT_BALANCED: "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed.",
-    NOT_PLACED: "No pose or no speeds: too few markers are there.",
-}
+TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
 NO_MUSCLES = (
     "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
     "found none."
 )
 
 
-class BalancedJoint(Stage):
+KNOWN = (BALANCED, NOT_BORNE)
+"""What a balance ended with that has numbers."""
+
+
+class Balance(Stage):
+    """The balance of a model, however its motion is known: what it comes to, and its quantities.
+
+    Attributes
+    ----------
+    balanced, joints : the solver and the joints that are told of
+    lateness : how the meaning of a result ends that is as late as a filter
+    unplaced : why there may be no pose, in words
+    """
+
+    lateness, unplaced = "", ""
+
+    def __init__(self, model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
+        super().__init__()
+        self.balanced = ForceDependentKinematics(model, roles, spec, recruitment)
+        self.joints = JointForces(self.balanced, spec.joints)
+        self._stiffness = np.full(1, math.nan)
+        # not the solver's own, which it goes on from where a frame has no balance
+        self._alpha = np.full(len(self.balanced.alpha), math.nan)
+        for name in ("not_balanced", "load_not_borne", "unstable_joint"):
+            self.counters[name] = 0
+
+    def _why(self, status: int) -> str:
+        """A sentence; of a joint out of balance with the contacts in which nothing presses."""
+        why = {NOT_BALANCED: TORN, NOT_PLACED: self.unplaced}
+        apart = self.joints.apart() if status == NOT_BALANCED else ()
+        told = f" Nothing presses in {', '.join(apart)}." if apart else ""
+        return why.get(status, NO_MUSCLES) + told
+
+    def come_to(self, status: int) -> Outcome:
+        """What the balance of a frame ended with, told and published."""
+        if status not in KNOWN:
+            self.count("not_balanced", self._why(status))
+            self.without()
+            return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
+        self.joints.update(known=True)
+        self._stiffness[0], self._alpha[:] = self.balanced.least_stiffness, self.balanced.alpha
+        told = Status.OK
+        if self._stiffness[0] <= 0.0:
+            self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
+            told |= Status.SUSPECT
+        if status == NOT_BORNE:
+            self.count("load_not_borne", "Muscles bear the load of the joint's bodies only in part.")
+            told |= Status.DEGRADED
+        return Outcome(told, self.balanced.iterations)
+
+    def without(self) -> Outcome:
+        """NaN in all results."""
+        own = self.balanced
+        for array in (own.activations, own.forces, own.pushes, own.residual, self._stiffness, self._alpha):
+            array[:] = math.nan
+        self.joints.update(known=False)
+        return FINE
+
+    def quantities(self) -> list[Quantity]:
+        """Muscles, reactions, the FDK degrees of freedom, the joints."""
+        late = self.lateness
+        own, names = self.balanced, self.balanced.model.names
+        one_way = tuple(own.hard[row] for row in own.joint.pushing)
+        decided = tuple(names.elements[e] for e in own.joint.element)
+        found = [
+            Quantity(
+                "muscle_activations", own.activations, "1", own.acting,
+                meaning=f"share of a muscle's strength in the balance of the joint{late}",
+            ),
+            Quantity(
+                "muscle_forces", own.forces, "N", own.acting,
+                meaning=f"along the tendon, activation times strength plus passive force{late}",
+            ),
+        ]  # fmt: skip
+        if one_way:
+            found += [
+                Quantity(
+                    "unilateral_reactions", own.pushes, "N", one_way,
+                    curves=Curves("Joint reactions", "force", 2, 10.0),
+                    meaning=f"of elements that push or pull one way alone{late}",
+                )
+            ]  # fmt: skip
+        if decided:
+            found += [
+                Quantity(
+                    "fdk_displacements", self._alpha, "m", decided,
+                    curves=Curves("Joint displacements", "displacement", 1, 0.001),
+                    meaning=f"of the FDK degrees of freedom beyond their elements' targets{late}",
+                ),
+                Quantity(
+                    "fdk_residuals", own.residual, "N", decided, meaning="left along them; NaN = no balance"
+                ),
+                Quantity(
+                    "fdk_stiffness", self._stiffness, "N/m",
+                    meaning="least real part of the eigenvalues of their slopes: stable above 0",
+                ),
+            ]  # fmt: skip
+        return found + self._of_joints()
+
+    def _of_joints(self) -> list[Quantity]:
+        """Displacements and forces of the joints that the run names."""
+        joints, late = self.joints, self.lateness
+        if not joints.names:
+            return []
+        return [
+            Quantity(
+                "joint_point_displacements", joints.displacement, "m", joints.names, AXES,
+                meaning=f"of joints' points from the neutral pose, in the axes of what carries them{late}",
+            ),
+            Quantity(
+                "joint_point_forces", joints.force, "N", joints.names, AXES,
+                meaning=f"on the points' bodies by contacts or reactions, in the same axes{late}",
+            ),
+        ]  # fmt: skip
+
+
+class BalancedJoint(Balance):
     """The balance of a model with its own markers; markers are filtered, and all results are as late as they.
 
     A marker that is missing stands where the kinematics has it.
     """
 
     needs = ("kinematics",)
+    lateness, unplaced = "; filtered", "No pose or no speeds: too few markers are there."
 
     def __init__(
         self, kinematics: Kinematics, spec: FdkSpec, recruitment: RecruitmentSpec, rates: RateSpec
     ) -> None:
-        super().__init__()
         self.kinematics, self._spec = kinematics, rates
         estimator = kinematics.estimator
         model, roles, *_ = estimator.placed_by(estimator.method)
+        super().__init__(model, roles, spec, recruitment)
         self._method = estimator.method
-        self.balanced = ForceDependentKinematics(model, roles, spec, recruitment)
-        self.joints = JointForces(self.balanced, spec.joints)
         self._filter: RateEstimator | None = None
         self._shape = (len(model.names.markers), 3)
         self._weight = np.ones(self._shape[0])
-        self._stiffness = np.full(1, math.nan)
-        # not the solver's own, which it goes on from where a frame has no balance
-        self._alpha = np.full(len(self.balanced.alpha), math.nan)
-        for name in ("not_balanced", "load_not_borne", "unstable_joint"):
-            self.counters[name] = 0
 
     def warm(self) -> None:
         """Balance the neutral pose once."""
@@ -85,97 +197,13 @@ class BalancedJoint(Stage):
         self.n_frame += 1
         kinematics = self.kinematics
         if self._filter is None or not kinematics.solved or kinematics.estimator.method != self._method:
-            return self._without()
+            return self.without()
         model_markers = kinematics.estimator.outputs.markers
         seen = np.where(np.isfinite(kinematics.measured), kinematics.measured, model_markers)
         if self._filter.take(frame.time, seen.ravel()) != OK:
-            return self._without()
+            return self.without()
         x, v, a = (row.reshape(self._shape) for row in self._filter.rates)
-        status = self.balanced.balance(x, v, a, self._weight)
-        if status not in (BALANCED, NOT_BORNE):
-            self.count("not_balanced", self._why(status))
-            self._without()
-            return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
-        self.joints.update(known=True)
-        self._stiffness[0], self._alpha[:] = self.balanced.least_stiffness, self.balanced.alpha
-        told = Status.OK
-        if self._stiffness[0] <= 0.0:
-            self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
-            told |= Status.SUSPECT
-        if status == NOT_BORNE:
-            self.count("load_not_borne", "Muscles bear the load of the joint's bodies only in part.")
-            told |= Status.DEGRADED
-        return Outcome(told, self.balanced.iterations)
-
-    def _why(self, status: int) -> str:
-        """A sentence; of a joint out of balance with the contacts in which nothing presses."""
-        apart = self.joints.apart() if status == NOT_BALANCED else ()
-        told = f" Nothing presses in {', '.join(apart)}." if apart else ""
-        return WHY.get(status, NO_MUSCLES) + told
-
-    def _without(self) -> Outcome:
-        """NaN in all results."""
-        own = self.balanced
-        for array in (own.activations, own.forces, own.pushes, own.residual, self._stiffness, self._alpha):
-            array[:] = math.nan
-        self.joints.update(known=False)
-        return FINE
-
-    def quantities(self) -> list[Quantity]:
-        """Muscles, reactions, the FDK degrees of freedom, the joints."""
-        own, names = self.balanced, self.balanced.model.names
-        one_way = tuple(own.hard[row] for row in own.joint.pushing)
-        decided = tuple(names.elements[e] for e in own.joint.element)
-        found = [
-            Quantity(
-                "muscle_activations", own.activations, "1", own.acting,
-                meaning="share of a muscle's strength in the balance of the joint; filtered",
-            ),
-            Quantity(
-                "muscle_forces", own.forces, "N", own.acting,
-                meaning="along the tendon, activation times strength plus passive force; filtered",
-            ),
-        ]  # fmt: skip
-        if one_way:
-            found += [
-                Quantity(
-                    "unilateral_reactions", own.pushes, "N", one_way,
-                    curves=Curves("Joint reactions", "force", 2, 10.0),
-                    meaning="of elements that push or pull one way alone; filtered",
-                )
-            ]  # fmt: skip
-        if decided:
-            found += [
-                Quantity(
-                    "fdk_displacements", self._alpha, "m", decided,
-                    curves=Curves("Joint displacements", "displacement", 1, 0.001),
-                    meaning="of the FDK degrees of freedom beyond their elements' targets; filtered",
-                ),
-                Quantity(
-                    "fdk_residuals", own.residual, "N", decided, meaning="left along them; NaN = no balance"
-                ),
-                Quantity(
-                    "fdk_stiffness", self._stiffness, "N/m",
-                    meaning="least real part of the eigenvalues of their slopes: stable above 0",
-                ),
-            ]  # fmt: skip
-        return found + self._of_joints()
-
-    def _of_joints(self) -> list[Quantity]:
-        """Displacements and forces of the joints that the run names."""
-        joints = self.joints
-        if not joints.names:
-            return []
-        return [
-            Quantity(
-                "joint_point_displacements", joints.displacement, "m", joints.names, AXES,
-                meaning="of joints' points from the neutral pose, in the axes of what carries them; filtered",
-            ),
-            Quantity(
-                "joint_point_forces", joints.force, "N", joints.names, AXES,
-                meaning="on the points' bodies by contacts or reactions, in the same axes; filtered",
-            ),
-        ]  # fmt: skip
+        return self.come_to(self.balanced.balance(x, v, a, self._weight))
 
 
 def make(setting: Setting) -> BalancedJoint | None:

@@ -154,7 +154,25 @@ def test_choices_of_a_run_are_set_beside_each_other():
     assert ("left y", "pop", "fdk") in forces
 
 
+@pytest.mark.own_kernels
+def test_a_motion_drives_the_mandible(tmp_path):
+    """Protects determinate kinematics at the command line: a .mot file in, a balance and a table out."""
+    source, out = tmp_path / "jaw.mot", tmp_path / "out.sto"
+    rows = [f"{0.01 * k:.2f}\t{3.0 + 0.1 * k:.3f}\t{0.001 + 2e-5 * k:.6f}\t0.0" for k in range(20)]
+    head = ["jaw", "inDegrees=yes", "endheader", "time\topening\tprotrusion\tdeviation"]
+    source.write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
+    options = (source, "--config", "mandible", "--set", "joint=fdk")
+    done = analyse(*options, "--json", f"--out={out}")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["frames"], told["status"], told["method"]) == (20, {"ok": 20}, "pop")
+    table = read_storage(out)
+    np.testing.assert_allclose(table.column("opening"), 3.0 + 0.1 * np.arange(20), atol=1e-6)
+    assert "20 frames (ok 20)" in analyse(*options).stdout
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
+    (("jaw.mot", "--run", "mandible"), "there is no file 'jaw.mot'"),
     (("walker", "--compare"), "a run config with a table [compare]"),
     (("jaw:chewing", "--run", "mandible", "--compare", "--out", "a.csv"), "one choice, not for --compare"),
     (("jaw:chewing", "--run", "mandible", "--set", "joint=knee"), "joint=pop, joint=fdk, joint=markers"),

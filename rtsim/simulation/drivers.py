@@ -1,0 +1,77 @@
+"""Drivers of determinate kinematics: coordinates of a model as the motion of a file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.model import Model
+from rtsim.models.packing.functions import spline_at
+from rtsim.models.packing.tree import spline
+from rtsim.simulation.motion import read_motion
+
+KEY = "fdk.drivers"
+
+
+class Drivers:
+    """The drivers of a model at one time after the other.
+
+    What moves the first body without coordinates, as a free joint does, is driven, too: it rests in its
+    neutral pose. Splines as in rtsim/simulation/motion.
+
+    Parameters
+    ----------
+    spec, model : the coordinates and the dofs that they are; names : of those that the file moves
+    path : a .mot or .sto file; note : told what is odd about it
+
+    Attributes
+    ----------
+    times : (n,) - of the file [s]
+    q : (n_q,); v, v_dot : (n_v,) - at the time that was asked for last [rad, m, s]
+    driven : (n_v,) bool
+
+    ConfigError for names that are no coordinates or follow others, and for files without them.
+    """
+
+    def __init__(
+        self, spec: ModelSpec, model: Model, names: tuple[str, ...], path: str, note: Callable[[str], None]
+    ) -> None:
+        check_drivers(model, names)
+        own = [model.coordinates.names.index(name) for name in names]
+        splines, self.times = read_motion(spec, names, path, note)
+        self._knots = [
+            np.reshape(spline(s.at, s.value, s.ends).numbers, (3, -1)) for s in (splines[n] for n in names)
+        ]
+        self._q, self._dof = model.coordinates.q[own], model.coordinates.dof[own]
+        self.q, (self.v, self.v_dot) = model.q_neutral.copy(), np.zeros((2, model.n_v))
+        dofs = np.arange(model.n_v)
+        self.driven = (model.tree.dof_body == 0) & ~np.isin(dofs, model.coordinates.dof)
+        self.driven[self._dof] = True
+
+    def go_to(self, time: float) -> None:
+        """q, v, v_dot at a time of the file [s]."""
+        found = np.array([spline_at(knots, time - self.times[0]) for knots in self._knots])
+        self.q[self._q], self.v[self._dof], self.v_dot[self._dof] = found.T
+
+
+def check_drivers(model: Model, names: tuple[str, ...]) -> None:
+    """ConfigError where there are none, and for names of what cannot be driven."""
+    followers = model.couplers.dof
+    free = [
+        name
+        for name, dof in zip(model.coordinates.names, model.coordinates.dof, strict=True)
+        if dof not in followers
+    ]
+    if not names:
+        raise ConfigError(
+            "a motion drives no coordinate", where=KEY, allowed=", ".join(free) or "none",
+            remedy="name those that it has, as many as the method leaves",
+        )  # fmt: skip
+    for name in names:
+        if name not in free:
+            raise ConfigError(
+                f"{name!r} is no coordinate that can be driven", where=KEY, allowed=", ".join(free) or "none"
+            )
