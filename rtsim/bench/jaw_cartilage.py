@@ -51,7 +51,7 @@ def of_cartilage(spec: ModelSpec, folder: Path, into: Path) -> ModelSpec:
     landmarks = {name: tuple(x.tolist()) for name, x in {**top, **places}.items()}
     scan = JawScan(landmarks=landmarks, markers={}, surfaces=FILES, grown_mm=GROWN_MM)
     frame = frame_of(scan, "cartilage")
-    surfaces, notes = surfaces_of(scan, frame, folder)
+    surfaces, notes = surfaces_of(scan, frame, folder / "cartilage")
     for note in notes:
         say(f"fdk: {note}")
     for name, surface in surfaces.items():

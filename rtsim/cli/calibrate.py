@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -13,6 +14,11 @@ from rtsim.cli.types import Config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
+
+if TYPE_CHECKING:
+    from rtsim.config.jaw_scan_schema import JawScan
+    from rtsim.config.model_schema import ModelSpec
+    from rtsim.models.jaw_scan import Motion
 
 
 @click.command("calibrate")
@@ -33,10 +39,8 @@ from rtsim.files.output import check_free
     help="Marker map: a .toml file or a shipped name (default: found by the names).",
 )
 @SIDE_OPTION
-@click.option("--model", type=Config("models"), default="lower_limb", show_default=True)
-@click.option(
-    "--hip", "hip_regression", default="harrington2007", show_default=True, help="Hip centre regression."
-)
+@click.option("--model", type=Config("models"), help="Of persons (default: lower_limb).")
+@click.option("--hip", "hip_regression", help="Hip centre regression (default: harrington2007).")
 @click.option(
     "--scan",
     "scan_path",
@@ -52,8 +56,8 @@ def command(
     static: Path | None,
     lab: str | None,
     side: str | None,
-    model: str,
-    hip_regression: str,
+    model: str | None,
+    hip_regression: str | None,
     scan_path: Path | None,
     units: str | None,
     up: str | None,
@@ -62,8 +66,10 @@ def command(
 ) -> None:
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on."""
     if scan_path is not None:
-        for option, given in (("--static", static), ("--lab", lab), ("--side", side)):
-            check_of_use(option, given is None, "persons; a mandible is built by --scan")
+        of_persons = {"static": static, "lab": lab, "side": side, "model": model, "hip": hip_regression,
+                      "anyway": anyway or None}  # fmt: skip
+        for option, given in of_persons.items():
+            check_of_use(f"--{option}", given is None, "persons; a mandible is built by --scan")
         calibrate_mandible(trial, scan_path, out or trial.with_suffix(".mandible.toml"), units, up, force)
         return
     from rtsim.files.markers import read_markers
@@ -79,12 +85,15 @@ def command(
     check_free(path, overwrite=force)
     moving = read_markers(trial, up=up, units=units)
     subject = subject_for(
-        moving, static, lab=lab, side=side or "", hip_regression=hip_regression, units=units, up=up
-    )
+        moving, static, lab=lab, side=side or "", hip_regression=hip_regression or "harrington2007",
+        units=units, up=up,
+    )  # fmt: skip
     fit = notes_on_fit(subject, moving, str(trial), anyway=anyway) if static is not None else []
     subject = msgspec.structs.replace(subject, notes=(*subject.notes, *fit))
     run = Run(name="calibrate", units=units or "", up=up or "")
-    subject = with_mean_lengths(load_model(model_for(model, subject.side)), subject, trial, run)
+    subject = with_mean_lengths(
+        load_model(model_for(model or "lower_limb", subject.side)), subject, trial, run
+    )
     save_subject(path, subject)
     for note in (*moving.notes, *subject.notes):
         tell(f"{trial}: {note}")
@@ -103,31 +112,17 @@ def calibrate_mandible(
     from rtsim.files.markers import read_markers
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
-    from rtsim.files.surfaces import obj_text
-    from rtsim.models.jaw_scan import frame_of, model_of, registered, surfaces_of
-    from rtsim.models.jaw_surfaces import pressing
+    from rtsim.models.jaw_scan import frame_of, model_of, registered
     from rtsim.models.load import load_model
 
-    if path.suffix != ".toml":
-        raise ConfigError(f"{path} cannot be a model", where="--out", allowed="a name that ends in .toml")
+    check_names(path, scan_path)
     check_free(path, overwrite=force)
     scan, spec = load_toml(scan_path, JawScan), load_model("mandible")
     frame = frame_of(scan, str(scan_path))
     measured = read_markers(trial, up=up, units=units)
     found = registered(scan, frame, measured, tuple(m.name for m in spec.markers), str(scan_path))
     spec = model_of(spec, scan, frame, found.places)
-    surfaces, notes = surfaces_of(scan, frame, scan_path.parent)
-    files = {name: path.with_name(f"{path.stem}.{name}.obj") for name in surfaces}
-    for file in files.values():
-        check_free(file, overwrite=force)
-    for name, surface in surfaces.items():
-        write_text(files[name], obj_text(surface))
-    if files:
-        sides = {s: (files[f"{s}_condyle"], files[f"{s}_fossa"]) for s in ("right", "left")}
-        spec = pressing(spec, sides, scan.grown_mm)
-        notes.append("contacts: right and left, to be named in [fdk.joints.NAME] of the run")
-    else:
-        notes.append("no surfaces: the shipped ellipsoids and troughs, moved to the scan's condyles")
+    spec, notes = on_surfaces(spec, scan, frame, scan_path, path, force)
     notes.append("muscles, ligaments, masses and slopes of the planes: those of the shipped mandible")
     notes += [f"{name}: {mm:.2f} mm RMS from its place in the scan" for name, mm in found.residual_mm.items()]
     notes.append(f"markers placed in {found.n_frame} frames of {trial.name}, teeth together")
@@ -137,3 +132,53 @@ def calibrate_mandible(
     for note in (*measured.notes, *notes):
         tell(f"{trial}: {note}")
     click.echo(f"wrote {path}", err=True)
+
+
+def on_surfaces(
+    spec: ModelSpec, scan: JawScan, frame: Motion, scan_path: Path, path: Path, force: bool
+) -> tuple[ModelSpec, list[str]]:
+    """The mandible on the scan's surfaces, which are written beside its path, and sentences."""
+    from rtsim.files.output import write_text
+    from rtsim.files.surfaces import obj_text
+    from rtsim.models.jaw_scan import surfaces_of
+    from rtsim.models.jaw_surfaces import pressing
+
+    surfaces, notes = surfaces_of(scan, frame, scan_path)
+    files = {name: path.with_name(f"{path.stem}.{name}.obj") for name in surfaces}
+    check_outputs([path, *files.values()], scan_path, scan, force)
+    for name, surface in surfaces.items():
+        write_text(files[name], obj_text(surface))
+    if files:
+        sides = {s: (files[f"{s}_condyle"], files[f"{s}_fossa"]) for s in ("right", "left")}
+        # the other way forces leap by newtons from one triangle of a condyle to the next (docs/fdk.md)
+        spec = pressing(spec, sides, scan.grown_mm, both=False)
+        notes.append(
+            "contacts: right and left, of which the fossae's vertices press; name them in [fdk.joints.NAME] "
+            "of the run, with tolerance_N = 1.0 in [fdk]"
+        )
+    else:
+        notes.append("no surfaces: the shipped ellipsoids and troughs, moved to the scan's condyles")
+    return spec, notes
+
+
+def check_names(path: Path, scan_path: Path) -> None:
+    """ConfigError for a model or a scan that is called as none can be."""
+    if path.suffix != ".toml":
+        raise ConfigError(f"{path} cannot be a model", where="--out", allowed="a name that ends in .toml")
+    if scan_path.suffix != ".toml":
+        raise ConfigError(
+            f"{scan_path} cannot be a scan", where="--scan",
+            allowed="a .toml file with tables [landmarks] and [markers] (docs/fdk.md)",
+            remedy="copy points of other files into it as NAME = [x, y, z]",
+        )  # fmt: skip
+
+
+def check_outputs(paths: list[Path], scan_path: Path, scan: JawScan, force: bool) -> None:
+    """ConfigError where a file of the model cannot be written, or would replace what the model is made of."""
+    inputs = {scan_path.resolve(), *((scan_path.parent / file).resolve() for file in scan.surfaces.values())}
+    for path in paths:
+        if path.resolve() in inputs:
+            raise ConfigError(
+                "the model would replace what it is made of", where=str(path), remedy="give another --out"
+            )
+        check_free(path, overwrite=force)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -22,4 +22,4 @@ class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # files beside this one: left_condyle, right_condyle, left_fossa, right_fossa; one fossa may be missing
     surfaces: dict[str, str] = {}
     # soft tissue that the condyles lack: 1 mm in Andersen et al. 2017, on bone
-    grown_mm: float = 1.0
+    grown_mm: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 1.0

@@ -127,4 +127,6 @@ def check_surface(surface: Surface, where: str, unit: str = "m") -> None:
             f"the triangles at {n_turned} edges have opposite sides outside", "make their normals consistent"
         )
     if (count == 2).all() and np.einsum("ij,ij->", a, np.cross(b, c)) < 0.0:
-        fail("the closed surface is inside out", "give flipped = true, or turn its normals round")
+        fail(
+            "the closed surface is inside out", "turn its normals round, or give flipped = true in a contact"
+        )

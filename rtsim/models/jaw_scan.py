@@ -22,14 +22,13 @@ from rtsim.errors import ConfigError
 from rtsim.files.landmarks import thin
 from rtsim.files.surfaces import METRES, Surface, read_surface
 from rtsim.files.trial import MarkerTrial
+from rtsim.models.jaw_scan_checks import check_residuals, check_sides, check_spread, check_surfaces
 
 Array = NDArray[np.float64]
 
 SIDES = ("right", "left")
 LANDMARKS = ("right_condyle", "left_condyle", "right_porion", "left_porion", "left_orbitale")
 MIRROR = np.array([1.0, 1.0, -1.0])
-LEAST_SPREAD_M = 0.01
-"""Second singular value of points about their mean below which they are as good as on a line."""
 N_ROUND = 50
 
 
@@ -55,7 +54,7 @@ class Registration(NamedTuple):
 def frame_of(scan: JawScan, where: str) -> Motion:
     """Into X forwards, Y up, Z to the right, from midway between the condyles, out of the scan in metres.
 
-    Raises ConfigError where landmarks are missing or give no plane.
+    Raises ConfigError where landmarks are missing, give no plane or have right and left exchanged.
     """
     missing = [name for name in LANDMARKS if name not in scan.landmarks]
     if missing:
@@ -72,7 +71,13 @@ def frame_of(scan: JawScan, where: str) -> Motion:
     right -= up * (up @ right)
     right /= np.linalg.norm(right)
     R = np.stack((np.cross(up, right), up, right))
+    check_sides(R @ (at["left_orbitale"] - middle), f"{where}: landmarks")
     return Motion(R, -R @ (0.5 * (at["right_condyle"] + at["left_condyle"])))
+
+
+def tops_of(scan: JawScan, frame: Motion) -> dict[str, Array]:
+    """(3,) [m] - the highest point of each side's condyle in the frame."""
+    return {side: frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"])) for side in SIDES}
 
 
 def registered(
@@ -80,7 +85,8 @@ def registered(
 ) -> Registration:
     """Places of the model's markers `names`, by the scan's markers laid onto those measured, frame by frame.
 
-    Raises ConfigError where markers are missing, or those of the scan are as good as on a line.
+    Raises ConfigError where markers are missing, or those of the scan are as good as on a line or far from
+    those of the trial.
     """
     missing = [name for name in (*scan.markers, *names) if name not in trial.names]
     if missing:
@@ -103,11 +109,9 @@ def registered(
         found.append(back.of(x[columns[1]]))
         off.append(((back.of(x[columns[0]]) - known) ** 2).sum(axis=1))
     residual = 1e3 * np.sqrt(np.mean(off, axis=0))
-    return Registration(
-        dict(zip(names, np.mean(found, axis=0), strict=True)),
-        dict(zip(scan.markers, residual.tolist(), strict=True)),
-        len(found),
-    )
+    residual_mm = dict(zip(scan.markers, residual.tolist(), strict=True))
+    check_residuals(residual_mm, f"{where}: markers")
+    return Registration(dict(zip(names, np.mean(found, axis=0), strict=True)), residual_mm, len(found))
 
 
 def laid(x: Array, y: Array) -> Motion:
@@ -117,21 +121,12 @@ def laid(x: Array, y: Array) -> Motion:
     return Motion(R, there - R @ here)
 
 
-def check_spread(points: Array, where: str, what: str) -> None:
-    """ConfigError where points : (n, 3) are fewer than three or as good as on a line."""
-    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    if len(points) < 3 or spread[1] < LEAST_SPREAD_M:
-        raise ConfigError(
-            f"{what} are fewer than three or on a line",
-            where=where,
-            remedy="give three that span a triangle of centimetres",
-        )
-
-
-def surfaces_of(scan: JawScan, frame: Motion, folder: Path) -> tuple[dict[str, Surface], list[str]]:
+def surfaces_of(scan: JawScan, frame: Motion, path: Path) -> tuple[dict[str, Surface], list[str]]:
     """Condyles and fossae in the frame, and sentences; empty where the scan has none.
 
     One missing fossa is the other's mirror image, moved as the mirrored condyle lies onto its own.
+    path : of the scan, beside which the files are
+    Raises ConfigError for files that are missing or cannot be surfaces of this head.
     """
     if not scan.surfaces:
         return {}, []
@@ -141,12 +136,13 @@ def surfaces_of(scan: JawScan, frame: Motion, folder: Path) -> tuple[dict[str, S
     if unknown or [name for name in missing if "fossa" not in name] or len(missing) > 1:
         raise ConfigError(
             f"{unknown[0]} is none of them" if unknown else f"no {', '.join(missing)}",
-            where="surfaces", allowed=f"{', '.join(allowed)}; one fossa may be missing",
+            where=f"{path}: surfaces", allowed=f"{', '.join(allowed)}; one fossa may be missing",
         )  # fmt: skip
     found = {}
     for name, file in scan.surfaces.items():
-        surface = read_surface(folder / file, scan.unit)
+        surface = read_surface(path.parent / file, scan.unit)
         found[name] = surface._replace(vertices=frame.of(surface.vertices))
+    check_surfaces(found, tops_of(scan, frame), f"{path}: surfaces")
     if not missing:
         return found, []
     side = missing[0].split("_")[0]
@@ -177,15 +173,12 @@ def closest(x: Array, y: Array) -> tuple[Motion, float]:
 
 def model_of(spec: ModelSpec, scan: JawScan, frame: Motion, places: dict[str, Array]) -> ModelSpec:
     """The mandible with markers at these places, planes and smooth contacts moved to the scan's condyles."""
-    at = {
-        side: 1e3 * frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"]))
-        for side in SIDES
-    }
+    at = tops_of(scan, frame)
     shipped = {
         side: next(np.array(e.a.offset_mm) for e in spec.elements if e.name == f"{side}_normal")
         for side in SIDES
     }
-    shifts = {side: at[side] - shipped[side] for side in SIDES}
+    shifts = {side: 1e3 * at[side] - shipped[side] for side in SIDES}
     elements = tuple(
         replaced(e, shifts[e.name.split("_")[0]]) if e.name.split("_")[0] in SIDES else e
         for e in spec.elements

@@ -64,8 +64,21 @@ def test_a_mandible_is_written_and_read_again(tmp_path, monkeypatch) -> None:
     assert "a made-up head" in (tmp_path / "own.toml").read_text()
     again = CliRunner().invoke(cli, words)
     assert again.exit_code != 0
-    other = CliRunner().invoke(cli, (*words, "--lab", "gait"))
-    assert "it is for persons" in f"{other.output} {other.exception}"
+    for contact in spec.contacts:  # a scan's condyles are rough
+        assert not contact.surface_a.by_vertices
+        assert contact.surface_b.by_vertices
+    for option in (("--lab", "gait"), ("--model", "mandible"), ("--hip", "bell1990"), ("--anyway",)):
+        other = CliRunner().invoke(cli, (*words, *option))
+        assert other.exit_code != 0
+        assert f"{option[0]}: it is for persons" in f"{other.output} {other.exception}"
+    (tmp_path / "points.landmarkAscii").write_text("# AmiraMesh 3D ASCII 2.0\n")
+    for wrong, told in (
+        (("--scan", "points.landmarkAscii"), "copy points of other files into it as NAME"),
+        (("--out", "head.toml", "--force"), "would replace what it is made of"),
+    ):
+        other = CliRunner().invoke(cli, (*words, *wrong))
+        assert other.exit_code != 0
+        assert told in f"{other.output} {other.exception}"
     (tmp_path / "head.toml").write_text("[landmarks]\n[markers]\n")
     refused = CliRunner().invoke(cli, (*words, "--force"))
     assert refused.exit_code != 0

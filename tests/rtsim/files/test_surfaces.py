@@ -56,7 +56,7 @@ def test_a_file_that_is_inside_out_can_be_flipped(tmp_path) -> None:
     """Protects the remedy that the sentence names."""
     path = tmp_path / "ball.obj"
     write_obj(path, Surface(BALL.vertices, BALL.triangles[:, ::-1]), 1e3)
-    with pytest.raises(ConfigError, match="inside out; give flipped = true"):
+    with pytest.raises(ConfigError, match="inside out; turn its normals round"):
         read_surface(path)
     assert len(read_surface(path, flipped=True).triangles) == len(BALL.triangles)
 

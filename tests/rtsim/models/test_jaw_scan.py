@@ -12,6 +12,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.surfaces import obj_text
 from rtsim.files.trial import MarkerTrial
 from rtsim.models.jaw_scan import Motion, frame_of, model_of, registered, surfaces_of
+from rtsim.models.jaw_scan_checks import check_surfaces
 from rtsim.models.jaw_surfaces import condyle, fossa
 from rtsim.models.load import load_model
 
@@ -101,7 +102,7 @@ def test_a_fossa_that_is_missing_is_the_others_mirror_image(tmp_path) -> None:
         (tmp_path / f"{name}.obj").write_text(text)
         surfaces[name] = f"{name}.obj"
     scan = msgspec.structs.replace(SCAN, surfaces=surfaces)
-    found, notes = surfaces_of(scan, scan_frame, tmp_path)
+    found, notes = surfaces_of(scan, scan_frame, tmp_path / "head.toml")
     assert "right_fossa: the other one mirrored" in notes[0]
     expected = fossa("left").vertices * [1.0, 1.0, -1.0]
     there = found["right_fossa"].vertices
@@ -110,7 +111,7 @@ def test_a_fossa_that_is_missing_is_the_others_mirror_image(tmp_path) -> None:
     with pytest.raises(ConfigError, match="no right_fossa, left_fossa"):
         surfaces_of(
             msgspec.structs.replace(scan, surfaces={k: v for k, v in surfaces.items() if "fossa" not in k}),
-            scan_frame, tmp_path,
+            scan_frame, tmp_path / "head.toml",
         )  # fmt: skip
 
 
@@ -133,3 +134,36 @@ def test_what_is_missing_is_told() -> None:
     hidden[:, 0] = np.nan
     with pytest.raises(ConfigError, match="no frame shows all markers"):
         registered(SCAN, frame, still._replace(positions=hidden), NAMES, "head.toml")
+
+
+def test_what_cannot_be_one_head_is_refused() -> None:
+    """Protects from a model of another unit, side or marker: each gave a mandible far from its markers."""
+    sides = {
+        "right_condyle": LANDMARKS["left_condyle"], "left_condyle": LANDMARKS["right_condyle"],
+        "right_porion": LANDMARKS["left_porion"], "left_porion": LANDMARKS["right_porion"],
+    }  # fmt: skip
+    for exchanged in (sides, {k: v for k, v in sides.items() if "porion" in k}):
+        with pytest.raises(ConfigError, match="right and left are exchanged"):
+            frame_of(msgspec.structs.replace(SCAN, landmarks={**LANDMARKS, **exchanged}), "head.toml")
+    mirror = {name: (-x, y, z) for name, (x, y, z) in SCAN.markers.items()}
+    others = {**SCAN.markers, "nose": SCAN.markers["brow"], "brow": SCAN.markers["nose"]}
+    for wrong in (
+        msgspec.structs.replace(SCAN, unit="cm"),
+        msgspec.structs.replace(SCAN, markers=mirror),
+        msgspec.structs.replace(SCAN, markers=others),
+    ):
+        with pytest.raises(ConfigError, match=r"of the scan lies .* mm RMS from where the trial has it"):
+            registered(wrong, frame_of(wrong, "head.toml"), trial(), NAMES, "head.toml")
+
+
+def test_surfaces_lie_at_their_condyle_and_turn_their_outsides_to_each_other() -> None:
+    """Protects from surfaces of the other side or other axes, and from open ones that are inside out."""
+    tops = {side: np.array([0.0, 0.0, z]) for side, z in (("right", 0.05), ("left", -0.05))}
+    right = {"right_condyle": condyle("right"), "right_fossa": fossa("right")}
+    check_surfaces({**right, "left_condyle": condyle("left")}, tops, "head.toml")
+    with pytest.raises(ConfigError, match=r"left_condyle lies 9.* mm from the landmark left_condyle"):
+        check_surfaces({"left_condyle": condyle("right")}, tops, "head.toml")
+    for name, surface in right.items():
+        turned = surface._replace(triangles=surface.triangles[:, ::-1])
+        with pytest.raises(ConfigError, match=f"{name} turns its inside to right_"):
+            check_surfaces({**right, name: turned}, tops, "head.toml")
