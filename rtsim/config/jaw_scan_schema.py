@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from rtsim.config.bounds import check_numbers
 from rtsim.config.place_schema import Vector
 
 
@@ -23,3 +24,6 @@ class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     surfaces: dict[str, str] = {}
     # soft tissue that the condyles lack: 1 mm in Andersen et al. 2017, on bone
     grown_mm: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 1.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self)

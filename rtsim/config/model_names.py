@@ -182,7 +182,7 @@ def coordinate_names(spec: ModelSpec) -> list[str]:
 def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:
     for name in names:
         if name not in allowed:
-            raise ValueError(f"{key}: unknown {name!r}; allowed: {', '.join(allowed)}")
+            raise ValueError(f"{key}: unknown {name!r}; allowed: {', '.join(allowed) or 'none'}")
 
 
 def check_once(names: Sequence[str], key: str) -> None:

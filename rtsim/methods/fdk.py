@@ -26,6 +26,7 @@ from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk_coordinates import with_coordinates
+from rtsim.methods.fdk_rows import check_rows
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL
 from rtsim.models.model import Model
 
@@ -239,6 +240,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
                 where="fdk.dofs",
                 allowed=", ".join(dict.fromkeys([*held, *model.coordinates.names])) or "none",
             )
+    check_rows(model, roles, spec.dofs)
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
         if model.elements.kind[element] != SPHERE_ON_PLANE:
             raise ConfigError(

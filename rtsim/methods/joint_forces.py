@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.constraints import SPHERE_ON_PLANE
 from kernels.contact.elements import FORCE, PATCH
 from rtsim.config.fdk_schema import JointForceSpec
 from rtsim.config.model_names import check_known
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.models.model import Names
+from rtsim.models.model import Model
 
 Array = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ class JointForces:
     """
 
     def __init__(self, of: ForceDependentKinematics, joints: dict[str, JointForceSpec]) -> None:
-        check_joints(joints, of.model.names, of.held)
+        check_joints(joints, of.model, of.held)
         self._of, self.names = of, tuple(joints)
         self._joints = [self._find(name, spec) for name, spec in joints.items()]
         self.displacement = np.full((len(joints), 3), math.nan)
@@ -110,12 +111,14 @@ class JointForces:
         )
 
 
-def check_joints(joints: dict[str, JointForceSpec], names: Names, held: tuple[str, ...]) -> None:
-    """ConfigError for a joint that names what is not in the model, or is not held both ways."""
+def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
+    """ConfigError for a joint that names what is not in the model, or takes no plane held both ways."""
+    names = model.names
+    planes = [n for n in held if model.elements.kind[names.elements.index(n)] == SPHERE_ON_PLANE]
     for name, spec in joints.items():
         try:
             check_known([spec.point], names.elements, f"fdk.joints.{name}.point")
             check_known(spec.contacts, names.contacts, f"fdk.joints.{name}.contacts")
-            check_known(spec.takes, held, f"fdk.joints.{name}.takes")
+            check_known(spec.takes, planes, f"fdk.joints.{name}.takes")
         except ValueError as fault:
             raise ConfigError(str(fault)) from None

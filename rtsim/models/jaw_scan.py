@@ -22,7 +22,13 @@ from rtsim.errors import ConfigError
 from rtsim.files.landmarks import thin
 from rtsim.files.surfaces import METRES, Surface, read_surface
 from rtsim.files.trial import MarkerTrial
-from rtsim.models.jaw_scan_checks import check_residuals, check_sides, check_spread, check_surfaces
+from rtsim.models.jaw_scan_checks import (
+    check_condyles,
+    check_residuals,
+    check_sides,
+    check_spread,
+    check_surfaces,
+)
 
 Array = NDArray[np.float64]
 
@@ -54,7 +60,8 @@ class Registration(NamedTuple):
 def frame_of(scan: JawScan, where: str) -> Motion:
     """Into X forwards, Y up, Z to the right, from midway between the condyles, out of the scan in metres.
 
-    Raises ConfigError where landmarks are missing, give no plane or have right and left exchanged.
+    Raises ConfigError where landmarks are missing, give no plane, or have condyles at one place
+    or right and left exchanged.
     """
     missing = [name for name in LANDMARKS if name not in scan.landmarks]
     if missing:
@@ -69,6 +76,7 @@ def frame_of(scan: JawScan, where: str) -> Motion:
     up /= np.linalg.norm(up)
     right = at["right_condyle"] - at["left_condyle"]
     right -= up * (up @ right)
+    check_condyles(float(np.linalg.norm(right)), f"{where}: landmarks")
     right /= np.linalg.norm(right)
     R = np.stack((np.cross(up, right), up, right))
     check_sides(R @ (at["left_orbitale"] - middle), f"{where}: landmarks")

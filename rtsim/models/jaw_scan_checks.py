@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 
 LEAST_SPREAD_M = 0.01
 """Second singular value of points about their mean below which they are as good as on a line."""
+LEAST_APART_M = 0.03
+"""Between condyles, which are some 100 mm apart in adults."""
 LARGEST_RESIDUAL_MM = 10.0
 """Of a marker on skin or brace, root mean square: more is another unit, a mirror image or another marker."""
 FARTHEST_M = 0.01
@@ -27,6 +29,16 @@ def check_spread(points: Array, where: str, what: str) -> None:
             f"{what} are fewer than three or on a line",
             where=where,
             remedy="give three that span a triangle of centimetres",
+        )
+
+
+def check_condyles(apart: float, where: str) -> None:
+    """Condyles lie apart [m], along the plane of porions and orbitale, by centimetres."""
+    if apart < LEAST_APART_M:
+        raise ConfigError(
+            f"condyles lie {1e3 * apart:.0f} mm apart, at least {1e3 * LEAST_APART_M:.0f} is needed",
+            where=where,
+            remedy="give the highest point of each, and the unit of all",
         )
 
 

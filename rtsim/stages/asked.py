@@ -70,7 +70,7 @@ def check_balanced(run: Run, spec: ModelSpec) -> None:
     check(model, roles, run.fdk, run.recruitment or RecruitmentSpec())
     if run.fdk.drivers:
         check_drivers(model, run.fdk.drivers)
-    check_joints(run.fdk.joints, model.names, held_of(model, roles, run.fdk))
+    check_joints(run.fdk.joints, model, held_of(model, roles, run.fdk))
 
 
 def not_of_persons() -> ConfigError:

@@ -145,6 +145,11 @@ def test_what_cannot_be_one_head_is_refused() -> None:
     for exchanged in (sides, {k: v for k, v in sides.items() if "porion" in k}):
         with pytest.raises(ConfigError, match="right and left are exchanged"):
             frame_of(msgspec.structs.replace(SCAN, landmarks={**LANDMARKS, **exchanged}), "head.toml")
+    one = {**LANDMARKS, "right_condyle": LANDMARKS["left_condyle"]}
+    with pytest.raises(ConfigError, match="condyles lie 0 mm apart"):
+        frame_of(msgspec.structs.replace(SCAN, landmarks=one), "head.toml")
+    with pytest.raises(ValueError, match="nan cannot be meant"):
+        msgspec.convert({**msgspec.to_builtins(SCAN), "markers": {"nose": [np.nan, 0.0, 0.0]}}, JawScan)
     mirror = {name: (-x, y, z) for name, (x, y, z) in SCAN.markers.items()}
     others = {**SCAN.markers, "nose": SCAN.markers["brow"], "brow": SCAN.markers["nose"]}
     for wrong in (

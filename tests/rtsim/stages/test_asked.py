@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from rtsim.cli.main import cli
+from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.models.load import load_model
@@ -62,6 +63,41 @@ def test_joints_name_what_is_there(key: str) -> None:
     words = rf"fdk.joints.left.{key}: unknown 'leftt'; allowed: .*(left|midline)"
     with pytest.raises(ConfigError, match=words):
         asked("mandible", method="pop", fdk=fdk, **BALANCED)
+
+
+def with_element(folder: Path, lines: str) -> str:
+    """The shipped jaw whose method `free` holds one more element between the mandible and the skull."""
+    text = find_config("mandible", "models").read_text()
+    element = f'[[elements]]\nname = "more"\na = {{ segment = "mandible" }}\n{lines}'
+    text = text.replace("[methods.free]", '[methods.free]\nhard = ["more"]').replace(
+        "[[reactions]]", f"{element}\n[[reactions]]", 1
+    )
+    (folder / "more.toml").write_text(text)
+    return str(folder / "more.toml")
+
+
+TILTED = 'kind = "plane"\nb = { segment = "skull" }\nnormal = [0.0, 0.6, 0.8]\n'
+CORD = 'kind = "distance"\nb = { segment = "skull", offset_mm = [0.0, 90.0, 0.0] }\ntarget_mm = 90.0\n'
+
+
+def test_what_is_held_twice_is_told_at_once(tmp_path: Path) -> None:
+    """Protects from a run without an answer in any frame: a coordinate that held elements fix as well."""
+    more = with_element(tmp_path, TILTED)
+    for model, method, dofs, words in (
+        ("mandible", "pop", ["shift"], "shift is fixed already by midline, which"),
+        (more, "free", ["elevation", "shift"], "elevation is fixed already by more, shift, which"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            asked(model, method=method, fdk={"dofs": dofs}, **BALANCED)
+    asked(more, method="free", fdk={"dofs": ["elevation", "protrusion"]}, **BALANCED)
+
+
+def test_a_joint_takes_no_length(tmp_path: Path) -> None:
+    """Protects from a force of 0: a length has no normal along which it would count."""
+    joints = {"left": {**JOINT, "takes": {"more": "negative"}}}
+    with pytest.raises(ConfigError, match=r"fdk.joints.left.takes: unknown 'more'; allowed: none"):
+        asked(with_element(tmp_path, CORD), method="free", fdk={"joints": joints}, **BALANCED)
+    asked(with_element(tmp_path, TILTED), method="free", fdk={"joints": joints}, **BALANCED)
 
 
 @pytest.mark.parametrize(
