@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from kernels.fdk.problem import BALANCED, NOT_BALANCED
 from rtsim.config.contact_schema import Contact
@@ -58,15 +59,37 @@ def test_surfaces_of_a_model_decide_where_its_joint_lies(spec) -> None:
         assert (joints.force[:, 1] < -1.0).all()  # the skull pushes condyles down
         assert joints.apart() == ()
         found.append((one.alpha.copy(), joints.force.copy()))
-        away = x.copy()
-        away[4:] += [0.02, 0.03, 0.0]
-        one.forget()
-        if one.balance(away, still, still, np.ones(8)) == NOT_BALANCED and joints.apart():
-            joints.update(known=True)
-            for k, name in enumerate(joints.names):
-                assert joints.force[k].any() == (name not in joints.apart())
     np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-8)
     np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-3)
+
+
+TORN = (
+    # turned, shifted [rad], [m]: what nothing presses in
+    ((0.0, 0.0, 0.3), (0.0, 0.0, 0.0), ("right", "left")),
+    ((0.2, 0.0, 0.0), (0.0, 0.02, 0.0), ("left",)),
+)
+
+
+def test_of_surfaces_that_are_apart_no_force_is_told(spec) -> None:
+    """Protects a joint pulled apart, on one side or both, from the force of its last touch; it goes on."""
+    for one in (jaw(spec), jaw(exchanged(spec))):
+        still, joints = np.zeros((8, 3)), JointForces(one, JOINTS)
+        x = places(one.model, one.model.q_neutral).reshape(-1, 3)
+        for turn, shift, apart in TORN:
+            assert one.balance(x, still, still, np.ones(8)) == BALANCED
+            assert joints.apart() == ()
+            one.forget()
+            away = x.copy()
+            away[4:] = x[4:] @ Rotation.from_rotvec(turn).as_matrix().T + shift
+            status = one.balance(away, still, still, np.ones(8))
+            assert joints.apart() == apart
+            # of one side the force's leaps decide whether the other ends at a micronewton
+            assert status == NOT_BALANCED or len(apart) == 1
+            joints.update(known=True)
+            for k, name in enumerate(joints.names):
+                assert joints.force[k].any() == (name not in apart)
+            one.forget()
+        assert one.balance(x, still, still, np.ones(8)) == BALANCED
 
 
 def test_a_joint_names_contacts_of_its_own_body(spec) -> None:
