@@ -56,7 +56,7 @@ def agreement(measured: Array, calculated: Array) -> Agreement:
 
 
 class Repeated(NamedTuple):
-    """Mean and standard deviation over cycles."""
+    """Mean and standard deviation over cycles; of one cycle the deviation is NaN."""
 
     mean: Agreement
     deviation: Agreement
@@ -65,9 +65,8 @@ class Repeated(NamedTuple):
 def over_cycles(measured: Array, calculated: Array, cycles: list[slice]) -> Repeated:
     """Of each cycle by itself, as in tables 1 and 2 of Andersen et al. 2017 (five cycles)."""
     rows = np.array([agreement(measured[cycle], calculated[cycle]) for cycle in cycles])
-    return Repeated(
-        Agreement(*rows.mean(axis=0)), Agreement(*rows.std(axis=0, ddof=1 if len(rows) > 1 else 0))
-    )
+    deviation = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.full(rows.shape[1], math.nan)
+    return Repeated(Agreement(*rows.mean(axis=0)), Agreement(*deviation))
 
 
 def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.0) -> list[slice]:

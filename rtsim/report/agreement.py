@@ -90,9 +90,8 @@ def finite(found: Agreement) -> dict[str, float | None]:
 
 def in_words(told: Mapping[str, Any]) -> str:
     """The tables for people, one for each field and choice."""
-    lines = [
-        f"{told['cycles']} cycles at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"
-    ]
+    cycles = f"{told['cycles']} cycle{'s' if told['cycles'] > 1 else ''}"
+    lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"]
     before = None
     for row in told["rows"]:
         head = (row["field"], row["choice"], row["beside"])

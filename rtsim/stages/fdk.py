@@ -28,6 +28,7 @@ from streams.messages import Curves, Session, Status
 from streams.ring import Frame
 
 TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
+PART = "Muscles bear the load of the joint's bodies only in part."
 NO_MUSCLES = (
     "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
     "found none."
@@ -61,9 +62,9 @@ class Balance(Stage):
             self.counters[name] = 0
 
     def _why(self, status: int) -> str:
-        """A sentence; of a joint out of balance with the contacts in which nothing presses."""
-        why = {NOT_BALANCED: TORN, NOT_PLACED: self.unplaced}
-        apart = self.joints.apart() if status == NOT_BALANCED else ()
+        """A sentence; of a joint without balance, or a part of it, with contacts nothing presses in."""
+        why = {NOT_BALANCED: TORN, NOT_BORNE: PART, NOT_PLACED: self.unplaced}
+        apart = self.joints.apart() if status in (NOT_BALANCED, NOT_BORNE) else ()
         told = f" Nothing presses in {', '.join(apart)}." if apart else ""
         return why.get(status, NO_MUSCLES) + told
 
@@ -80,7 +81,7 @@ class Balance(Stage):
             self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
             told |= Status.SUSPECT
         if status == NOT_BORNE:
-            self.count("load_not_borne", "Muscles bear the load of the joint's bodies only in part.")
+            self.count("load_not_borne", self._why(status))
             told |= Status.DEGRADED
         return Outcome(told, self.balanced.iterations)
 

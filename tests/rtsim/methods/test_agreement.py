@@ -46,6 +46,9 @@ def test_cycles_are_whole_and_averaged() -> None:
     assert len(cycles_of(TIMES, 1.0)) == 5
     assert found.mean.magnitude == pytest.approx(0.1)
     assert found.deviation.magnitude == pytest.approx(0.0, abs=1e-12)
+    one = over_cycles(CURVE, 1.1 * CURVE, cycles_of(TIMES, 1.0)[:1])
+    assert one.mean.magnitude == pytest.approx(0.1)
+    assert np.isnan(one.deviation).all()  # not 0, which would be told as a figure
 
 
 def test_humps_of_a_cycle_are_counted_across_its_ends() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,10 +16,12 @@ from rtsim.errors import ConfigError
 from rtsim.files.panels import panels_of_results
 from rtsim.live.loop import Loop
 from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.models.jaw_surfaces import of_formulas
 from rtsim.models.load import load_model
+from rtsim.stages.fdk import BalancedJoint
 from rtsim.stages.find import make_stages
 from rtsim.subjects.jaw import jaw_in_skull, move_jaw
-from streams.messages import marker_session
+from streams.messages import Status, marker_session
 
 SPEC = load_model("mandible")
 
@@ -111,3 +114,29 @@ def test_displacements_are_known_where_the_balance_is() -> None:
     known = np.isfinite(fields["fdk_residuals"]).all(axis=1)
     assert not known.all()
     assert (np.isfinite(fields["fdk_displacements"]).all(axis=1) == known).all()
+
+
+@pytest.mark.own_kernels
+def test_surfaces_that_are_pulled_apart_flag_frames_and_the_run_goes_on(tmp_path, monkeypatch) -> None:
+    """Protects runs on a scan's surfaces: a torn joint is told of, then it balances."""
+    spec = of_formulas(SPEC, tmp_path)
+    run = load_run(find_config("mandible", "runs"), ["joint=fdk"])
+    joints = {side: JointForceSpec(f"{side}_normal", (side,)) for side in ("left", "right")}
+    fdk = msgspec.structs.replace(run.fdk, joints=joints, tolerance_N=1.0)
+    trial = move_jaw(SPEC, "chewing", 2.0, seed=3)
+    pull = np.exp(-(((trial.times - 1.2) / 0.15) ** 2))
+    trial.positions[:, 4:, 0] += 0.05 * pull[:, None]
+    told: list[str] = []
+    monkeypatch.setattr(BalancedJoint, "count", lambda _, kind, sentence: told.append(sentence))
+    kept = Kept()
+    Loop(
+        RecordingInput(trial), make_stages(msgspec.structs.replace(run, fdk=fdk), spec, None), kept, {}
+    ).run()
+    found = kept.results()
+    assert found is not None
+    status = np.array(found.status)
+    flagged = (status & (Status.NOT_CONVERGED | Status.DEGRADED)) > 0
+    assert flagged.any()
+    assert np.isfinite(found.fields["joint_point_forces"][-10:]).all()
+    assert not flagged[-10:].any()
+    assert any("Nothing presses in right, left." in sentence for sentence in told)
