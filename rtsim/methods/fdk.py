@@ -25,7 +25,7 @@ from kernels.tree import new_pose, pose
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.fdk_coordinates import with_coordinates
+from rtsim.methods.fdk_coordinates import translations, with_coordinates
 from rtsim.methods.fdk_rows import check_rows
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL
 from rtsim.models.model import Model
@@ -238,7 +238,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             raise ConfigError(
                 f"the method holds no element {name!r}, and no coordinate is called so",
                 where="fdk.dofs",
-                allowed=", ".join(dict.fromkeys([*held, *model.coordinates.names])) or "none",
+                allowed=", ".join(dict.fromkeys([*held, *translations(model)])) or "none",
             )
     check_rows(model, roles, spec.dofs)
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):

@@ -6,6 +6,7 @@ in the body's parent: Phi = q - q_neutral, one more element of kind plane, which
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -71,6 +72,16 @@ def with_plane(model: Model, name: str) -> Elements:
         path,
         side,
     )
+
+
+def translations(model: Model) -> list[str]:
+    """Names of the coordinates that can be FDK degrees of freedom."""
+    found = []
+    for name, dof in zip(model.coordinates.names, model.coordinates.dof.tolist(), strict=True):
+        with suppress(ConfigError):
+            axis_of(model, name, dof)
+            found.append(name)
+    return found
 
 
 def axis_of(model: Model, name: str, dof: int) -> Array:

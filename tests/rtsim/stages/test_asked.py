@@ -92,6 +92,13 @@ def test_what_is_held_twice_is_told_at_once(tmp_path: Path) -> None:
     asked(more, method="free", fdk={"dofs": ["elevation", "protrusion"]}, **BALANCED)
 
 
+def test_coordinates_that_are_allowed_can_be_taken() -> None:
+    """Protects from a remedy that is refused next: angles are not among what is allowed."""
+    words = "allowed: right_normal, left_normal, midline, protrusion, elevation, shift$"
+    with pytest.raises(ConfigError, match=words):
+        asked("mandible", method="pop", fdk={"dofs": ["elevatoin"]}, **BALANCED)
+
+
 def test_a_joint_takes_no_length(tmp_path: Path) -> None:
     """Protects from a force of 0: a length has no normal along which it would count."""
     joints = {"left": {**JOINT, "takes": {"more": "negative"}}}
