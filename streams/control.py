@@ -118,10 +118,9 @@ def request(
     """
     command = encode(Command(name=name, args=dict(args or {})))
     with zmq.Context() as context, client_socket(context, zmq.REQ, address, security) as socket:
-        link = Link(socket, address)
+        link, due_ns = Link(socket, address), now_ns() + round(1e9 * max(0.0, timeout_s))
         try:
-            socket.send_multipart(command)
-            if not _await(socket, link, now_ns() + round(1e9 * max(0.0, timeout_s))):
+            if not (_send(socket, link, command, due_ns) and _await(socket, link, due_ns)):
                 return (
                     False,
                     f"Nobody answered at {address} within {timeout_s:g} s; is the estimator running?",
@@ -134,6 +133,19 @@ def request(
     if not isinstance(reply, Telemetry) or not reply.text:
         return False, f"{address} answered with something that is not a reply; is it a control address?"
     return reply.gauges.get("ok") == 1.0, plain(reply.text[0])
+
+
+def _send(socket: ZmqSocket, link: Link, parts: list[bytes], due_ns: int) -> bool:
+    """Send a message; whether it could go in time: of a peer that does not speak our way there is no pipe."""
+    while True:
+        try:
+            socket.send_multipart(parts, zmq.DONTWAIT)
+            return True
+        except zmq.Again:
+            if now_ns() >= due_ns:
+                return False
+            socket.poll(IDLE_MS, zmq.POLLOUT)
+            link.check()
 
 
 def _await(socket: ZmqSocket, link: Link, due_ns: int) -> bool:

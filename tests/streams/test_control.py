@@ -1,11 +1,13 @@
 """Commands over real sockets."""
 
 import threading
+import time
 
 import msgpack
 import pytest
 import zmq
 
+from streams import control
 from streams.control import COMMAND_LIMIT, ControlServer, request
 from streams.errors import StreamError
 
@@ -122,6 +124,26 @@ def test_a_stranger_behind_the_address_is_named(raw_sender):
     ok, text = request(raw_sender.address, "status", timeout_s=0.1)
     assert not ok
     assert "Nobody answered" in text
+
+
+def test_a_stranger_who_hangs_up_before_the_command_is_sent_is_named(raw_sender, monkeypatch) -> None:
+    """Protects against waiting for ever: a publisher may end the link for good before anything is sent."""
+    opened, answers = control.Link, []
+
+    def late(*arguments):
+        link = opened(*arguments)
+        time.sleep(0.02)  # the publisher has seen who calls, and in one of three cases has hung up
+        return link
+
+    def ask_often() -> None:
+        answers.extend(request(raw_sender.address, "status", timeout_s=0.05) for _ in range(12))
+
+    monkeypatch.setattr(control, "Link", late)
+    asking = threading.Thread(target=ask_often, daemon=True)
+    asking.start()
+    asking.join(GUARD_S)
+    assert len(answers) == 12
+    assert all(not ok and "Nobody answered" in text for ok, text in answers)
 
 
 def test_arguments_must_be_plain(server):
