@@ -11,7 +11,7 @@ import math
 
 from kernels._jit import entry, inlined, njit
 from kernels.mesh.meshes import OF_A, OF_B, OF_BOTH, PRESSED_AT, VOLUME
-from kernels.mesh.pressing import add_pressed, add_stiffness_of
+from kernels.mesh.pressing import add_pressed, add_stiffness_of, add_turned
 from kernels.mesh.touching import find_touching
 
 OK, NON_FINITE = 0, 1
@@ -86,10 +86,12 @@ def mesh_stiffness(contacts, e, modulus, R, p, work):
     weight = 0.5 if passes == OF_BOTH else 1.0
     G[:, :] = 0.0
     if passes != OF_B:
-        add_stiffness_of(work.touch, contacts.vertex[e, 0], work.n_touch[e, 0], modulus * weight, G)
+        n, way = work.n_touch[e, 0], contacts.direction[e, 0]
+        add_stiffness_of(way, work.touch, contacts.vertex[e, 0], n, modulus * weight, G)
         carry_stiffness(R, p, work.change[1], G)
     if passes != OF_A:
-        add_stiffness_of(work.touch, contacts.vertex[e, 1], work.n_touch[e, 1], modulus * weight, G)
+        n, way = work.n_touch[e, 1], contacts.direction[e, 1]
+        add_stiffness_of(way, work.touch, contacts.vertex[e, 1], n, modulus * weight, G)
     for i in range(6):
         for j in range(6):
             J[i, j] = -G[i, j]
@@ -151,22 +153,3 @@ def carry_stiffness(R, p, half, G):
     for i in range(6):
         for j in range(i):
             G[i, j], G[j, i] = G[j, i], G[i, j]
-
-
-@inlined
-def add_turned(w, J):
-    """J : (6, 6) += change of the wrench w : (6,) where it is displaced by a twist."""
-    for k in range(2):
-        x, y, z = w[3 * k], w[3 * k + 1], w[3 * k + 2]
-        J[3 * k, 1] += z
-        J[3 * k, 2] -= y
-        J[3 * k + 1, 0] -= z
-        J[3 * k + 1, 2] += x
-        J[3 * k + 2, 0] += y
-        J[3 * k + 2, 1] -= x
-    J[0, 4] += w[5]
-    J[0, 5] -= w[4]
-    J[1, 3] -= w[5]
-    J[1, 5] += w[3]
-    J[2, 3] += w[4]
-    J[2, 4] -= w[3]

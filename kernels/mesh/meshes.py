@@ -35,12 +35,14 @@ OF_A, OF_B, OF_BOTH = 0, 1, 2
 OWN_AREA, PAPER_AREA = 0, 1
 """What a vertex stands for: a third of the area of its own triangles, or the whole of the triangle of the
 other surface that is closest (Andersen et al. 2017, nomenclature)."""
+GRADIENT, OWN_NORMAL = 0, 1
+"""Where to a vertex is pressed: along the gradient of its depth, or against its own normal."""
 
-PLACE, AWAY, DEEP, SHARE, BEND, ALONG = 0, 3, 6, 7, 8, 9
+PLACE, AWAY, DEEP, SHARE, BEND, ALONG, PUSH = 0, 3, 6, 7, 8, 9, 12
 """Columns of MeshWork.touch, in the axes of the surface that is pressed: the vertex and the unit normal away
 from that surface (3 each), depth [m], area [m^2], curvature of the distance [1/m], and the edge (3) along
-which it is not curved, zero at a corner."""
-N_TOUCH = 12
+which it is not curved, zero at a corner; the unit direction of the force (3)."""
+N_TOUCH = 15
 
 CONTACT_AREA, VOLUME, LARGEST_DEPTH, PRESSED_AT, N_TOUCHING = 0, 1, 2, 3, 6
 """Columns of MeshWork.patch: area [m^2], sum of area times depth [m^3], largest depth [m], centre of pressure
@@ -54,7 +56,7 @@ class Meshes(NamedTuple):
     table: np.ndarray  # (n_mesh, N_TABLE) int64
     vertex: np.ndarray  # (n_vertex, 3) [m]
     share: np.ndarray  # (n_vertex,) - a third of the area of its triangles [m^2]
-    vertex_normal: np.ndarray  # (n_vertex, 3) - sum of its triangles' normals, weighted by angle
+    vertex_normal: np.ndarray  # (n_vertex, 3) - unit; mean of its triangles', by angle
     vertex_rim: np.ndarray  # (n_vertex,) int64 - 1 = on the boundary of an open surface
     corner: np.ndarray  # (n_triangle, 3) int64 - vertices
     triangle: np.ndarray  # (n_triangle, N_TRIANGLE_ROW)
@@ -72,6 +74,7 @@ class MeshContacts(NamedTuple):
     mesh_b: np.ndarray  # (n_contact,) int64
     passes: np.ndarray  # (n_contact,) int64 - OF_A, OF_B or OF_BOTH
     area: np.ndarray  # (n_contact,) int64 - OWN_AREA or PAPER_AREA
+    direction: np.ndarray  # (n_contact, 2) int64 - of each pass: GRADIENT or OWN_NORMAL
     offset: np.ndarray  # (n_contact,) - by how much the surfaces grow, both together [m]
     depth_max: np.ndarray  # (n_contact,) - deeper vertices are beyond the other side [m], infinite for none
     vertex: np.ndarray  # (n_contact, 3) int64 - where each pass keeps its vertices, and the end
@@ -123,6 +126,7 @@ def new_mesh_contacts(
     pairs: Sequence[tuple[int, int]],
     passes: Sequence[int],
     area: Sequence[int],
+    direction: Sequence[tuple[int, int]],
     offset: Sequence[float],
     depth_max: Sequence[float],
 ) -> MeshContacts:
@@ -141,6 +145,7 @@ def new_mesh_contacts(
         np.array([b for _, b in pairs], np.int64),
         np.array(passes, np.int64),
         np.array(area, np.int64),
+        np.array(direction, np.int64).reshape(-1, 2),
         np.array(offset, float),
         np.array(depth_max, float),
         vertex,

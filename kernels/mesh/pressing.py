@@ -1,9 +1,11 @@
 """The wrench of vertices that touch, each pressed away by modulus x area x depth, and its stiffness.
 
-f_i = p a_i d_i along the gradient n of the distance (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). As n
-is a gradient the forces have a potential, the sum of p a_i d_i^2/2. Where the vertex moves by x, f_i changes
-by -K x, K = p a_i (n n' - d_i B), B the curvature of the distance: (1 - n n' - t t')/s at the distance s of
-an edge along t, (1 - n n')/s of a corner, 0 over a face.
+f_i = p a_i d_i m (Andersen et al. 2017: f_i = p v_i, v_i = a_i d_i). Along the gradient n of the distance,
+m = n, the forces have a potential, the sum of p a_i d_i^2/2. Where the vertex moves by x, f_i changes by
+-K x, K = p a_i (n n' - d_i B), B the curvature of the distance: (1 - n n' - t t')/s at the distance s of an
+edge along t, (1 - n n')/s of a corner, 0 over a face. Against the vertex's own normal, m turns with its
+surface, and the sum is that of a pressure p d on it: it goes on where n leaps from one closest triangle to
+the next, and has no potential. f_i changes by -p a_i m n' x, and turns along.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from kernels.mesh.meshes import (
     DEEP,
     LARGEST_DEPTH,
     N_TOUCHING,
+    OWN_NORMAL,
     PLACE,
+    PUSH,
     SHARE,
     VOLUME,
 )
@@ -38,7 +42,7 @@ def add_pressed(touch, first, n, modulus, weight, patch, sums):
     for j in range(first, first + n):
         row = touch[j]
         x, y, z = row[PLACE], row[PLACE + 1], row[PLACE + 2]
-        nx, ny, nz = row[AWAY], row[AWAY + 1], row[AWAY + 2]
+        nx, ny, nz = row[PUSH], row[PUSH + 1], row[PUSH + 2]
         area, depth = weight * row[SHARE], row[DEEP]
         volume = area * depth
         add_force(x, y, z, modulus * volume * nx, modulus * volume * ny, modulus * volume * nz, sums)
@@ -51,9 +55,45 @@ def add_pressed(touch, first, n, modulus, weight, patch, sums):
         patch[N_TOUCHING] += 1.0
 
 
+@inlined
+def add_stiffness_of(direction, touch, first, n, modulus, G):
+    """G : (6, 6) += change of the wrench of these vertices where their surface moves by a twist.
+
+    direction : int - GRADIENT or OWN_NORMAL; others as those of the two below
+    """
+    if direction == OWN_NORMAL:
+        add_slope_of_pressure(touch, first, n, modulus, G)
+    else:
+        add_slope_of_potential(touch, first, n, modulus, G)
+
+
 @njit
-def add_stiffness_of(touch, first, n, modulus, G):
-    """G : (6, 6) += change of the wrench of these vertices where they move by a twist.
+def add_slope_of_pressure(touch, first, n, modulus, G):
+    """G : (6, 6) += the change of forces against own normals, which turn and go along.
+
+    touch : (n_kept, N_TOUCH) - of MeshWork
+    first, n : int - rows of it
+    modulus : float - pressure by depth, by the weight of the pass [N/m^3]
+    """
+    Mx, My, Mz, Fx, Fy, Fz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(first, first + n):
+        row = touch[j]
+        y, a = row[PLACE : PLACE + 3], modulus * row[SHARE]
+        push = about_origin(y, row[PUSH], row[PUSH + 1], row[PUSH + 2])
+        away = about_origin(y, row[AWAY], row[AWAY + 1], row[AWAY + 2])
+        for i in range(6):
+            x = a * push[i]
+            for k in range(6):
+                G[i, k] -= x * away[k]
+        f = a * row[DEEP]
+        Mx, My, Mz = Mx + f * push[0], My + f * push[1], Mz + f * push[2]
+        Fx, Fy, Fz = Fx + f * push[3], Fy + f * push[4], Fz + f * push[5]
+    add_turned((Mx, My, Mz, Fx, Fy, Fz), G)
+
+
+@njit
+def add_slope_of_potential(touch, first, n, modulus, G):
+    """G : (6, 6) += the change of forces along gradients.
 
     touch : (n_kept, N_TOUCH) - of MeshWork
     first, n : int - rows of it
@@ -82,12 +122,17 @@ def add_square(weight, y, nx, ny, nz, G):
     y : (3,) - place [m]
     nx, ny, nz : float - direction n
     """
-    mx, my, mz = y[1] * nz - y[2] * ny, y[2] * nx - y[0] * nz, y[0] * ny - y[1] * nx
-    w = (mx, my, mz, nx, ny, nz)
+    w = about_origin(y, nx, ny, nz)
     for i in range(6):
         x = weight * w[i]
         for j in range(6):
             G[i, j] += x * w[j]
+
+
+@inlined
+def about_origin(y, nx, ny, nz):
+    """(6) - y x n and n, of a place y : (3,) [m] and a direction n."""
+    return (y[1] * nz - y[2] * ny, y[2] * nx - y[0] * nz, y[0] * ny - y[1] * nx, nx, ny, nz)
 
 
 @inlined
@@ -108,3 +153,22 @@ def add_arm(y, fx, fy, fz, G):
     G[1, 5] += fx
     G[2, 3] += fy
     G[2, 4] -= fx
+
+
+@inlined
+def add_turned(w, J):
+    """J : (6, 6) += change of the wrench w : (6) where it is displaced by a twist."""
+    for k in range(2):
+        x, y, z = w[3 * k], w[3 * k + 1], w[3 * k + 2]
+        J[3 * k, 1] += z
+        J[3 * k, 2] -= y
+        J[3 * k + 1, 0] -= z
+        J[3 * k + 1, 2] += x
+        J[3 * k + 2, 0] += y
+        J[3 * k + 2, 1] -= x
+    J[0, 4] += w[5]
+    J[0, 5] -= w[4]
+    J[1, 3] -= w[5]
+    J[1, 5] += w[3]
+    J[2, 3] += w[4]
+    J[2, 4] -= w[3]

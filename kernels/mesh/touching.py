@@ -26,8 +26,10 @@ from kernels.mesh.meshes import (
     DEEP,
     N_TRIANGLE,
     N_VERTEX,
+    OWN_NORMAL,
     PAPER_AREA,
     PLACE,
+    PUSH,
     SHARE,
     SIDE_AB,
     SIDE_AC,
@@ -317,7 +319,24 @@ def touch_vertex(meshes, contacts, e, k, i, at, t, work):
     touch[DEEP], touch[BEND] = depth, bend
     touch[SHARE] = row[AREA] if contacts.area[e] == PAPER_AREA else meshes.share[i]
     write_edge(row, what, touch)
+    if contacts.direction[e, k] == OWN_NORMAL:
+        nx, ny, nz = against(work.pose[e, k], meshes.vertex_normal[i])
+    touch[PUSH], touch[PUSH + 1], touch[PUSH + 2] = nx, ny, nz
     return 0.0
+
+
+@inlined
+def against(pose, normal):
+    """(x, y, z) of a normal : (3,) of the source turned round, in the axes of the target.
+
+    pose : (4, 3) - of the source there, rotation and place
+    """
+    x, y, z = normal[0], normal[1], normal[2]
+    return (
+        -(pose[0, 0] * x + pose[0, 1] * y + pose[0, 2] * z),
+        -(pose[1, 0] * x + pose[1, 1] * y + pose[1, 2] * z),
+        -(pose[2, 0] * x + pose[2, 1] * y + pose[2, 2] * z),
+    )
 
 
 @inlined

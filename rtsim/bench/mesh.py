@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.mesh.contact import mesh_contact, mesh_stiffness
-from kernels.mesh.meshes import N_TOUCHING, OF_BOTH, OWN_AREA, VOLUME, new_mesh_contacts, new_mesh_work
+from kernels.mesh.meshes import (
+    GRADIENT,
+    N_TOUCHING,
+    OF_BOTH,
+    OWN_AREA,
+    VOLUME,
+    new_mesh_contacts,
+    new_mesh_work,
+)
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.mesh_runs import ball_figures, knee_figures
 from rtsim.bench.opensim_mesh import foundation
@@ -53,7 +61,9 @@ class Contact:
 
     def __init__(self, a: Surface, b: Surface, passes: int, depth_max: float = np.inf):
         self.meshes = pack_meshes([a, b])
-        self.contacts = new_mesh_contacts(self.meshes, [(0, 1)], [passes], [OWN_AREA], [0.0], [depth_max])
+        self.contacts = new_mesh_contacts(
+            self.meshes, [(0, 1)], [passes], [OWN_AREA], [(GRADIENT, GRADIENT)], [0.0], [depth_max]
+        )
         self.work = new_mesh_work(self.contacts)
         self.R, self.p = np.eye(3), np.zeros(3)
         self._presses = self.meshes, self.contacts, 0, MODULUS, self.R, self.p, self.work

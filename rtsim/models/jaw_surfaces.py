@@ -48,7 +48,8 @@ def pressing(
     """The mandible with one contact a side, of its name, between files in metres: condyle and fossa.
 
     grown_mm : of the condyles, for the soft tissue that they lack
-    both : the mean of what either's vertices press; else those of fossae alone
+    both : the mean of what either's vertices press; else those of fossae alone, against their own normals,
+        as real surfaces are rough
     """
     one, other = load_model("mesh_ball").contacts[0].keys  # of any two surfaces of triangles
     rows: list[dict[str, Any]] = [
@@ -61,7 +62,7 @@ def pressing(
                 "grown_mm": grown_mm,
                 "by_vertices": both,
             },
-            other: {"segment": "skull", "file": str(above), "unit": "m"},
+            other: {"segment": "skull", "file": str(above), "unit": "m", "own_normals": not both},
             "law": "volumetric",
             "stiffness": MODULUS,
         }

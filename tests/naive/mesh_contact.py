@@ -75,13 +75,24 @@ def third_areas(vertices, triangles):
     return share
 
 
-def pressed(source, target, R, p, offset, depth_max=np.inf, paper=False):
+def own_normals(vertices, triangles):
+    """(n_vertex, 3) - unit, mean of the normals of each vertex's triangles by their angles there."""
+    normals = np.zeros((len(vertices), 3))
+    for t in triangles:
+        corners = vertices[t]
+        across = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+        for k in range(3):
+            normals[t[k]] += angle_at(corners, corners[k]) * across / np.linalg.norm(across)
+    return normals / np.linalg.norm(normals, axis=1)[:, None]
+
+
+def pressed(source, target, R, p, offset, depth_max=np.inf, paper=False, own=False):
     """(wrench for modulus 1 on the source about the origin of target, area, volume) of the source's vertices.
 
-    R, p - pose of the source in the axes of target
+    R, p - pose of the source in the axes of target; own: against the vertices' own normals
     """
     wrench, area, volume = np.zeros(6), 0.0, 0.0
-    share = third_areas(*source)
+    share, normals = third_areas(*source), own_normals(*source)
     for i, vertex in enumerate(source[0]):
         y = R @ vertex + p
         distance, away, closest_area, rim = signed_distance(*target, y)
@@ -89,23 +100,23 @@ def pressed(source, target, R, p, offset, depth_max=np.inf, paper=False):
         if rim or depth <= 0.0 or depth > depth_max:
             continue
         a = closest_area if paper else share[i]
-        force = a * depth * away
+        force = a * depth * (-R @ normals[i] if own else away)
         wrench += np.concatenate((np.cross(y, force), force))
         area, volume = area + a, volume + a * depth
     return wrench, area, volume
 
 
-def twin(a, b, R, p, passes, offset, depth_max=np.inf, paper=False):
+def twin(a, b, R, p, passes, offset, depth_max=np.inf, paper=False, own=False):
     """(wrench on A about its origin in its axes, area, volume) for modulus 1; R, p - pose of B in A."""
     total, area, volume = np.zeros(6), 0.0, 0.0
     for k in {"a": (0,), "b": (1,), "both": (0, 1)}[passes]:
         weight = 0.5 if passes == "both" else 1.0
         if k == 0:
-            w, s, v = pressed(a, b, R.T, -R.T @ p, offset, depth_max, paper)
+            w, s, v = pressed(a, b, R.T, -R.T @ p, offset, depth_max, paper, own)
             force = R @ w[3:]
             w = np.concatenate((R @ w[:3] + np.cross(p, force), force))
         else:
-            w, s, v = pressed(b, a, R, p, offset, depth_max, paper)
+            w, s, v = pressed(b, a, R, p, offset, depth_max, paper, own)
             w = -w
         total, area, volume = total + weight * w, area + weight * s, volume + weight * v
     return total, area, volume

@@ -152,14 +152,15 @@ def discs(a: Array, b: Array, c: Array) -> Array:
 
 
 def vertex_normals(vertices: Array, triangles: Whole, normal: Array) -> Array:
-    """(n_vertex, 3) - sum of the normals of a vertex's triangles, weighted by their angles."""
+    """(n_vertex, 3) - unit; mean of the normals of a vertex's triangles, weighted by their angles."""
     total = np.zeros_like(vertices)
     for k in range(3):
         at = vertices[triangles[:, k]]
         x, y = (vertices[triangles[:, (k + i) % 3]] - at for i in (1, 2))
         angle = np.arctan2(np.linalg.norm(np.cross(x, y), axis=1), np.einsum("ij,ij->i", x, y))
         np.add.at(total, triangles[:, k], angle[:, None] * normal)
-    return total
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    return total / np.where(length > 0.0, length, 1.0)  # of a vertex without triangles it is zero
 
 
 def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:

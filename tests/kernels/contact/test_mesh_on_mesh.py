@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from kernels.contact.elements import AXIS, CENTRE, D_VOLUME, N_MOVED, N_STATE, PATCH, POINT
 from kernels.mesh.contact import mesh_contact, mesh_stiffness
-from kernels.mesh.meshes import OF_A, OF_B, OF_BOTH, OWN_AREA, new_mesh_contacts, new_mesh_work
+from kernels.mesh.meshes import GRADIENT, OF_A, OF_B, OF_BOTH, OWN_AREA, new_mesh_contacts, new_mesh_work
 from kernels.mesh.patch import relative_pose, write_moved, write_patch
 from kernels.tree import new_pose
 from rtsim.models.packing.meshes import pack_meshes
@@ -23,7 +23,9 @@ class Bodies:
 
     def __init__(self, passes: int) -> None:
         rng = np.random.default_rng(5)
-        self.contacts = new_mesh_contacts(MESHES, [(0, 1)], [passes], [OWN_AREA], [0.0], [np.inf])
+        self.contacts = new_mesh_contacts(
+            MESHES, [(0, 1)], [passes], [OWN_AREA], [(GRADIENT, GRADIENT)], [0.0], [np.inf]
+        )
         self.work = new_mesh_work(self.contacts)
         self.R_a, self.R_b = Rotation.from_rotvec(rng.normal(size=(2, 3))).as_matrix()
         self.a = np.array([0.1, -0.2, 0.3])
