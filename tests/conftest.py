@@ -52,13 +52,13 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With the compiler off, one seed of each test: others take it through the same lines, a thousand times
-    as slowly as compiled.
+    """With the compiler off, one seed of each test, and none that is marked `compiled`: others go through the
+    same lines, a thousand times as slowly as compiled.
     """
     if os.environ.get("NUMBA_DISABLE_JIT") != "1" or not of_many(config):
         return
     first: dict[str, object] = {}
-    repeats = set()
+    repeats = {item for item in items if item.get_closest_marker("compiled")}
     for item in items:
         values = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         seed = values.pop("seed", None)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -21,7 +19,6 @@ from tests.naive.deviation import covariance, marker_covariance, outputs
 from tests.naive.differences import first_derivative
 
 Array = NDArray[np.floating]
-settings: Any = numba.config  # its names are made when Numba is imported
 
 FRAME, KNEE = 12, 1
 CHECK = MarkerCheck(downweight=False)
@@ -121,7 +118,7 @@ def test_deviations_are_those_of_the_solvers_own_answers(method: str, hidden: tu
     np.testing.assert_allclose(expected, 1e-3 * np.sqrt(total), rtol=rtol, atol=2e-8)
 
 
-@pytest.mark.skipif(settings.DISABLE_JIT, reason="a million kernel calls, with the compiler off minutes")
+@pytest.mark.compiled
 @pytest.mark.parametrize("method", leg.METHODS)
 @pytest.mark.parametrize("hidden", [(), ("T2", "S4")])
 def test_deviations_are_those_of_noisy_copies(method: str, hidden: tuple[str, ...]) -> None:
@@ -261,6 +258,7 @@ def test_frames_that_are_not_solved_have_none() -> None:
     assert running.deviations.uncertain.all()
 
 
+@pytest.mark.compiled
 def test_results_are_the_same_bit_for_bit() -> None:
     """Protects the results from their deviations: every array of an estimator without them."""
     trial = leg.soft_tissue_trial()[:12].copy()

@@ -215,6 +215,7 @@ def test_displacement_that_lasts_stays_weighed_down(method: str, name: str) -> N
     assert state_gap(running, frame, uninterrupted(method)[FIRST + 15]) < 1e-6
 
 
+@pytest.mark.compiled
 def test_displacement_that_lasts_with_the_shipped_numbers() -> None:
     """Protects the defaults: learnt for 0.3 s, a marker 0.3 m off for 0.3 s never counts."""
     exact = leg.exact_trial(60).markers

@@ -108,6 +108,7 @@ def check_tau(
         assert found.tau[d] == pytest.approx(expected, rel=1e-4, abs=1e-5 * np.abs(through).max())
 
 
+@pytest.mark.compiled
 def test_results_of_erring_bodies_scatter_as_stated() -> None:
     """Protects what the deviations mean: 400 courses whose errors a filter has passed, plates with noise."""
     case, seed, n_copy, size = some_case("branched", 0), 0, 400, 2e-3

@@ -100,6 +100,7 @@ def test_solution_satisfies_the_conditions_of_a_minimum(seed: int) -> None:
     np.testing.assert_array_equal(found.multiplier[N_HARD:], 0.0)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", [0])
 def test_solution_is_that_of_scipy(seed: int) -> None:
     """Protects the optimum itself: SLSQP, which shares nothing with the kernels, ends at the same state."""

@@ -101,7 +101,7 @@ def test_places_are_those_of_differences() -> None:
     assert (out[2] == 0.0).all()
 
 
-@pytest.mark.skipif(settings.DISABLE_JIT, reason="hundreds of frames, with the compiler off minutes")
+@pytest.mark.compiled
 @pytest.mark.parametrize("method", ["zero", "minimised"])
 def test_places_and_muscles_are_those_of_noisy_copies(method: str) -> None:
     """Protects what is stated of origins, joint centres, the centre of mass and muscle lengths: 600 copies

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
-import numba
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -23,13 +20,7 @@ from rtsim.models.model import build
 from rtsim.models.roles import roles_of
 from tests.naive.fdk import places
 
-settings: Any = numba.config  # its names are made when Numba is imported
-pytestmark = [
-    pytest.mark.own_kernels,
-    pytest.mark.skipif(
-        settings.DISABLE_JIT, reason="surfaces of a scan's size, with the compiler off minutes"
-    ),
-]
+pytestmark = [pytest.mark.own_kernels, pytest.mark.compiled]
 
 DOFS = ("right_normal", "left_normal", "midline")
 JOINTS = {side: JointForceSpec(f"{side}_normal", (side,)) for side in ("left", "right")}

@@ -110,6 +110,7 @@ def test_wrench_and_patch_are_those_of_the_twin(passes, other, offset, depth_max
     assert touched > 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("other", "offset", "depth_max"), [
     ("ball", 0.0, np.inf), ("ball", 0.002, np.inf), ("saddle", 0.001, np.inf), ("saddle", 0.001, 0.01),
 ])  # fmt: skip
@@ -190,6 +191,7 @@ def test_a_pressure_that_is_the_same_all_round_presses_nowhere_to() -> None:
     assert pair.work.patch[0, VOLUME] > 10.0 * np.linalg.norm(wrench[3:])
 
 
+@pytest.mark.compiled
 def test_what_is_remembered_changes_nothing() -> None:
     """Protects the exactness of the memory: along a way, and after leaps, as if each pose were the first."""
     a, b = ball(0.03, 14, 16), ball(0.025, 15, 14)

@@ -70,6 +70,7 @@ def test_order_of_a_stiff_motion(ends: dict[str, Simulator], method: str) -> Non
     assert apart(run(STIFF, 60, 0.3, method=method), ends["stiff"]) < 0.05
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("onset", "order"), [("0.0", 1), ("2.0", 3)])
 @pytest.mark.parametrize("method", ["ros34pw2", "rodas4p"])
 def test_order_where_a_ligament_catches(method: str, onset: str, order: int) -> None:

@@ -233,6 +233,7 @@ def test_forces_of_prescribed_motion_are_those_of_inverse_dynamics() -> None:
         assert abs(needed[names.index("knee")]) > 1e-4  # its followers' share is missing here
 
 
+@pytest.mark.compiled
 def test_power_of_prescribed_motion_is_the_rate_of_energy() -> None:
     """Protects the balance of power: moment times speed is all that enters; energy by differences."""
     some, trace = rows(KICK, 1600, DURATION, 1600, method="rodas4p")
