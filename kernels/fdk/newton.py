@@ -1,7 +1,10 @@
-"""f(alpha) = 0 by Newton's method with a golden-section line search, warm from the last frame.
+"""f(alpha) = 0 by Newton's method, steps shortened in the golden section, warm from the last frame.
 
 The first step takes the slopes of the last frame's answer, later ones those at hand. A step that does not
-bring |f| down is shortened by golden section to where |f| is least along it (Andersen et al. 2017, figure 1).
+bring |f| down is shortened in the golden section until it does (Andersen et al. 2017, figure 1, seek where
+|f| is least along it). Where no part of it does, |f| has a valley between balances: the flow alpha' = -f
+leads out of it and comes to rest where a balance is stable, by pseudo-transient continuation
+(Kelley & Keyes 1998, SIAM J Numer Anal 35).
 """
 
 from __future__ import annotations
@@ -13,11 +16,17 @@ from kernels.copying import copy, copy_matrix
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE
 from kernels.fdk.residual import fdk_residual
 from kernels.fdk.slopes import fdk_differences, fdk_slopes
-from kernels.linear import lu, lu_solve
+from kernels.linear import inner_product, lu, lu_solve
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-N_SECTION = 12
-"""Places looked at along a step that is shortened: the last are 0.3 % of it apart."""
+N_PART = 12
+"""Parts of a step that are looked at: the last is 0.5 % of it."""
+LEAST_GAIN = 1e-2
+"""Of a whole step in |f|: less is none, in parts as much as the step is shortened."""
+DRAG = 5e-3
+"""Of the flow at first, in parts of the largest slope."""
+N_STIFFER = 16
+"""How often the drag is doubled, at most, until a step gives way to f."""
 
 
 @entry
@@ -48,11 +57,49 @@ def find_balance(joint, options, sharing, state, work, out):
             fresh = True
         state.known[0] = 1
         before = out.size[0]
-        status = step(joint, options, sharing, status, state, work, out)
+        n_part = N_PART if fresh else 1
+        status = step(n_part, joint, options, sharing, state, work, out)
         if not out.size[0] < before:
-            if fresh:
-                break
+            if fresh and is_known(status):
+                return follow_flow(n + 1, joint, options, sharing, state, work, out)
             state.known[0] = 0
+    state.known[0] = 0
+    return NOT_BALANCED if is_known(status) else status, options.n_iteration
+
+
+@njit
+def follow_flow(n_done, joint, options, sharing, state, work, out):
+    """(BALANCED or why not, steps) of the flow alpha' = -f from state.alpha, whose slopes are in state.J.
+
+    (J + c) step = -f, the drag c falling as |f|, which may rise on the way: at first in steps of time, at
+    last Newton's method. Where it does not come to rest in time, alpha is where it began.
+
+    n_done : int - steps so far; all together are at most options.n_iteration
+    joint : Joint
+    options : FdkOptions
+    sharing : Sharing
+    state : FdkState - updated
+    work : FdkWork - written
+    out : FdkOut - updated
+    """
+    drag = 0.0
+    for k in range(state.alpha.shape[0]):
+        drag = max(drag, DRAG * abs(state.J[k, k]))
+        work.trial[2, k] = state.alpha[k]
+    for n in range(n_done, options.n_iteration):
+        before = out.size[0]
+        if not against(drag, options, state, work, out):
+            break
+        status = look(1.0, joint, options, sharing, state, work, out)
+        if not is_known(status):
+            break
+        if out.size[0] <= options.tolerance:
+            return finish(joint, options, sharing, status, state, work, out), n + 1
+        if slopes(joint, options, sharing, status, state, work, out) != BALANCED:
+            break
+        drag *= out.size[0] / before
+    copy(work.trial[2], state.alpha)
+    status = fdk_residual(joint, options, sharing, state.alpha, state, work, out)
     state.known[0] = 0
     return NOT_BALANCED if is_known(status) else status, options.n_iteration
 
@@ -98,37 +145,75 @@ def finish(joint, options, sharing, status, state, work, out):
 
 
 @njit
-def step(joint, options, sharing, status, state, work, out):
+def step(n_part, joint, options, sharing, state, work, out):
     """One step from state.alpha; the status of the evaluation at which it ends.
 
+    n_part : int - parts of it that are looked at, the whole first
     joint : Joint
     options : FdkOptions
     sharing : Sharing
-    status : int - of the evaluation at hand
     state : FdkState - alpha and its evaluation updated
     work : FdkWork - step, trial, factor written
     out : FdkOut - updated
     """
-    n, before, largest = state.alpha.shape[0], out.size[0], 0.0
+    before, part = out.size[0], 1.0
+    if not direction(0.0, options, state, work, out):
+        n_part = 0
+    for _ in range(n_part):
+        status = look(part, joint, options, sharing, state, work, out)
+        if out.size[0] < (1.0 - LEAST_GAIN * part) * before:
+            return status
+        part *= GOLDEN
+    return look(0.0, joint, options, sharing, state, work, out)
+
+
+@njit
+def against(drag, options, state, work, out):
+    """`direction` with so much drag that it gives way to f, step . f < 0; False if there is none.
+
+    drag : float - the least of it [N/m]
+    options : FdkOptions
+    state : FdkState
+    work : FdkWork - written
+    out : FdkOut
+    """
+    for _ in range(N_STIFFER):
+        if not direction(drag, options, state, work, out):
+            return False
+        if inner_product(work.step, out.residual) < 0.0:
+            return True
+        drag *= 2.0
+    return False
+
+
+@njit
+def direction(drag, options, state, work, out):
+    """work.step : (n_fdk,) - from state.alpha, then in work.trial[1], solving (J + drag) step = -f; whether
+    there is one.
+
+    drag : float - [N/m]
+    options : FdkOptions - no entry longer than its longest step
+    state : FdkState
+    work : FdkWork - written
+    out : FdkOut - of the evaluation at hand
+    """
+    n, largest = state.alpha.shape[0], 0.0
     copy(state.alpha, work.trial[1])
     copy_matrix(state.J, work.factor)
+    for k in range(n):
+        work.factor[k, k] += drag
+        work.step[k] = 0.0
     if not lu(work.factor, n, work.pivot):
-        return status
+        return False
     for k in range(n):
         work.step[k] = -out.residual[k]
     lu_solve(work.factor, n, work.pivot, work.step)
     for k in range(n):
         largest = max(largest, abs(work.step[k]))
-    if not math.isfinite(largest):
-        return status
     scale = min(1.0, options.longest / largest) if largest > 0.0 else 1.0
     for k in range(n):
-        work.step[k] *= scale
-    status = look(1.0, joint, options, sharing, state, work, out)
-    if is_known(status) and out.size[0] < before:
-        return status
-    part = section(joint, options, sharing, before, state, work, out)
-    return look(part, joint, options, sharing, state, work, out)
+        work.step[k] = scale * work.step[k] if math.isfinite(largest) else 0.0
+    return math.isfinite(largest)
 
 
 @njit
@@ -149,39 +234,3 @@ def look(part, joint, options, sharing, state, work, out):
     if not is_known(status):
         out.size[0] = math.inf
     return status
-
-
-@njit
-def section(joint, options, sharing, before, state, work, out):
-    """Part of the step at which |f| is least, by golden section over all of it; 0 where it falls nowhere.
-
-    joint : Joint
-    options : FdkOptions
-    sharing : Sharing
-    before : float - |f| at the outset
-    state : FdkState - written
-    work : FdkWork - written
-    out : FdkOut - written
-    """
-    low, high, best, least = 0.0, 1.0, 0.0, before
-    a, b = 1.0 - GOLDEN, GOLDEN
-    look(a, joint, options, sharing, state, work, out)
-    f_a = out.size[0]
-    look(b, joint, options, sharing, state, work, out)
-    f_b = out.size[0]
-    for _ in range(N_SECTION):
-        if f_a < least:
-            best, least = a, f_a
-        if f_b < least:
-            best, least = b, f_b
-        if f_a <= f_b:
-            high, b, f_b = b, a, f_a
-            a = high - GOLDEN * (high - low)
-            look(a, joint, options, sharing, state, work, out)
-            f_a = out.size[0]
-        else:
-            low, a, f_a = a, b, f_b
-            b = low + GOLDEN * (high - low)
-            look(b, joint, options, sharing, state, work, out)
-            f_b = out.size[0]
-    return best

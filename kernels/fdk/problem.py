@@ -151,7 +151,7 @@ class FdkWork(NamedTuple):
     factor: np.ndarray  # (n_fdk, n_fdk)
     pivot: np.ndarray  # (n_fdk,) int64
     step: np.ndarray  # (n_fdk,)
-    trial: np.ndarray  # (3, n_fdk) - alpha, the best alpha and f before
+    trial: np.ndarray  # (3, n_fdk) - f of differences; alpha before a step, and before the flow
 
 
 class FdkOut(NamedTuple):

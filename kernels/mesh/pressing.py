@@ -59,7 +59,10 @@ def add_pressed(touch, first, n, modulus, weight, patch, sums):
 def add_stiffness_of(direction, touch, first, n, modulus, G):
     """G : (6, 6) += change of the wrench of these vertices where their surface moves by a twist.
 
-    direction : int - GRADIENT or OWN_NORMAL; others as those of the two below
+    direction : int - GRADIENT or OWN_NORMAL
+    touch : (n_kept, N_TOUCH) - of MeshWork
+    first, n : int - rows of it
+    modulus : float - pressure by depth, by the weight of the pass [N/m^3]
     """
     if direction == OWN_NORMAL:
         add_slope_of_pressure(touch, first, n, modulus, G)

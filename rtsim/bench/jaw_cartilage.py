@@ -2,8 +2,8 @@
 
 The scan has neither porions nor orbitale: its own axes, X to the left, Y backwards, Z up, stand in for the
 Frankfurt plane, and the highest vertices of the condyles for their highest points. Vertices
-of fossae press: those of condyles find closest triangles on a hollow and rough surface, from one to the next
-of which forces leap by newtons.
+of fossae press, against their own normals: those of condyles find closest triangles on a hollow and rough
+surface, from one to the next of which forces leap by newtons.
 """
 
 from __future__ import annotations

@@ -150,11 +150,11 @@ def on_surfaces(
         write_text(files[name], obj_text(surface))
     if files:
         sides = {s: (files[f"{s}_condyle"], files[f"{s}_fossa"]) for s in ("right", "left")}
-        # the other way forces leap by newtons from one triangle of a condyle to the next (docs/fdk.md)
+        # the other way forces leap from one triangle of a condyle to the next (docs/fdk.md)
         spec = pressing(spec, sides, scan.grown_mm, both=False)
         notes.append(
             "contacts: right and left, of which the fossae's vertices press; name them in [fdk.joints.NAME] "
-            "of the run, with tolerance_N = 1.0 in [fdk]"
+            "of the run"
         )
     else:
         notes.append("no surfaces: the shipped ellipsoids and troughs, moved to the scan's condyles")

@@ -67,6 +67,7 @@ def test_a_mandible_is_written_and_read_again(tmp_path, monkeypatch) -> None:
     for contact in spec.contacts:  # a scan's condyles are rough
         assert not contact.surface_a.by_vertices
         assert contact.surface_b.by_vertices
+        assert contact.surface_b.own_normals
     for option in (("--lab", "gait"), ("--model", "mandible"), ("--hip", "bell1990"), ("--anyway",)):
         other = CliRunner().invoke(cli, (*words, *option))
         assert other.exit_code != 0

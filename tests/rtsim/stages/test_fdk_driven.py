@@ -27,18 +27,18 @@ from streams.messages import Status
 SPEC = load_model("mandible")
 OPENING, PROTRUSION, DEVIATION = 0.15, 0.003, 0.02
 """Amplitudes [rad, m, rad] of a motion of 1 Hz."""
-AJAR = 0.05
-"""Where it begins [rad]."""
 OMEGA = 2.0 * np.pi
 START = 0.4
 NAMES = ("opening", "protrusion", "deviation")
 
 
 def made(times: np.ndarray) -> np.ndarray:
-    """(3, n, 3) - the drivers, their speeds and accelerations, by the time since the start [s]."""
+    """(3, n, 3) - the drivers, their speeds and accelerations, by the time since the start [s]: closed.
+
+    There condyles just touch, and slopes point away from the balance, which the flow finds.
+    """
     lift, sway = OMEGA * times, 2.0 * OMEGA * times
     opening = 0.5 * OPENING * np.array([1.0 - np.cos(lift), OMEGA * np.sin(lift), OMEGA**2 * np.cos(lift)])
-    opening[0] += AJAR
     protrusion = PROTRUSION / OPENING * opening
     turned = 2.0 * OMEGA
     deviation = DEVIATION * np.array([np.sin(sway), turned * np.cos(sway), -(turned**2) * np.sin(sway)])
