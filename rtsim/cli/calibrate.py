@@ -113,6 +113,7 @@ def calibrate_mandible(
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
     from rtsim.models.jaw_scan import frame_of, model_of, registered
+    from rtsim.models.jaw_scan_muscles import with_muscles
     from rtsim.models.load import load_model
 
     check_names(path, scan_path)
@@ -122,8 +123,11 @@ def calibrate_mandible(
     measured = read_markers(trial, up=up, units=units)
     found = registered(scan, frame, measured, tuple(m.name for m in spec.markers), str(scan_path))
     spec = model_of(spec, scan, frame, found.places)
+    spec, moved = with_muscles(spec, scan, frame, scan_path)
     spec, notes = on_surfaces(spec, scan, frame, scan_path, path, force)
-    notes.append("muscles, ligaments, masses and slopes of the planes: those of the shipped mandible")
+    notes += moved
+    kept = "" if len(moved) == len(spec.muscles) else "other muscles, " if moved else "muscles, "
+    notes.append(f"{kept}ligaments, masses and slopes of the planes: those of the shipped mandible")
     notes += [f"{name}: {mm:.2f} mm RMS from its place in the scan" for name, mm in found.residual_mm.items()]
     notes.append(f"markers placed in {found.n_frame} frames of {trial.name}, teeth together")
     write_text(

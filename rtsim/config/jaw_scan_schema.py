@@ -22,6 +22,8 @@ class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     source: str = ""
     # files beside this one: left_condyle, right_condyle, left_fossa, right_fossa; one fossa may be missing
     surfaces: dict[str, str] = {}
+    # ends of muscles of the mandible, by name, in any order: two places, or a file of two landmarks
+    muscles: dict[str, str | tuple[Vector, Vector]] = {}
     # soft tissue that the condyles lack: 1 mm in Andersen et al. 2017, on bone
     grown_mm: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 1.0
 

@@ -1,0 +1,39 @@
+"""Landmark sets as segmentation programs write them: AmiraMesh ASCII, points without names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.reading import read_bounded
+from rtsim.errors import ConfigError
+
+HEAD, DATA = "# AmiraMesh", "@1"
+SUFFIX = ".landmarkAscii"
+N_MOST = 1_000_000
+
+
+def read_landmarks(path: Path) -> NDArray[np.float64]:
+    """(n, 3) - the points of a file, in its unit. Raises ConfigError where it is no set of points."""
+    text = read_bounded(path, N_MOST, "give a file of landmarks").decode("utf-8", errors="replace")
+    lines = [line.strip() for line in text.splitlines()]
+    begin = lines.index(DATA) + 1 if DATA in lines else 0
+    if not text.startswith(HEAD) or not begin:
+        raise refusal(path, "it is no AmiraMesh ASCII file of one landmark set")
+    rows = [line.split() for line in lines[begin:] if line]
+    try:
+        points = np.array([[float(x) for x in row] for row in rows])
+    except ValueError:
+        raise refusal(path, "a landmark is not three numbers") from None
+    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+        raise refusal(path, "a landmark is not three numbers")
+    return points
+
+
+def refusal(path: Path, what: str) -> ConfigError:
+    """The sentence for a file that cannot be taken."""
+    return ConfigError(
+        what, where=str(path), remedy="export the landmarks again, or give places as [x, y, z]"
+    )
