@@ -1,4 +1,4 @@
-"""The shipped mandible on published cartilage: condyles of both sides, and a fossa of the left one.
+"""The mandible on published cartilage: condyles of both sides, a fossa of the left one, muscles of landmarks.
 
 The scan has neither porions nor orbitale: its own axes, X to the left, Y backwards, Z up, stand in for the
 Frankfurt plane, and the highest vertices of the condyles for their highest points. Vertices
@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from rtsim.bench.figures import say
-from rtsim.config.jaw_scan_schema import JawScan
+from rtsim.config.jaw_scan_schema import Ends, JawScan
 from rtsim.config.model_schema import ModelSpec
+from rtsim.files.landmark_sets import SUFFIX
 from rtsim.files.surfaces import METRES, obj_text, read_surface
 from rtsim.models.jaw_scan import SIDES, frame_of, model_of, surfaces_of
+from rtsim.models.jaw_scan_muscles import with_muscles
 from rtsim.models.jaw_surfaces import pressing
 
 FOLDER = Path("../shared/data/tmj_meshes/tmj_mit")
@@ -25,6 +27,21 @@ FILES = {
     "right_condyle": "cartilage_mandible_right2.obj",
     "left_fossa": "cartilage_skull_left.obj",
 }
+MUSCLES = {
+    "superficial_masseter": "sm",
+    "deep_anterior_masseter": "dm",
+    "deep_posterior_masseter": "dm",
+    "anterior_temporalis": "at",
+    "posterior_temporalis": "pt",
+    "medial_pterygoid": "mp",
+    "superior_lateral_pterygoid": "sp",
+    "inferior_lateral_pterygoid": "ip",
+    "anterior_digastric": "ad",
+    "geniohyoid": "gh",
+    "anterior_mylohyoid": "am",
+    "posterior_mylohyoid": "pm",
+}
+"""Of files of landmarks, behind l or r: one deep masseter, and a middle temporalis that is not taken."""
 GROWN_MM = 1.0
 """Of the condyles, which are 1.0 and 1.2 mm from the fossae otherwise: a choice."""
 ABOUT = {
@@ -49,10 +66,15 @@ def of_cartilage(spec: ModelSpec, folder: Path, into: Path) -> ModelSpec:
     level = top["left_condyle"][2]
     places = {name: np.array([*(top[of][:2] + way), level]) for name, (of, way) in ABOUT.items()}
     landmarks = {name: tuple(x.tolist()) for name, x in {**top, **places}.items()}
-    scan = JawScan(landmarks=landmarks, markers={}, surfaces=FILES, grown_mm=GROWN_MM)
+    files = {(side, name): f"{side[0]}{at}{SUFFIX}" for side in SIDES for name, at in MUSCLES.items()}
+    muscles: dict[str, str | Ends] = {
+        f"{side}_{name}": file for (side, name), file in files.items() if (folder / file).is_file()
+    }
+    scan = JawScan(landmarks=landmarks, markers={}, surfaces=FILES, muscles=muscles, grown_mm=GROWN_MM)
     frame = frame_of(scan, "cartilage")
     surfaces, notes = surfaces_of(scan, frame, folder / "cartilage")
-    for note in notes:
+    spec, own = with_muscles(spec, scan, frame, folder / "cartilage")
+    for note in (*notes, f"{len(own)} muscles of landmarks"):
         say(f"fdk: {note}")
     for name, surface in surfaces.items():
         (into / f"{name}.obj").write_text(obj_text(surface), encoding="ascii")

@@ -9,6 +9,8 @@ import msgspec
 from rtsim.config.bounds import check_numbers
 from rtsim.config.place_schema import Vector
 
+Ends = tuple[Vector, Vector]
+
 
 class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A head with its teeth together."""
@@ -23,7 +25,7 @@ class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # files beside this one: left_condyle, right_condyle, left_fossa, right_fossa; one fossa may be missing
     surfaces: dict[str, str] = {}
     # ends of muscles of the mandible, by name, in any order: two places, or a file of two landmarks
-    muscles: dict[str, str | tuple[Vector, Vector]] = {}
+    muscles: dict[str, str | Ends] = {}
     # soft tissue that the condyles lack: 1 mm in Andersen et al. 2017, on bone
     grown_mm: Annotated[float, msgspec.Meta(ge=0.0, le=5.0)] = 1.0
 
