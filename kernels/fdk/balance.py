@@ -174,14 +174,14 @@ def settle(sharing, at, balance):
     for i in range(balance.activation.shape[0]):
         drive = drive_of(at, i, balance.multiplier)
         x, most = balance.activation[i], sharing.problem.most[i]
-        full = p * sharing.work.weight[i] * power_of(most, p - 1)
+        full = p * sharing.work.weight[i] * power_of(most, p - 1)  # infinite of reserves
         if drive <= 0.0 and (balance.free[i] == 0 or x < GONE):
             balance.activation[i], balance.free[i] = 0.0, 0
         elif drive >= full and (balance.free[i] == 0 or x >= most):
             balance.activation[i], balance.free[i] = most, 0
         elif balance.free[i] == 0:
-            ratio = min(drive / full, 1.0)
-            balance.activation[i] = most * (ratio if p == 2 else ratio ** (1.0 / (p - 1)))
+            part = drive / (p * sharing.work.weight[i])
+            balance.activation[i] = min(part if p == 2 else part ** (1.0 / (p - 1)), most)
             balance.free[i] = 1
 
 

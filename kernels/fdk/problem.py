@@ -57,10 +57,14 @@ class Joint(NamedTuple):
     rest: np.ndarray  # (n_fdk,) - of these: targets at alpha = 0 [m]
     pushing: np.ndarray  # (n_reaction,) int64 - rows of constraints that act one way
     strength: np.ndarray  # (n_reaction,) - of these, below 0 where they pull [N]
+    reserved: np.ndarray  # (n_reserve,) int64 - which of `borne` have an actuator of their own, both ways
+    reserve: np.ndarray  # (n_reserve,) - what these do at activation 1 [N m, N]
+    external: np.ndarray  # (n_body, 6) - of plates: moment about ground's origin [N m], force [N]
     velocity: np.ndarray  # (n_marker, 3) - of the markers in the frame [m/s]
     acceleration: np.ndarray  # (n_marker, 3) [m/s^2]
     hold_velocity: np.ndarray  # (n_v,) - of the drivers, where fit.hold is not 0 [rad/s, m/s]
     hold_acceleration: np.ndarray  # (n_v,) [rad/s^2, m/s^2]
+    isometric: bool = False  # strengths are those at rest at optimal length, without passive force
     of_optimum: bool = False  # rates are those of the optimum; else of least squares (kernels/fdk/rates)
 
 
@@ -91,7 +95,7 @@ class Smooth(NamedTuple):
     v: np.ndarray  # (n_v,)
     v_dot: np.ndarray  # (n_v,)
     tau: np.ndarray  # (n_v,) - of inverse dynamics [N, N m]
-    action: np.ndarray  # (n_element, n_borne) - of muscles, then reactions at full strength [N, N m]
+    action: np.ndarray  # (n_element, n_borne) - of muscles, reactions, reserves at full strength [N, N m]
     demand: np.ndarray  # (n_borne,) - load without what passive muscles take off
     row: np.ndarray  # (n_held, n_borne) - of the constraints that can push and pull
     length: np.ndarray  # (n_muscle,) [m]
@@ -130,7 +134,6 @@ class FdkWork(NamedTuple):
     beside: Smooth  # on its other side
     balance: Balance
     drift: np.ndarray  # (n_body, 6)
-    wrench: np.ndarray  # (n_body, 6) - zero
     pull: np.ndarray  # (n_body, 6) - of the markers' rates
     P: np.ndarray  # (n_v, n_v) - factor of the markers' weights as masses
     Y: np.ndarray  # (n_row, n_v)
@@ -172,10 +175,15 @@ class Sharing(NamedTuple):
     out: RecruitmentOut
 
 
+def n_element_of(joint: Joint) -> int:
+    """Elements of recruitment: muscles that have a force, reactions that act one way, reserves each way."""
+    return len(joint.acting) + len(joint.pushing) + 2 * len(joint.reserved)
+
+
 def new_smooth(joint: Joint) -> Smooth:
     """Allocate a Smooth."""
     n_v, n_muscle, n_borne = len(joint.fit.hold), len(joint.muscles.elastic), len(joint.borne)
-    n_element = len(joint.acting) + len(joint.pushing)
+    n_element = n_element_of(joint)
     return Smooth(
         np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros((n_element, n_borne)), np.zeros(n_borne),
         np.zeros((len(joint.held), n_borne)), *(np.zeros(n_muscle) for _ in range(4)),
@@ -185,7 +193,7 @@ def new_smooth(joint: Joint) -> Smooth:
 def new_balance(joint: Joint) -> Balance:
     """Allocate a Balance."""
     n_borne, n_held = len(joint.borne), len(joint.held)
-    n_element, n = len(joint.acting) + len(joint.pushing), n_borne + n_held
+    n_element, n = n_element_of(joint), n_borne + n_held
     return Balance(
         np.zeros(n_borne), np.zeros(n_element), np.zeros(n_borne), np.zeros(n_held),
         np.zeros(n_element, np.int64), np.zeros(n_element), np.zeros((n_borne, n_borne)),
@@ -213,7 +221,7 @@ def new_fdk_work(joint: Joint) -> FdkWork:
             joint.stations, joint.surfaces, n_v, wraps_in_closed_form(joint.stations, joint.surfaces)
         ),
         new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
-        np.zeros((n_body, 6)), np.zeros((n_body, 6)), np.zeros((n_body, 6)),
+        np.zeros((n_body, 6)), np.zeros((n_body, 6)),
         square.copy(), np.zeros((n_row, n_v)), np.zeros((n_row, n_row)), np.zeros(n_row), np.zeros(n_v),
         np.zeros((2, 3)), np.zeros((2, n_marker, 3)), np.zeros((n_v, 1)), np.zeros((n_element, 1)),
         np.zeros(n_v), square.copy(), square.copy(), square.copy(),
@@ -235,7 +243,8 @@ def new_fdk_out(joint: Joint) -> FdkOut:
     return FdkOut(np.full(len(joint.fdk), math.nan), np.full(1, math.nan), np.zeros(1, np.int64))
 
 
-def new_sharing(joint: Joint, weight: np.ndarray, options: RecruitmentOptions) -> Sharing:
-    """Recruitment of the joint's elements; weight : (n_element,) - muscles, then reactions."""
-    n_row = len(joint.borne) - len(joint.held)
-    return Sharing(*new_recruitment(weight, np.ones(len(weight)), n_row, options))
+def new_sharing(joint: Joint, options: RecruitmentOptions) -> Sharing:
+    """Recruitment of the joint's elements, all of one weight; reserves have no bound."""
+    n_row, most = len(joint.borne) - len(joint.held), np.ones(n_element_of(joint))
+    most[len(joint.acting) + len(joint.pushing) :] = math.inf
+    return Sharing(*new_recruitment(np.ones(len(most)), most, n_row, options))

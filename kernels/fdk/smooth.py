@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernels._jit import njit
+from kernels.copying import copy
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
 from kernels.fdk.optimum import optimum_rates
@@ -18,7 +19,8 @@ from kernels.path.muscle_path import follow_paths, gradients
 def smooth_parts(joint, q, work, out):
     """out : Smooth at the coordinates q : (n_q,); BALANCED, or why there is none.
 
-    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum; load without contacts and ligaments.
+    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum; load without contacts and ligaments,
+    external wrenches taken off, which stay where they are in ground.
 
     joint : Joint
     work : FdkWork - dynamics, constraint, path written
@@ -32,7 +34,7 @@ def smooth_parts(joint, q, work, out):
     if not known:
         return NOT_PLACED
     spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
-    newton_euler(system, out.v_dot, work.wrench, dynamics)
+    newton_euler(system, out.v_dot, joint.external, dynamics)
     transmit(system.tree, dynamics.pose, dynamics.reaction, out.tau)
     borne, row = joint.borne, work.constraint.row
     for k in range(borne.shape[0]):
@@ -41,11 +43,27 @@ def smooth_parts(joint, q, work, out):
             out.row[h, k] = row[joint.held[h], borne[k]]
     if not muscles_at(joint, q, work, out):
         return NOT_RECRUITED
-    first = joint.acting.shape[0]
+    others_at(joint, row, out)
+    return BALANCED
+
+
+@njit
+def others_at(joint, row, out):
+    """out.action behind the muscles: reactions that act one way, then reserves up and down.
+
+    joint : Joint
+    row : (n_row, n_v) - of the constraints
+    out : Smooth
+    """
+    borne, first = joint.borne, joint.acting.shape[0]
     for r in range(joint.pushing.shape[0]):
         for k in range(borne.shape[0]):
             out.action[first + r, k] = joint.strength[r] * row[joint.pushing[r], borne[k]]
-    return BALANCED
+    first += joint.pushing.shape[0]
+    for r in range(joint.reserved.shape[0]):
+        for s in range(2):
+            out.action[first + 2 * r + s, :] = 0.0  # slopes leave their differences here
+            out.action[first + 2 * r + s, joint.reserved[r]] = (1.0 - 2.0 * s) * joint.reserve[r]
 
 
 @njit
@@ -63,7 +81,9 @@ def muscles_at(joint, q, work, out):
     for m in range(out.length.shape[0]):
         out.length[m] = path.length[m]
         out.speed[m] = inner_product(path.gradient[m], out.v)
-    if all_strengths(joint.muscles, out.length, out.speed, out.strength, out.passive) != OK:
+    if joint.isometric:
+        copy(joint.muscles.max_isometric_force, out.strength)  # passive forces stay 0
+    elif all_strengths(joint.muscles, out.length, out.speed, out.strength, out.passive) != OK:
         return False
     sound = True
     for i in range(joint.acting.shape[0]):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from rtsim.config.model_names import check_once
+from rtsim.config.model_names import check_known, check_once
 from rtsim.config.place_schema import Positive
 
 USUAL_DIFFERENCE_MM = 0.05
@@ -34,6 +34,8 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     dofs: tuple[str, ...] = ()
     # coordinates that the motion drives where the source is one (.mot, .sto), as many as the method leaves
     drivers: tuple[str, ...] = ()
+    # bodies beyond whose joints muscles bear the load, held elements between them; none: all but the first
+    borne: tuple[str, ...] = ()
     # of what is left along them
     tolerance_N: Positive = 0.1
     # of the motion: that carry the markers along best (Andersen et al. 2017, eqs 9, 10), or of the optimum
@@ -45,12 +47,16 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     max_iterations: Annotated[int, msgspec.Meta(ge=1, le=200)] = 30
     # longest step of one iteration
     longest_mm: Positive = 1.0
+    # where FDK degrees of freedom are sought first; 0 if left out
+    start_mm: dict[str, float] = {}
     # joints that are told of, by name
     joints: dict[str, JointForceSpec] = {}
 
     def __post_init__(self) -> None:
         check_once(self.dofs, "dofs")
         check_once(self.drivers, "drivers")
+        check_once(self.borne, "borne")
         check_once([*self.joints], "joints")
+        check_known(self.start_mm, self.dofs, "start_mm")
         if self.difference_mm != USUAL_DIFFERENCE_MM and self.jacobian == "analytic":
             raise ValueError('difference_mm is a step of jacobian = "difference"; give that, or leave it out')

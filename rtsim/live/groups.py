@@ -210,11 +210,11 @@ def groups_of(run: Run) -> tuple[str, ...]:
 
     spec = load_model(run.model)
     forces = ("forces",) if has_forces(run) else ()
+    balanced = ("fdk",) if "fdk" in run.stages else ()
     if not brings_markers(run, spec):
-        return (*LIVE, *forces)
+        return (*balanced, *LIVE, *forces)
     muscles = ("moment-arms",) if spec.muscles else ()
     recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
-    balanced = ("fdk",) if "fdk" in run.stages else ()
     return (*balanced, "model", *muscles, *recruited, *forces)
 
 

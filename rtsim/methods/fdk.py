@@ -26,8 +26,9 @@ from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk_coordinates import translations, with_coordinates
-from rtsim.methods.fdk_rows import check_rows
-from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL
+from rtsim.methods.fdk_rows import check_borne, check_rows
+from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
+from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model
 
 Array = NDArray[np.float64]
@@ -44,9 +45,8 @@ class ForceDependentKinematics:
     ----------
     model, roles : the model and what its method holds; reactions of the model act where an FDK degree of
         freedom does not take their element
-    spec : FDK degrees of freedom, tolerance, Jacobian
-    recruitment : criterion of power 2 and more, strengths by Hill
-    borne : bodies beyond whose joints muscles bear the load; none given: all but the first
+    spec : FDK degrees of freedom, tolerance, Jacobian, bodies beyond whose joints muscles bear the load
+    recruitment : criterion of power 2 and more, reserves of single dofs
 
     Attributes
     ----------
@@ -58,7 +58,8 @@ class ForceDependentKinematics:
     q : (n_q,); at : lengths, speeds, strengths and more at the answer
     activations, forces : (n_muscle,) - [1], [N] along the tendon
     reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
-        that act one way
+        that act one way; reserves : (n_reserve,) - of those actuators [N m, N]
+    external : (n_body, 6) - to be written: moments about ground's origin [N m] and forces [N] of plates
     iterations, evaluations : of the newest frame
     """
 
@@ -68,7 +69,6 @@ class ForceDependentKinematics:
         roles: Roles,
         spec: FdkSpec,
         recruitment: RecruitmentSpec | None = None,
-        borne: tuple[str, ...] = (),
     ) -> None:
         model, roles = with_coordinates(model, roles, spec.dofs)
         self.model, self.spec = model, spec
@@ -76,7 +76,7 @@ class ForceDependentKinematics:
         check(model, roles, spec, recruitment)
         # of its own, as targets are written
         roles = roles._replace(target=roles.target.copy(), tasks=None, limits=None)
-        self.joint = joint = joint_of(model, roles, spec, borne)
+        self.joint = joint = joint_of(model, roles, spec, recruitment)
         self.acting = tuple(model.names.muscles[m] for m in joint.acting)
         self.hard = tuple(model.names.elements[e] for e in np.flatnonzero(roles.mode == HARD))
         self.held = held_of(model, roles, spec)
@@ -84,12 +84,11 @@ class ForceDependentKinematics:
             FIT, spec.tolerance_N, spec.max_iterations, 1e-3 * spec.longest_mm,
             1e-3 * spec.difference_mm if spec.jacobian == "difference" else 0.0, SMOOTH,
         )  # fmt: skip
-        n_element = len(joint.acting) + len(joint.pushing)
-        sharing = new_sharing(
-            joint, np.ones(n_element), RecruitmentOptions(recruitment.power, N_ITERATION, RESIDUAL, GAP)
-        )
+        sharing = new_sharing(joint, RecruitmentOptions(recruitment.power, N_ITERATION, RESIDUAL, GAP))
         self.sharing, self.options = sharing, options
         self.state, self.work = new_fdk_state(joint, model.q_neutral), new_fdk_work(joint)
+        self._first = 1e-3 * np.array([spec.start_mm.get(name, 0.0) for name in spec.dofs], np.float64)
+        self.state.alpha[:] = self._first
         self.out = new_fdk_out(joint)
         self._arguments = (joint, options, sharing, self.state, self.work, self.out)
         self._run = bind(find_balance, self._arguments)
@@ -100,6 +99,8 @@ class ForceDependentKinematics:
         self.activations = self.work.balance.activation[: len(joint.acting)]
         self.reactions = self.work.balance.reaction
         self.forces, self.pushes = np.full(len(joint.acting), math.nan), np.full(len(joint.pushing), math.nan)
+        self.reserve_names, self.external = tuple(recruitment.reserves), joint.external
+        self.reserves = np.full(len(joint.reserve), math.nan)
         self.iterations = 0
 
     def balance(self, position: Array, velocity: Array, acceleration: Array, weight: Array) -> int:
@@ -135,7 +136,10 @@ class ForceDependentKinematics:
         at, n = self.at, len(joint.acting)
         np.multiply(self.activations, at.strength[joint.acting], out=self.forces)
         self.forces += at.passive[joint.acting]
-        np.multiply(self.work.balance.activation[n:], np.abs(joint.strength), out=self.pushes)
+        last = n + len(joint.pushing)
+        np.multiply(self.work.balance.activation[n:last], np.abs(joint.strength), out=self.pushes)
+        up, down = self.work.balance.activation[last:].reshape(-1, 2).T
+        np.multiply(up - down, joint.reserve, out=self.reserves)
         return int(status)
 
     @property
@@ -172,8 +176,12 @@ class ForceDependentKinematics:
 
     def forget(self) -> None:
         """Begin anew at the neutral pose."""
+        self.start(self.model.q_neutral)
+
+    def start(self, q: Array) -> None:
+        """Begin anew at a pose (n_q,) nearby, with alpha where it is sought first."""
         state = self.state
-        state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = 0.0, self.model.q_neutral, 0.0, 0
+        state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = self._first, q, 0.0, 0
         self.sharing.state.started[0] = 0
 
 
@@ -184,7 +192,7 @@ def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
     return tuple(n for n, mode in zip(names, roles.mode, strict=True) if mode == HARD and n not in pushing)
 
 
-def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) -> Joint:
+def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> Joint:
     """The kernels' record of a model with FDK degrees of freedom."""
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
@@ -193,8 +201,9 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) 
     one_way = model.reactions.held(roles)
     acts = np.array([e not in element for e in one_way.element], bool)
     pushing = np.array([row[int(e)] for e in one_way.element[acts]], np.int64)
-    bodies = [names.bodies.index(name) for name in borne or names.bodies[1:]]
+    bodies = [names.bodies.index(name) for name in spec.borne or names.bodies[1:]]
     dofs = np.flatnonzero(np.isin(tree.dof_body, bodies)).astype(np.int64)
+    of_dofs = [coordinate_names(model)[1][d] for d in dofs]
     n_row = len(hard) + len(model.couplers.dof)
     held = np.array([k for k in range(n_row) if k not in pushing], np.int64)
     n_marker = len(model.markers.body)
@@ -221,10 +230,14 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, borne: tuple[str, ...]) 
         rest=roles.target[element],
         pushing=pushing,
         strength=one_way.strength[acts],
+        reserved=np.array([of_dofs.index(name) for name in recruitment.reserves], np.int64),
+        reserve=np.array([*recruitment.reserves.values()], np.float64),
+        external=np.zeros((len(names.bodies), 6)),
         velocity=np.zeros((n_marker, 3)),
         acceleration=np.zeros((n_marker, 3)),
         hold_velocity=np.zeros(model.n_v),
         hold_acceleration=np.zeros(model.n_v),
+        isometric=recruitment.strength == "isometric",
         of_optimum=spec.velocities == "optimum",
     )
 
@@ -240,6 +253,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
                 where="fdk.dofs",
                 allowed=", ".join(dict.fromkeys([*held, *translations(model)])) or "none",
             )
+    check_borne(model, roles, spec.borne)
     check_rows(model, roles, spec.dofs)
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
         if model.elements.kind[element] != SPHERE_ON_PLANE:
@@ -248,13 +262,15 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
                 where="fdk",
                 remedy="give it an element of kind plane",
             )
-    if recruitment.criterion != "power" or recruitment.reserves or recruitment.strength != "hill":
+    if recruitment.criterion != "power" or recruitment.weight != "equal":
         raise ConfigError(
-            "force-dependent kinematics shares the load by a power of the activations, with strengths by "
-            "Hill and without reserves",
+            "force-dependent kinematics shares the load by a power of the activations, all of one weight",
             where="recruitment",
-            remedy="leave criterion, strength and reserves out",
+            remedy="leave criterion and weight out",
         )
+    borne = spec.borne or model.names.bodies[1:]
+    of = zip(coordinate_names(model)[1], model.tree.dof_body, strict=True)
+    check_reserves(recruitment, tuple(name for name, b in of if model.names.bodies[b] in borne))
     if not (model.muscles.max_isometric_force > 0.0).any():
         raise ConfigError(
             "no muscle of the model has a force",

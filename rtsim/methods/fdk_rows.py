@@ -45,6 +45,28 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
             )
 
 
+def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
+    """ConfigError for a body that is not there, and where an element is held between bodies of which one is
+    borne and its reaction would reach joints that are not.
+    """
+    names, elements, tree = model.names, model.elements, model.tree
+    if not borne:
+        return
+    unknown = next((name for name in borne if name not in names.bodies), None)
+    if unknown is not None:
+        raise ConfigError(f"unknown body {unknown!r}", where="fdk.borne", allowed=", ".join(names.bodies))
+    for e in np.flatnonzero(roles.mode == HARD).tolist():
+        dofs = elements.path[e, : elements.n_path[e]]
+        reached = {names.bodies[b] for b in tree.dof_body[dofs]}
+        if not reached <= {*borne}:
+            raise ConfigError(
+                f"the method holds {names.elements[e]}, which pushes on the joints of "
+                f"{', '.join(sorted(reached - {*borne}))}, too",
+                where="fdk.borne",
+                remedy="name these bodies as well, or take a method that does not hold it",
+            )
+
+
 def sum_of(model: Model, own: int, others: list[int], moved: bool) -> Array | None:
     """(n_other,) - shares of other elements that push as element `own` does; None where none do."""
     A = np.column_stack([wrench(model, e, moved) for e in others])

@@ -15,6 +15,7 @@ from rtsim.config.model_names import check_known
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.models.model import Model
+from rtsim.models.neutral import neutral_places
 
 Array = NDArray[np.float64]
 
@@ -42,8 +43,8 @@ class JointForces:
         self._joints = [self._find(name, spec) for name, spec in joints.items()]
         self.displacement = np.full((len(joints), 3), math.nan)
         self.force = np.full((len(joints), 3), math.nan)
-        elements = of.model.elements
-        self._rest = [elements.point_b[joint.element] for joint in self._joints]
+        places = neutral_places(of.model)
+        self._rest = [self._place(joint.element, *places) for joint in self._joints]
 
     def update(self, known: bool) -> None:
         """Of the newest frame; NaN where its balance is not known."""
@@ -55,9 +56,8 @@ class JointForces:
         state = of.work.forces.contacts.state
         for k, joint in enumerate(self._joints):
             e = joint.element
-            a, b = elements.body_a[e], elements.body_b[e]
-            place = rotation[a] @ elements.point_a[e] + position[a] - position[b]
-            self.displacement[k] = rotation[b].T @ place - self._rest[k]
+            b = elements.body_b[e]
+            self.displacement[k] = self._place(e, position, rotation) - self._rest[k]
             force = self.force[k]
             force[:] = 0.0
             for c, sign in joint.contacts:
@@ -69,6 +69,13 @@ class JointForces:
                 size = of.reactions[row]
                 if size * sign > 0.0:
                     force += size * elements.normal_b[element]
+
+    def _place(self, e: int, position: Array, rotation: Array) -> Array:
+        """(3,) - the first point of element e [m] in the axes of its second body."""
+        elements = self._of.model.elements
+        a, b = elements.body_a[e], elements.body_b[e]
+        x: Array = rotation[b].T @ (rotation[a] @ elements.point_a[e] + position[a] - position[b])
+        return x
 
     def apart(self) -> tuple[str, ...]:
         """Contacts of the joints that nothing presses in, where the solver was last."""

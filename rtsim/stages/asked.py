@@ -48,9 +48,11 @@ def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> 
             "the table does nothing, as none of the stages recruits muscles", where=RECRUITED,
             remedy='add "recruitment" to stages, or leave [recruitment] out',
         )  # fmt: skip
+    if BALANCED in run.stages:
+        return  # whose check knows all speeds by name
     if not of_model:
         raise not_of_persons()
-    if not forces and BALANCED not in run.stages:
+    if not forces:
         raise without_load()
     check_reserves(run.recruitment, (*coordinate_names(spec), *(angle.name for angle in spec.angles)))
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from kernels.constraints import Roles
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
+from kernels.forces.lines import TENSION
+from kernels.ligament import LINEAR
 from kernels.rates.manifold import OK, plain
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.rate_schema import RateSpec
@@ -19,11 +21,15 @@ from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.methods.joint_forces import JointForces
 from rtsim.methods.rates import RateEstimator
-from rtsim.models.model import Model
+from rtsim.models.model import Model, build
 from rtsim.quantity import AXES, Quantity
+from rtsim.stages.asked import LOADS
 from rtsim.stages.find import Setting
+from rtsim.stages.inverse_dynamics import PersonLoads
+from rtsim.stages.joint_loads import JointLoads
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.masses import with_masses
 from streams.messages import Curves, Session, Status
 from streams.ring import Frame
 
@@ -33,8 +39,7 @@ NO_MUSCLES = (
     "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
     "found none."
 )
-
-
+NO_LOAD = "The force on a foot is not known: no balance of the joint."
 KNOWN = (BALANCED, NOT_BORNE)
 """What a balance ended with that has numbers."""
 
@@ -58,6 +63,9 @@ class Balance(Stage):
         self._stiffness = np.full(1, math.nan)
         # not the solver's own, which it goes on from where a frame has no balance
         self._alpha = np.full(len(self.balanced.alpha), math.nan)
+        lines = self.balanced.model.forces.lines
+        self._ligaments = np.flatnonzero(lines.law != LINEAR)
+        self._tension = np.full(len(self._ligaments), math.nan)
         for name in ("not_balanced", "load_not_borne", "unstable_joint"):
             self.counters[name] = 0
 
@@ -76,6 +84,7 @@ class Balance(Stage):
             return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
         self.joints.update(known=True)
         self._stiffness[0], self._alpha[:] = self.balanced.least_stiffness, self.balanced.alpha
+        self._tension[:] = self.balanced.work.forces.lines.state[self._ligaments, TENSION]
         told = Status.OK
         if self._stiffness[0] <= 0.0:
             self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
@@ -88,7 +97,10 @@ class Balance(Stage):
     def without(self) -> Outcome:
         """NaN in all results."""
         own = self.balanced
-        for array in (own.activations, own.forces, own.pushes, own.residual, self._stiffness, self._alpha):
+        for array in (
+            own.activations, own.forces, own.pushes, own.reserves, own.residual, self._stiffness, self._alpha,
+            self._tension,
+        ):  # fmt: skip
             array[:] = math.nan
         self.joints.update(known=False)
         return FINE
@@ -115,6 +127,20 @@ class Balance(Stage):
                     "unilateral_reactions", own.pushes, "N", one_way,
                     curves=Curves("Joint reactions", "force", 2, 10.0),
                     meaning=f"of elements that push or pull one way alone{late}",
+                )
+            ]  # fmt: skip
+        if own.reserve_names:
+            found += [
+                Quantity(
+                    "reserve_moments", own.reserves, "N m", own.reserve_names,
+                    meaning=f"of the reserves of the run, of lengths in newtons{late}",
+                )
+            ]  # fmt: skip
+        if len(self._ligaments):
+            found += [
+                Quantity(
+                    "ligament_forces", self._tension, "N", tuple(names.lines[e] for e in self._ligaments),
+                    meaning=f"tension, 0 = slack{late}",
                 )
             ]  # fmt: skip
         if decided:
@@ -154,23 +180,29 @@ class Balance(Stage):
 class BalancedJoint(Balance):
     """The balance of a model with its own markers; markers are filtered, and all results are as late as they.
 
-    A marker that is missing stands where the kinematics has it.
+    A marker that is missing stands where the kinematics has it. Where inverse dynamics come before it, the
+    wrenches of plates on the feet are theirs: of the same filter. Where one is not known, nothing is.
     """
 
     needs = ("kinematics",)
     lateness, unplaced = "; filtered", "No pose or no speeds: too few markers are there."
 
     def __init__(
-        self, kinematics: Kinematics, spec: FdkSpec, recruitment: RecruitmentSpec, rates: RateSpec
-    ) -> None:
-        self.kinematics, self._spec = kinematics, rates
+        self, kinematics: Kinematics, spec: FdkSpec, recruitment: RecruitmentSpec, rates: RateSpec,
+        loads: JointLoads | None = None, heavy: Model | None = None,
+    ) -> None:  # fmt: skip
+        """loads : inverse dynamics of the same bodies; heavy : the model with a person's masses"""
+        self.kinematics, self._spec, self._loads = kinematics, rates, loads
         estimator = kinematics.estimator
         model, roles, *_ = estimator.placed_by(estimator.method)
-        super().__init__(model, roles, spec, recruitment)
+        super().__init__(heavy or model, roles, spec, recruitment)
+        model = self.balanced.model
         self._method = estimator.method
         self._filter: RateEstimator | None = None
         self._shape = (len(model.names.markers), 3)
         self._weight = np.ones(self._shape[0])
+        self._placed = False  # whether the solver has a pose to go on from
+        self.counters["load_unknown"] = 0
 
     def warm(self) -> None:
         """Balance the neutral pose once."""
@@ -187,7 +219,7 @@ class BalancedJoint(Balance):
         if not anew and self._filter is not None:
             return
         self.balanced.forget()
-        self._filter = None
+        self._filter, self._placed = None, False
         try:
             self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), session.rate)
         except ConfigError as fault:
@@ -203,20 +235,34 @@ class BalancedJoint(Balance):
         seen = np.where(np.isfinite(kinematics.measured), kinematics.measured, model_markers)
         if self._filter.take(frame.time, seen.ravel()) != OK:
             return self.without()
+        if self._loads is not None:
+            self.balanced.external[:] = self._loads.dynamics.external
+            if not math.isfinite(self.balanced.external.sum()):
+                self.count("load_unknown", NO_LOAD)
+                return self.without()
         x, v, a = (row.reshape(self._shape) for row in self._filter.rates)
-        return self.come_to(self.balanced.balance(x, v, a, self._weight))
+        if not self._placed:
+            self.balanced.start(kinematics.estimator.q)
+        status = self.balanced.balance(x, v, a, self._weight)
+        self._placed = status != NOT_PLACED
+        return self.come_to(status)
 
 
 def make(setting: Setting) -> BalancedJoint | None:
-    """The balance of a model with muscles that brings its own markers."""
-    kinematics = setting.before.get("kinematics")
+    """The balance of a model with muscles: of one that brings its own markers, or of a person on plates."""
+    kinematics, loads = setting.before.get("kinematics"), setting.before.get(LOADS)
     if not setting.spec.muscles or not isinstance(kinematics, Kinematics):
         return None
+    run, heavy = setting.run, None
     if setting.subject is not None:
-        raise ConfigError(
-            "joints are balanced in models that bring their own markers, not in a person's",
-            where="stages",
-            remedy="give a model with markers, or leave fdk out",
-        )
-    run = setting.run
-    return BalancedJoint(kinematics, run.fdk, run.recruitment or RecruitmentSpec(), run.rates)
+        if not isinstance(loads, PersonLoads):
+            raise ConfigError(
+                "the joints of a person are balanced where inverse dynamics come before",
+                where="stages",
+                remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',
+            )
+        method = kinematics.estimator.method
+        heavy = build(with_masses(setting.spec, setting.subject, loads.person), setting.subject, method)
+    loads = loads if isinstance(loads, JointLoads) else None
+    recruitment = run.recruitment or RecruitmentSpec()
+    return BalancedJoint(kinematics, run.fdk, recruitment, run.rates, loads, heavy)

@@ -16,6 +16,7 @@ from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_model, inverse_dynamics_of
+from rtsim.models.entries import coordinate_names
 from rtsim.models.feet import Foot
 from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
@@ -23,7 +24,7 @@ from rtsim.stages.find import Setting
 from rtsim.stages.joint_loads import JointLoads, take_over
 from rtsim.stages.kinematic_results import lateral_signs
 from rtsim.stages.plates import FootLoads
-from rtsim.stages.rates import FilteredMotion, coordinate_names
+from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.yardstick import LEG
 from rtsim.subjects.labs import SIDES
 from rtsim.subjects.masses import Person, load_inertia_table, person_of

@@ -13,9 +13,9 @@ from rtsim.config.rate_schema import RateSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.rate_errors import RateDeviations
 from rtsim.methods.rates import FASTEST, RateEstimator, Response, response
+from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model
-from rtsim.models.packing.joints import rotations, translations
-from rtsim.quantity import AXES, QUATERNION, Quantity
+from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
@@ -134,24 +134,6 @@ class FilteredMotion(Stage):
 def stated(spec: RateSpec, rate: float) -> Response:
     """Delay and noise gain of a filter at a rate [Hz]."""
     return response(spec, rate)
-
-
-def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the entries of q and of v."""
-    tree, bodies = model.tree, model.names.bodies
-    q_names, v_names = [""] * len(model.q_neutral), [""] * model.n_v
-    for name, q, dof in zip(model.coordinates.names, model.coordinates.q, model.coordinates.dof, strict=True):
-        q_names[q] = v_names[dof] = name
-    for b, q, v in translations(tree):
-        for k, axis in enumerate(AXES):
-            q_names[q + k] = v_names[v + k] = f"{bodies[b]}_{axis}"
-    for b, q, v in rotations(tree):
-        q_names[q : q + 4] = [f"{bodies[b]}_q{part}" for part in QUATERNION]
-        v_names[v : v + 3] = [f"{bodies[b]}_turn_{part}" for part in AXES]
-    return (
-        tuple(name or f"coordinate_{k + 1}" for k, name in enumerate(q_names)),
-        tuple(name or f"dof_{k + 1}" for k, name in enumerate(v_names)),
-    )
 
 
 def make(setting: Setting) -> FilteredMotion | None:

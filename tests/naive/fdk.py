@@ -50,11 +50,32 @@ def rates(model: Model, q: Array, velocity: Array, acceleration: Array, weight: 
     return v, v_dot
 
 
-def share(action: Array, row: Array, load: Array, power: int) -> tuple[Array, Array]:
-    """Activations (n_element,), reactions (n_held,): min sum x^p with action' x + row' phi = load."""
+def work_of_wrench(model: Model, q: Array, body: int, wrench: Array) -> Array:
+    """(n_v,) - what a wrench (6,), a moment about ground's origin and a force, does to every dof.
+
+    By the motion of the body's point that lies at ground's origin, and by the turn of its axes.
+    """
+    at = state(model.tree, q).body[body]
+    here = np.linalg.inv(at) @ [0.0, 0.0, 0.0, 1.0]
+
+    def moved(x: Array) -> Array:
+        now = state(model.tree, x).body[body]
+        turn = now[:3, :3] @ at[:3, :3].T
+        return np.r_[turn[2, 1], turn[0, 2], turn[1, 0], (now @ here)[:3]]
+
+    return first_derivative(moved, model.tree, q).T @ wrench
+
+
+def share(
+    action: Array, row: Array, load: Array, power: int, most: Array | None = None
+) -> tuple[Array, Array]:
+    """Activations (n_element,), reactions (n_held,): min sum x^p with action' x + row' phi = load.
+
+    most : (n_element,) - largest activations, 1 if not given
+    """
     across = null_space(row)
     C, d = across.T @ action.T, across.T @ load
     scale = 1.0 / np.abs(C).max(axis=1)
     n = len(action)
-    x = of_power(scale[:, None] * C, scale * d, power, np.ones(n), np.ones(n))
+    x = of_power(scale[:, None] * C, scale * d, power, np.ones(n), np.ones(n) if most is None else most)
     return x, np.linalg.lstsq(row.T, load - action.T @ x, rcond=None)[0]

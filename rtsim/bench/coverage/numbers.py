@@ -15,7 +15,7 @@ from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.methods.muscle_arms import arms_at
 from rtsim.methods.rate_errors import RateDeviations
 from rtsim.methods.rates import RateEstimator
-from rtsim.stages.rates import coordinate_names
+from rtsim.models.entries import coordinate_names
 
 Array = NDArray[np.float64]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
-from tests.naive.fdk import places, rates, share, values
+from tests.naive.fdk import places, rates, share, values, work_of_wrench
 
 pytestmark = pytest.mark.own_kernels
 
@@ -32,11 +33,14 @@ POSES = [
 ]
 
 
-def joint(*dofs: str, model: Model | None = None, **options) -> ForceDependentKinematics:
+def joint(
+    *dofs: str, model: Model | None = None, reserves: dict[str, float] | None = None, **options
+) -> ForceDependentKinematics:
     """The mandible on points on planes, of which forces decide some."""
     return ForceDependentKinematics(
-        model or build(SPEC, method="pop"), roles_of(SPEC, "pop"), FdkSpec(dofs=dofs, **options)
-    )
+        model or build(SPEC, method="pop"), roles_of(SPEC, "pop"), FdkSpec(dofs=dofs, **options),
+        RecruitmentSpec(reserves=reserves or {}),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +170,54 @@ def test_a_laboratory_that_is_turned_and_moved_changes_nothing(jaw) -> None:
     np.testing.assert_allclose(jaw.activations, activations, atol=1e-8)
 
 
+def test_external_wrenches_do_work_on_every_dof_beyond_them() -> None:
+    """Protects the load under plates: less J' wrench, J by differences of the bodies' places and axes."""
+    own, markers = joint(), frame(build(SPEC, method="pop"), POSES[2])
+    assert own.balance(*markers) == BALANCED
+    free = own.at.tau.copy()
+    own.external[:] = [[0.3, -0.2, 0.1, 4.0, -3.0, 2.0], [-0.5, 0.4, 0.2, 2.0, 5.0, -1.0]]
+    own.balance(*markers)
+    expected = sum(work_of_wrench(own.model, own.q, b, wrench) for b, wrench in enumerate(own.external))
+    np.testing.assert_allclose(free - own.at.tau, expected, atol=1e-7)
+
+
+def test_weights_as_external_wrenches_are_gravity(jaw) -> None:
+    """Protects signs and axes of external wrenches: without gravity, pushed by weights, a jaw lies alike."""
+    markers = frame(jaw.model, POSES[1])
+    jaw.forget()
+    assert jaw.balance(*markers) == BALANCED
+    weightless = build(msgspec.structs.replace(SPEC, gravity_m_s2=(0.0, 0.0, 0.0)), method="pop")
+    other = joint(*DOFS, model=weightless, tolerance_N=1e-6)
+    position, rotation = jaw.pose
+    bodies, gravity = jaw.model.system.bodies, jaw.model.system.gravity
+    for b, (mass, centre) in enumerate(zip(bodies.mass, bodies.centre, strict=True)):
+        force = mass * gravity
+        other.external[b] = np.r_[np.cross(position[b] + rotation[b] @ centre, force), force]
+    assert other.balance(*markers) == BALANCED
+    np.testing.assert_allclose(other.alpha, jaw.alpha, atol=1e-9)
+    np.testing.assert_allclose(other.activations, jaw.activations, atol=1e-7)
+
+
+def test_reserves_share_the_load_without_bound() -> None:
+    """Protects reserves: beside the twin, beyond activation 1, in slopes; without them too little bears."""
+    reserves = {"opening": 2.0, "deviation": 0.5, "cant": 1.0}
+    own, plain = joint(*DOFS, reserves=reserves, tolerance_N=1e-6), joint(*DOFS)
+    for each in (own, plain):
+        each.external[1] = [0.0, 0.0, -60.0, 0.0, 0.0, 0.0]
+    markers = frame(own.model, POSES[1])
+    assert plain.balance(*markers) in (NOT_BALANCED, NOT_BORNE)
+    assert own.balance(*markers) == BALANCED
+    balance, at = own.work.balance, own.at
+    assert balance.activation.max() > 1.0
+    most = np.where(np.arange(len(balance.activation)) < len(own.activations), 1.0, np.inf)
+    x, _ = share(at.action, at.row, balance.load, 3, most)
+    np.testing.assert_allclose(balance.activation, x, atol=2e-4)
+    up, down = balance.activation[-6:].reshape(3, 2).T
+    np.testing.assert_allclose(own.reserves, (up - down) * [2.0, 0.5, 1.0])
+    analytic, coarse, fine = (own.slopes(h) for h in (0.0, 2e-6, 1e-6))
+    np.testing.assert_allclose(analytic, (4.0 * fine - coarse) / 3.0, atol=1e-6 * np.abs(analytic).max())
+
+
 def test_held_rows_are_zero_forces_only_where_forces_decide(jaw) -> None:
     """Protects the difference of both models: points on planes are pressed, displaced condyles press."""
     markers = frame(jaw.model, POSES[1])
@@ -216,9 +268,17 @@ def test_frames_without_an_answer_say_why_and_the_next_one_goes_on(jaw) -> None:
 
 
 def test_what_cannot_be_asked_is_told() -> None:
-    """Protects configs: elements that are not held, criteria whose slopes are not known."""
+    """Protects configs: elements that are not held, bodies and dofs that are not there or not borne, criteria
+    whose slopes are not known.
+    """
     with pytest.raises(ConfigError, match="holds no element 'left_knee'"):
         joint("left_knee")
+    with pytest.raises(ConfigError, match="borne: unknown body 'knee'"):
+        joint(borne=("knee",))
+    with pytest.raises(ConfigError, match="holds right_normal, which pushes on the joints of mandible, too"):
+        joint(borne=("skull",))
+    with pytest.raises(ConfigError, match="reserves: unknown coordinate 'skull_turn_x'"):
+        joint(reserves={"skull_turn_x": 1.0})
     with pytest.raises(ConfigError, match="by a power of the activations"):
         ForceDependentKinematics(
             build(SPEC, method="pop"), roles_of(SPEC, "pop"), FdkSpec(), RecruitmentSpec(criterion="min_max")

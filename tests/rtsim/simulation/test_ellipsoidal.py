@@ -15,11 +15,11 @@ from rtsim.config.joint_kinds import KINDS
 from rtsim.config.load import check_record, parse_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
+from rtsim.models.entries import coordinate_names
 from rtsim.models.model import build
 from rtsim.models.scaling import scale_geometry
 from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.rates import coordinate_names
 from tests.naive.dynamics import mass_matrix, potential_energy
 
 TEXT = """

@@ -1,0 +1,25 @@
+"""What the entries of a model's coordinates and speeds are called, also those that have no name there."""
+
+from __future__ import annotations
+
+from rtsim.models.model import Model
+from rtsim.models.packing.joints import rotations, translations
+from rtsim.quantity import AXES, QUATERNION
+
+
+def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the entries of q and of v."""
+    tree, bodies = model.tree, model.names.bodies
+    q_names, v_names = [""] * len(model.q_neutral), [""] * model.n_v
+    for name, q, dof in zip(model.coordinates.names, model.coordinates.q, model.coordinates.dof, strict=True):
+        q_names[q] = v_names[dof] = name
+    for b, q, v in translations(tree):
+        for k, axis in enumerate(AXES):
+            q_names[q + k] = v_names[v + k] = f"{bodies[b]}_{axis}"
+    for b, q, v in rotations(tree):
+        q_names[q : q + 4] = [f"{bodies[b]}_q{part}" for part in QUATERNION]
+        v_names[v : v + 3] = [f"{bodies[b]}_turn_{part}" for part in AXES]
+    return (
+        tuple(name or f"coordinate_{k + 1}" for k, name in enumerate(q_names)),
+        tuple(name or f"dof_{k + 1}" for k, name in enumerate(v_names)),
+    )
