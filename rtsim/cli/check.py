@@ -28,7 +28,8 @@ KINDS = {
     **dict.fromkeys(("female", "male"), "inertia"),
     **dict.fromkeys(
         ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
-         "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of"),
+         "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of",
+         "adds_to"),
         "model",
     ),
 }  # fmt: skip

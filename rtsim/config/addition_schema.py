@@ -1,0 +1,28 @@
+"""Schema of a model that is another one with force laws, elements and methods more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rtsim.config.model_schema import Element, MethodSpec
+from rtsim.config.place_schema import Name
+
+KEY = "adds_to"
+"""What such a file has and no other model."""
+
+
+class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What another model is given.
+
+    adds_to : a shipped model or a file (.toml)
+    laws : keys of force laws, by the name of one of its contacts or ligaments
+    """
+
+    name: Name
+    source: str
+    adds_to: Name
+    laws: dict[str, dict[str, Any]] = {}
+    elements: tuple[Element, ...] = ()
+    methods: dict[str, MethodSpec] = {}

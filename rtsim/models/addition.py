@@ -1,0 +1,52 @@
+"""A model that is another one with force laws on its contacts and ligaments, elements and methods more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from rtsim.config.addition_schema import Addition
+from rtsim.config.load import check_record
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+
+LAWFUL = ("contacts", "ligaments")
+"""What of a model can have a force law."""
+
+
+def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
+    """The model with what is added behind its own; ConfigError for a law of what is not there, a method that
+    is there already, and what makes no model together.
+
+    where : the file of the addition
+    """
+    model = msgspec.to_builtins(spec)
+    lawful = {row["name"]: row for key in LAWFUL for row in model[key]}
+    for name, law in more.laws.items():
+        if name not in lawful:
+            raise ConfigError(
+                f"a law of {name!r}, which {spec.name} does not have", where=f"{where}: laws",
+                allowed=", ".join(lawful) or "none: it has no contacts and ligaments",
+            )  # fmt: skip
+        told = [key for key in law if key == "name" or isinstance(lawful[name].get(key), dict)]
+        if told:
+            raise ConfigError(
+                f"{told[0]} of {name} is no part of a force law", where=f"{where}: laws.{name}",
+                remedy=f"leave it out; it is that of {spec.name}",
+            )  # fmt: skip
+        lawful[name].update(law)
+    for name in more.methods:
+        if name in model["methods"]:
+            raise ConfigError(
+                f"{spec.name} has a method {name!r} already", where=f"{where}: methods",
+                remedy="call this one otherwise",
+            )  # fmt: skip
+    record: dict[str, Any] = {
+        **model,
+        "name": more.name,
+        "source": f"{more.source}; {spec.source}",
+        "elements": [*model["elements"], *msgspec.to_builtins(more.elements)],
+        "methods": {**model["methods"], **msgspec.to_builtins(more.methods)},
+    }
+    return check_record(record, ModelSpec, where)

@@ -1,0 +1,72 @@
+"""Models that are another one with force laws, elements and methods more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.models.load import load_model
+
+HEAD = 'name = "more"\nsource = "made up"\nadds_to = "lower_limb"\n'
+ELEMENT = (
+    '[[elements]]\nname = "across"\nkind = "plane"\nnormal = [0.0, 0.0, 1.0]\n'
+    'a = { segment = "thigh", origin = "distal" }\nb = { segment = "shank" }\n'
+)
+
+
+def written(folder: Path, text: str) -> str:
+    """The file of an addition."""
+    path = folder / "more.toml"
+    path.write_text(HEAD + text)
+    return str(path)
+
+
+def test_an_addition_is_the_model_with_what_is_added(tmp_path: Path) -> None:
+    """Protects from numbers written twice: all that is not named stays, what is added stands behind it."""
+    base = load_model("lower_limb")
+    law = "[laws.ACL]\nstiffness_N = 5000.0\nslack_length_mm = 40.0\n"
+    method = '[methods.more]\nhard = ["medial", "across"]\n'
+    spec = load_model(written(tmp_path, ELEMENT + law + method))
+    assert (spec.name, spec.bodies, spec.muscles) == ("more", base.bodies, base.muscles)
+    assert spec.contacts == base.contacts
+    assert [one.name for one in spec.ligaments if one.pulls] == ["ACL"]
+    assert spec.ligaments[0].length == base.ligaments[0].length
+    assert [*spec.methods] == [*base.methods, "more"]
+    assert [element.name for element in spec.elements] == ["across"]
+    assert "made up" in spec.source
+    assert base.source in spec.source
+
+
+def test_the_shipped_knee_is_the_lower_limb() -> None:
+    """Protects the knee of force-dependent kinematics from a limb of its own."""
+    knee, base = load_model("knee_fdk"), load_model("lower_limb")
+    assert (knee.bodies, knee.muscles, knee.surfaces) == (base.bodies, base.muscles, base.surfaces)
+    assert [one.name for one in knee.contacts if one.presses] == ["medial", "lateral"]
+    assert [one.name for one in knee.ligaments if one.pulls] == ["ACL", "PCL", "MCL", "LCL"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[laws.knee]\nstiffness = 1.0\n", r"laws: a law of 'knee', which lower_limb does not have.*medial"),
+        ("[laws.ACL]\nlength = { target_mm = 40.0 }\n", r"laws.ACL: length of ACL is no part of a force law"),
+        ("[laws.ACL]\nstiffness_N = -1.0\n", "stiffness_N"),
+        ('[methods.zero]\nhard = ["ACL"]\n', "lower_limb has a method 'zero' already"),
+        ('[methods.more]\nhard = ["knee"]\n', "unknown 'knee'"),
+        ("muscles = []\n", "muscles"),
+    ],
+)
+def test_what_cannot_be_added_is_told(tmp_path: Path, text: str, words: str) -> None:
+    """Protects additions: what is not there, what is there already, what is none, each in a sentence."""
+    with pytest.raises(ConfigError, match=words):
+        load_model(written(tmp_path, text))
+
+
+def test_an_addition_to_an_addition_is_refused(tmp_path: Path) -> None:
+    """Protects from chains, and from a file that adds to itself."""
+    path = written(tmp_path, "")
+    Path(path).write_text(HEAD.replace("lower_limb", "knee_fdk"))
+    with pytest.raises(ConfigError, match="knee_fdk adds to another model itself"):
+        load_model(path)

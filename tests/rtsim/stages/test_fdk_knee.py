@@ -1,0 +1,117 @@
+"""The stage of force-dependent kinematics with force plates: a person's knee through the loop."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from kernels._jit import allow_compilation
+from rtsim.cli.main import cli
+from rtsim.config.choices import load_run
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.files.trial import MarkerTrial
+from rtsim.live.loop import Loop
+from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.methods.force_feed import ForceFeed
+from rtsim.models.load import load_model
+from rtsim.stages.find import make_stages
+from rtsim.subjects.subject import load_subject
+from rtsim.subjects.walker import walk
+from rtsim.subjects.walker_forces import MASS_KG, walker_forces
+from streams.messages import Status
+
+pytestmark = pytest.mark.own_kernels
+
+RUN = load_run(find_config("knee_fdk", "runs"))
+SPEC, SUBJECT = load_model("knee_fdk"), load_subject(find_config("walker", "subjects"))
+DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "gait_lenhart"
+
+
+@pytest.fixture(autouse=True)
+def _permitted() -> None:
+    allow_compilation()
+
+
+def analysed(trial: MarkerTrial, forces, run: Run = RUN):
+    """Results of the walker's knee, and sentences that were told."""
+    feed, kept = ForceFeed(), Kept()
+    stages = make_stages(run, SPEC, SUBJECT, feed, MASS_KG)
+    Loop(RecordingInput(trial, lambda n: None, forces, feed), stages, kept, {}).run()
+    found = kept.results()
+    assert found is not None
+    return found, kept.sentences
+
+
+def test_the_walkers_knee_is_pressed_as_it_stands() -> None:
+    """Protects the chain from markers and plates to the knee: balanced in nearly all frames, pressed by more
+    than the plate's force in stance and by less in swing, residuals within the tolerance.
+    """
+    trial = walk(load_model("lower_limb"), SUBJECT, 2.2)
+    forces = walker_forces(trial)
+    found, _ = analysed(trial, forces)
+    known = np.isfinite(found.fields["fdk_residuals"]).all(axis=1)
+    settled = np.isfinite(found.fields["coordinate_accelerations"]).all(axis=1)
+    assert settled[-150:].all()
+    assert known[settled].mean() >= 0.99
+    assert np.abs(found.fields["fdk_residuals"][known]).max() <= RUN.fdk.tolerance_N
+    pressed = np.linalg.norm(found.fields["joint_point_forces"], axis=2).sum(axis=1)
+    plate = found.fields["foot_loads"][:, 0]
+    weight = 9.81 * MASS_KG
+    assert pressed[known & (plate > 0.9 * weight)].min() > weight
+    assert np.median(pressed[known & (plate < 1.0)]) < weight
+    assert (found.fields["ligament_forces"][known] >= 0.0).all()
+    assert (np.isfinite(found.fields["muscle_activations"]).all(axis=1) == known).all()
+
+
+def test_frames_in_which_the_plate_is_not_known_are_without_balance() -> None:
+    """Protects from a knee under a foot that bears nobody knows what: counted, and the run goes on."""
+    trial = walk(load_model("lower_limb"), SUBJECT, 1.6)
+    forces = walker_forces(trial)
+    gap = slice(700, 800)
+    forces.force[gap], forces.moment[gap] = np.nan, np.nan
+    found, sentences = analysed(trial, forces)
+    known = np.isfinite(found.fields["fdk_residuals"]).all(axis=1)
+    assert not known[72:80].any()
+    assert known[-20:].all()
+    assert any("The force on a foot is not known" in sentence for sentence in sentences)
+
+
+def test_a_person_needs_the_load_before(tmp_path: Path) -> None:
+    """Protects runs without plates: one sentence says what is missing."""
+    run = msgspec.structs.replace(RUN, stages=("kinematics", "fdk"))
+    with pytest.raises(ConfigError, match="where inverse dynamics come before"):
+        make_stages(run, SPEC, SUBJECT)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared recordings are not there")
+def test_a_recorded_walk_balances(tmp_path: Path) -> None:
+    """Protects real data: a walk over plates by one command. Every frame whose load is known balances, and
+    where the plate bears the foot the condyles bear no less than that.
+    """
+    out = tmp_path / "knee.csv"
+    told = CliRunner().invoke(
+        cli,
+        ["analyse", str(DATA / "overground_17.trc"), "--config", "knee_fdk", "--static",
+         str(DATA / "static1.trc"), "--forces", str(DATA / "overground_17_grf.mot"), "--mass", "65",
+         "--out", str(out)],
+    )  # fmt: skip
+    assert told.exit_code == 0, told.output
+    head, *rows = csv.reader(out.read_text().splitlines())
+    table = dict(zip(head, np.array(rows, float).T, strict=True))
+    status = table["status [bits]"].astype(int)
+    assert not (status & Status.NOT_CONVERGED).any()
+    forces = [[table[f"joint_point_forces.{side}.{axis} [N]"] for axis in "xyz"] for side in RUN.fdk.joints]
+    pressed = np.linalg.norm(forces, axis=1).sum(axis=0)
+    assert np.isfinite(pressed).sum() > 250
+    later = np.nan_to_num(table["foot_loads.right [N]"])
+    stands = np.isfinite(pressed) & (later > 0.5 * 9.81 * 65.0)
+    assert stands.sum() > 80
+    assert (pressed[stands] > 0.8 * later[stands]).all()
+    assert pressed[stands].max() < 8.0 * 9.81 * 65.0
