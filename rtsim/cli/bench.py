@@ -95,6 +95,18 @@ def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
     click.echo(figures.report("fdk", fdk.run(seconds, data), as_json))
 
 
+@command.command("knee-fdk")
+@AS_JSON
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="Folder of recordings with force plates."
+)
+def knee_fdk(as_json: bool, data: Path | None) -> None:
+    """Force-dependent kinematics of a person's knee: the walker, and recordings on force plates."""
+    from rtsim.bench import figures, knee_fdk
+
+    click.echo(figures.report("knee-fdk", knee_fdk.run(data), as_json))
+
+
 @command.command("mesh")
 @AS_JSON
 @click.option(

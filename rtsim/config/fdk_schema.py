@@ -47,7 +47,8 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     max_iterations: Annotated[int, msgspec.Meta(ge=1, le=200)] = 30
     # longest step of one iteration
     longest_mm: Positive = 1.0
-    # where FDK degrees of freedom are sought first; 0 if left out
+    # where FDK degrees of freedom are sought first, and now and then while there is no balance; none given:
+    # at 0, and then on from where the least was left
     start_mm: dict[str, float] = {}
     # joints that are told of, by name
     joints: dict[str, JointForceSpec] = {}

@@ -201,7 +201,8 @@ class BalancedJoint(Balance):
         self._filter: RateEstimator | None = None
         self._shape = (len(model.names.markers), 3)
         self._weight = np.ones(self._shape[0])
-        self._placed = False  # whether the solver has a pose to go on from
+        self._status = NOT_PLACED
+        self._n_lost = 0  # frames without balance on end
         self.counters["load_unknown"] = 0
 
     def warm(self) -> None:
@@ -219,7 +220,7 @@ class BalancedJoint(Balance):
         if not anew and self._filter is not None:
             return
         self.balanced.forget()
-        self._filter, self._placed = None, False
+        self._filter, self._status, self._n_lost = None, NOT_PLACED, 0
         try:
             self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), session.rate)
         except ConfigError as fault:
@@ -241,11 +242,18 @@ class BalancedJoint(Balance):
                 self.count("load_unknown", NO_LOAD)
                 return self.without()
         x, v, a = (row.reshape(self._shape) for row in self._filter.rates)
-        if not self._placed:
+        if self._begins_anew():
             self.balanced.start(kinematics.estimator.q)
-        status = self.balanced.balance(x, v, a, self._weight)
-        self._placed = status != NOT_PLACED
+        self._status = status = self.balanced.balance(x, v, a, self._weight)
+        self._n_lost = self._n_lost + 1 if status == NOT_BALANCED else 0
         return self.come_to(status)
+
+    def _begins_anew(self) -> bool:
+        """Whether the search does not go on from the frame before: without a pose, and, where the run says
+        where to begin, in every second frame on end without balance, as the branch may have ended there.
+        """
+        lost = bool(self.balanced.spec.start_mm) and self._n_lost > 0 and self._n_lost % 2 == 0
+        return self._status == NOT_PLACED or lost
 
 
 def make(setting: Setting) -> BalancedJoint | None:

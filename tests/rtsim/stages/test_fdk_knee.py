@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernels._jit import allow_compilation
+from kernels.fdk.problem import NOT_BALANCED
 from rtsim.cli.main import cli
 from rtsim.config.choices import load_run
 from rtsim.config.paths import find_config
@@ -19,6 +20,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.loop import Loop
 from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.methods.force_feed import ForceFeed
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
@@ -81,6 +83,34 @@ def test_frames_in_which_the_plate_is_not_known_are_without_balance() -> None:
     assert not known[72:80].any()
     assert known[-20:].all()
     assert any("The force on a foot is not known" in sentence for sentence in sentences)
+
+
+def test_a_lost_search_begins_anew_in_every_second_frame(monkeypatch) -> None:
+    """Protects from a branch of equilibria that has ended: where the run says where to begin, the search does
+    so again and again; where it does not, it goes on from where it was.
+    """
+    trial = walk(load_model("lower_limb"), SUBJECT, 0.6)
+    begun: list[int] = []
+    calls: list[int] = []
+
+    def lost(own: ForceDependentKinematics, *markers: np.ndarray) -> int:
+        calls.append(0)
+        return NOT_BALANCED
+
+    monkeypatch.setattr(ForceDependentKinematics, "balance", lost)
+    monkeypatch.setattr(ForceDependentKinematics, "start", lambda own, q: begun.append(len(calls)))
+    plain = msgspec.structs.replace(RUN, fdk=msgspec.structs.replace(RUN.fdk, start_mm={}))
+    for run, expected in ((RUN, [0, 2, 4, 6, 8]), (plain, [0])):
+        feed, kept = ForceFeed(), Kept()
+        stages = make_stages(run, SPEC, SUBJECT, feed, MASS_KG)
+        forces = walker_forces(trial)
+        loop = Loop(RecordingInput(trial, lambda n: None, forces, feed), stages, kept, {})
+        begun.clear()
+        calls.clear()
+        loop.run()
+        after = [n for n in begun if n <= 8]
+        assert after[-len(expected) :] == expected
+        assert len(calls) > 30
 
 
 def test_a_person_needs_the_load_before(tmp_path: Path) -> None:
