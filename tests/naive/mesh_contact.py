@@ -5,17 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 
-def closest_point(a, b, c, x):
-    """Closest point of a triangle to x: the best of the face, if x is over it, and of the three edges."""
+def closest_points(corners, x):
+    """(n, 3) - closest point of each triangle (n, 3, 3) to x: the best of the face, if x is over it, and of
+    the three edges.
+    """
+    a, b, c = corners.transpose(1, 0, 2)
     normal = np.cross(b - a, c - a)
-    normal = normal / np.linalg.norm(normal)
-    foot = x - ((x - a) @ normal) * normal
-    over = all(np.cross(q - p, foot - p) @ normal >= 0.0 for p, q in ((a, b), (b, c), (c, a)))
-    if over:
-        return foot
+    normal = normal / np.linalg.norm(normal, axis=1)[:, None]
+    foot = x - dots(x - a, normal)[:, None] * normal
     ends = ((a, b), (b, c), (c, a))
-    feet = [p + np.clip((x - p) @ (q - p) / ((q - p) @ (q - p)), 0.0, 1.0) * (q - p) for p, q in ends]
-    return min(feet, key=lambda y: np.linalg.norm(x - y))
+    over = np.all([dots(np.cross(q - p, foot - p), normal) >= 0.0 for p, q in ends], axis=0)
+    feet = np.array([closest_on_lines(p, q, x) for p, q in ends])
+    best = np.linalg.norm(x - feet, axis=2).argmin(axis=0)
+    return np.where(over[:, None], foot, feet[best, np.arange(len(best))])
+
+
+def closest_on_lines(p, q, x):
+    """(n, 3) - closest point to x of each line from p to q (n, 3)."""
+    return p + np.clip(dots(x - p, q - p) / dots(q - p, q - p), 0.0, 1.0)[:, None] * (q - p)
+
+
+def dots(x, y):
+    """Of each two rows."""
+    return np.einsum("ni,ni->n", x, y)
 
 
 def signed_distance(vertices, triangles, x):
@@ -23,7 +35,7 @@ def signed_distance(vertices, triangles, x):
 
     The side is that of the sum of the unit normals of all triangles at the closest point, weighted by angle.
     """
-    points = np.array([closest_point(*vertices[t], x) for t in triangles])
+    points = closest_points(vertices[triangles], x)
     gaps = np.linalg.norm(points - x, axis=1)
     k = int(gaps.argmin())
     near = np.flatnonzero(np.linalg.norm(points - points[k], axis=1) < 1e-12)
@@ -57,13 +69,10 @@ def angle_at(corners, point):
 
 def is_rim(vertices, triangles, point):
     """Whether a point lies on an edge that only one triangle has."""
-    edges = [tuple(sorted((int(t[k]), int(t[(k + 1) % 3])))) for t in triangles for k in range(3)]
-    for i, j in {edge for edge in edges if edges.count(edge) == 1}:
-        a, b = vertices[i], vertices[j]
-        s = np.clip((point - a) @ (b - a) / ((b - a) @ (b - a)), 0.0, 1.0)
-        if np.linalg.norm(a + s * (b - a) - point) < 1e-12:
-            return True
-    return False
+    ends = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2))
+    edges, n = np.unique(ends, axis=0, return_counts=True)
+    a, b = vertices[edges[n == 1]].transpose(1, 0, 2)
+    return bool((np.linalg.norm(closest_on_lines(a, b, point) - point, axis=1) < 1e-12).any())
 
 
 def third_areas(vertices, triangles):
