@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernels._jit import hold
 from kernels.dynamics.system import new_dynamics_work
 from kernels.joints.motions import TRANSLATES
 from kernels.kinetic_errors import (
@@ -15,11 +16,11 @@ from kernels.kinetic_errors import (
     new_error_work,
     new_kinetic_deviations,
 )
-from kernels.kinetics import Cuts, joint_kinetics, new_kinetics
+from kernels.kinetics import Cuts, new_kinetics
 from rtsim.config.rate_schema import ButterworthSpec
 from rtsim.methods.rate_errors import products
 from tests.kernels.dynamics.cases import Case, some_case
-from tests.kernels.test_kinetics import joints_of, on_proximal
+from tests.kernels.test_kinetics import call_kinetics, joints_of, on_proximal
 from tests.naive.kinetic_errors import courses, moved, results
 
 Array = NDArray[np.floating]
@@ -35,8 +36,9 @@ def deviations(case: Case, seed: int, errors: LoadErrors) -> tuple[KineticDeviat
     cuts = Cuts(joints, np.ones((n, 3)), on_proximal(joints), ROOT, 700.0)
     work, kinetics, tau = new_dynamics_work(case.system.tree), new_kinetics(n), np.zeros(n_v)
     out = new_kinetic_deviations(n, n_v)
-    joint_kinetics(case.system, cuts, case.q, case.v, case.v_dot, case.wrench, work, kinetics, tau)
-    kinetic_deviations(case.system, cuts, errors, work, kinetics, new_error_work(n_body, n_v, n), out)
+    call_kinetics(case.system, cuts, case.q, case.v, case.v_dot, case.wrench, work, kinetics, tau)
+    of_errors = (case.system, cuts, errors, work, kinetics, new_error_work(n_body, n_v, n), out)
+    hold(kinetic_deviations, of_errors)()
     twists = work.pose.twist.copy()
     twists[:, 3:] -= np.cross(twists[:, :3], work.pose.position[0])
     return out, twists
@@ -176,7 +178,7 @@ def test_masses_and_plates_change_results_as_the_kinetics_does() -> None:
         pushed[body] += wrench
         out, tau = new_kinetics(n), np.zeros(len(case.v))
         work = new_dynamics_work(case.system.tree)
-        joint_kinetics(
+        call_kinetics(
             case.system._replace(bodies=heavier), cuts, case.q, case.v, case.v_dot, pushed, work, out, tau
         )
         return out.moment, out.force, out.angle_rate, out.power, out.residual, tau

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, HARD, OFF, SOFT, SPHERE_ON_PLANE, Elements, Roles
 from kernels.dynamics.constraints import Constraints, Couplers
+from kernels.dynamics.rolling import no_rolls
 from kernels.dynamics.system import System
 from kernels.joints.kinds import BALL, CHAIN, FREE, HINGE, SLIDER, WELD
 from kernels.tree import Pose, Tree, integrate, new_pose, pose
@@ -185,8 +186,13 @@ def random_mechanism(seed: int) -> Mechanism:
         q[tied.coordinate[k]] = evaluated(tree.functions, tied.function[k], q[tied.driver[k]])[0]
     kinds, pairs, mode = zip(*ELEMENTS, strict=True)
     elements = elements_between(rng, tree, kinds, pairs)
-    constraints = Constraints(elements, with_targets(tree, elements, mode, q), tied)
+    constraints = not_rolling(elements, with_targets(tree, elements, mode, q), tied)
     return Mechanism(random_system(rng, tree), constraints, q)
+
+
+def not_rolling(elements: Elements, roles: Roles, tied: Couplers) -> Constraints:
+    """Return constraints without rolls, of the types of those with: kernels are compiled once, as in runs."""
+    return Constraints(elements, roles, tied, no_rolls())
 
 
 def twice(constraints: Constraints) -> Constraints:
@@ -195,12 +201,12 @@ def twice(constraints: Constraints) -> Constraints:
     def doubled(column: Array | None) -> Array | None:
         return None if column is None else np.concatenate([column, column])
 
-    return Constraints(*(type(group)(*map(doubled, group)) for group in constraints[:3]))
+    return not_rolling(*(type(group)(*map(doubled, group)) for group in constraints[:3]))
 
 
 def without_constraints(tree: Tree) -> Constraints:
     """Return an empty set of constraints."""
-    return Constraints(NO_ELEMENT, NO_ROLE, couplers(tree, ()))
+    return not_rolling(NO_ELEMENT, NO_ROLE, couplers(tree, ()))
 
 
 def dirty(work: Any) -> Any:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, HARD, SPHERE_ON_PLANE
 from kernels.dynamics.constrained import MASSLESS, OK, constrained_dynamics
-from kernels.dynamics.constraints import Constraints, new_constraint_work
+from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.forward import forward_dynamics
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System, new_dynamics_work
@@ -16,7 +16,16 @@ from kernels.joints.kinds import HINGE, SLIDER
 from rtsim.models.packing.tree import Joint, build_tree
 from tests.kernels.dynamics.moving_mechanisms import Case, answer, pendulum, some_case
 from tests.naive import constrained
-from tests.naive.mechanisms import Mechanism, couplers, point, posed, twice, with_targets, without_constraints
+from tests.naive.mechanisms import (
+    Mechanism,
+    couplers,
+    not_rolling,
+    point,
+    posed,
+    twice,
+    with_targets,
+    without_constraints,
+)
 from tests.naive.random_models import elements_between
 
 Array = NDArray[np.floating]
@@ -91,7 +100,7 @@ def test_an_element_that_no_dof_changes_does_nothing(angle: float) -> None:
     rod = elements_between(np.random.default_rng(0), free.tree, (DISTANCE,), ((0, -1),))
     rod = rod._replace(point_b=np.array([joint.position_in_parent + 0.15 * axis]))
     roles = with_targets(free.tree, rod, (HARD,), free.q)
-    held = free._replace(constraints=Constraints(rod, roles, free.constraints.couplers))
+    held = free._replace(constraints=not_rolling(rod, roles, free.constraints.couplers))
     found, expected = (answer(Case(some, *np.ones((2, 1)), np.zeros((1, 6)))) for some in (held, free))
     np.testing.assert_array_equal(found.multiplier, 0.0)
     np.testing.assert_allclose(found.v_dot, expected.v_dot, rtol=1e-12)
@@ -133,7 +142,7 @@ def four_bar_with_rod() -> Mechanism:
     rod = elements_between(np.random.default_rng(1), system.tree, (DISTANCE,), ((0, 1),))
     rod = rod._replace(point_a=np.array([[0.3, 0.0, 0.0]]), point_b=np.array([[0.4, 0.0, 0.0]]))
     roles = with_targets(system.tree, rod, (HARD,), q)
-    return Mechanism(system, Constraints(rod, roles, couplers(system.tree, ())), q)
+    return Mechanism(system, not_rolling(rod, roles, couplers(system.tree, ())), q)
 
 
 def four_bar_with_points() -> Mechanism:
@@ -147,7 +156,7 @@ def four_bar_with_points() -> Mechanism:
         point_a=np.array([[0.4, 0.0, 0.0]] * 2), point_b=np.array([end] * 2), normal_b=np.eye(3)[:2].copy()
     )
     roles = with_targets(system.tree, ends, (HARD, HARD), q)
-    return Mechanism(system, Constraints(ends, roles, couplers(system.tree, ())), q)
+    return Mechanism(system, not_rolling(ends, roles, couplers(system.tree, ())), q)
 
 
 def energy(system: System, q: Array, v: Array) -> float:

@@ -31,6 +31,7 @@ from tests.naive.mechanisms import (
     Mechanism,
     couplers,
     dirty,
+    not_rolling,
     posed,
     with_targets,
 )
@@ -79,7 +80,7 @@ def coupled(
 
 def only_couplers(tree: Tree, rows: Sequence[tuple[tuple[int, int], tuple[int, int], int]]) -> Constraints:
     """Return constraints of couplers ((body, dof), (driver body, dof), function) alone."""
-    return Constraints(NO_ELEMENT, NO_ROLE, couplers(tree, rows))
+    return not_rolling(NO_ELEMENT, NO_ROLE, couplers(tree, rows))
 
 
 def no_coupler(tree: Tree) -> Couplers:
@@ -105,7 +106,7 @@ def slider_crank(unit: float = 1.0) -> Mechanism:
     bodies = Bodies(np.ones(2), np.zeros((2, 3)), 0.01 * np.array([np.eye(3)] * 2))
     system = System(tree, bodies, np.zeros(3))
     roles = with_targets(tree, rod, (HARD,), q)
-    return Mechanism(system, Constraints(rod, roles, no_coupler(tree)), q)
+    return Mechanism(system, not_rolling(rod, roles, no_coupler(tree)), q)
 
 
 def slider_speed(q: Array, unit: float = 1.0) -> float:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels._jit import hold
 from kernels.constraints import SOFT
 from kernels.joint_angles import joint_angles
 from kernels.joints.kinds import HINGE
@@ -86,7 +87,8 @@ def arms_at(of: Leg, q: Array) -> Arms:
     pose(tree, q, placed)
     work = new_joint_leverage_work(of.leverage)
     lengths, arms = np.zeros(len(of.muscles)), np.zeros((len(of.muscles), n_angle))
-    n_failed = joint_moment_arms(of.leverage, placed, q, work, lengths, arms)
+    # as live runs call it: no other machine code is made, and this is the one that is tried
+    n_failed = hold(joint_moment_arms, (of.leverage, placed, q, work, lengths, arms))()
     angle = work.angle
     return Arms(lengths, arms, angle.gradient, angle.coupling, angle.status, n_failed, work.path.status)
 

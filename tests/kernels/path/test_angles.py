@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, HARD
-from kernels.dynamics.constraints import Constraints, constraint_rows, factor_rows, new_constraint_work
+from kernels.dynamics.constraints import constraint_rows, factor_rows, new_constraint_work
 from kernels.joints.kinds import HINGE
 from kernels.path.angles import LOCKED, OK, STUCK, UNDETERMINED, Angles, coupling, new_angle_work
 from rtsim.models.packing.tree import linear
@@ -32,6 +32,7 @@ from tests.naive.mechanisms import (
     Mechanism,
     couplers,
     dirty,
+    not_rolling,
     posed,
     random_mechanism,
     twice,
@@ -188,7 +189,7 @@ def test_angles_of_a_structure_are_locked(seed: int) -> None:
     tree = random_models.tree_of(rng, (HINGE, HINGE, HINGE), (-1, 0, 1))
     rods = random_models.elements_between(rng, tree, (DISTANCE,) * 3, ((1, -1), (2, 0), (2, -1)))
     q = rng.uniform(-1.0, 1.0, 3)
-    structure = Constraints(rods, with_targets(tree, rods, (HARD,) * 3, q), couplers(tree, ()))
+    structure = not_rolling(rods, with_targets(tree, rods, (HARD,) * 3, q), couplers(tree, ()))
     rows = (
         ((0, 0, IDENTITY, 1.0),),
         ((1, 0, IDENTITY, 1.0),),
@@ -210,7 +211,7 @@ def test_an_element_that_no_dof_changes_locks_nothing(seed: int) -> None:
     angles = angles_of(tree, (((0, 0, IDENTITY, 1.0),),))
     for turned in np.linspace(-3.0, 3.0, 7):
         q = np.array([turned])
-        held = Constraints(rod, with_targets(tree, rod, (HARD,), q), couplers(tree, ()))
+        held = not_rolling(rod, with_targets(tree, rod, (HARD,), q), couplers(tree, ()))
         found = coupled(tree, held, angles, q)
         assert found.status[0] == OK
         assert found.coupling[0, 0] == 1.0

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels._jit import hold
 from kernels.constraints import HARD, SOFT
 from kernels.path.angles import LOCKED, OK, UNDETERMINED
 from kernels.path.joint_arms import FOLLOWS, YIELD, joint_moment_arms, new_joint_leverage_work, soft_rows
@@ -268,7 +269,7 @@ def test_closed_form_wraps_are_the_general_ones() -> None:
     assert work.path.wrap.chain is None
     work = work._replace(path=new_path_work(leverage.stations, leverage.surfaces, of.n_v))
     lengths, arms = np.zeros_like(quick.lengths), np.zeros_like(quick.arms)
-    joint_moment_arms(leverage, placed, q, work, lengths, arms)
+    hold(joint_moment_arms, (leverage, placed, q, work, lengths, arms))()
     assert work.path.wrap.touching.any()
     np.testing.assert_array_equal(lengths, quick.lengths)
     np.testing.assert_array_equal(arms, quick.arms)
@@ -294,7 +295,7 @@ def test_soft_rows_lie_behind_the_hard_ones() -> None:
     placed = new_pose(len(tree.parent), of.n_v)
     pose(tree, q, placed)
     lengths, arms = np.zeros(len(of.muscles)), np.zeros((len(of.muscles), len(of.model.names.joint_angles)))
-    joint_moment_arms(of.leverage, placed, q, work, lengths, arms)
+    hold(joint_moment_arms, (of.leverage, placed, q, work, lengths, arms))()
     n_hard, n = int((of.leverage.constraints.roles.mode == HARD).sum()), len(weights(of))
     assert soft_rows(of.leverage.constraints, placed, n_hard, work.constraint) == n_hard + n
     np.testing.assert_array_equal(work.constraint.compliance[:n_hard], 0.0)

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from kernels.dynamics.constrained import constrained_dynamics
-from kernels.dynamics.constraints import Constraints, new_constraint_work
+from kernels.dynamics.constraints import new_constraint_work
 from kernels.dynamics.system import new_dynamics_work
 from kernels.rosenbrock.step import NON_FINITE
 from kernels.rosenbrock.tableau import METHODS
 from tests.kernels.rosenbrock.mechanisms import apart, rows, run, simulator
 from tests.naive.dynamics import inverse_dynamics, mass_matrix, potential_energy
-from tests.naive.mechanisms import NO_ELEMENT, NO_ROLE
+from tests.naive.mechanisms import NO_ELEMENT, NO_ROLE, not_rolling
 
 Array = NDArray[np.float64]
 
@@ -149,7 +149,7 @@ def test_the_motion_is_that_of_rows() -> None:
     )
     start = simulator(FREE_LEG)
     system, model, n_v = start.simulation.system, start.model, start.model.n_v
-    constraints = Constraints(NO_ELEMENT, NO_ROLE, start.simulation.couplers)
+    constraints = not_rolling(NO_ELEMENT, NO_ROLE, start.simulation.couplers)
     own, none = new_constraint_work(constraints, n_v), np.zeros((3, 6))
     work, multiplier = new_dynamics_work(system.tree, len(own.value)), np.zeros(len(own.value))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernels.dynamics.constrained import OK, constrained_dynamics
 from kernels.dynamics.constraints import new_constraint_work
+from kernels.dynamics.rolling import no_rolls
 from kernels.dynamics.system import new_dynamics_work
 from kernels.path.assembly import assemble
 from kernels.path.moment_arms import (
@@ -75,7 +76,7 @@ class Body:
         spec = load_model(name)
         self.model: Model = build(spec)
         m = self.model
-        self.constraints = m.constraints(roles_of(spec))
+        self.constraints = m.constraints(roles_of(spec))._replace(rolls=no_rolls())  # as in a run
         self.leverage = Leverage(m.tree, self.constraints, m.stations, m.surfaces, m.angles)
         self.work: LeverageWork = new_leverage_work(self.leverage)
 
