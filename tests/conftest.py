@@ -1,8 +1,10 @@
 """Shared set-up of all tests."""
 
+import contextlib
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -79,6 +81,22 @@ def share_bytecode(config: pytest.Config) -> None:
         sys.dont_write_bytecode = False
 
 
+@contextlib.contextmanager
+def collecting(config: pytest.Config) -> Iterator[None]:
+    """Meanwhile one process collects the tests of a first run: all workers then find their bytecode, which
+    each of them would make, half a minute of a processor.
+    """
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n", "0", *config.args]
+    silent = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=silent, stdout=silent, stderr=silent)
+    try:
+        yield
+        process.wait()
+    finally:
+        process.kill()
+        process.wait()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Before a run of many tests, compile what they share, each group in a process, once for all workers."""
     worker, silent = hasattr(config, "workerinput"), config.option.collectonly
@@ -87,9 +105,15 @@ def pytest_configure(config: pytest.Config) -> None:
     share_bytecode(config)
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return
+    from kernels._cache import is_complete
     from rtsim.live.groups import GROUPS, ON_DEMAND, compile_groups
 
     chosen = {Path(argument).resolve() for argument in config.args}
     of_runs = OF_RUNS if chosen == {ROOT / "tests" / "kernels"} else ()
     on_demand = ON_DEMAND if config.option.markexpr == "own_kernels" else ()
-    compile_groups([name for name in (*GROUPS, *on_demand) if name not in of_runs])
+    names = [name for name in (*GROUPS, *on_demand) if name not in of_runs]
+    if all(map(is_complete, names)):
+        return
+    workers = bool(getattr(config.option, "tx", None))
+    with collecting(config) if workers else contextlib.nullcontext():
+        compile_groups(names)
