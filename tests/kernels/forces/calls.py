@@ -27,20 +27,22 @@ class Slopes(NamedTuple):
     work: ForceWork
 
 
-def posed_work(case: Case, q: Array) -> tuple[Pose, ForceWork]:
-    """Return the pose at q, and dirty working space under the case's loads."""
+def posed_work(case: Case, q: Array, space: ForceWork | None = None) -> tuple[Pose, ForceWork]:
+    """Return the pose at q, and dirty working space, new or this one, under the case's loads."""
     tree = case.tree
     at = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     pose(tree, q, at)
-    work = dirty(new_force_work(case.forces, tree))
+    work = dirty(space or new_force_work(case.forces, tree))
     work.loads.level[:] = case.level
     return at, work
 
 
-def forces(case: Case, q: Array | None = None, v: Array | None = None) -> Array:
+def forces(
+    case: Case, q: Array | None = None, v: Array | None = None, space: ForceWork | None = None
+) -> Array:
     """Return tau (n_v,) at the case's state, or at another."""
     q, v = case.q if q is None else q, case.v if v is None else v
-    at, work = posed_work(case, q)
+    at, work = posed_work(case, q, space)
     tau = np.full(len(v), np.nan)
     generalized_forces(case.forces, at, q, v, work, tau)
     return tau
@@ -76,8 +78,13 @@ def sticks(case: Case) -> bool:
 
 def differences(case: Case, step: float = 5e-5) -> tuple[Array, Array]:
     """Return tau_q and tau_v (n_v, n_v) by differences of order four of the forces."""
-    by_q = [difference(lambda s, d=d: forces(case, q=moved(case, d, s)), step) for d in range(len(case.v))]
-    by_v = [difference(lambda s, u=u: forces(case, v=case.v + s * u), step) for u in np.eye(len(case.v))]
+    space, n_v = new_force_work(case.forces, case.tree), len(case.v)
+
+    def at(q: Array, v: Array) -> Array:
+        return forces(case, q, v, space)
+
+    by_q = [difference(lambda s, d=d: at(moved(case, d, s), case.v), step) for d in range(n_v)]
+    by_v = [difference(lambda s, u=u: at(case.q, case.v + s * u), step) for u in np.eye(n_v)]
     return np.array(by_q).T, np.array(by_v).T
 
 
