@@ -187,7 +187,7 @@ def learn_frame(model, dt, status, options, state, work, out):
         lost = is_lost(health)
         n_fault = judge_solved(model.markers, dt, options.health, health, segments)
         if lost:
-            segments.doubted[:] = 0.0
+            segments.doubted[:] = segments.barred[:] = segments.calm[:] = 0.0
             for track in (state.track, state.first):
                 track.started[0] = track.trusted[0] = 0
         else:

@@ -122,13 +122,30 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
         noise = errors.square[m] / shown
         noise = min(max(noise, bounds.least_noise**2), bounds.most_noise**2)
         own = 0.0
-        if is_known(m, options, health):
+        if is_known(m, options, health) or (health.n_seen[m] > 0 and is_short(markers, m, health)):
             for i in range(3):
                 own += health.mean[m, i] ** 2 / (3.0 * shown)
         own = min(max(own, bounds.own[m] ** 2), bounds.most_own[m] ** 2)
         errors.noise[m] = noise
         errors.variance[m] = noise + own
     return shown
+
+
+@njit
+def is_short(markers, m, health):
+    """Whether a marker of the segment of marker m has never been there.
+
+    Then fewer hold it, the pose leans more on the error of each, and what residuals show of that counts at
+    once, not only when markers are known: nothing else tells of it.
+
+    markers : Markers
+    m : int - marker
+    health : Health
+    """
+    for k in range(markers.body.shape[0]):
+        if markers.body[k] == markers.body[m] and health.weight[k] == 0.0 and health.n_seen[k] == 0:
+            return True
+    return False
 
 
 @njit

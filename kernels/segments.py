@@ -56,6 +56,8 @@ class Segments(NamedTuple):
     begun: np.ndarray  # (1,) int64 - 1 = the last frame was solved
     sound: np.ndarray  # (n_body,) int64 - 1 = enough markers of it agree, whatever is expected
     doubted: np.ndarray  # (n_body,) - time for which markers of it have been at fault [s]
+    barred: np.ndarray  # (n_body,) - of that, time for which markers were left out as astray [s]
+    calm: np.ndarray  # (n_body,) - of a doubted one, time for which none has been at fault again [s]
     regained: np.ndarray  # (n_body,) int64 - 1 = a marker of it took part again in the last frame
     silent: np.ndarray  # (n_body,) int64 - 1 = its markers teach nothing of what is usual
 
@@ -85,6 +87,8 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
         np.zeros(1),
         np.zeros(1, np.int64),
         np.zeros(n_body, np.int64),
+        np.zeros(n_body),
+        np.zeros(n_body),
         np.zeros(n_body),
         np.zeros(n_body, np.int64),
         np.zeros(n_body, np.int64),

@@ -96,7 +96,8 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
         return False
     allowed = allowed_gap(found, options.health, health)
     if is_recent(found, health):
-        allowed = options.health.slack[found] * (LEAP + CREEP * (health.good_age[found] + dt))
+        crept = options.health.slack[found] * (LEAP + CREEP * (health.good_age[found] + dt))
+        allowed = min(allowed, crept)
     if most - least <= allowed + TURNS * dt:
         return False
     leave_out(found, ASTRAY, health)

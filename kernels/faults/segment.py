@@ -2,7 +2,8 @@
 
 Where one disagrees, each is left out in turn, and the one without which the others agree is at fault. Where
 nothing agrees the whole segment is suspect, and keeps its weight. Four markers or more that agree as they
-were calibrated are right, whatever they have been like lately.
+were calibrated are right, whatever they have been like lately; those that agree twice as well as ends a doubt
+need no trial (kernels/faults/solved).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
     dt : float - time since the last frame [s]
     options : FrameOptions
     health : Health - fault, weight written
-    segments : Segments - sound, turned written
+    segments : Segments - sound, barred, turned written
     fit : FitWork - written
     """
     n = 0
@@ -46,17 +47,20 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
     fine = SETTLED * least_allowed(markers, b, options.health, health)
     if n == 2:
         gap = stretch(markers, b, measured, options.health, health, fit)
-    elif squares_left(markers, b, measured, health, fit) <= fine * fine:
-        gap = 0.0
     else:
-        gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
+        left = squares_left(markers, b, measured, health, fit)
+        if n >= SOUND and left <= (SETTLED * fine) ** 2:  # so near that nothing is to be proved
+            segments.barred[b] = 0.0
+        gap = 0.0
+        if left > fine * fine:
+            gap = disagreement(markers, b, measured, dt, options, health, segments, fit)
     if n < SOUND:
         found = leave_out_unforeseen(markers, b, measured, dt, options, health, segments)
         if gap > most and not found:
             suspect(markers, b, health)
         return
     if gap > most and is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
-        gap = 0.0
+        gap = segments.barred[b] = 0.0
     if gap > SETTLED:
         found = leave_out_one(markers, b, measured, dt, options, health, segments, fit)
         if n >= TWO_OUT and not found:

@@ -14,6 +14,9 @@ BUMPED = 0.03
 """Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
 SETTLED = 0.5
 """Part of the bound within which a residual ends a doubt."""
+CALM = 0.05
+"""Where markers were left out as astray a doubt ends when nothing has been at fault for as long as they were,
+at most for so long [s]: half of the time in which a status should recover (docs/damage.md)."""
 
 
 @njit
@@ -49,7 +52,7 @@ def judge_solved(markers, dt, options, health, segments):
     dt : float - time since the last frame [s]
     options : HealthOptions
     health : Health - residual of the solution; fault, good_age written
-    segments : Segments - doubted written
+    segments : Segments - doubted, barred, calm written
     """
     n_fault, gone, back = 0, False, False
     for m in range(markers.body.shape[0]):
@@ -60,17 +63,40 @@ def judge_solved(markers, dt, options, health, segments):
         if is_bumped(markers, b, options, health):
             suspect(markers, b, health)
             n_pose = 0
-        n, n_there = 0, 0
+        n, n_there, barred = 0, 0, False
         for m in range(markers.body.shape[0]):
             if markers.body[m] == b:
                 n += int(health.fault[m] != 0)
                 n_there += int(health.weight[m] > 0.0)
+                barred = barred or (health.fault[m] == ASTRAY and health.weight[m] == 0.0)
         if n > n_pose:
             segments.doubted[b] += dt
+            segments.barred[b] += dt if barred else 0.0
+            segments.calm[b] = 0.0
+        elif n_there > 0 and is_calm(b, dt, options, segments):
+            segments.doubted[b] = segments.barred[b] = segments.calm[b] = 0.0
         elif n_there > 0:
-            segments.doubted[b] = 0.0
+            suspect(markers, b, health)
+            n = n_there
         n_fault += n
     return n_fault
+
+
+@njit
+def is_calm(b, dt, options, segments):
+    """Whether body b, of which no marker is at fault in this frame, is out of its doubt, if it was in one.
+
+    One frame proves nothing of a marker that was left out: three agree wherever one of them moves across
+    their plane, noise is small now and then, and the pose that it spoils is not held to the one before it.
+
+    b : int - body
+    dt : float - time since the last frame [s]
+    options : HealthOptions
+    segments : Segments - calm written
+    """
+    segments.calm[b] += dt
+    enough = min(segments.barred[b], CALM) - 0.5 * dt  # to the nearest frame
+    return not in_doubt(b, options, segments) or segments.calm[b] >= enough
 
 
 @njit

@@ -9,9 +9,10 @@ from scipy.spatial.transform import Rotation
 
 from kernels.faults.agreement import disagreement, squares_left
 from kernels.faults.exchanged import find_swaps
-from kernels.faults.foreseen import find_strays, median_surprise
+from kernels.faults.foreseen import CREEP, LEAP, TURNS, find_strays, median_surprise
+from kernels.faults.segment import SETTLED
 from kernels.faults.verdict import keep_in
-from kernels.health import ASTRAY, EXCHANGED, SEGMENT, visibility
+from kernels.health import ASTRAY, EXCHANGED, RECENT, SEGMENT, visibility
 from kernels.markers import Markers
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER, OPTIONS, Scene, new_scene
 from tests.naive.faults import rigid_gaps, rings, strays
@@ -100,6 +101,34 @@ def test_of_three_the_prediction_tells_which(scene: Scene, wrong: int) -> None:
     scene.segments.doubted[1] = 1.0
     scene.judge(measured)
     assert not scene.health.fault.any()
+
+
+def test_of_three_one_that_jumped_does_not_become_right_by_staying(scene: Scene) -> None:
+    """Protects from jumps that last: what a marker may have crept since it was right is never more than its
+    segment allows."""
+    a, b, c = scene.truth[5:]
+    measured, normal = scene.truth.copy(), np.cross(b - a, c - a)
+    most = OPTIONS.health.agreement + TURNS * DT
+    for age in (0.05, 0.15, 0.25, 0.29, 0.5):
+        crept = LEAP + CREEP * (age + DT) + TURNS * DT if age <= RECENT else most
+        for part, found in ((0.99, []), (1.01, [6])):
+            scene.health.good_age[:] = age
+            measured[6] = scene.truth[6] + part * min(most, crept) * normal / np.linalg.norm(normal)
+            scene.judge(measured)
+            assert np.flatnonzero(scene.health.fault).tolist() == found
+
+
+def test_four_that_agree_closely_need_no_trial(scene: Scene) -> None:
+    """Protects recovery where the shape tells: of four or more by a quarter of the bound, never of three."""
+    bound = SETTLED * SETTLED * OPTIONS.health.agreement
+    for part, left in ((0.9, 0.0), (1.1, 0.04)):
+        scene.segments.doubted[:] = scene.segments.barred[:] = 0.04
+        measured = scene.truth.copy()
+        off = np.random.default_rng(2).normal(size=(5, 3))
+        square = (rigid_gaps(LOCAL[:5], measured[:5] + 1e-3 * off) ** 2).sum()
+        measured[:5] += 1e-3 * part * bound / np.sqrt(square) * off
+        scene.judge(measured)
+        np.testing.assert_allclose(scene.segments.barred, [left, 0.04])
 
 
 def test_where_nothing_agrees_the_segment_is_suspect(scene: Scene) -> None:

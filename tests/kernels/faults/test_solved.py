@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.faults.foreseen import has_leapt
-from kernels.faults.solved import BUMPED, SETTLED, judge_solved, weigh_worst
+from kernels.faults.solved import BUMPED, CALM, SETTLED, judge_solved, weigh_worst
 from kernels.health import ASTRAY, EXCHANGED, SEGMENT
 from tests.kernels.faults.scene import BODY, DT, N_MARKER, OPTIONS, Scene, new_scene
 
@@ -62,6 +62,45 @@ def test_a_doubt_lasts_until_all_is_as_usual(scene: Scene) -> None:
         assert scene.health.fault[2] == (ASTRAY if found else 0)
         assert scene.segments.doubted[0] == pytest.approx(doubted + DT if found else 0.0)
         np.testing.assert_array_equal(scene.health.weight, 1.0)
+
+
+def trial(scene: Scene, barred: int, frames: str) -> list[str]:
+    """Status of frames after so many in which a marker was left out: "." as usual, "x" left out again."""
+    health, found = scene.health, []
+    for frame in "x" * barred + frames:
+        health.weight[:] = 1.0
+        health.fault[:] = 0
+        if frame == "x":
+            health.fault[1], health.weight[1] = ASTRAY, 0.0
+        n = judge_solved(scene.markers, DT, OPTIONS.health, health, scene.segments)
+        assert n == np.count_nonzero(health.fault)
+        found.append("?" if n else ".")
+    return found[barred:]
+
+
+def test_a_marker_that_was_left_out_comes_back_on_trial(scene: Scene) -> None:
+    """Protects from noise that is small now and then: the segment is suspect until nothing has been at fault
+    for as long as the marker was left out, at most CALM; anew after each fault."""
+    most = round(CALM / DT)
+    assert most == 5
+    for barred in (1, 2, 3, most, 40):
+        assert "".join(trial(scene, barred, "." * 8)) == ("?" * (min(barred, most) - 1)).ljust(8, ".")
+    assert "".join(trial(scene, 20, "...x....x.....")) == "?" * 13 + "."
+    trial(scene, 3, "")
+    scene.health.weight[:], scene.health.fault[:] = 1.0, 0
+    judge_solved(scene.markers, DT, OPTIONS.health, scene.health, scene.segments)
+    np.testing.assert_array_equal(scene.health.fault, np.where(BODY == 0, SEGMENT, 0))
+
+
+def test_only_markers_that_were_astray_are_on_trial(scene: Scene) -> None:
+    """Protects recovery from leaps of the pose, and from labels that are put right: at once."""
+    for fault, weight in ((ASTRAY, 1.0), (EXCHANGED, 0.0), (SEGMENT, 1.0)):
+        for _ in range(20):
+            scene.health.weight[:], scene.health.fault[:] = 1.0, 0
+            scene.health.fault[1], scene.health.weight[1] = fault, weight
+            judge_solved(scene.markers, DT, OPTIONS.health, scene.health, scene.segments)
+        assert scene.segments.doubted[0] > CALM
+        assert trial(scene, 0, ".") == ["."]
 
 
 def test_a_segment_that_nobody_sees_stays_in_doubt(scene: Scene) -> None:
