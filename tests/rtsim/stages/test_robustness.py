@@ -74,13 +74,13 @@ def check(solving, result) -> None:
 @UNRESTRICTED
 @given(frames=damaged())
 def test_damaged_frames_never_raise(make_solving, make_frame, session, trial, estimator, method, frames):
-    """Protects the loop: huge values, gaps of every pattern and zeros, then it recovers on a good frame."""
+    """Protects the loop: huge values, gaps of every pattern and zeros, then it recovers within 0.1 s."""
     estimator.switch(method)
     solving = make_solving()
     for step, (index, mask, garbage) in enumerate(frames):
         positions = np.where(mask[:, None], garbage, trial.positions[index])
         check(solving, solving.solve(make_frame(session, positions, step)))
-    estimates = [solving.solve(make_frame(session, trial.positions[0], 10 + k)) for k in range(2)]
+    estimates = [solving.solve(make_frame(session, trial.positions[0], 10 + k)) for k in range(10)]
     assert estimates[-1].status == Status.OK
     assert solving.fields.arrays["marker_rms"][0] < 0.05
 
