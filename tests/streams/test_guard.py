@@ -2,9 +2,11 @@
 
 import contextlib
 import itertools
+import json
 import os
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -115,6 +117,28 @@ def test_a_flood_of_a_subscriber_is_cut_off(flood, subscribe):
             seqs += [] if found is None else [found.seq]
         assert seqs == list(range(300))
         assert any("Cut off" in sentence for sentence in publisher.events)
+
+
+@pytest.mark.process
+def test_a_flood_of_new_topics_leaves_the_guard_its_turn():
+    """Protects memory: to take topics in is slower than to send them, and no call may do so without end."""
+    with Publisher(LOCAL) as publisher:
+        publisher.announce(marker_session(["LASI"], rate=100.0, t_start=0))
+        words = [
+            sys.executable,
+            "-m",
+            "rtsim.bench.attackers",
+            "3_long_subscriptions",
+            publisher.address,
+            "1.5",
+        ]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as attacker:
+            while attacker.poll() is None:
+                publisher.service()
+                time.sleep(0.005)
+            done = json.loads(attacker.stdout.read())
+    assert done["connections"] > 0
+    assert done["bytes"] < 16e6 * done["connections"]
 
 
 COMMAND_FLOODS = {
