@@ -76,23 +76,11 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list
     for task, motion in motions.items():
         say(f"fdk: {prefix}{task}")
         by_task[task] = timed(jaw, motion)
-    every = [ms for timing in by_task.values() for ms in timing.ms]
-    busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
-    steps = [n for timing in by_task.values() for n in timing.steps]
-    lost, partly = (sum(getattr(timing, name) for timing in by_task.values()) for name in ("lost", "partly"))
     say(f"fdk: {prefix}slopes")
     slopes, apart, ended = compared(spec, motions["chewing"])
     kept: tuple[Any, ...] = () if pressed else (SLOPES, "lower")  # forces of triangles leap now and then
     found = [
-        Figure("frame_ms.p50", percentile(every, 50), "ms", P50_MS, "lower"),
-        Figure("frame_ms.p99", percentile(every, 99), "ms", P99_MS, "lower"),
-        Figure("processor_ms.p50", percentile(busy, 50), "ms"),
-        Figure("processor_ms.p99", percentile(busy, 99), "ms"),
-        *(Figure(f"frame_ms.{task}.p99", percentile(t.ms, 99), "ms") for task, t in by_task.items()),
-        Figure("newton_iterations", float(np.mean(steps)), "1"),
-        Figure("newton_iterations.most", float(max(steps)), "1"),
-        Figure("not_converged_percent", 100.0 * lost / len(every), "%", LOST_PERCENT, "lower"),
-        Figure("borne_in_part_percent", 100.0 * partly / len(every), "%"),
+        *timing_figures(by_task),
         Figure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),
         Figure("jacobian_difference.median", float(np.median(slopes)), "1", *kept),
         Figure("jacobian_difference.most", max(slopes), "1", *kept),
@@ -103,26 +91,33 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list
     return [figure._replace(name=prefix + figure.name) for figure in found]
 
 
+def timing_figures(by_task: dict[str, Timed]) -> list[Figure]:
+    """Of the frames of all tasks: time, steps, those without balance."""
+    every = [ms for timing in by_task.values() for ms in timing.ms]
+    busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
+    steps = [n for timing in by_task.values() for n in timing.steps]
+    lost, partly = (sum(getattr(timing, name) for timing in by_task.values()) for name in ("lost", "partly"))
+    return [
+        Figure("frame_ms.p50", percentile(every, 50), "ms", P50_MS, "lower"),
+        Figure("frame_ms.p99", percentile(every, 99), "ms", P99_MS, "lower"),
+        Figure("processor_ms.p50", percentile(busy, 50), "ms"),
+        Figure("processor_ms.p99", percentile(busy, 99), "ms"),
+        *(Figure(f"frame_ms.{task}.p99", percentile(t.ms, 99), "ms") for task, t in by_task.items()),
+        Figure("newton_iterations", float(np.mean(steps)), "1"),
+        Figure("newton_iterations.most", float(max(steps)), "1"),
+        Figure("not_converged_percent", 100.0 * lost / len(every), "%", LOST_PERCENT, "lower"),
+        Figure("borne_in_part_percent", 100.0 * partly / len(every), "%"),
+    ]
+
+
 def cartilage_figures(spec: ModelSpec, motions: dict[str, Motion]) -> list[Figure]:
     """Of real cartilage: time, steps, frames without balance; both Jacobians where no triangle changes."""
     say("fdk: cartilage")
     jaw = mandible(spec, tolerance_N=0.1)
-    timings = [timed(jaw, motion) for motion in motions.values()]
-    ms, lost = [t for one in timings for t in one.ms], sum(one.lost for one in timings)
-    busy = [t for one in timings for t in one.busy_ms]
-    steps = [n for one in timings for n in one.steps]
-    found = [
-        Figure("frame_ms.p50", percentile(ms, 50), "ms", P50_MS, "lower"),
-        Figure("frame_ms.p99", percentile(ms, 99), "ms", P99_MS, "lower"),
-        Figure("processor_ms.p50", percentile(busy, 50), "ms"),
-        Figure("processor_ms.p99", percentile(busy, 99), "ms"),
-        Figure("newton_iterations", float(np.mean(steps)), "1"),
-        Figure("newton_iterations.most", float(max(steps)), "1"),
-        Figure("not_converged_percent", 100.0 * lost / len(ms), "%", LOST_PERCENT, "lower"),
-        *switched_figures(spec, motions["chewing"]),
-    ]
     _, apart, ended = compared(spec, motions["chewing"], difference_mm=FINE_MM)
-    found += [
+    found = [
+        *timing_figures({task: timed(jaw, motion) for task, motion in motions.items()}),
+        *switched_figures(spec, motions["chewing"]),
         Figure("alpha_difference", max(apart), "m", SAME_M, "lower"),
         Figure("to_a_micronewton_percent", 100.0 * ended, "%"),
     ]
