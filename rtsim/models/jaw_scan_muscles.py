@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 FARTHEST_MM = 40.0
 """From an end of a muscle to that of the shipped model, in the head's frame: further is another muscle."""
+LEAST_PATH_MM = 5.0
+"""Between the ends of a muscle: a fifth of the shortest shipped one. Less is one landmark given twice."""
 LEAST_TENDON_MM = 0.5
 """The shortest of the shipped ones."""
 
@@ -82,6 +84,12 @@ def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
         )
     ends = ends_mm if order == 0 else ends_mm[::-1]
     before, after = (float(np.linalg.norm(x[1] - x[0])) for x in (shipped, ends))
+    if after < LEAST_PATH_MM:
+        raise ConfigError(
+            f"its ends lie {after:.1f} mm apart, at least {LEAST_PATH_MM:.0f} is needed",
+            where=where,
+            remedy="give both ends of the muscle",
+        )
     hill = muscle.hill
     assert hill is not None
     fibre, tendon = hill.optimal_fibre_length_mm, hill.tendon_slack_length_mm
