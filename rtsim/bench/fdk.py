@@ -78,7 +78,7 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, Motion]) -> list
         by_task[task] = timed(jaw, motion)
     say(f"fdk: {prefix}slopes")
     slopes, apart, ended = compared(spec, motions["chewing"])
-    kept: tuple[Any, ...] = () if pressed else (SLOPES, "lower")  # forces of triangles leap now and then
+    kept: tuple[Any, ...] = () if pressed else (SLOPES, "lower")  # slopes of triangles leap now and then
     found = [
         *timing_figures(by_task),
         Figure("jacobian_difference.least", min(slopes), "1", SLOPES, "lower"),

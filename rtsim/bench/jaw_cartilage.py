@@ -80,4 +80,4 @@ def of_cartilage(spec: ModelSpec, folder: Path, into: Path) -> ModelSpec:
         (into / f"{name}.obj").write_text(obj_text(surface), encoding="ascii")
     markers = {marker.name: 1e-3 * np.array(marker.offset_mm) for marker in spec.markers}
     sides = {side: (into / f"{side}_condyle.obj", into / f"{side}_fossa.obj") for side in SIDES}
-    return pressing(model_of(spec, scan, frame, markers), sides, GROWN_MM, both=False)
+    return pressing(model_of(spec, scan, frame, markers), sides, GROWN_MM)

@@ -155,7 +155,7 @@ def on_surfaces(
     if files:
         sides = {s: (files[f"{s}_condyle"], files[f"{s}_fossa"]) for s in ("right", "left")}
         # the other way forces leap from one triangle of a condyle to the next (docs/fdk.md)
-        spec = pressing(spec, sides, scan.grown_mm, both=False)
+        spec = pressing(spec, sides, scan.grown_mm)
         notes.append(
             "contacts: right and left, of which the fossae's vertices press; name them in [fdk.joints.NAME] "
             "of the run"

@@ -42,14 +42,13 @@ SLOPE, BEND, HOLLOW = np.tan(np.pi / 6.0), 10.0, 33.0
 """At the condyle; how much steeper forwards [1/m]; half the curvature across [1/m]."""
 
 
-def pressing(
-    spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: float, both: bool = True
-) -> ModelSpec:
+def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: float) -> ModelSpec:
     """The mandible with one contact a side, of its name, between files in metres: condyle and fossa.
 
+    Vertices of fossae press, against their own normals: forces along gradients leap from one closest
+    triangle to the next, on rough surfaces by newtons.
+
     grown_mm : of the condyles, for the soft tissue that they lack
-    both : the mean of what either's vertices press; else those of fossae alone, against their own normals,
-        as real surfaces are rough
     """
     one, other = load_model("mesh_ball").contacts[0].keys  # of any two surfaces of triangles
     rows: list[dict[str, Any]] = [
@@ -60,9 +59,9 @@ def pressing(
                 "file": str(below),
                 "unit": "m",
                 "grown_mm": grown_mm,
-                "by_vertices": both,
+                "by_vertices": False,
             },
-            other: {"segment": "skull", "file": str(above), "unit": "m", "own_normals": not both},
+            other: {"segment": "skull", "file": str(above), "unit": "m", "own_normals": True},
             "law": "volumetric",
             "stiffness": MODULUS,
         }
