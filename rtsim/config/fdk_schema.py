@@ -34,7 +34,8 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     dofs: tuple[str, ...] = ()
     # coordinates that the motion drives where the source is one (.mot, .sto), as many as the method leaves
     drivers: tuple[str, ...] = ()
-    # bodies beyond whose joints muscles bear the load, held elements between them; none: all but the first
+    # bodies beyond whose joints muscles bear the load, held elements between them; none: all but the
+    # first at whose joints muscles, held elements, forces or reserves work
     borne: tuple[str, ...] = ()
     # of what is left along them
     tolerance_N: Positive = 0.1

@@ -25,10 +25,11 @@ from kernels.tree import new_pose, pose
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
+from rtsim.methods.fdk_borne import worked_on
 from rtsim.methods.fdk_coordinates import translations, with_coordinates
 from rtsim.methods.fdk_rows import check_borne, check_rows
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
-from rtsim.models.entries import coordinate_names
+from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.model import Model
 
 Array = NDArray[np.float64]
@@ -55,6 +56,7 @@ class ForceDependentKinematics:
     stiffness : (n_fdk, n_fdk) - its slopes [N/m]
     model : with a plane for each coordinate among the FDK degrees of freedom, behind its elements
     hard, held : names of the elements that the method holds; of those that push and pull
+    freedoms : names of the borne dofs; turns : (n_borne,) bool - whether moments work along them
     q : (n_q,); at : lengths, speeds, strengths and more at the answer
     activations, forces : (n_muscle,) - [1], [N] along the tendon
     reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
@@ -80,6 +82,9 @@ class ForceDependentKinematics:
         self.acting = tuple(model.names.muscles[m] for m in joint.acting)
         self.hard = tuple(model.names.elements[e] for e in np.flatnonzero(roles.mode == HARD))
         self.held = held_of(model, roles, spec)
+        speeds = coordinate_names(model)[1]
+        self.freedoms = tuple(speeds[d] for d in joint.borne)
+        self.turns = turning(model)[joint.borne]
         options = FdkOptions(
             FIT, spec.tolerance_N, spec.max_iterations, 1e-3 * spec.longest_mm,
             1e-3 * spec.difference_mm if spec.jacobian == "difference" else 0.0, SMOOTH,
@@ -142,6 +147,11 @@ class ForceDependentKinematics:
         np.multiply(up - down, joint.reserve, out=self.reserves)
         return int(status)
 
+    def not_borne(self) -> Array:
+        """(n_borne,) - of the newest frame's load what muscles, reserves and reactions leave [N m, N]."""
+        balance, at = self.work.balance, self.at
+        return balance.load - balance.activation @ at.action - balance.reaction @ at.row
+
     @property
     def pose(self) -> tuple[Array, Array]:
         """(n_body, 3), (n_body, 3, 3) - body origins [m] and axes in ground, at q."""
@@ -192,6 +202,11 @@ def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
     return tuple(n for n, mode in zip(names, roles.mode, strict=True) if mode == HARD and n not in pushing)
 
 
+def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> tuple[str, ...]:
+    """Names of the bodies beyond whose joints the load is borne."""
+    return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
+
+
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> Joint:
     """The kernels' record of a model with FDK degrees of freedom."""
     names, tree, elements = model.names, model.tree, model.elements
@@ -201,7 +216,7 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
     one_way = model.reactions.held(roles)
     acts = np.array([e not in element for e in one_way.element], bool)
     pushing = np.array([row[int(e)] for e in one_way.element[acts]], np.int64)
-    bodies = [names.bodies.index(name) for name in spec.borne or names.bodies[1:]]
+    bodies = [names.bodies.index(name) for name in borne_of(model, roles, spec, recruitment)]
     dofs = np.flatnonzero(np.isin(tree.dof_body, bodies)).astype(np.int64)
     of_dofs = [coordinate_names(model)[1][d] for d in dofs]
     n_row = len(hard) + len(model.couplers.dof)
@@ -268,7 +283,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             where="recruitment",
             remedy="leave criterion and weight out",
         )
-    borne = spec.borne or model.names.bodies[1:]
+    borne = borne_of(model, roles, spec, recruitment)
     of = zip(coordinate_names(model)[1], model.tree.dof_body, strict=True)
     check_reserves(recruitment, tuple(name for name, b in of if model.names.bodies[b] in borne))
     if not (model.muscles.max_isometric_force > 0.0).any():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.joints.motions import TRANSLATES
 from rtsim.models.model import Model
 from rtsim.models.packing.joints import rotations, translations
 from rtsim.quantity import AXES, QUATERNION
@@ -23,3 +27,10 @@ def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
         tuple(name or f"coordinate_{k + 1}" for k, name in enumerate(q_names)),
         tuple(name or f"dof_{k + 1}" for k, name in enumerate(v_names)),
     )
+
+
+def turning(model: Model) -> NDArray[np.bool_]:
+    """(n_v,) - whether each speed is that of an angle."""
+    turns = np.asarray(model.tree.dof_rotates != TRANSLATES)
+    turns[model.coordinates.dof] = model.coordinates.is_angle
+    return turns

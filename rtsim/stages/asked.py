@@ -48,12 +48,12 @@ def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> 
             "the table does nothing, as none of the stages recruits muscles", where=RECRUITED,
             remedy='add "recruitment" to stages, or leave [recruitment] out',
         )  # fmt: skip
-    if BALANCED in run.stages:
-        return  # whose check knows all speeds by name
     if not of_model:
-        raise not_of_persons()
-    if not forces:
+        check_holds(run, spec)
+    if not forces and LOADS in (run.stages or (LOADS,)):
         raise without_load()
+    if BALANCED in run.stages or not of_model:
+        return  # whose check knows all speeds by name
     check_reserves(run.recruitment, (*coordinate_names(spec), *(angle.name for angle in spec.angles)))
 
 
@@ -75,12 +75,20 @@ def check_balanced(run: Run, spec: ModelSpec) -> None:
     check_joints(run.fdk.joints, model, held_of(model, roles, run.fdk))
 
 
-def not_of_persons() -> ConfigError:
-    """Recruitment asked for with a person's lower limb."""
-    return ConfigError(
-        "muscles are recruited in models that bring their own markers, not in a person's", where=RECRUITED,
-        remedy="give an OpenSim model, or leave [recruitment] out",
-    )  # fmt: skip
+def check_holds(run: Run, spec: ModelSpec) -> None:
+    """ConfigError for a person's joints by a method whose soft elements bear nothing."""
+    from rtsim.methods.choice import method_of
+
+    method = method_of(run, spec)
+    how = spec.methods.get(method)  # of one that the model has not, its own check tells
+    if how is not None and how.soft:
+        firm = [name for name, one in spec.methods.items() if not one.soft]
+        raise ConfigError(
+            f"{', '.join(how.soft)} are soft in the method {method}, so that only muscles would bear the "
+            "load along them",
+            where=RECRUITED, allowed=f"methods {', '.join(firm) or 'none'}",
+            remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
+        )  # fmt: skip
 
 
 def without_load() -> ConfigError:

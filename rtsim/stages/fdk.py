@@ -28,13 +28,14 @@ from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import PersonLoads
 from rtsim.stages.joint_loads import JointLoads
 from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.lacking import lacking
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.masses import with_masses
 from streams.messages import Curves, Session, Status
 from streams.ring import Frame
 
 TORN = "No equilibrium of the joint was found: it is pulled apart, or too few steps are allowed."
-PART = "Muscles bear the load of the joint's bodies only in part."
+PART = "Muscles bear the load of the joint's bodies only in part"
 NO_MUSCLES = (
     "No activations: a muscle's path fails, held elements or coordinates repeat each other, or the solver "
     "found none."
@@ -71,7 +72,9 @@ class Balance(Stage):
 
     def _why(self, status: int) -> str:
         """A sentence; of a joint without balance, or a part of it, with contacts nothing presses in."""
-        why = {NOT_BALANCED: TORN, NOT_BORNE: PART, NOT_PLACED: self.unplaced}
+        own = self.balanced
+        part = f"{PART}: {lacking(own.freedoms, own.not_borne(), own.turns)} too little."
+        why = {NOT_BALANCED: TORN, NOT_BORNE: part, NOT_PLACED: self.unplaced}
         apart = self.joints.apart() if status in (NOT_BALANCED, NOT_BORNE) else ()
         told = f" Nothing presses in {', '.join(apart)}." if apart else ""
         return why.get(status, NO_MUSCLES) + told

@@ -56,8 +56,9 @@ class Setting:
             return USUAL
         if not self.mass_kg:
             return (*USUAL, *WITH_FORCES)
-        asked = (RECRUITED,) if self.run.recruitment is not None else ()
-        return (*USUAL, *WITH_MASS, *(OF_MODEL if self.subject is None else ()), *asked)
+        of_model = self.subject is None
+        sharing = (RECRUITED if of_model else BALANCED,) if self.run.recruitment is not None else ()
+        return (*USUAL, *WITH_MASS, *(OF_MODEL if of_model else ()), *sharing)
 
 
 Make = Callable[[Setting], Stage | None]

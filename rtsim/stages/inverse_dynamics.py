@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from kernels._jit import hold
-from kernels.joints.motions import TRANSLATES
 from kernels.shown import new_shown_loads, show_loads
 from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_model, inverse_dynamics_of
-from rtsim.models.entries import coordinate_names
+from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.feet import Foot
-from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.joint_loads import JointLoads, take_over
@@ -260,13 +258,6 @@ def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
             deviation=of_force,
         ),
     ]  # fmt: skip
-
-
-def turning(model: Model) -> np.ndarray:
-    """(n_v,) bool - whether each speed is that of an angle."""
-    turns = model.tree.dof_rotates != TRANSLATES
-    turns[model.coordinates.dof] = model.coordinates.is_angle
-    return np.asarray(turns)
 
 
 def joint_names(angles: Sequence[str]) -> tuple[str, ...]:

@@ -8,19 +8,15 @@ import numpy as np
 
 from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.errors import ConfigError
 from rtsim.methods.recruitment import MuscleRecruitment
 from rtsim.quantity import Quantity
-from rtsim.stages.asked import not_of_persons
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import ModelLoads
+from rtsim.stages.lacking import lacking
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Status
 from streams.ring import Frame
-
-N_NAMED = 4
-"""So many rows are named where more are violated."""
-TOLD = 0.01
-"""A violation is told by name from this part of the largest demand on."""
 
 
 class SharedLoads(Stage):
@@ -72,17 +68,9 @@ class SharedLoads(Stage):
 
     def _lacking(self) -> str:
         """Which rows are violated most, and by how much."""
-        sharing = self.sharing
-        size = np.abs(sharing.violation)
-        worst = np.argsort(-size)[:N_NAMED]
-        turns = dict(
-            zip(self._estimator.model.names.angles, self._estimator.model.angle_is_rotation, strict=True)
-        )
-        return ", ".join(
-            f"{sharing.rows[k]} {sharing.violation[k]:.3g} {'N m' if turns[sharing.rows[k]] else 'N'}"
-            for k in worst
-            if size[k] >= TOLD * size.max()
-        )
+        sharing, model = self.sharing, self._estimator.model
+        turns = dict(zip(model.names.angles, model.angle_is_rotation, strict=True))
+        return lacking(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
         """Activations and forces of muscles, reserves, reactions, what is not borne, and the proof."""
@@ -128,5 +116,8 @@ def make(setting: Setting) -> SharedLoads | None:
     if not setting.spec.muscles or loads is None:
         return None
     if not isinstance(loads, ModelLoads):
-        raise not_of_persons()
+        raise ConfigError(
+            "a person's muscles are recruited where the joints are balanced", where="stages",
+            remedy='put "fdk" in place of "recruitment", or leave stages out',
+        )  # fmt: skip
     return SharedLoads(loads, setting.run.recruitment or RecruitmentSpec())

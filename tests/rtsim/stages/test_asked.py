@@ -32,7 +32,6 @@ def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: obj
     [
         ({"recruitment": {"reserves": {"knee": 20.0}}}, r"reserves: unknown coordinate 'knee'.*knee_r"),
         ({"recruitment": {}, "forces": False}, "give --forces"),
-        ({"recruitment": {}, "of_model": False}, "not in a person's"),
         ({"recruitment": {}, "stages": ["kinematics"]}, 'add "recruitment" to stages'),
         ({"stages": ["kinematics", "recruitment"]}, "'recruitment' needs 'inverse_dynamics' before it"),
         ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table does nothing.*\"kinematics\", \"fdk\""),

@@ -1,0 +1,27 @@
+"""In words: along which freedoms a load is not borne."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+N_NAMED = 4
+"""So many freedoms are named where more lack."""
+TOLD = 0.01
+"""A lack is told by name from this part of the largest one on."""
+
+
+def lacking(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
+    """The freedoms that lack most, and by how much [N m where it turns, N].
+
+    names : of the freedoms; lack : (n,) - what is not borne; turns : whether moments work along it
+    """
+    size = np.abs(lack)
+    worst = np.argsort(-size)[:N_NAMED]
+    return ", ".join(
+        f"{names[k]} {lack[k]:.3g} {'N m' if turns[k] else 'N'}"
+        for k in worst
+        if size[k] >= TOLD * size.max()
+    )
