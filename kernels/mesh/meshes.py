@@ -73,7 +73,7 @@ class MeshContacts(NamedTuple):
     mesh_a: np.ndarray  # (n_contact,) int64 - of Meshes
     mesh_b: np.ndarray  # (n_contact,) int64
     passes: np.ndarray  # (n_contact,) int64 - OF_A, OF_B or OF_BOTH
-    area: np.ndarray  # (n_contact,) int64 - OWN_AREA or PAPER_AREA
+    area: np.ndarray  # (n_contact, 2) int64 - of each pass: OWN_AREA or PAPER_AREA
     direction: np.ndarray  # (n_contact, 2) int64 - of each pass: GRADIENT or OWN_NORMAL
     offset: np.ndarray  # (n_contact,) - by how much the surfaces grow, both together [m]
     depth_max: np.ndarray  # (n_contact,) - deeper vertices are beyond the other side [m], infinite for none
@@ -125,7 +125,7 @@ def new_mesh_contacts(
     meshes: Meshes,
     pairs: Sequence[tuple[int, int]],
     passes: Sequence[int],
-    area: Sequence[int],
+    area: Sequence[tuple[int, int]],
     direction: Sequence[tuple[int, int]],
     offset: Sequence[float],
     depth_max: Sequence[float],
@@ -144,7 +144,7 @@ def new_mesh_contacts(
         np.array([a for a, _ in pairs], np.int64),
         np.array([b for _, b in pairs], np.int64),
         np.array(passes, np.int64),
-        np.array(area, np.int64),
+        np.array(area, np.int64).reshape(-1, 2),
         np.array(direction, np.int64).reshape(-1, 2),
         np.array(offset, float),
         np.array(depth_max, float),

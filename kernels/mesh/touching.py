@@ -317,7 +317,7 @@ def touch_vertex(meshes, contacts, e, k, i, at, t, work):
     touch[PLACE], touch[PLACE + 1], touch[PLACE + 2] = x, y, z
     touch[AWAY], touch[AWAY + 1], touch[AWAY + 2] = nx, ny, nz
     touch[DEEP], touch[BEND] = depth, bend
-    touch[SHARE] = row[AREA] if contacts.area[e] == PAPER_AREA else meshes.share[i]
+    touch[SHARE] = row[AREA] if contacts.area[e, k] == PAPER_AREA else meshes.share[i]
     write_edge(row, what, touch)
     if contacts.direction[e, k] == OWN_NORMAL:
         nx, ny, nz = against(work.pose[e, k], meshes.vertex_normal[i])

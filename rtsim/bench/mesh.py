@@ -61,8 +61,9 @@ class Contact:
 
     def __init__(self, a: Surface, b: Surface, passes: int, depth_max: float = np.inf):
         self.meshes = pack_meshes([a, b])
+        areas, ways = (OWN_AREA, OWN_AREA), (GRADIENT, GRADIENT)
         self.contacts = new_mesh_contacts(
-            self.meshes, [(0, 1)], [passes], [OWN_AREA], [(GRADIENT, GRADIENT)], [0.0], [depth_max]
+            self.meshes, [(0, 1)], [passes], [areas], [ways], [0.0], [depth_max]
         )
         self.work = new_mesh_work(self.contacts)
         self.R, self.p = np.eye(3), np.zeros(3)

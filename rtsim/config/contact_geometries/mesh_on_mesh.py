@@ -13,6 +13,7 @@ from rtsim.config.place_schema import Frame, Place, Positive
 Lines = Annotated[int, msgspec.Meta(ge=4, le=400)]
 USUAL_LINES: Final = 24
 USUAL_UNIT: Final = "mm"
+USUAL_AREA: Final = "own"
 
 
 class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -22,6 +23,8 @@ class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     ball_radius_mm: a sphere, its poles along z; plate_mm: a square, outside towards z
     lines: of the ball or plate, on either side; radii of an ellipsoid: stretched
     by_vertices: whether its vertices press on the other surface; where those of both do, the mean counts
+    area: what its vertices stand for: a third of their own triangles, or the closest triangle of the other
+        surface, whole, as the nomenclature of Andersen et al. (2017) says
     own_normals: whether its vertices are pressed against their own normals, not away from what is closest
     deepest_mm: vertices of the other surface that are deeper are beyond its other side
     """
@@ -34,6 +37,7 @@ class Surface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
     lines: Lines = USUAL_LINES
     grown_mm: float = 0.0
     by_vertices: bool = True
+    area: Literal["own", "paper"] = USUAL_AREA
     own_normals: bool = False
     deepest_mm: Positive | None = None
 
@@ -52,8 +56,10 @@ def check(a: Surface, b: Surface, key: str) -> None:
 
 def idle_key(one: Surface) -> str:
     """A key that does nothing beside the others, and what to do; empty where there is none."""
-    if one.own_normals and not one.by_vertices:
-        return "own_normals: its vertices do not press; remove the key, or by_vertices = false"
+    if not one.by_vertices:
+        unread = "own_normals" if one.own_normals else "area" if one.area != USUAL_AREA else ""
+        if unread:
+            return f"{unread}: its vertices do not press; remove the key, or by_vertices = false"
     if one.file:
         return "" if one.lines == USUAL_LINES else "lines: a file has its own triangles; remove the key"
     idle = "unit" if one.unit != USUAL_UNIT else "flipped" if one.flipped else ""

@@ -16,6 +16,7 @@ from kernels.mesh.meshes import (
     OF_BOTH,
     OWN_AREA,
     OWN_NORMAL,
+    PAPER_AREA,
     MeshContacts,
     Meshes,
     new_mesh_contacts,
@@ -25,6 +26,8 @@ from rtsim.files.surfaces import Surface, read_surface
 from rtsim.models.packing.meshes import pack_meshes
 from rtsim.models.shapes import ball, grown, plate
 
+AREAS = {"own": OWN_AREA, "paper": PAPER_AREA}
+"""By the words of a model's file."""
 MOST_TURNED = 0.1
 """Part of the edges of a surface that may turn over where it grows, as in the folds of a scan."""
 
@@ -41,18 +44,19 @@ def pack_mesh_contacts(
     if not pairs:
         return None, None
     surfaces: list[Surface] = []
-    passes, ways, deepest = [], [], []
+    passes, areas, ways, deepest = [], [], [], []
     for records, places in zip(pairs, placed, strict=True):
         for record, (R, x) in zip(records, places, strict=True):
             surface = made(record)
             surfaces.append(Surface(surface.vertices @ R.T + x, surface.triangles))
         a, b = records
         passes.append(OF_BOTH if a.by_vertices and b.by_vertices else OF_A if a.by_vertices else OF_B)
+        areas.append((AREAS[a.area], AREAS[b.area]))
         ways.append((OWN_NORMAL if a.own_normals else GRADIENT, OWN_NORMAL if b.own_normals else GRADIENT))
         deepest.append(min(np.inf if x.deepest_mm is None else 1e-3 * x.deepest_mm for x in records))
     meshes, n = pack_meshes(surfaces), len(pairs)
     numbers = [(2 * e, 2 * e + 1) for e in range(n)]
-    return meshes, new_mesh_contacts(meshes, numbers, passes, [OWN_AREA] * n, ways, [0.0] * n, deepest)
+    return meshes, new_mesh_contacts(meshes, numbers, passes, areas, ways, [0.0] * n, deepest)
 
 
 def made(record: Any) -> Surface:

@@ -24,7 +24,7 @@ class Bodies:
     def __init__(self, passes: int) -> None:
         rng = np.random.default_rng(5)
         self.contacts = new_mesh_contacts(
-            MESHES, [(0, 1)], [passes], [OWN_AREA], [(GRADIENT, GRADIENT)], [0.0], [np.inf]
+            MESHES, [(0, 1)], [passes], [(OWN_AREA, OWN_AREA)], [(GRADIENT, GRADIENT)], [0.0], [np.inf]
         )
         self.work = new_mesh_work(self.contacts)
         self.R_a, self.R_b = Rotation.from_rotvec(rng.normal(size=(2, 3))).as_matrix()

@@ -50,7 +50,8 @@ class Pair:
     """One contact of two surfaces."""
 
     def __init__(self, a, b, passes=OF_A, offset=0.0, depth_max=np.inf, area=OWN_AREA, way=GRADIENT):
-        self.meshes, rows = pack_meshes([a, b]), ([passes], [area], [(way, way)], [offset], [depth_max])
+        rows = [passes], [(area, area)], [(way, way)], [offset], [depth_max]
+        self.meshes = pack_meshes([a, b])
         self.contacts = new_mesh_contacts(self.meshes, [(0, 1)], *rows)
         self.modulus = 1.0
         self.work = new_mesh_work(self.contacts)

@@ -69,6 +69,7 @@ def test_a_knee_of_triangles_bends_as_the_smooth_one() -> None:
     ({"surface_a": msgspec.structs.replace(BALL.contacts[0].a, by_vertices=False),
       "surface_b": msgspec.structs.replace(FLOOR, by_vertices=False)}, "no vertices press"),
     ({"surface_b": msgspec.structs.replace(FLOOR, by_vertices=False, own_normals=True)}, "own_normals: its"),
+    ({"surface_b": msgspec.structs.replace(FLOOR, by_vertices=False, area="paper")}, "area: its vertices"),
 ])  # fmt: skip
 def test_what_cannot_be_is_one_sentence(keys, sentence) -> None:
     """Protects users from contacts that mean nothing."""
@@ -80,6 +81,15 @@ def test_an_elastic_layer_has_the_modulus_of_its_numbers() -> None:
     """Protects the law: 5 MPa, 0.45, 2 mm."""
     contact = with_contact(BALL, stiffness=None, young_modulus_MPa=5.0, thickness_mm=2.0).contacts[0]
     assert contact.pressure_row[0] == pytest.approx(0.55 * 5e6 / (1.45 * 0.1 * 2e-3))
+
+
+def test_vertices_stand_for_the_area_that_is_asked_for() -> None:
+    """Protects the option: of each surface its own key, beside what the kernel's twin is tested with."""
+    contact = BALL.contacts[0].a, BALL.contacts[0].b
+    for areas, wanted in ((("own", "own"), (0, 0)), (("paper", "own"), (1, 0)), (("own", "paper"), (0, 1))):
+        a, b = (msgspec.structs.replace(one, area=area) for one, area in zip(contact, areas, strict=True))
+        packed = build(with_contact(BALL, surface_a=a, surface_b=b)).forces.contacts.pressed
+        np.testing.assert_array_equal(packed.area, [wanted])
 
 
 def test_a_missing_file_is_named(tmp_path) -> None:
