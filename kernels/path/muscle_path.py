@@ -194,16 +194,30 @@ def gradients(tree, stations, pose, moving_work, work):
     work : PathWork - written
     """
     for m in range(stations.start.shape[0] - 1):
-        row = work.gradient[m]
-        for d in range(row.shape[0]):
-            row[d] = 0.0
-        for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
-            piece_gradient(tree, pose, work.bodies[k, 0], work.bodies[k, 1], work.wrench[k], row)
-            if moving_work:
-                for end in range(2):
-                    s = work.ends[k, end]
-                    if stations.dof[s] >= 0 and stations.kind[s] != WRAP:
-                        row[stations.dof[s]] += (2 * end - 1) * pull_on_slip(work, k, s)
+        gradient(tree, stations, pose, moving_work, m, work)
+
+
+@njit
+def gradient(tree, stations, pose, moving_work, m, work):
+    """work.gradient of muscle m, after follow_path.
+
+    tree : Tree
+    stations : Stations
+    pose : Pose
+    moving_work : int - of `gradients`
+    m : int - muscle
+    work : PathWork - written
+    """
+    row = work.gradient[m]
+    for d in range(row.shape[0]):
+        row[d] = 0.0
+    for k in range(stations.start[m], stations.start[m] + work.n_piece[m]):
+        piece_gradient(tree, pose, work.bodies[k, 0], work.bodies[k, 1], work.wrench[k], row)
+        if moving_work:
+            for end in range(2):
+                s = work.ends[k, end]
+                if stations.dof[s] >= 0 and stations.kind[s] != WRAP:
+                    row[stations.dof[s]] += (2 * end - 1) * pull_on_slip(work, k, s)
 
 
 @njit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernels._jit import entry
 from kernels.dynamics.reduction import set_time
 from kernels.forces.loads import set_levels
+from kernels.forces.pulls import set_excitations
 from kernels.rosenbrock.step import ERROR_LARGE, OK, step
 from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 
@@ -17,8 +18,8 @@ def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
     tableau : Tableau - of the Rosenbrock method
     options : Options
     plan : (start, n_step, every, last) - time of step 0 [s]: step k begins at start + k options.step, and
-      loads hold over it; steps to do; a row of the trace at every so many steps, 0 = none; 1 = one more at
-      the end
+      loads and excitations hold over it; steps to do; a row of the trace at every so many steps, 0 = none;
+      1 = one more at the end
     gain : (n_load,) - scale of the loads
     q : (n_q,) [rad, m], v : (n_v,) [rad/s, m/s] - moved
     work : SimulationWork
@@ -31,6 +32,7 @@ def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
         k, whole, halt = count[STEP], rest == options.step, to_do == 0
         if whole:
             set_levels(simulation.forces.loads, gain, start + (k + 0.5) * options.step, work.forces.loads)
+            set_excitations(simulation.pulls, start + (k + 0.5) * options.step, work.pulls)
         set_time(simulation.couplers, start + (k + 1) * options.step - rest, work.reduction)
         record = halt or (whole and every > 0 and k % every == 0)
         status, error, h = step(simulation, tableau, options, rest, record, halt, q, v, work, trace)

@@ -27,7 +27,9 @@ from kernels.dynamics.reduction import (
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
 from kernels.dynamics.twist_rates import twist_rates
 from kernels.forces.assembly import Forces, ForceWork, force_derivatives, generalized_forces, new_force_work
+from kernels.forces.pulls import Pulls, PullWork, add_pull_slopes, add_pulls, new_pull_work
 from kernels.linear import cholesky, invert
+from kernels.rosenbrock.inner import Inner, new_inner, reduce_gradients
 from kernels.rosenbrock.stages import StageWork, new_stage_work
 from kernels.tree import pose
 
@@ -41,6 +43,7 @@ class Simulation(NamedTuple):
         int  # 1 = inertia and gravity pull on the coordinates in the same way everywhere (set_constants)
     )
     couplers: Couplers | None = None  # of coordinates that are given, drivers first; constant is 0 then
+    pulls: Pulls | None = None  # None where no muscle pulls
 
 
 class SimulationWork(NamedTuple):
@@ -58,12 +61,14 @@ class SimulationWork(NamedTuple):
     q: np.ndarray  # (n_q,) - of a stage
     state: np.ndarray  # (3, 2 n_v) - theta and v at the start, of a stage, and their rates
     reduction: ReductionWork | None  # None where no coordinate is given
+    pulls: PullWork | None  # None where no muscle pulls
+    inner: Inner | None  # likewise
 
 
 def new_simulation_work(simulation: Simulation) -> SimulationWork:
     """Allocate a SimulationWork."""
     tree = simulation.system.tree
-    n_body, n_v = len(tree.parent), len(tree.dof_body)
+    n_body, n_v, pulls = len(tree.parent), len(tree.dof_body), simulation.pulls
     return SimulationWork(
         new_dynamics_work(tree),
         new_derivative_work(tree),
@@ -77,6 +82,8 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
         np.zeros(tree.q_start[-1]),
         np.zeros((3, 2 * n_v)),
         None if simulation.couplers is None else new_reduction_work(n_v),
+        None if pulls is None else new_pull_work(pulls, tree),
+        None if pulls is None else new_inner(len(pulls.excitation), n_v),
     )
 
 
@@ -129,6 +136,7 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
     if moving or not simulation.constant:
         velocities(tree, dynamics.pose, v, dynamics.velocities)
     generalized_forces(simulation.forces, dynamics.pose, q, v, work.forces, work.tau)
+    pull_along(simulation.pulls, tree, q, v, work.inner, work)
     if simulation.constant:
         n_v = v.shape[0]
         for d in range(n_v):
@@ -141,6 +149,21 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
         return
     spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
     solve_motion(simulation.couplers, system, v, work, v_dot_out)
+
+
+@inlined
+def pull_along(pulls, tree, q, v, inner, work):
+    """work.tau += forces of muscles, and the rates of their inner states.
+
+    pulls : Pulls - None where no muscle pulls
+    tree : Tree
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    inner : Inner - written; an argument of its own so that None prunes the rest
+    work : SimulationWork - written
+    """
+    if inner is not None:
+        add_pulls(pulls, tree, work.dynamics.pose, q, v, inner.state, work.pulls, inner.rate, work.tau)
 
 
 @inlined
@@ -195,6 +218,7 @@ def linearise(simulation, q, v, v_dot, step, work):
         tree, simulation.forces, dynamics.pose, dynamics.velocities.body, rates, v_dot, step, work.forces,
         tau_q, tau_v,
     )  # fmt: skip
+    add_pull_slopes(simulation.pulls, tree, q, v, work.pulls, tau_q, tau_v)
     linearise_reduced(simulation.couplers, tree, v, v_dot, work)
 
 
@@ -218,6 +242,7 @@ def linearise_reduced(couplers, tree, v, v_dot, work):
     if couplers is None:
         return
     stages, own = work.stages, work.reduction
+    reduce_gradients(couplers, own.coupler, v, work.inner, work.pulls)
     remainder(tree, work.dynamics.pose, work.derivatives.force, work.tau, own)
     reduce_slopes(couplers, own, v, v_dot, stages.M, stages.tau_q, stages.tau_v)
     find_onset(work.dynamics.M, own)

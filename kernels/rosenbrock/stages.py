@@ -69,23 +69,36 @@ def next_stage(tableau, i, inverse_h, start, work, state_out):
     inverse_h : float - 1/h [1/s]
     work : StageWork - written
     """
-    a, C, u = tableau.a[i], tableau.C[i], work.u
+    combine(tableau.a[i], tableau.C[i], i, inverse_h, start, work.u, work.past, state_out)
+
+
+@inlined
+def combine(a, C, i, inverse_h, start, u, past_out, state_out):
+    """state_out : (n,) = start + sum a u, past_out : (n,) = sum C u/h over the stages before i.
+
+    a, C : (MAX_STAGES,) - row i of the tableau
+    i : int - stage
+    inverse_h : float - 1/h [1/s]
+    start : (n,) - at the step's start
+    u : (MAX_STAGES, n)
+    """
     for k in range(start.shape[0]):
         x, y = start[k], 0.0
         for j in range(i):
             x += a[j] * u[j, k]
             y += C[j] * u[j, k]
-        state_out[k], work.past[k] = x, y * inverse_h
+        state_out[k], past_out[k] = x, y * inverse_h
 
 
 @inlined
-def stage_solve(tree, i, shift, v, rate, work):
+def stage_solve(tree, i, shift, v, rate, push, work):
     """work.u[i] from rate : (2 n_v,), theta-dot and v-dot at the stage; shift = 1/(h g), v at the start.
 
     tree : Tree
     i : int - stage
     shift : float - 1/(h g) [1/s]
     v : (n_v,) - speeds at the start [rad/s, m/s]
+    push : (n_v,) - forces that inner states add (kernels/rosenbrock/inner), None = there are none
     work : StageWork - written
     """
     n = v.shape[0]
@@ -99,7 +112,16 @@ def stage_solve(tree, i, shift, v, rate, work):
         for k in range(n):
             x += M[k] * r_v[k] + K[k] * p[k]
         u_v[d] = x
+    add_push(push, u_v)
     lu_solve(work.S, n, work.pivot, u_v)
     local_solve(tree, v, shift, 1.0, u_v, u_q)
     for d in range(n):
         u_q[d] += p[d]
+
+
+@inlined
+def add_push(push, x):
+    """x : (n_v,) += push : (n_v,); None: nothing."""
+    if push is not None:
+        for d in range(x.shape[0]):
+            x[d] += push[d]

@@ -14,6 +14,16 @@ from kernels.copying import copy
 from kernels.dynamics.reduction import add_onset, follow, follow_jerks
 from kernels.forces.kinks import part_length, sticks
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.rosenbrock.inner import (
+    begin_inner,
+    end_inner,
+    fold_fibres,
+    follow_stage,
+    keep_inner,
+    next_inner,
+    push_stage,
+    pushes,
+)
 from kernels.rosenbrock.local import local_rate
 from kernels.rosenbrock.model import acceleration, linearise
 from kernels.rosenbrock.stages import factor, next_stage, stage_solve
@@ -103,7 +113,7 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     theta, stage_v, v_dot = state[:n_v], state[n_v:], rate[n_v:]
     couplers, functions = simulation.couplers, simulation.system.tree.functions
     follow(couplers, functions, 0.0, work.reduction, q, v)
-    stand(v, start, state, stages.past)
+    begin(v, work)
     while True:
         if i == 0 or i == n_stage or tableau.same[i] == 0:
             if i > 0 and i < n_stage and not finite(theta):
@@ -123,20 +133,72 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
             if halt:
                 return OK, 0.0, 0.0
             h = part(options, simulation, rest, v, work)
-            if not factor(tree, v, 1.0 / (h * tableau.g), stages):
+            if not factor_stages(tree, v, 1.0 / (h * tableau.g), work):
                 return (SINGULAR if finite(work.v_dot) else NON_FINITE), math.inf, 0.0
-        add_onset(couplers, work.reduction, h * tableau.gamma[i], stages.past[n_v:])
-        stage_solve(tree, i, 1.0 / (h * tableau.g), v, rate, stages)
+        solve_stage(simulation, tableau, i, h, v, work)
         i += 1
         if i < n_stage:
-            next_stage(tableau, i, 1.0 / h, start, stages, state)
+            move_on(tableau, i, h, work)
         else:
             error = weigh(tableau, h, start, work.v_dot, stages, state)
-            if not finite(state):
+            if not (end_inner(tableau, work.inner) and finite(state)):
                 return NON_FINITE, math.inf, 0.0
+    keep_inner(work.inner)
     copy(stage_v, v)
     copy(work.q, q)
     return (ERROR_LARGE if error > options.tolerance else OK), error, h
+
+
+@inlined
+def begin(v, work):
+    """The states where a step starts, at the speeds v : (n_v,); work : SimulationWork - written"""
+    stand(v, work.state[0], work.state[1], work.stages.past)
+    begin_inner(work.inner)
+
+
+@inlined
+def factor_stages(tree, v, shift, work):
+    """The matrix of the stages, inner states eliminated; False where it is singular.
+
+    tree : Tree
+    v : (n_v,) - speeds at the start [rad/s, m/s]
+    shift : float - 1/(h g) [1/s]
+    work : SimulationWork - written
+    """
+    fold_fibres(work.inner, work.pulls, shift, work.stages.tau_q)
+    return factor(tree, v, shift, work.stages)
+
+
+@inlined
+def move_on(tableau, i, h, work):
+    """The states at stage i.
+
+    tableau : Tableau
+    i : int - stage
+    h : float - length of the step [s]
+    work : SimulationWork - written
+    """
+    next_stage(tableau, i, 1.0 / h, work.state[0], work.stages, work.state[1])
+    next_inner(tableau, i, 1.0 / h, work.inner)
+
+
+@inlined
+def solve_stage(simulation, tableau, i, h, v, work):
+    """Stage i of the motion and of the muscles' inner states, once rates are known there.
+
+    simulation : Simulation
+    tableau : Tableau
+    i : int - stage
+    h : float - length of the step [s]
+    v : (n_v,) - speeds at the start [rad/s, m/s]
+    work : SimulationWork - written
+    """
+    tree, stages, inner, n_v = simulation.system.tree, work.stages, work.inner, v.shape[0]
+    shift, onset = 1.0 / (h * tableau.g), h * tableau.gamma[i]
+    add_onset(simulation.couplers, work.reduction, onset, stages.past[n_v:])
+    push_stage(inner, work.pulls, i, shift, onset)
+    stage_solve(tree, i, shift, v, work.state[2], pushes(inner), stages)
+    follow_stage(inner, work.pulls, i, shift, stages.u[i, :n_v])
 
 
 @inlined

@@ -10,6 +10,7 @@ from kernels._jit import inlined, njit
 from kernels.contact.elements import N_CONTACT_OUT
 from kernels.forces.frictions import N_FRICTION_OUT
 from kernels.forces.lines import N_LINE_OUT
+from kernels.forces.pulls import N_PULL_OUT
 from kernels.rosenbrock.model import Simulation
 
 STEP, RECORDED, N_LARGE, N_PART, STATUS = 0, 1, 2, 3, 4
@@ -26,6 +27,7 @@ class Trace(NamedTuple):
     line: np.ndarray  # (n_row, n_line, N_LINE_OUT)
     contact: np.ndarray  # (n_row, n_contact, N_CONTACT_OUT)
     friction: np.ndarray  # (n_row, n_friction, N_FRICTION_OUT)
+    pull: np.ndarray  # (n_row, n_pull, N_PULL_OUT)
     coupler: np.ndarray  # (n_row, n_coupler) - what the driver's side, or who prescribes, adds along each
     error: np.ndarray  # (n_row,) - largest of the steps up to the row
     counts: np.ndarray  # (N_COUNT,) int64
@@ -47,6 +49,7 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
         np.zeros((n_row, n_line, N_LINE_OUT)),
         np.zeros((n_row, n_contact, N_CONTACT_OUT)),
         np.zeros((n_row, n_friction, N_FRICTION_OUT)),
+        np.zeros((n_row, 0 if simulation.pulls is None else len(simulation.pulls.excitation), N_PULL_OUT)),
         np.zeros((n_row, 0 if simulation.couplers is None else len(simulation.couplers.dof))),
         np.zeros(n_row),
         np.zeros(N_COUNT, np.int64),
@@ -74,9 +77,18 @@ def write_row(couplers, q, v, work, trace):
     write_table(forces.lines.state, trace.line[r])
     write_table(forces.contacts.out, trace.contact[r])
     write_table(forces.frictions.state, trace.friction[r])
+    write_pulls(work.pulls, trace.pull[r])
     write_couplers(couplers, work.reduction, trace.coupler[r])
     trace.error[r] = trace.largest[0]
     trace.largest[0] = 0.0
+
+
+@njit
+def write_pulls(pulls, out):
+    """out : (n_pull, N_PULL_OUT) - states of muscles; pulls None: there are none."""
+    if pulls is None:
+        return
+    write_table(pulls.state, out)
 
 
 @njit

@@ -62,7 +62,7 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
         well = factor(tree, v, shift, work) and well
         for i in range(tableau.m.shape[0]):
             next_stage(tableau, i, 1.0 / h, start, work, state)
-            stage_solve(tree, i, shift, v, rate, work)
+            stage_solve(tree, i, shift, v, rate, None, work)
     return well
 
 

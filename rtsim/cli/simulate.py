@@ -58,6 +58,13 @@ MOST_VALUES = 200_000_000
 )
 @click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
 @click.option(
+    "--excite",
+    "excited",
+    multiple=True,
+    metavar="NAME=PART",
+    help="Excite a muscle, 0 to 1, from the start to the end (repeatable).",
+)
+@click.option(
     "--motion",
     type=Source(),
     default="",
@@ -92,6 +99,7 @@ def command(
     prescribe: tuple[str, ...],
     subject: str | None,
     loads: tuple[str, ...],
+    excited: tuple[str, ...],
     outputs: tuple[Path, ...],
     every: int | None,
     over: str,
@@ -119,8 +127,9 @@ def command(
     check_live(live, motion, {"--out": outputs, "--plot": paper, "--every": every})
     paced = paced_by(options) if live else None
     setup = read_setup(
-        model, subject, gains_of(loads), lambda text: tell(f"note: {text}"), motion, prescribe, **changes
-    )
+        model, subject, numbers_of(loads, "--load", "NAME=GAIN"), lambda text: tell(f"note: {text}"),
+        motion, prescribe, numbers_of(excited, "--excite", "NAME=PART"), **changes,
+    )  # fmt: skip
     check_split(setup, options["split"])
     check_outputs(outputs)
     compile_first(console, ("coupled-simulation",) if setup.spec.couplers else ("simulation",))
@@ -239,18 +248,18 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
     return every
 
 
-def gains_of(loads: tuple[str, ...]) -> dict[str, float]:
-    """Load -> part of it that acts."""
-    gains = {}
-    for load in loads:
-        name, _, value = load.partition("=")
+def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, float]:
+    """Name -> number, of words like NAME=NUMBER of an option."""
+    numbers = {}
+    for word in words:
+        name, _, value = word.partition("=")
         try:
-            gains[name] = float(value)
+            numbers[name] = float(value)
         except ValueError:
-            gains[name] = math.nan
-        if not math.isfinite(gains[name]):
-            raise ConfigError(f"{load!r} has no number", where="--load", allowed="NAME=GAIN")
-    return gains
+            numbers[name] = math.nan
+        if not math.isfinite(numbers[name]):
+            raise ConfigError(f"{word!r} has no number", where=option, allowed=form)
+    return numbers
 
 
 @contextmanager

@@ -123,8 +123,23 @@ class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     path: Annotated[tuple[Station, ...], msgspec.Meta(min_length=2)]
     hill: Hill | None = None
+    # in a simulation: what asks for activation, 0 to 1, or a function of time [s]
+    excitation: float | FunctionSpec = 0.0
 
     def __post_init__(self) -> None:
+        self.check_excitation()
         for end, station in (("begins", self.path[0]), ("ends", self.path[-1])):
             if station.over or station.within:
                 raise ValueError(f"the path of {self.name} {end} at a point that is always on it")
+
+    def check_excitation(self) -> None:
+        """ValueError for one that is no activation, or that nothing follows."""
+        given = self.excitation
+        if given == 0.0:
+            return
+        if self.hill is None:
+            raise ValueError(f"{self.name} has an excitation and no force; add hill, or remove excitation")
+        if isinstance(given, FunctionSpec):
+            require_function(given, "excitation")
+        elif not 0.0 <= given <= 1.0:
+            raise ValueError(f"excitation of {self.name} is {given:g}; allowed: 0 to 1, or a function")

@@ -14,6 +14,7 @@ from kernels.dynamics.constraints import Constraints
 from kernels.dynamics.rolling import Rolls
 from kernels.dynamics.system import System
 from kernels.forces.assembly import Forces
+from kernels.forces.pulls import Pulls
 from kernels.joint_angles import JointAxes
 from kernels.markers import Markers
 from kernels.muscle.hill import Muscles
@@ -50,6 +51,7 @@ from rtsim.models.packing.forces import pack_forces
 from rtsim.models.packing.functions import FunctionTable
 from rtsim.models.packing.joints import Coordinates, joints_of, neutral_coordinates, pack_coordinates
 from rtsim.models.packing.muscles import pack_hill, pack_stations, pack_surfaces
+from rtsim.models.packing.pulls import pack_pulls
 from rtsim.models.packing.reactions import Reactions, pack_reactions
 from rtsim.models.packing.rolls import pack_rolls
 from rtsim.models.packing.tree import build_tree
@@ -96,6 +98,7 @@ class Model:
     stations: Stations
     surfaces: Surfaces
     muscles: Muscles
+    pulls: Pulls | None  # muscles that pull in a simulation, None where none has a force
     angles: Angles  # every coordinate, then the named ones
     angle_is_rotation: NDArray[np.bool_]  # (n_angle,) - False where a length is meant, in metres
     markers: Markers
@@ -142,6 +145,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
     q_neutral = neutral_coordinates(tree, coordinates)
     follow_couplers(couplers, functions, q_neutral)
     markers, marker_names = pack_markers(spec, subject, anatomy)
+    surfaces, muscles = pack_surfaces(spec, anatomy, index), pack_hill(spec)
     return Model(
         name=spec.name,
         system=System(tree, pack_bodies(spec), np.array(spec.gravity_m_s2, float)),
@@ -154,8 +158,9 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         reactions=pack_reactions(spec, rows),
         forces=pack_forces(spec, anatomy, index, coordinates, tree, q_neutral),
         stations=stations,
-        surfaces=pack_surfaces(spec, anatomy, index),
-        muscles=pack_hill(spec),
+        surfaces=surfaces,
+        muscles=muscles,
+        pulls=pack_pulls(spec, tree, stations, surfaces, muscles),
         angles=angles,
         angle_is_rotation=np.concatenate([coordinates.is_angle, named_rotations(spec, coordinates)]),
         markers=markers,

@@ -20,6 +20,7 @@ PEAKS = {
     "contact_friction_forces": "contact friction",
     "ligament_forces": "ligament",
     "spring_forces": "spring",
+    "muscle_forces": "muscle",
     "friction_forces": "friction",
     "prescribed_moments": "moment [N m] of",
     "prescribed_forces": "prescribed",

@@ -55,6 +55,7 @@ def read_setup(
     note: Note = lambda text: None,
     motion: str = "",
     prescribed: tuple[str, ...] = (),
+    excited: Mapping[str, float] | None = None,
     **changes: Any,
 ) -> Setup:
     """What a model (.toml, .osim or a shipped name) and the options of a run say.
@@ -62,8 +63,9 @@ def read_setup(
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
     motion : file or address of the motion of coordinates that take one; prescribed : such ones besides
+    excited : excitation of muscles, 0 to 1, in place of what the model says
     """
-    spec = with_prescribed(load_model(name, note), prescribed)
+    spec = with_excitations(with_prescribed(load_model(name, note), prescribed), excited or {})
     check_spec(spec, subject, gains or {}, note)
     check_motion(spec, motion)
     if is_stream(motion):
@@ -76,6 +78,23 @@ def read_setup(
     model = build(spec, person)
     check_settings(spec, model)
     return Setup(spec, msgspec.structs.replace(spec.simulation, **given), model, gains or {})
+
+
+def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec:
+    """The model with the excitations of some muscles; ConfigError for what is none."""
+    muscles = {muscle.name: muscle for muscle in spec.muscles}
+    for name, excitation in excited.items():
+        able = ", ".join(one for one, muscle in muscles.items() if muscle.hill is not None)
+        if name not in muscles or muscles[name].hill is None:
+            raise ConfigError(
+                f"no muscle {name!r} has a force",
+                where=f"--excite (model {spec.name})",
+                allowed=able or "none: the model has no muscle with `hill`",
+            )
+        if not 0.0 <= excitation <= 1.0:
+            raise ConfigError(f"{name}={excitation:g}", where="--excite", allowed="0 to 1")
+        muscles[name] = msgspec.structs.replace(muscles[name], excitation=excitation)
+    return msgspec.structs.replace(spec, muscles=tuple(muscles.values()))
 
 
 def simulator_of(setup: Setup) -> Simulator:
@@ -132,8 +151,11 @@ def check_free(spec: ModelSpec, note: Note) -> None:
         )
     if how.soft:
         note(f"soft elements carry no force in a simulation: {', '.join(how.soft)}")
-    if spec.muscles:
-        note(f"muscles carry no force in a simulation: the model has {len(spec.muscles)}")
+    weak = [muscle.name for muscle in spec.muscles if muscle.hill is None]
+    if weak:
+        note(f"muscles without `hill` carry no force: {', '.join(weak)}")
+    if len(weak) < len(spec.muscles) and not any(muscle.excitation for muscle in spec.muscles):
+        note("no muscle has an excitation: all are passive, at their least activation")
 
 
 def check_settings(spec: ModelSpec, model: Model) -> None:

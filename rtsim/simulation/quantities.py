@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kernels.contact.elements import DEPTH, FRICTION, NORMAL, PLACE, SLIDING
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
 from kernels.forces.lines import LENGTH, TENSION
+from kernels.forces.pulls import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
 from kernels.ligament import LINEAR
 from kernels.rosenbrock.trace import Trace
 from kernels.tree import Pose
@@ -42,6 +43,7 @@ class SimulatedQuantities:
         self._add_lines()
         self._add_contacts()
         self._add_frictions()
+        self._add_muscles()
         self._add_prescribed()
         self._add_bodies()
         self._take("step_error", trace.error[:, None], slice(None), "1", ("step",),
@@ -166,6 +168,27 @@ class SimulatedQuantities:
                    meaning="friction along their direction")  # fmt: skip
         self._take("friction_sliding", friction, (every, SLIDING_SPEED), "m/s", names,
                    meaning="sliding speed along their direction")  # fmt: skip
+
+    def _add_muscles(self) -> None:
+        """Muscles that pull; nothing of a model without."""
+        m, trace = self.simulator.model, self._trace
+        if m.pulls is None:
+            return
+        acting = np.flatnonzero(m.muscles.max_isometric_force > 0.0)
+        names = tuple(m.names.muscles[k] for k in acting)
+        every = np.arange(len(names))
+        self._take("muscle_activations", trace.pull, (every, ACTIVATION), "1", names,
+                   curves=Curves("Activations", "activation", 2, 0.1), meaning="of the fibres")  # fmt: skip
+        self._take("muscle_forces", trace.pull, (every, PULL), "N", names,
+                   curves=Curves("Muscles", "force", 1, 10.0), meaning="along the tendon")  # fmt: skip
+        self._take("muscle_lengths", trace.pull, (every, PATH_LENGTH), "m", names,
+                   meaning="of the whole path")  # fmt: skip
+        self._take("muscle_speeds", trace.pull, (every, PATH_SPEED), "m/s", names,
+                   meaning="lengthening speed of the whole path")  # fmt: skip
+        elastic = np.flatnonzero(m.pulls.muscles.elastic)
+        self._take("muscle_fibre_lengths", trace.pull, (elastic, FIBRE), "m",
+                   tuple(names[k] for k in elastic),
+                   meaning="of fibres on elastic tendons, along the tendon")  # fmt: skip
 
     def _add_prescribed(self) -> None:
         """What holds prescribed coordinates to their motion; of angles apart from lengths."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.forces.pulls import set_excitations, settle
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
 from kernels.rosenbrock.step import Options
@@ -36,7 +37,7 @@ class Simulator:
         system = model.system
         couplers = drivers_first(model.couplers) if len(model.couplers.dof) else None
         constant = int(couplers is None and is_constant(system))
-        self.simulation = Simulation(system, model.forces, constant, couplers)
+        self.simulation = Simulation(system, model.forces, constant, couplers, model.pulls)
         self.work: SimulationWork = new_simulation_work(self.simulation)
         self.method = METHODS[settings.method]
         self.options = Options(
@@ -72,7 +73,16 @@ class Simulator:
         if self.settings.equilibrium != "none":
             loaded = self.settings.equilibrium == "loaded"
             self.equilibrium = find_equilibrium(self, self.settings.hold, loaded)
+        self.settle()
         set_speeds(self)
+
+    def settle(self) -> None:
+        """Activations as the excitations at time zero ask, fibres at rest where the state is."""
+        pulls, work = self.simulation.pulls, self.work
+        if pulls is None or work.pulls is None or work.inner is None:
+            return
+        set_excitations(pulls, self.start_time, work.pulls)
+        settle(pulls, self.model.tree, work.dynamics.pose, self.q, work.pulls, work.inner.now)
 
     @property
     def time(self) -> float:

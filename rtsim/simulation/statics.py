@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 import kernels.contact.elements
 import kernels.forces.frictions
 import kernels.forces.lines
+from kernels.forces.pulls import PULL
+from kernels.rosenbrock.inner import fold_fibres
 from kernels.rosenbrock.trace import RECORDED, Trace
 
 if TYPE_CHECKING:
@@ -49,8 +51,10 @@ class Statics(NamedTuple):
 def statics_at(simulator: Simulator, trace: Trace, free: NDArray[np.int64]) -> Statics:
     """Forces on the free dofs at rest at simulator.q; trace : room for one row."""
     trace.counts[RECORDED] = 0
+    simulator.settle()
     simulator.run(0, 0, trace, last=True)
     stages = simulator.work.stages
+    fold_fibres(simulator.work.inner, simulator.work.pulls, 0.0, stages.tau_q)  # fibres follow at rest
     M = np.tril(stages.M) + np.tril(stages.M, -1).T
     square = np.ix_(free, free)
     allowed = RELATIVE * acting(simulator) + ABSOLUTE * np.diag(M)
@@ -94,6 +98,9 @@ def acting(simulator: Simulator) -> Array:
     springs = forces.springs
     stretch = simulator.q[springs.coordinate] - springs.rest
     np.add.at(total, springs.dof, np.abs(springs.stiffness * stretch))
+    pulls = simulator.work.pulls
+    if pulls is not None:
+        total += np.abs(pulls.state[:, PULL]) @ np.abs(pulls.path.gradient)
     couplers, reduction = simulator.simulation.couplers, simulator.work.reduction
     if couplers is not None and reduction is not None:
         for k in range(len(couplers.dof) - 1, -1, -1):

@@ -39,6 +39,8 @@ class Stride:
         self.trace = simulator.trace(1)
         self._counts = self.trace.counts
         self._start = (simulator.q.copy(), simulator.v.copy(), simulator.n_step)
+        inner = simulator.work.inner
+        self._inner = None if inner is None else inner.now.copy()
         self._silent, self._told = (self._arguments(last) for last in (0, 1))
         self._advance = bind(advance, self._silent)
         self._counts[STEP] = simulator.n_step
@@ -64,6 +66,8 @@ class Stride:
         """Back to where the simulator stood when this was made."""
         s = self.simulator
         s.q[:], s.v[:], s.n_step = self._start
+        if s.work.inner is not None:
+            s.work.inner.now[:] = self._inner
         self._counts[:] = 0
         self._counts[STEP] = s.n_step
         self.trace.largest[:] = 0.0

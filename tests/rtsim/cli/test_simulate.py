@@ -282,9 +282,28 @@ def test_bad_input_is_one_sentence(here, tmp_path, arguments, words):
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.own_kernels
 def test_a_model_without_settings_runs(here):
-    """Protects models made for moment arms: what carries no force is said, what leaves its range too."""
-    done = here("simulate", "finger", "--duration", "0.1")
+    """Protects models made for moment arms: passive muscles are said, what leaves its range too."""
+    excited = here("simulate", "finger", "--duration", "0.1", "--excite", "profundus=0.5")
+    assert excited.code == 0, excited.err
+    assert "no muscle" not in excited.err
+    assert "note: pip_flexion leaves its range at" in excited.out
+    done = here("simulate", "finger", "--duration", "0.1", "--json")
     assert done.code == 0, done.err
-    assert "note: muscles carry no force in a simulation: the model has 3" in done.err
-    assert "note: pip_flexion leaves its range at" in done.out
+    assert "note: no muscle has an excitation: all are passive, at their least activation" in done.err
+    bent = here("simulate", "finger", "--duration", "0.1", "--excite", "profundus=0.5", "--json")
+    at_end = [json.loads(one.out)["final"]["pip_flexion"]["value"] for one in (done, bent)]
+    assert at_end[1] > at_end[0] + 0.5
+
+
+@pytest.mark.parametrize(("word", "said"), [
+    ("biceps=0.5", "no muscle 'biceps' has a force; allowed: extensor, profundus, interosseous"),
+    ("profundus=1.5", "profundus=1.5; allowed: 0 to 1"),
+    ("profundus", "'profundus' has no number; allowed: NAME=PART"),
+])  # fmt: skip
+def test_what_cannot_be_excited_is_told(here, word, said):
+    """Protects from a wrong name or number: one sentence before anything is compiled."""
+    done = here("simulate", "finger", "--excite", word)
+    assert done.code != 0
+    assert said in done.err

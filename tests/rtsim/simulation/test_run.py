@@ -161,7 +161,7 @@ def test_what_does_nothing_is_noted(build):
     simulator = build(springs, rod + muscle + springs, note=notes.append)
     assert notes == [
         "soft elements carry no force in a simulation: rod",
-        "muscles carry no force in a simulation: the model has 1",
+        "muscles without `hill` carry no force: pull",
     ]
     assert run(simulator, 5).n_done == 5
 

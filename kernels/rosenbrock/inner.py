@@ -1,0 +1,183 @@
+"""Inner states of muscles in a step: one pair each, eliminated from the stages of the motion.
+
+Activation a and fibre x of a muscle have rates that depend on a, on x and on the path's length alone, so that
+with s = 1/(h g) a stage (kernels/rosenbrock/stages) is, r the right-hand sides, g = dL/dq,
+  u_a = r_a / (s - a_a),   u_x = w + c g . u_q,   w = (r_x + x_a u_a) / (s - x_x),   c = x_L / (s - x_x),
+and in the equation of motion tau_z u_z becomes the stiffness -g F_x c g' and a force that is known before
+(Hairer, Wanner 1996, IV.7, eliminated block by block).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import inlined, njit
+from kernels.couplers import fold_vector
+from kernels.forces.pulls import A_BY_A, BY_OWN, X_BY_A, X_BY_L, X_BY_X
+from kernels.rosenbrock.stages import combine
+from kernels.rosenbrock.tableau import MAX_STAGES
+
+
+class Inner(NamedTuple):
+    """Activations, then fibre lengths, of all muscles; rows of n_state = 2 n_pull."""
+
+    now: np.ndarray  # (n_state,) - at the start of the step: the state between steps [1], [m]
+    state: np.ndarray  # (n_state,) - of a stage
+    rate: np.ndarray  # (n_state,) - there [1/s], [m/s]
+    past: np.ndarray  # (n_state,)
+    u: np.ndarray  # (MAX_STAGES, n_state)
+    given: np.ndarray  # (n_pull,) - dL/dt by prescribed coordinates alone [m/s]
+    push: np.ndarray  # (n_v,) - what the inner states add to a stage of the motion
+
+
+def new_inner(n_pull: int, n_v: int) -> Inner:
+    """Allocate an Inner."""
+    now, state, rate, past = np.zeros((4, 2 * n_pull))
+    return Inner(now, state, rate, past, np.zeros((MAX_STAGES, 2 * n_pull)), np.zeros(n_pull), np.zeros(n_v))
+
+
+@njit
+def begin_inner(inner):
+    """The first stage is where the step starts; inner None: there are no muscles."""
+    if inner is None:
+        return
+    for k in range(inner.now.shape[0]):
+        inner.state[k], inner.past[k] = inner.now[k], 0.0
+
+
+@njit
+def reduce_gradients(couplers, coupler_work, v, inner, pulls):
+    """pulls.gradient <- those along what the couplers leave; inner.given.
+
+    couplers : Couplers - None where no coordinate is given
+    coupler_work : CouplerWork - of the slopes there
+    v : (n_v,) - speeds [rad/s, m/s]
+    inner : Inner - written; None: there are no muscles
+    pulls : PullWork - written
+    """
+    if inner is None or couplers is None:
+        return
+    for m in range(inner.given.shape[0]):
+        g, given = pulls.gradient[m], 0.0
+        for d in range(v.shape[0]):
+            given += g[d] * v[d]
+        fold_vector(couplers, coupler_work, g)
+        for d in range(v.shape[0]):
+            given -= g[d] * v[d]
+        inner.given[m] = given
+
+
+@njit
+def fold_fibres(inner, pulls, shift, tau_q):
+    """tau_q : (n_v, n_v) += what fibres give way by within a stage; shift = 1/(h g), 0 = at rest.
+
+    inner : Inner - None: there are no muscles
+    pulls : PullWork
+    shift : float - [1/s]
+    """
+    if inner is None:
+        return
+    for m in range(inner.given.shape[0]):
+        slope, g = pulls.slope[m], pulls.gradient[m]
+        if slope[X_BY_L] != 0.0:
+            c = slope[BY_OWN] * slope[X_BY_L] / (shift - slope[X_BY_X])
+            for i in range(g.shape[0]):
+                for j in range(g.shape[0]):
+                    tau_q[i, j] -= g[i] * c * g[j]
+
+
+@njit
+def push_stage(inner, pulls, i, shift, onset):
+    """inner.push : (n_v,) on stage i, and inner.u[i] but for the motion's part.
+
+    inner : Inner - written; None: there are no muscles
+    pulls : PullWork
+    i : int - stage
+    shift : float - 1/(h g) [1/s]
+    onset : float - h gamma_i, by which rates change with time itself [s]
+    """
+    if inner is None:
+        return
+    u, n = inner.u[i], inner.given.shape[0]
+    for d in range(inner.push.shape[0]):
+        inner.push[d] = 0.0
+    for m in range(n):
+        slope, g = pulls.slope[m], pulls.gradient[m]
+        own = (inner.rate[m] + inner.past[m]) / (shift - slope[A_BY_A])
+        u[m] = own
+        if slope[X_BY_L] != 0.0:
+            r = inner.rate[n + m] + inner.past[n + m] + onset * slope[X_BY_L] * inner.given[m]
+            own = (r + slope[X_BY_A] * own) / (shift - slope[X_BY_X])
+            u[n + m] = own
+        else:
+            u[n + m] = 0.0
+        for d in range(g.shape[0]):
+            inner.push[d] -= g[d] * slope[BY_OWN] * own
+
+
+@njit
+def follow_stage(inner, pulls, i, shift, u_q):
+    """inner.u[i] with the motion's part u_q : (n_v,) of the stage.
+
+    inner : Inner - written; None: there are no muscles
+    pulls : PullWork
+    i : int - stage
+    shift : float - 1/(h g) [1/s]
+    """
+    if inner is None:
+        return
+    n = inner.given.shape[0]
+    for m in range(n):
+        slope, g, way = pulls.slope[m], pulls.gradient[m], 0.0
+        if slope[X_BY_L] != 0.0:
+            for d in range(g.shape[0]):
+                way += g[d] * u_q[d]
+            inner.u[i, n + m] += slope[X_BY_L] * way / (shift - slope[X_BY_X])
+
+
+@njit
+def next_inner(tableau, i, inverse_h, inner):
+    """inner.state and inner.past of stage i; inner None: there are no muscles.
+
+    tableau : Tableau
+    i : int - stage
+    inverse_h : float - 1/h [1/s]
+    inner : Inner - written
+    """
+    if inner is None:
+        return
+    combine(tableau.a[i], tableau.C[i], i, inverse_h, inner.now, inner.u, inner.past, inner.state)
+
+
+@njit
+def end_inner(tableau, inner):
+    """inner.state at the end of the step; whether all are numbers. inner None: there are no muscles."""
+    if inner is None:
+        return True
+    total = 0.0
+    for k in range(inner.now.shape[0]):
+        y = inner.now[k]
+        for i in range(tableau.m.shape[0]):
+            y += tableau.m[i] * inner.u[i, k]
+        inner.state[k] = y
+        total += y * y
+    return total < np.inf
+
+
+@njit
+def keep_inner(inner):
+    """The step counts: what was its end is now; inner None: there are no muscles."""
+    if inner is None:
+        return
+    for k in range(inner.now.shape[0]):
+        inner.now[k] = inner.state[k]
+
+
+@inlined
+def pushes(inner):
+    """inner.push, None where there are no muscles."""
+    if inner is None:
+        return None
+    return inner.push
