@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 from rtsim.files.panels import Panel, curves_of
 from rtsim.files.recording import Results
-from rtsim.simulation.results import specs_of
+from rtsim.simulation.results import largest, specs_of
 from rtsim.simulation.run import Run
 from rtsim.simulation.simulator import Simulator
 from rtsim.units import ON_PAPER, face_of
@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 N_COORDINATE = 6
 """Most coordinates that are drawn where the model does not say which."""
+N_MUSCLE = 8
+"""Most muscles that are drawn: those with the largest forces."""
 STICKS, SLIPS = 1.0, 5.0
 """Sliding speeds, of the transition velocity, below which something sticks and above which it slips."""
 TRANSITION = 2
@@ -50,6 +52,8 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
         ("friction", ["contact_friction_forces", "friction_forces"], None),
         ("ligament force", ["ligament_forces"], None),
         ("spring force", ["spring_forces"], None),
+        ("muscle force", ["muscle_forces"], strongest(results)),
+        ("activation", ["muscle_activations"], strongest(results)),
         ("moment of prescribed motion", ["prescribed_moments"], None),
         ("force of prescribed motion", ["prescribed_forces"], None),
     ]
@@ -68,6 +72,13 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
 def drawn(simulator: Simulator) -> list[str]:
     """Coordinates that the model wants to be drawn, or the first ones."""
     return list(simulator.settings.plot or simulator.model.coordinates.names[:N_COORDINATE])
+
+
+def strongest(results: Results) -> list[str]:
+    """Names of the muscles with the largest forces, in the order of the model."""
+    peaks = largest(results, "muscle_forces") if "muscle_forces" in results.fields else {}
+    first = sorted(peaks, key=lambda name: -peaks[name][0])[:N_MUSCLE]
+    return [name for name in peaks if name in first]
 
 
 def abscissa(simulator: Simulator, done: Run, over: str) -> tuple[str, Array]:

@@ -54,7 +54,8 @@ def statics_at(simulator: Simulator, trace: Trace, free: NDArray[np.int64]) -> S
     simulator.settle()
     simulator.run(0, 0, trace, last=True)
     stages = simulator.work.stages
-    fold_fibres(simulator.work.inner, simulator.work.pulls, 0.0, stages.tau_q)  # fibres follow at rest
+    if simulator.work.inner is not None:
+        fold_fibres(simulator.work.inner, simulator.work.pulls, 0.0, stages.tau_q)  # fibres follow at rest
     M = np.tril(stages.M) + np.tril(stages.M, -1).T
     square = np.ix_(free, free)
     allowed = RELATIVE * acting(simulator) + ABSOLUTE * np.diag(M)

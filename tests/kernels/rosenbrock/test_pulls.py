@@ -7,12 +7,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+import rtsim.simulation.run
 from kernels.forces.pulls import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
 from kernels.rosenbrock.step import OK
 from kernels.rosenbrock.tableau import METHODS, lower
 from rtsim.errors import ConfigError
 from rtsim.simulation.results import results_of
-from rtsim.simulation.run import run as run_steps
 from rtsim.simulation.simulator import Simulator
 from rtsim.simulation.stride import Stride
 from tests.kernels.rosenbrock.mechanisms import apart, run, simulator
@@ -263,7 +263,7 @@ def test_a_stride_begins_anew_with_its_muscles() -> None:
 def test_muscles_are_told() -> None:
     """Protects live frames and files: activations, forces, lengths, speeds; fibres where elastic."""
     arm = simulator(TENDONS["elastic"])
-    found = results_of(arm, run_steps(arm, 20))
+    found = results_of(arm, rtsim.simulation.run.run(arm, 20))
     specs = {spec.name: spec for spec in found.session.fields}
     for name, unit in (("activations", "1"), ("forces", "N"), ("lengths", "m"), ("speeds", "m/s")):
         assert specs[f"muscle_{name}"].unit == unit
