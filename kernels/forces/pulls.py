@@ -1,8 +1,9 @@
-"""Muscles that pull along their paths in forward simulation: forces, rates of their inner states, slopes.
+"""Muscles and ligaments that pull along paths in forward simulation: forces, rates of inner states, slopes.
 
 A muscle with the length L(q), g = dL/dq along the tangent of q, pulls with tau = -F g. On a rigid tendon
 F = F(L, dL/dt, a), on an elastic one F(L, x); its inner states are the activation a and, where elastic, the
-fibre's length x along the tendon (kernels/muscle), with rates of their own. With dL/dt = g . v,
+fibre's length x along the tendon (kernels/muscle), with rates of their own. A ligament has
+F = F(L, dL/dt) and no inner state. With dL/dt = g . v,
   d tau/dv = -g F_rate g',   d tau/dq = -g (F_L g + F_rate dg/dq' v)' - F dg/dq.
 dg/dq is the path's curvature. Nothing closed is known for paths over surfaces, so it is found by differences
 of g, dof by dof, of those paths alone that the dof moves.
@@ -17,6 +18,7 @@ import numpy as np
 
 from kernels._jit import entry, njit
 from kernels.functions import Functions, evaluate
+from kernels.ligament import line_force
 from kernels.muscle.activation import activation_rate
 from kernels.muscle.curves import held
 from kernels.muscle.elastic import elastic_tendon, fibre_equilibrium
@@ -44,16 +46,20 @@ BY_LENGTH, BY_SPEED, BY_OWN, A_BY_A, X_BY_L, X_BY_X, X_BY_A = 0, 1, 2, 3, 4, 5, 
 """Columns of PullWork.newest and slope: of the force by length, by speed, by its own state (the activation
 where rigid, x where elastic); of da/dt by a; of dx/dt by L, x and a."""
 N_PULL_SLOPE = 7
+MUSCLE = -1
+"""In place of the law of a line (kernels/ligament)."""
 DIFFERENCE = 1e-7
 """Step of the differences of g [rad, m]: beside paths of centimetres it truncates some 1e-6 of a slope."""
 
 
 class Pulls(NamedTuple):
-    """Muscles with a force, in the order of their paths."""
+    """Muscles with a force, then ligaments, in the order of their paths."""
 
     stations: Stations
     surfaces: Surfaces
-    muscles: Muscles
+    muscles: Muscles  # rows of ligaments stand in
+    law: np.ndarray  # (n_pull,) int64 - MUSCLE, or of kernels/ligament
+    parameter: np.ndarray  # (n_pull, N_LIGAMENT) - of ligaments
     cross_start: np.ndarray  # (n_v + 1,) int64 - of each dof in cross
     cross: np.ndarray  # (n_cross,) int64 - muscles whose path the dof moves
     functions: Functions  # of time [s]
@@ -121,7 +127,7 @@ def settle(pulls, tree, at, q, work, inner_out):
     for m in range(n):
         least = muscles.min_activation[m]
         activation = least + (1.0 - least) * work.excitation[m]
-        inner_out[m], inner_out[n + m] = activation, 0.0
+        inner_out[m], inner_out[n + m] = (activation if pulls.law[m] == MUSCLE else 0.0), 0.0
         if muscles.elastic[m]:
             x, status = fibre_equilibrium(muscles, m, work.path.length[m], activation)
             inner_out[n + m] = x if status == OK and work.path.status[m] == OK else math.nan
@@ -150,20 +156,26 @@ def add_pulls(pulls, tree, at, q, v, inner, work, rate_out, tau):
         g, length, speed = path.gradient[m], path.length[m], 0.0
         for d in range(v.shape[0]):
             speed += g[d] * v[d]
-        rate_out[m], work.newest[m, A_BY_A], _ = activation_rate(muscles, m, work.excitation[m], inner[m])
-        force = pull(muscles, m, length, speed, inner, rate_out, work)
+        if pulls.law[m] == MUSCLE:
+            force = pull(muscles, m, length, speed, inner, rate_out, work)
+        else:
+            force, work.newest[m, BY_LENGTH], work.newest[m, BY_SPEED] = line_force(
+                pulls.law[m], pulls.parameter[m], length, speed
+            )
         if path.status[m] != OK:
             force = math.nan
         state = work.state[m]
         state[ACTIVATION], state[PATH_LENGTH], state[PATH_SPEED], state[PULL] = inner[m], length, speed, force
         state[FIBRE] = inner[n + m] if muscles.elastic[m] else math.nan
+        if pulls.law[m] != MUSCLE:
+            state[ACTIVATION] = math.nan
         for d in range(v.shape[0]):
             tau[d] -= force * g[d]
 
 
 @njit
 def pull(muscles, m, length, speed, inner, rate_out, work):
-    """Force of muscle m [N]; the rate of its fibre in rate_out : (2 n_pull,), and work.newest.
+    """Force of muscle m [N]; the rates of its states in rate_out : (2 n_pull,), and work.newest.
 
     muscles : Muscles
     m : int
@@ -172,6 +184,7 @@ def pull(muscles, m, length, speed, inner, rate_out, work):
     work : PullWork - written
     """
     slope, n = work.newest[m], work.excitation.shape[0]
+    rate_out[m], slope[A_BY_A], _ = activation_rate(muscles, m, work.excitation[m], inner[m])
     if muscles.elastic[m]:
         force, rate, by_length, x_l, x_x, x_a, status = elastic_tendon(
             muscles, m, length, inner[m], inner[n + m]

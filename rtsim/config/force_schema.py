@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from rtsim.config.friction_laws import Friction
+from rtsim.config.muscle_schema import Muscle, Station
 from rtsim.config.place_schema import Name, NonNegative, Place, Positive, Vector
 
 
@@ -31,6 +32,8 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     name: Name
     a: Place
     b: Place
+    # between both ends, in their order: surfaces that it wraps over and points, as of a muscle's path
+    through: tuple[Station, ...] = ()
     length: Length | None = None
     toe_stiffness_N_mm2: Positive | None = None
     linear_stiffness_N_mm: Positive | None = None
@@ -47,6 +50,8 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         key = f"ligaments.{self.name}"
+        if self.through:
+            self.check_through(key)
         if not self.pulls:
             self.check_without_law(key)
             return
@@ -74,6 +79,23 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         for name in ("slack_length_mm", "reference_strain", "reference_length_mm", "damping_N_s_m"):
             if getattr(self, name):
                 raise ValueError(f"{key}: {name} goes with a force law; add {stiffness}")
+
+    def check_through(self, key: str) -> None:
+        """ValueError for what a path over surfaces cannot have."""
+        if not self.pulls:
+            raise ValueError(f"{key}: through is the way of a force; add a stiffness, or remove it")
+        if self.length is not None:
+            raise ValueError(f"{key}: methods hold straight lengths; remove length or through")
+        if any(station.within or station.moving for station in self.through):
+            raise ValueError(f"{key}: its points are fixed; remove within and moving")
+        if self.reference_strain is not None and self.reference_length_mm is None:
+            raise ValueError(f"{key}: the strain is at the length of a path; add reference_length_mm")
+
+    @property
+    def path(self) -> Muscle:
+        """Its way, as a muscle without a force has one."""
+        ends = [msgspec.convert(msgspec.to_builtins(place), Station) for place in (self.a, self.b)]
+        return Muscle(self.name, (ends[0], *self.through, ends[1]))
 
     @property
     def pulls(self) -> bool:

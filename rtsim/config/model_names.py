@@ -144,18 +144,21 @@ def check_muscles(spec: ModelSpec, bodies: Sequence[str]) -> None:
         check_known([surface.segment], segments, f"surfaces.{surface.name}.segment")
         check_place(surface, bodies, f"surfaces.{surface.name}")
     for muscle in spec.muscles:
-        check_path(muscle, bodies, segments, surfaces, coordinate_names(spec))
+        check_path(muscle, f"muscles.{muscle.name}.path", bodies, segments, surfaces, coordinate_names(spec))
+    for ligament in spec.wrapping:
+        check_path(ligament.path, f"ligaments.{ligament.name}.through", bodies, segments, surfaces, ())
 
 
 def check_path(
     muscle: Muscle,
+    where: str,
     bodies: Sequence[str],
     segments: Sequence[str],
     surfaces: Sequence[str],
     coordinates: Sequence[str],
 ) -> None:
     for s, station in enumerate(muscle.path):
-        key = f"muscles.{muscle.name}.path[{s}]"
+        key = f"{where}[{s}]"
         if station.over:
             check_known([station.over], surfaces, f"{key}.over")
             continue

@@ -220,6 +220,11 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return tuple(ligament for ligament in self.ligaments if ligament.length)
 
     @property
+    def wrapping(self) -> tuple[Ligament, ...]:
+        """Ligaments that pull along a path."""
+        return tuple(ligament for ligament in self.ligaments if ligament.through)
+
+    @property
     def of_subject(self) -> bool:
         """Whether the model has places or axes that only a subject's anatomy gives."""
         places: list[Place] = [p for body in self.bodies for p in (body.in_parent, body.in_child)]

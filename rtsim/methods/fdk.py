@@ -268,6 +268,12 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
                 where="fdk.dofs",
                 allowed=", ".join(dict.fromkeys([*held, *translations(model)])) or "none",
             )
+    if model.names.wrapping:
+        raise ConfigError(
+            f"the ligament {model.names.wrapping[0]} goes over surfaces, which only simulations know",
+            where="fdk",
+            remedy="leave `through` out: a straight one, or several through points of bodies",
+        )
     check_borne(model, roles, spec.borne)
     check_rows(model, roles, spec.dofs)
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):

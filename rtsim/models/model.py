@@ -75,7 +75,8 @@ class Names:
     surfaces: tuple[str, ...]
     angles: tuple[str, ...]  # of model.angles: every coordinate, then the named ones
     joint_angles: tuple[str, ...]  # of model.joints, three of each
-    lines: tuple[str, ...]  # ligaments, then springs between places
+    lines: tuple[str, ...]  # straight ligaments, then springs between places
+    wrapping: tuple[str, ...]  # ligaments along paths
     contacts: tuple[str, ...]
     frictions: tuple[str, ...]
     loads: tuple[str, ...]
@@ -140,12 +141,17 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
     coordinates = pack_coordinates(spec, how, joints)
     couplers = pack_couplers(spec, coordinates, functions)
     angles = pack_angles(spec, coordinates, functions)
-    stations = pack_stations(spec, anatomy, index, coordinates, functions)
+    stations = pack_stations(spec, anatomy, index, coordinates, functions, spec.muscles)
+    ligaments = tuple(ligament.path for ligament in spec.wrapping)
+    wrapping = pack_stations(spec, anatomy, index, coordinates, functions, ligaments)
     tree = build_tree(joints, functions.build())
     q_neutral = neutral_coordinates(tree, coordinates)
     follow_couplers(couplers, functions, q_neutral)
     markers, marker_names = pack_markers(spec, subject, anatomy)
-    surfaces, muscles = pack_surfaces(spec, anatomy, index), pack_hill(spec)
+    surfaces, muscles = (
+        pack_surfaces(spec, anatomy, index),
+        pack_hill([muscle.hill for muscle in spec.muscles]),
+    )
     return Model(
         name=spec.name,
         system=System(tree, pack_bodies(spec), np.array(spec.gravity_m_s2, float)),
@@ -160,7 +166,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
         stations=stations,
         surfaces=surfaces,
         muscles=muscles,
-        pulls=pack_pulls(spec, tree, stations, surfaces, muscles),
+        pulls=pack_pulls(spec, tree, stations, wrapping, surfaces, muscles),
         angles=angles,
         angle_is_rotation=np.concatenate([coordinates.is_angle, named_rotations(spec, coordinates)]),
         markers=markers,
@@ -204,9 +210,10 @@ def names_of(
         angles=(*coordinates.names, *(angle.name for angle in spec.angles)),
         joint_angles=tuple(name for body in spec.bodies if body.angles for name in body.angles.names),
         lines=(
-            *(ligament.name for ligament in spec.ligaments if ligament.pulls),
+            *(ligament.name for ligament in spec.ligaments if ligament.pulls and not ligament.through),
             *(spring.name for spring in spec.springs if not spring.coordinate),
         ),
+        wrapping=tuple(ligament.name for ligament in spec.wrapping),
         contacts=tuple(contact.name for contact in spec.contacts if contact.presses),
         frictions=tuple(friction.name for friction in spec.frictions),
         loads=tuple(load.name for load in spec.loads),

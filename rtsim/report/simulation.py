@@ -19,6 +19,7 @@ PEAKS = {
     "contact_normal_forces": "contact",
     "contact_friction_forces": "contact friction",
     "ligament_forces": "ligament",
+    "wrapping_ligament_forces": "wrapping ligament",
     "spring_forces": "spring",
     "muscle_forces": "muscle",
     "friction_forces": "friction",

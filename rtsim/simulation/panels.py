@@ -50,7 +50,7 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
     rows += [
         ("contact normal force", ["contact_normal_forces"], None),
         ("friction", ["contact_friction_forces", "friction_forces"], None),
-        ("ligament force", ["ligament_forces"], None),
+        ("ligament force", ["ligament_forces", "wrapping_ligament_forces"], None),
         ("spring force", ["spring_forces"], None),
         ("muscle force", ["muscle_forces"], strongest(results)),
         ("activation", ["muscle_activations"], strongest(results)),

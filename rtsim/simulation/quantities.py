@@ -170,7 +170,7 @@ class SimulatedQuantities:
                    meaning="sliding speed along their direction")  # fmt: skip
 
     def _add_muscles(self) -> None:
-        """Muscles that pull; nothing of a model without."""
+        """Muscles that pull, and ligaments along paths; nothing of a model without."""
         m, trace = self.simulator.model, self._trace
         if m.pulls is None:
             return
@@ -185,10 +185,16 @@ class SimulatedQuantities:
                    meaning="of the whole path")  # fmt: skip
         self._take("muscle_speeds", trace.pull, (every, PATH_SPEED), "m/s", names,
                    meaning="lengthening speed of the whole path")  # fmt: skip
-        elastic = np.flatnonzero(m.pulls.muscles.elastic)
+        elastic = np.flatnonzero(m.pulls.muscles.elastic)  # what stands in for ligaments is rigid
         self._take("muscle_fibre_lengths", trace.pull, (elastic, FIBRE), "m",
                    tuple(names[k] for k in elastic),
                    meaning="of fibres on elastic tendons, along the tendon")  # fmt: skip
+        wrapping = len(names) + np.arange(len(m.names.wrapping))
+        self._take("wrapping_ligament_forces", trace.pull, (wrapping, PULL), "N", m.names.wrapping,
+                   curves=Curves("Ligaments", "tension", 1, 20.0),
+                   meaning="tension of ligaments that go over surfaces")  # fmt: skip
+        self._take("wrapping_ligament_lengths", trace.pull, (wrapping, PATH_LENGTH), "m", m.names.wrapping,
+                   meaning="of their whole paths")  # fmt: skip
 
     def _add_prescribed(self) -> None:
         """What holds prescribed coordinates to their motion; of angles apart from lengths."""

@@ -16,6 +16,7 @@ from kernels.forces.pulls import Pulls
 from tests.naive import hill, muscle_path
 from tests.naive.differences import first_derivative
 from tests.naive.dynamics import inverse_dynamics, mass_matrix
+from tests.naive.ligament import line_force
 from tests.naive.rosenbrock_step import local_rate
 from tests.naive.tree import integrate
 
@@ -29,6 +30,9 @@ def generalized_forces(system: System, pulls: Pulls, q: Array, v: Array, inner: 
     length, by_q = lengths(q), first_derivative(lengths, system.tree, q)
     force, rate = np.zeros(n), np.zeros(2 * n)
     for m in range(n):
+        if pulls.law[m] >= 0:
+            force[m] = line_force(int(pulls.law[m]), pulls.parameter[m], length[m], float(by_q[m] @ v))
+            continue
         rate[m] = hill.activation_rate(muscles, m, e[m], inner[m])
         if muscles.elastic[m]:
             force[m], rate[n + m] = hill.elastic_tendon(muscles, m, length[m], inner[m], inner[n + m])

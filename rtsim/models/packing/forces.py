@@ -127,8 +127,8 @@ def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pos
 
 
 def pulling(spec: ModelSpec) -> list[Ligament]:
-    """The ligaments that have a force law."""
-    return [ligament for ligament in spec.ligaments if ligament.pulls]
+    """The straight ligaments that have a force law."""
+    return [ligament for ligament in spec.ligaments if ligament.pulls and not ligament.through]
 
 
 def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array]) -> float:

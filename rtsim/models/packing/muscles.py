@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,14 +43,15 @@ def pack_stations(
     index: dict[str, int],
     coordinates: Coordinates,
     functions: FunctionTable,
+    paths: tuple[Muscle, ...],
 ) -> Stations:
-    """Stations of all muscles, muscle by muscle."""
-    stations = [(muscle, station) for muscle in spec.muscles for station in muscle.path]
+    """Stations of paths, one after the other."""
+    stations = [(muscle, station) for muscle in paths for station in muscle.path]
     surfaces = {surface.name: k for k, surface in enumerate(spec.surfaces)}
     segments = {surface.name: surface.segment for surface in spec.surfaces}
     follows = [coordinate_of(muscle, station, coordinates) for muscle, station in stations]
     return Stations(
-        np.cumsum([0, *(len(muscle.path) for muscle in spec.muscles)]).astype(np.int64),
+        np.cumsum([0, *(len(muscle.path) for muscle in paths)]).astype(np.int64),
         np.array([kind_of(station) for _, station in stations], np.int64),
         np.array([index[segments.get(s.over, s.segment)] for _, s in stations], np.int64),
         rows([point_of(muscle, station, anatomy) for muscle, station in stations], 3),
@@ -89,10 +92,10 @@ def functions_of(station: Station, functions: FunctionTable) -> tuple[int, int, 
     return functions.add(moving.x), functions.add(moving.y), functions.add(moving.z)
 
 
-def pack_hill(spec: ModelSpec) -> Muscles:
-    """Hill parameters of all muscles; the force of one that has none is zero."""
-    table = [muscle.hill or NO_FORCE for muscle in spec.muscles]
-    force = [muscle.hill.max_isometric_force_N if muscle.hill else 0.0 for muscle in spec.muscles]
+def pack_hill(hills: Sequence[Hill | None]) -> Muscles:
+    """Hill parameters of muscles; the force of one that has none is zero."""
+    table = [hill or NO_FORCE for hill in hills]
+    force = [hill.max_isometric_force_N if hill else 0.0 for hill in hills]
     return Muscles(
         max_isometric_force=np.array(force, float),
         optimal_fibre_length=np.array([1e-3 * hill.optimal_fibre_length_mm for hill in table]),

@@ -5,46 +5,71 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.forces.pulls import Pulls
+from kernels.forces.pulls import MUSCLE, Pulls
+from kernels.ligament import N_LIGAMENT, TOE_LINEAR
 from kernels.muscle.hill import Muscles
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
 from kernels.tree import Tree
 from rtsim.config.function_schema import FunctionSpec
 from rtsim.config.model_schema import ModelSpec
+from rtsim.models.packing.forces import ligament_row
 from rtsim.models.packing.functions import FunctionTable
+from rtsim.models.packing.muscles import pack_hill
 
 
 def pack_pulls(
-    spec: ModelSpec, tree: Tree, stations: Stations, surfaces: Surfaces, muscles: Muscles
+    spec: ModelSpec,
+    tree: Tree,
+    stations: Stations,
+    wrapping: Stations,
+    surfaces: Surfaces,
+    muscles: Muscles,
 ) -> Pulls | None:
-    """Those muscles of a model that have a force; None where none has."""
-    acting = np.flatnonzero(muscles.max_isometric_force > 0.0)
-    if not len(acting):
+    """Muscles of a model that have a force, then ligaments along paths; None where there is nothing.
+
+    stations : of all muscles; wrapping : of the ligaments
+    """
+    acting, ligaments = np.flatnonzero(muscles.max_isometric_force > 0.0), spec.wrapping
+    n_muscle, n = len(acting), len(acting) + len(ligaments)
+    if not n:
         return None
-    own = paths_of(stations, acting)
-    moved = [moved_by(tree, own, m) for m in range(len(acting))]
+    own = one_after_other(paths_of(stations, acting), wrapping)
+    moved = [moved_by(tree, own, m) for m in range(n)]
     cross = [[m for m, dofs in enumerate(moved) if d in dofs] for d in range(len(tree.dof_body))]
+    parameter = np.zeros((n, N_LIGAMENT))
+    for row, ligament in zip(parameter[n_muscle:], ligaments, strict=True):
+        row[:] = ligament_row(ligament, 0.0)  # how long it is it says itself
     table = FunctionTable()
-    excitations = [spec.muscles[m].excitation for m in acting]
-    numbers = [table.add(x if isinstance(x, FunctionSpec) else FunctionSpec(constant=x)) for x in excitations]
+    excitations = [*(spec.muscles[m].excitation for m in acting), *len(ligaments) * [0.0]]
+    given = [x if isinstance(x, FunctionSpec) else FunctionSpec(constant=x) for x in excitations]
+    excitation = np.array([table.add(function) for function in given], np.int64)
+    stand_in = pack_hill(len(ligaments) * (None,))
     return Pulls(
         stations=own,
         surfaces=surfaces,
-        muscles=Muscles(*(column[acting] for column in muscles)),
+        muscles=Muscles(*(np.concatenate([x[acting], y]) for x, y in zip(muscles, stand_in, strict=True))),
+        law=np.array([*n_muscle * [MUSCLE], *len(ligaments) * [TOE_LINEAR]], np.int64),
+        parameter=parameter,
         cross_start=np.cumsum([0, *map(len, cross)]).astype(np.int64),
         cross=np.array([m for row in cross for m in row], np.int64),
         functions=table.build(),
-        excitation=np.array(numbers, np.int64),
+        excitation=excitation,
     )
 
 
 def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
     """The stations of some muscles."""
     spans = [(int(stations.start[m]), int(stations.start[m + 1])) for m in muscles]
-    rows = np.concatenate([np.arange(*span) for span in spans])
+    rows = np.array([s for span in spans for s in range(*span)], np.int64)
     start = np.cumsum([0, *(stop - first for first, stop in spans)]).astype(np.int64)
     return Stations(start, *(column[rows] for column in stations[1:]))
+
+
+def one_after_other(a: Stations, b: Stations) -> Stations:
+    """The paths of both."""
+    start = np.concatenate([a.start, a.start[-1] + b.start[1:]])
+    return Stations(start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True)))
 
 
 def moved_by(tree: Tree, stations: Stations, m: int) -> set[int]:

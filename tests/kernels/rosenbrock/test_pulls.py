@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,7 +12,13 @@ import rtsim.simulation.run
 from kernels.forces.pulls import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
 from kernels.rosenbrock.step import OK
 from kernels.rosenbrock.tableau import METHODS, lower
+from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.force_schema import Ligament
 from rtsim.errors import ConfigError
+from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.models.roles import roles_of
 from rtsim.simulation.results import results_of
 from rtsim.simulation.simulator import Simulator
 from rtsim.simulation.stride import Stride
@@ -96,12 +103,29 @@ tendon_slack_length_mm = 170.0
 tendon = "TENDON"
 """
 MOVING = 'of = "elbow", x = { constant = -0.03 }, y = { linear = [0.01, -0.15] }, z = { constant = 0.0 }'
+# A band over the same sphere, taut from the start, damped.
+BAND = """
+[[ligaments]]
+name = "band"
+a = { segment = "ground", offset_mm = [-70.0, 30.0, 15.0] }
+b = { segment = "fore", offset_mm = [-30.0, -60.0, 10.0] }
+THROUGH
+stiffness_N = 900.0
+slack_length_mm = 390.0
+damping_N_s_m = 8.0
+damping_onset_mm = 2.0
+"""
+STRAIGHT = BAND.replace("THROUGH", "")
+AT_ITS_END = BAND.replace("THROUGH", 'through = [{ segment = "fore", offset_mm = [-30.0, -60.0, 10.0] }]')
+BAND = BAND.replace(
+    "THROUGH", 'through = [{ over = "head" }, { segment = "upper", offset_mm = [-25.0, -200.0, 10.0] }]'
+)
 TENDONS = {kind: ARM.replace("MOVING", MOVING).replace("TENDON", kind) for kind in ("rigid", "elastic")}
 
 
 def moving(tendon: str, **settings: float | str) -> Simulator:
-    """The arm, thrown, some milliseconds after its muscles were asked for other activations."""
-    arm = simulator(TENDONS[tendon], step_ms=1.0, **settings)
+    """The arm, banded and thrown, some milliseconds after its muscles were asked for other activations."""
+    arm = simulator(TENDONS[tendon] + BAND, step_ms=1.0, **settings)
     arm.v[:] = 1.5, -0.8, 0.6, 2.0
     arm.work.inner.now[:3] = 0.3, 0.5, 0.1
     assert arm.run(5, 0, arm.trace(0)) == OK
@@ -123,16 +147,16 @@ def test_a_step_is_that_of_the_twin(tendon: str, method: str) -> None:
     system, own, q, e = arguments(arm)
     y = np.concatenate([np.zeros(4), arm.v, arm.work.inner.now])
     f = pulls.motion(system, own, q, e)
-    size = np.concatenate([np.full(4, 1e-5), np.full(4, 1e-3), np.full(3, 1e-4), np.full(3, 1e-6)])
+    size = np.concatenate([np.full(4, 1e-5), np.full(4, 1e-3), np.full(4, 1e-4), np.full(4, 1e-6)])
     J = np.stack([(f(y + d) - f(y - d)) / (2.0 * d.max()) for d in np.diag(size)], axis=-1)
     alpha, gamma, b, _ = METHODS[method].published
     end, _ = rosenbrock.step(f, J, y, 1e-3, lower(alpha), lower(gamma), np.array(b), None)
     assert arm.run(1, 0, arm.trace(0)) == OK
     np.testing.assert_allclose(arm.q, integrate(system.tree, q, end[:4]), atol=2e-9)
     np.testing.assert_allclose(arm.v, end[4:8], atol=2e-6)
-    np.testing.assert_allclose(arm.work.inner.now[:3], end[8:11], atol=1e-9)
+    np.testing.assert_allclose(arm.work.inner.now[:4], end[8:12], atol=1e-9)
     elastic = own.muscles.elastic > 0
-    np.testing.assert_allclose(arm.work.inner.now[3:][elastic], end[11:][elastic], atol=2e-9)
+    np.testing.assert_allclose(arm.work.inner.now[4:][elastic], end[12:][elastic], atol=2e-9)
 
 
 @pytest.mark.parametrize("tendon", list(TENDONS))
@@ -146,8 +170,10 @@ def test_results_are_those_of_the_twin(tendon: str) -> None:
     _, _, force = pulls.generalized_forces(system, own, q, arm.v, arm.work.inner.now, e)
     np.testing.assert_allclose(trace.pull[0, :, PULL], force, rtol=1e-7)
     np.testing.assert_allclose(trace.v_dot[0], pulls.motion(system, own, q, e)(y)[4:8], rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(trace.pull[0, :, ACTIVATION], arm.work.inner.now[:3])
+    np.testing.assert_array_equal(trace.pull[0, :3, ACTIVATION], arm.work.inner.now[:3])
     assert np.isnan(trace.pull[0, 1, FIBRE])  # on a rigid tendon
+    assert np.isnan(trace.pull[0, 3, ACTIVATION])  # of a ligament
+    assert trace.pull[0, 3, PULL] > 5.0
 
 
 @pytest.mark.parametrize("tendon", list(TENDONS))
@@ -290,3 +316,45 @@ def test_what_has_no_force_is_not_excited() -> None:
     weak = TENDONS["rigid"][:at] + TENDONS["rigid"][TENDONS["rigid"].index('\n[[muscles]]\nname = "short"') :]
     with pytest.raises(ConfigError, match="long has an excitation and no force; add hill"):
         simulator(weak)
+
+
+def test_a_path_without_bends_is_a_line() -> None:
+    """Protects one law for both: a ligament through a point at its own end is the straight one."""
+    one, two = (run(TENDONS["rigid"] + band, 20, 0.02) for band in (STRAIGHT, AT_ITS_END))
+    np.testing.assert_allclose(one.q, two.q, atol=1e-9)
+    np.testing.assert_allclose(one.v, two.v, atol=1e-7)
+
+
+def test_a_model_of_bands_alone_moves() -> None:
+    """Protects models without muscles: a ligament over a surface pulls, and is told."""
+    model = TENDONS["rigid"]
+    arm = simulator(model[: model.index("[[muscles]]")] + BAND)
+    found = results_of(arm, rtsim.simulation.run.run(arm, 20))
+    assert found.fields["wrapping_ligament_forces"].shape == (21, 1)
+    assert found.fields["wrapping_ligament_forces"].max() > 5.0
+    assert "muscle_forces" not in found.fields
+
+
+@pytest.mark.parametrize(("right", "wrong", "words"), [
+    ('over = "head"', 'over = "heel"', r"ligaments.band.through\[1\].over: unknown 'heel'"),
+    (BAND[BAND.index("stiffness_N") :], "length = { target_mm = 400.0 }", "add a stiffness"),
+    ("slack_length_mm = 390.0", "reference_strain = 0.02", "add reference_length_mm"),
+    ("stiffness_N", "length = { target_mm = 400.0 }\nstiffness_N", "remove length or through"),
+])  # fmt: skip
+def test_bands_that_cannot_be_are_told(right: str, wrong: str, words: str) -> None:
+    """Protects paths of ligaments: a sentence each, with the key."""
+    with pytest.raises(ConfigError, match=words):
+        simulator(TENDONS["rigid"] + BAND.replace(right, wrong))
+
+
+def test_force_dependent_kinematics_refuses_a_band_over_a_surface() -> None:
+    """Protects from a ligament that is left out in silence: the balance knows straight ones alone."""
+    model = load_model("mandible")
+    band = {
+        "name": "band", "a": {"segment": "skull"}, "b": {"segment": "mandible"}, "stiffness_N": 100.0,
+        "through": [{"segment": "mandible", "offset_mm": [0.0, -5.0, 0.0]}], "slack_length_mm": 50.0,
+    }  # fmt: skip
+    ligaments = (*model.ligaments, msgspec.convert(band, Ligament))
+    spec = msgspec.structs.replace(model, ligaments=ligaments)
+    with pytest.raises(ConfigError, match="band goes over surfaces"):
+        ForceDependentKinematics(build(spec, method="pop"), roles_of(spec, "pop"), FdkSpec())
