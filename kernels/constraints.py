@@ -3,14 +3,20 @@
 SPHERE_ON_PLANE: Phi = (a - b) . n - target, a sphere centre on body A, point b and unit normal n on B
   (point-on-plane: target 0). Sancisi et al. 2017, section 2.1.
 DISTANCE: Phi = |a - b|^2 - target^2 [m^2] (eq. 4).
+AZIMUTH, ELEVATION: Phi = angle - target of a direction a that body A carries, in axes of B: about n from the
+  direction b, and above the plane across n. Of three axes that turn one after the other, z of B, then a
+  line between, then y of A (Grood and Suntay 1983, kernels/joint_angles), the first angle is an azimuth, the
+  second an elevation, the third an azimuth of z of B in A. Forces are couples without work along the others.
 
 Only the dofs on the path between the two bodies change Phi: dofs nearer to ground move both rigidly.
 Side +1 of a path dof moves body A, side -1 moves body B. A new kind is one branch in `element_values`,
-`element_wrench` and `add_curvature`, with its line here and a row in tests/kernels/test_constraints.py.
+`element_wrench`, `add_curvature` and `element_bias` (kernels/dynamics/constraints), with its line here and a
+row in tests/kernels/test_constraints.py.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +28,7 @@ from kernels.joints.kinds import order_joint
 from kernels.rotation import rotate
 from kernels.tree import along, point_in_ground
 
-SPHERE_ON_PLANE, DISTANCE = 0, 1
+SPHERE_ON_PLANE, DISTANCE, AZIMUTH, ELEVATION = 0, 1, 2, 3
 OFF, SOFT, HARD = 0, 1, 2
 
 
@@ -32,9 +38,9 @@ class Elements(NamedTuple):
     kind: np.ndarray  # (n_element,) int64
     body_a: np.ndarray  # (n_element,) int64
     body_b: np.ndarray  # (n_element,) int64
-    point_a: np.ndarray  # (n_element, 3) - in body A [m]
-    point_b: np.ndarray  # (n_element, 3) - in body B [m]
-    normal_b: np.ndarray  # (n_element, 3) - in body B, unit; planes only
+    point_a: np.ndarray  # (n_element, 3) - in body A [m]; of angles a direction, unit
+    point_b: np.ndarray  # (n_element, 3) - in body B [m]; of an azimuth a direction across normal_b, unit
+    normal_b: np.ndarray  # (n_element, 3) - in body B, unit; not of distances
     n_path: np.ndarray  # (n_element,) int64 - number of dofs on the path
     path: np.ndarray  # (n_element, n_path_max) int64 - those dofs, ground first within a side
     side: np.ndarray  # (n_element, n_path_max) float64 - +1 moves A, -1 moves B
@@ -45,7 +51,7 @@ class Roles(NamedTuple):
 
     mode: np.ndarray  # (n_element,) int64 - OFF, SOFT or HARD
     weight: np.ndarray  # (n_element,) - weight of a soft one [1/m^2 for DISTANCE, 1 for planes]
-    target: np.ndarray  # (n_element,) - radius, or length [m]
+    target: np.ndarray  # (n_element,) - radius, or length [m]; angle [rad]
     tasks: Tasks | None = None
     limits: Limits | None = None
 
@@ -55,7 +61,7 @@ class ElementWork(NamedTuple):
 
     value: np.ndarray  # (n_element,) - Phi
     row: np.ndarray  # (n_element, n_path_max) - dPhi along the path
-    end_a: np.ndarray  # (n_element, 3) - in ground [m]
+    end_a: np.ndarray  # (n_element, 3) - in ground [m]; of angles the direction
     end_b: np.ndarray  # (n_element, 3)
     normal: np.ndarray  # (n_element, 3)
     motion: np.ndarray  # (n_path_max, 3) - motion of A's (or B's) end by each path dof
@@ -83,20 +89,104 @@ def new_element_work(n_element: int, n_path: int) -> ElementWork:
 
 @njit
 def element_values(elements, pose, target, work):
-    """work.value, end_a, end_b, normal of all elements at a pose; target : (n_element,) [m]."""
+    """work.value, end_a, end_b, normal of all elements at a pose; target : (n_element,) [m, rad]."""
     for e in range(elements.kind.shape[0]):
         a, b, n = work.end_a[e], work.end_b[e], work.normal[e]
+        if is_angle(elements.kind[e]):
+            direction_in_ground(pose, elements.body_a[e], elements.point_a[e], a)
+            direction_in_ground(pose, elements.body_b[e], elements.point_b[e], b)
+            direction_in_ground(pose, elements.body_b[e], elements.normal_b[e], n)
+            work.value[e] = angle_from(elements.kind[e], a, b, n, target[e])
+            continue
         point_in_ground(pose, elements.body_a[e], elements.point_a[e], a)
         point_in_ground(pose, elements.body_b[e], elements.point_b[e], b)
         dx, dy, dz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
         if elements.kind[e] == SPHERE_ON_PLANE:
-            if elements.body_b[e] < 0:
-                copy(elements.normal_b[e], n)
-            else:
-                rotate(pose.rotation[elements.body_b[e]], elements.normal_b[e], n)
+            direction_in_ground(pose, elements.body_b[e], elements.normal_b[e], n)
             work.value[e] = dx * n[0] + dy * n[1] + dz * n[2] - target[e]
         else:
             work.value[e] = dx * dx + dy * dy + dz * dz - target[e] * target[e]
+
+
+@njit
+def is_angle(kind):
+    """Whether an element of this kind is an angle between two bodies, whose force is a couple."""
+    return kind == AZIMUTH or kind == ELEVATION
+
+
+@njit
+def direction_in_ground(pose, body, x, y_out):
+    """y_out : (3,) - a direction x : (3,) of a body (-1 = ground) in ground."""
+    if body < 0:
+        copy(x, y_out)
+    else:
+        rotate(pose.rotation[body], x, y_out)
+
+
+@njit
+def angle_from(kind, a, b, n, target):
+    """Angle of a direction less a target, between -pi and pi [rad].
+
+    kind : int - AZIMUTH or ELEVATION
+    a : (3,) - the direction, unit
+    b : (3,) - from which an azimuth is counted, unit, across n
+    n : (3,) - unit
+    target : float [rad]
+    """
+    if kind == ELEVATION:
+        return math.asin(min(1.0, max(-1.0, a[0] * n[0] + a[1] * n[1] + a[2] * n[2]))) - target
+    x = n[1] * b[2] - n[2] * b[1]
+    y = n[2] * b[0] - n[0] * b[2]
+    z = n[0] * b[1] - n[1] * b[0]
+    along_b = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    found = math.atan2(a[0] * x + a[1] * y + a[2] * z, along_b) - target
+    return found - 2.0 * math.pi * math.floor(0.5 * found / math.pi + 0.5)
+
+
+@njit
+def couple(kind, a, n):
+    """Three components of what an angle grows by per turn of A beside B: its force is this couple.
+
+    (n - c a) / (1 - c^2) of an azimuth, a X n / sqrt(1 - c^2) of an elevation, c = a . n.
+
+    kind : int - AZIMUTH or ELEVATION
+    a, n : (3,) - unit, not along each other
+    """
+    c = a[0] * n[0] + a[1] * n[1] + a[2] * n[2]
+    across = 1.0 - c * c
+    if kind == AZIMUTH:
+        return (n[0] - c * a[0]) / across, (n[1] - c * a[1]) / across, (n[2] - c * a[2]) / across
+    s = 1.0 / math.sqrt(across)
+    return (
+        s * (a[1] * n[2] - a[2] * n[1]),
+        s * (a[2] * n[0] - a[0] * n[2]),
+        s * (a[0] * n[1] - a[1] * n[0]),
+    )
+
+
+@njit
+def couple_rate(kind, a, n, da, dn, out):
+    """out : (3,) - change of `couple` as a and n change by da and dn.
+
+    kind : int - AZIMUTH or ELEVATION
+    a, n : (3,) - unit
+    da, dn : (3,) - across them
+    out : (3,) - written
+    """
+    m = couple(kind, a, n)
+    c, dc = 0.0, 0.0
+    for i in range(3):
+        c += a[i] * n[i]
+        dc += da[i] * n[i] + a[i] * dn[i]
+    g = 1.0 / (1.0 - c * c)
+    if kind == AZIMUTH:
+        for i in range(3):
+            out[i] = g * (dn[i] - dc * a[i] - c * da[i] + 2.0 * c * dc * m[i])
+        return
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        turned = da[j] * n[k] - da[k] * n[j] + a[j] * dn[k] - a[k] * dn[j]
+        out[i] = math.sqrt(g) * turned + g * c * dc * m[i]
 
 
 @njit
@@ -104,7 +194,8 @@ def element_rows(elements, pose, work):
     """work.row : (n_element, n_path_max) - dPhi/dq along each path, after element_values.
 
     The force that works along Phi is equal and opposite on one line through both bodies: its wrench is
-    (r x F, F) with F = n for a plane and 2 (a - b) for a distance, and each dof's slope is twist . wrench.
+    (r x F, F) with F = n for a plane and 2 (a - b) for a distance, a couple for an angle, and each dof's
+    slope is twist . wrench.
     """
     for e in range(elements.kind.shape[0]):
         mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
@@ -119,6 +210,9 @@ def element_wrench(elements, pose, e, work):
     """Wrench of element e on body A per unit multiplier, after element_values: moment about the reference
     point and force; body B feels the opposite."""
     end_a, end_b, normal, origin = work.end_a, work.end_b, work.normal, pose.position[0]
+    if is_angle(elements.kind[e]):
+        mx, my, mz = couple(elements.kind[e], end_a[e], normal[e])
+        return mx, my, mz, 0.0, 0.0, 0.0
     fx, fy, fz = normal[e, 0], normal[e, 1], normal[e, 2]
     if elements.kind[e] == DISTANCE:
         fx = 2.0 * (end_a[e, 0] - end_b[e, 0])
@@ -181,6 +275,10 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
     work : ElementWork - motion, turn, lever, lever_turn, wrench written
     H : (n_v, n_v) - written
     """
+    if is_angle(elements.kind[e]):
+        add_angle_curvature(elements, pose, e, factor, work, H)
+        order_path(tree, elements, pose, e, factor, work, H)
+        return
     path_motions(elements, pose, e, work)
     motion, turn, lever, lever_turn = work.motion, work.turn, work.lever, work.lever_turn
     plane = elements.kind[e] == SPHERE_ON_PLANE
@@ -201,6 +299,40 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
                     h += side_i * dot(turn, k, motion, i)
             H[max(p, q), min(p, q)] += scale * h
     order_path(tree, elements, pose, e, factor, work, H)
+
+
+@njit
+def add_angle_curvature(elements, pose, e, factor, work, H):
+    """As add_curvature before order_path, of an angle, whose slope by dof k of rotation w_k is w_k . m.
+
+    Dof i nearer to ground turns w_k, by w_i X w_k, where both move the same body, and changes the couple m.
+
+    elements : Elements
+    pose : Pose
+    e : int - element
+    factor : float
+    work : ElementWork - motion, turn, lever, wrench written
+    H : (n_v, n_v) - lower triangle, written
+    """
+    kind, a, n, w = elements.kind[e], work.end_a[e], work.normal[e], work.wrench
+    mx, my, mz = couple(kind, a, n)
+    for k in range(elements.n_path[e]):
+        q, side_k, row = elements.path[e, k], elements.side[e, k], work.motion[k]
+        for i in range(3):
+            row[i] = pose.twist[q, i]
+        for i in range(6):
+            w[i] = 0.0
+        if side_k > 0.0:
+            cross_into(row[0], row[1], row[2], a[0], a[1], a[2], w[:3])
+        else:
+            cross_into(row[0], row[1], row[2], n[0], n[1], n[2], w[3:])
+        couple_rate(kind, a, n, w[:3], w[3:], work.turn[k])
+        cross_into(mx, my, mz, row[0], row[1], row[2], work.lever[k])
+        for i in range(k + 1):
+            p, h = elements.path[e, i], dot(work.turn, i, work.motion, k)
+            if elements.side[e, i] == side_k:
+                h += dot(work.lever, i, work.motion, k)
+            H[max(p, q), min(p, q)] += factor * side_k * h
 
 
 @njit

@@ -16,8 +16,11 @@ from kernels.constraints import (
     Elements,
     ElementWork,
     Roles,
+    couple,
+    couple_rate,
     element_values,
     element_wrench,
+    is_angle,
     new_element_work,
 )
 from kernels.couplers import Couplers
@@ -162,6 +165,8 @@ def element_bias(elements, pose, velocities, drift, e, work):
     e : int - element
     work : ConstraintWork - its element, after element_values
     """
+    if is_angle(elements.kind[e]):
+        return angle_bias(elements, velocities, drift, e, work)
     a, b, n = work.element.end_a[e], work.element.end_b[e], work.element.normal[e]
     va, aa, vb, ab = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
     point_motion(pose, velocities, drift, elements.body_a[e], a, va, aa)
@@ -182,6 +187,36 @@ def element_bias(elements, pose, velocities, drift, e, work):
             turn = w[j] * n[k] - w[k] * n[j]
             curve = alpha[j] * n[k] - alpha[k] * n[j] + w[i] * along_n - square * n[i]
             bias += 2.0 * (va[i] - vb[i]) * turn + (a[i] - b[i]) * curve
+    return bias
+
+
+@njit
+def angle_bias(elements, velocities, drift, e, work):
+    """As element_bias, of an angle: the couple times the relative angular acceleration, and its change
+    times the relative angular velocity.
+
+    elements : Elements
+    velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
+    drift : (n_body, 6) - accelerations of the bodies at zero v_dot [rad/s^2, m/s^2]
+    e : int - element
+    work : ConstraintWork - its element, after element_values; motion written
+    """
+    kind, a, n = elements.kind[e], work.element.end_a[e], work.element.normal[e]
+    da, dn, relative, change = work.motion[0], work.motion[1], work.motion[2], work.motion[3]
+    m, bias = couple(kind, a, n), 0.0
+    work.motion[:3] = 0.0
+    for body, x, dx, sign in ((elements.body_a[e], a, da, 1.0), (elements.body_b[e], n, dn, -1.0)):
+        if body < 0:
+            continue
+        w = velocities[body]
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            dx[i] = w[j] * x[k] - w[k] * x[j]
+            relative[i] += sign * w[i]
+            bias += sign * drift[body, i] * m[i]
+    couple_rate(kind, a, n, da, dn, change)
+    for i in range(3):
+        bias += relative[i] * change[i]
     return bias
 
 

@@ -2,6 +2,7 @@
 
 Some constraints of a model, the FDK degrees of freedom, hold only because forces say so: Phi(q) = alpha, and
 alpha is sought such that nothing has to hold them, f(alpha) = 0 (Andersen et al. 2017, eq. 1 and figure 1).
+An angle is measured by its arc at a lever, alpha in metres, and f is its moment over that lever: newtons.
 For one alpha the motion follows from markers, the load from the motion, muscles and reactions from the load;
 what is left along the FDK degrees of freedom is f, positive where Phi has to be pushed up to stay.
 """
@@ -54,7 +55,8 @@ class Joint(NamedTuple):
     held: np.ndarray  # (n_held,) int64 - rows of constraints that can push and pull
     fdk: np.ndarray  # (n_fdk,) int64 - which of these are FDK degrees of freedom
     element: np.ndarray  # (n_fdk,) int64 - their elements
-    rest: np.ndarray  # (n_fdk,) - of these: targets at alpha = 0 [m]
+    rest: np.ndarray  # (n_fdk,) - of these: targets at alpha = 0 [m, rad]
+    rate: np.ndarray  # (n_fdk,) - and their slopes along alpha: 1, of angles 1 / lever [1/m]
     pushing: np.ndarray  # (n_reaction,) int64 - rows of constraints that act one way
     strength: np.ndarray  # (n_reaction,) - of these, below 0 where they pull [N]
     reserved: np.ndarray  # (n_reserve,) int64 - which of `borne` have an actuator of their own, both ways
@@ -110,7 +112,7 @@ class Balance(NamedTuple):
     load: np.ndarray  # (n_borne,) - what they bear
     activation: np.ndarray  # (n_element,)
     multiplier: np.ndarray  # (n_borne,) - of the rows of the load
-    reaction: np.ndarray  # (n_held,) - along the rows [N]
+    reaction: np.ndarray  # (n_held,) - along the rows [N, N m]
     free: np.ndarray  # (n_element,) int64 - 1 = between its bounds
     bend: np.ndarray  # (n_element,) - second derivative of the criterion
     basis: np.ndarray  # (n_borne, n_borne) - orthonormal: along the held rows first, then across all of them

@@ -28,7 +28,7 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
     out.residual[:] = math.nan
     out.size[0] = math.nan
     for k in range(alpha.shape[0]):
-        joint.fit.roles.target[joint.element[k]] = joint.rest[k] + alpha[k]
+        joint.fit.roles.target[joint.element[k]] = joint.rest[k] + joint.rate[k] * alpha[k]
     solved = solve(joint.fit, options.fit, work.fit, state.q, state.multiplier)
     if solved.status != CONVERGED:
         state.multiplier[:] = 0.0
@@ -52,13 +52,13 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
 
 @njit
 def per_metre(joint, k):
-    """dPhi/dalpha of FDK degree of freedom k : int: 1 for a plane, 2 alpha' for a distance, whose Phi is the
-    difference of squares, alpha' its length at hand [m].
+    """dPhi/dalpha of FDK degree of freedom k : int: 1 for a plane, 1 / lever for an angle, 2 alpha' for a
+    distance, whose Phi is the difference of squares, alpha' its length at hand [m].
 
     joint : Joint
     """
     e = joint.element[k]
-    return 2.0 * joint.fit.roles.target[e] if joint.fit.elements.kind[e] == DISTANCE else 1.0
+    return 2.0 * joint.fit.roles.target[e] if joint.fit.elements.kind[e] == DISTANCE else joint.rate[k]
 
 
 @njit

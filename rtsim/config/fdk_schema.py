@@ -29,16 +29,18 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Which elements of the model forces decide, and how exactly (docs/fdk.md)."""
 
-    # elements that the method holds, whose values are sought, from planes or lengths, and coordinates that
-    # are translations; none: all stay held
+    # elements that the method holds, whose values are sought, from planes or lengths, coordinates that are
+    # translations or rotations, and joint angles; none: all stay held
     dofs: tuple[str, ...] = ()
     # coordinates that the motion drives where the source is one (.mot, .sto), as many as the method leaves
     drivers: tuple[str, ...] = ()
     # bodies beyond whose joints muscles bear the load, held elements between them; none: all but the
     # first at whose joints muscles, held elements, forces or reserves work
     borne: tuple[str, ...] = ()
-    # of what is left along them
+    # of what is left along them: forces, and moments over the lever
     tolerance_N: Positive = 0.1
+    # at which an angle is measured by its arc, beside lengths
+    lever_mm: Positive = 50.0
     # of the motion: that carry the markers along best (Andersen et al. 2017, eqs 9, 10), or of the optimum
     # itself, whose conditions are differentiated
     velocities: Literal["least_squares", "optimum"] = "least_squares"
@@ -51,6 +53,7 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # where FDK degrees of freedom are sought first, and now and then while there is no balance; none given:
     # at 0, and then on from where the least was left
     start_mm: dict[str, float] = {}
+    start_deg: dict[str, float] = {}
     # joints that are told of, by name
     joints: dict[str, JointForceSpec] = {}
 
@@ -60,5 +63,6 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_once(self.borne, "borne")
         check_once([*self.joints], "joints")
         check_known(self.start_mm, self.dofs, "start_mm")
+        check_known(self.start_deg, self.dofs, "start_deg")
         if self.difference_mm != USUAL_DIFFERENCE_MM and self.jacobian == "analytic":
             raise ValueError('difference_mm is a step of jacobian = "difference"; give that, or leave it out')

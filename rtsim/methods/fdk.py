@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels._jit import bind
-from kernels.constraints import HARD, SPHERE_ON_PLANE, Roles
+from kernels.constraints import AZIMUTH, ELEVATION, HARD, SPHERE_ON_PLANE, Roles
 from kernels.fdk.newton import find_balance
 from kernels.fdk.problem import (
     FdkOptions,
@@ -26,7 +26,7 @@ from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk_borne import worked_on
-from rtsim.methods.fdk_coordinates import translations, with_coordinates
+from rtsim.methods.fdk_coordinates import possible, with_coordinates
 from rtsim.methods.fdk_rows import check_borne, check_rows
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
 from rtsim.models.entries import coordinate_names, turning
@@ -51,10 +51,12 @@ class ForceDependentKinematics:
 
     Attributes
     ----------
-    alpha : (n_fdk,) - values of the FDK degrees of freedom, beyond the elements' targets [m]
-    residual : (n_fdk,) - what is left along them [N]
+    alpha : (n_fdk,) - values of the FDK degrees of freedom, beyond the elements' targets [m]; of an angle the
+        arc at a lever
+    residual : (n_fdk,) - what is left along them [N]; of an angle the moment over that lever
     stiffness : (n_fdk, n_fdk) - its slopes [N/m]
-    model : with a plane for each coordinate among the FDK degrees of freedom, behind its elements
+    arc : (n_fdk,) - alpha per length [1], or per angle: the lever [m]; rotates : (n_fdk,) bool - which are
+    model : with an element for each coordinate and joint angle that forces decide, behind its own
     hard, held : names of the elements that the method holds; of those that push and pull
     freedoms : names of the borne dofs; turns : (n_borne,) bool - whether moments work along them
     q : (n_q,); at : lengths, speeds, strengths and more at the answer
@@ -76,9 +78,11 @@ class ForceDependentKinematics:
         self.model, self.spec = model, spec
         recruitment = recruitment or RecruitmentSpec()
         check(model, roles, spec, recruitment)
+        self.rotates = rotates_of(model, spec)
+        self.arc = np.where(self.rotates, 1e-3 * spec.lever_mm, 1.0)
         # of its own, as targets are written
         roles = roles._replace(target=roles.target.copy(), tasks=None, limits=None)
-        self.joint = joint = joint_of(model, roles, spec, recruitment)
+        self.joint = joint = joint_of(model, roles, spec, recruitment, self.arc)
         self.acting = tuple(model.names.muscles[m] for m in joint.acting)
         self.hard = tuple(model.names.elements[e] for e in np.flatnonzero(roles.mode == HARD))
         self.held = held_of(model, roles, spec)
@@ -92,7 +96,7 @@ class ForceDependentKinematics:
         sharing = new_sharing(joint, RecruitmentOptions(recruitment.power, N_ITERATION, RESIDUAL, GAP))
         self.sharing, self.options = sharing, options
         self.state, self.work = new_fdk_state(joint, model.q_neutral), new_fdk_work(joint)
-        self._first = 1e-3 * np.array([spec.start_mm.get(name, 0.0) for name in spec.dofs], np.float64)
+        self._first = first_of(spec, self.rotates)
         self.state.alpha[:] = self._first
         self.out = new_fdk_out(joint)
         self._arguments = (joint, options, sharing, self.state, self.work, self.out)
@@ -195,6 +199,26 @@ class ForceDependentKinematics:
         self.sharing.state.started[0] = 0
 
 
+def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
+    """(n_fdk,) - which FDK degrees of freedom are angles."""
+    elements = [model.names.elements.index(name) for name in spec.dofs]
+    return np.isin(model.elements.kind[elements], (AZIMUTH, ELEVATION))
+
+
+def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
+    """(n_fdk,) - alpha where it is sought first [m]; ConfigError for a length in degrees, an angle in mm."""
+    found = np.zeros(len(spec.dofs))
+    for k, name in enumerate(spec.dofs):
+        if name in (spec.start_mm if rotates[k] else spec.start_deg):
+            what, key, other = ("an angle", "mm", "deg") if rotates[k] else ("a length", "deg", "mm")
+            raise ConfigError(
+                f"{name} is {what}", where=f"fdk.start_{key}", remedy=f"give it in start_{other}"
+            )
+        length, angle = 1e-3 * spec.start_mm.get(name, 0.0), math.radians(spec.start_deg.get(name, 0.0))
+        found[k] = 1e-3 * spec.lever_mm * angle if rotates[k] else length
+    return found
+
+
 def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
     """Names of the elements that the method holds and that push and pull."""
     names, one_way = model.names.elements, model.reactions.held(roles).element
@@ -207,8 +231,8 @@ def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
     return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
 
 
-def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> Joint:
-    """The kernels' record of a model with FDK degrees of freedom."""
+def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> Joint:
+    """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) - as the class has it."""
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
     hard = np.flatnonzero(roles.mode == HARD)
@@ -243,6 +267,7 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
         fdk=np.array([held.tolist().index(row[int(e)]) for e in element], np.int64),
         element=element,
         rest=roles.target[element],
+        rate=1.0 / arc,
         pushing=pushing,
         strength=one_way.strength[acts],
         reserved=np.array([of_dofs.index(name) for name in recruitment.reserves], np.int64),
@@ -262,12 +287,21 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
     names = model.names.elements
     held = [name for name, mode in zip(names, roles.mode, strict=True) if mode == HARD]
     for name in spec.dofs:
-        if name not in held:
+        if name in held:
+            continue
+        allowed = ", ".join(dict.fromkeys([*held, *possible(model)])) or "none"
+        if name in (*model.names.muscles, *model.names.lines):
             raise ConfigError(
-                f"the method holds no element {name!r}, and no coordinate is called so",
+                f"the length of the path of {name!r} can not be decided by forces, as no element holds it",
                 where="fdk.dofs",
-                allowed=", ".join(dict.fromkeys([*held, *translations(model)])) or "none",
+                allowed=allowed,
+                remedy="where it is straight, have the method hold an element of kind distance of its ends",
             )
+        raise ConfigError(
+            f"the method holds no element {name!r}, and no coordinate and no joint angle is called so",
+            where="fdk.dofs",
+            allowed=allowed,
+        )
     if model.names.wrapping:
         raise ConfigError(
             f"the ligament {model.names.wrapping[0]} goes over surfaces, which only simulations know",
@@ -276,6 +310,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
         )
     check_borne(model, roles, spec.borne)
     check_rows(model, roles, spec.dofs)
+    first_of(spec, rotates_of(model, spec))
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
         if model.elements.kind[element] != SPHERE_ON_PLANE:
             raise ConfigError(

@@ -1,107 +1,199 @@
-"""Coordinates of joints as FDK degrees of freedom: a translation is the distance of a point from a plane.
+"""Coordinates and joint angles as FDK degrees of freedom: one more element each, which is held.
 
-The joint's point of the body, from the plane through its neutral place across the translation's axis, fixed
-in the body's parent: Phi = q - q_neutral, one more element of kind plane, which is held.
+A translation is the distance of a point from a plane: the joint's point of the body, from the plane through
+its neutral place across the translation's axis, fixed in the body's parent. A rotation is the angle of a
+direction that one body carries in the axes of the other (kernels/constraints). Phi = q - q_neutral of both.
 """
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD, SPHERE_ON_PLANE, Elements, Roles
+from kernels.constraints import AZIMUTH, ELEVATION, HARD, SPHERE_ON_PLANE, Elements, Roles
 from kernels.functions import IDENTITY
 from kernels.joints.kinds import CHAIN
 from rtsim.errors import ConfigError
+from rtsim.methods.fdk_rows import value
 from rtsim.models.model import Model
 from rtsim.models.neutral import motions, neutral_places
 from rtsim.models.packing.elements import path_between
 
 Array = NDArray[np.float64]
+
 ACROSS = 1e-12
-"""Cosine of the angle to other translations of the joint, below which they do not change the distance."""
+"""Cosine of the angle to other axes of the joint, below which they do not change what one of them does."""
+ALONG = 0.9
+"""Cosine of the angle between the axes of two rotations, above which one hardly shows the other's angle."""
+NOTHING = np.zeros(3)
+Among = tuple[int | None, bool, Array, Array, Array]
+
+
+class Row(NamedTuple):
+    """One element: its columns in kernels/constraints.Elements."""
+
+    kind: int
+    body_a: int
+    body_b: int
+    point_a: Array  # (3,) - in body A [m]; of angles a direction
+    point_b: Array  # (3,) - in body B [m]; of an azimuth a direction
+    normal_b: Array  # (3,) - in body B
 
 
 def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tuple[Model, Roles]:
-    """The model and roles with a held plane, called as the coordinate, for each coordinate among the names.
+    """The model and roles with a held element for each coordinate or joint angle among the names, called so.
 
-    Elements come first where one is called as a coordinate. ConfigError for coordinates that are no such
-    translation, and for those that others give.
+    Elements come first where one is called so, then coordinates. ConfigError for coordinates that can be no
+    such degree of freedom, and for those that others give.
     """
     for name in names:
-        if name not in model.names.elements and name in model.coordinates.names:
-            own = (*model.names.elements, name)
-            model = replace(model, elements=with_plane(model, name), names=replace(model.names, elements=own))
-            roles = roles._replace(
-                mode=np.append(roles.mode, HARD),
-                weight=np.append(roles.weight, 0.0),
-                target=np.append(roles.target, 0.0),
-            )
+        if name in model.names.elements:
+            continue
+        if name in model.coordinates.names:
+            row = row_of_coordinate(model, name)
+        elif name in model.names.joint_angles:
+            row = row_of_angle(model, name)
+        else:
+            continue
+        own = (*model.names.elements, name)
+        model = replace(model, elements=with_row(model, row), names=replace(model.names, elements=own))
+        roles = roles._replace(
+            mode=np.append(roles.mode, HARD),
+            weight=np.append(roles.weight, 0.0),
+            target=np.append(roles.target, value(model, len(own) - 1, *neutral_places(model))),
+        )
     return model, roles
 
 
-def with_plane(model: Model, name: str) -> Elements:
-    """The elements of a model, then the plane of a coordinate."""
-    tree, elements = model.tree, model.elements
-    dof = int(model.coordinates.dof[model.coordinates.names.index(name)])
-    body = int(tree.dof_body[dof])
-    parent = int(tree.parent[body])
-    axis = tree.rotation_in_parent[body] @ axis_of(model, name, dof)
-    position, rotation = neutral_places(model)
-    place = position[body] + rotation[body] @ tree.position_in_child[body]
-    if parent >= 0:
-        place = rotation[parent].T @ (place - position[parent])
-    steps = path_between(tree, body, parent)
-    width = max(elements.path.shape[1], len(steps))
-    path, side = (
-        np.pad(table, ((0, 1), (0, width - table.shape[1]))) for table in (elements.path, elements.side)
-    )
+def with_row(model: Model, row: Row) -> Elements:
+    """The elements of a model, then one more."""
+    old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
+    width = max(old.path.shape[1], len(steps))
+    path, side = (np.pad(table, ((0, 1), (0, width - table.shape[1]))) for table in (old.path, old.side))
     for k, (d, sign) in enumerate(steps):
         path[-1, k], side[-1, k] = d, sign
     return Elements(
-        np.append(elements.kind, SPHERE_ON_PLANE),
-        np.append(elements.body_a, body),
-        np.append(elements.body_b, parent),
-        np.vstack([elements.point_a, tree.position_in_child[body]]),
-        np.vstack([elements.point_b, place]),
-        np.vstack([elements.normal_b, axis]),
-        np.append(elements.n_path, len(steps)),
+        np.append(old.kind, row.kind),
+        np.append(old.body_a, row.body_a),
+        np.append(old.body_b, row.body_b),
+        np.vstack([old.point_a, row.point_a]),
+        np.vstack([old.point_b, row.point_b]),
+        np.vstack([old.normal_b, row.normal_b]),
+        np.append(old.n_path, len(steps)),
         path,
         side,
     )
 
 
-def translations(model: Model) -> list[str]:
-    """Names of the coordinates that can be FDK degrees of freedom."""
+def possible(model: Model) -> list[str]:
+    """Names of the coordinates and joint angles that can be FDK degrees of freedom."""
     found = []
-    for name, dof in zip(model.coordinates.names, model.coordinates.dof.tolist(), strict=True):
+    for name in model.coordinates.names:
         with suppress(ConfigError):
-            axis_of(model, name, dof)
+            row_of_coordinate(model, name)
             found.append(name)
+    return [*found, *model.names.joint_angles]
+
+
+def row_of_angle(model: Model, name: str) -> Row:
+    """The element of a joint angle, in the sign in which it is shown (kernels/joint_angles)."""
+    joints, (j, k) = model.joints, divmod(model.names.joint_angles.index(name), 3)
+    near, far = int(joints.proximal[j]), int(joints.distal[j])
+    P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
+    e1, e3 = P[:, 2], D[:, 1]
+    if k == 2:
+        return Row(AZIMUTH, near, far, e1, D[:, 2], -sign * e3)
+    return Row(AZIMUTH if k == 0 else ELEVATION, far, near, e3, P[:, 1], sign * e1)
+
+
+def row_of_coordinate(model: Model, name: str) -> Row:
+    """The element of a coordinate; ConfigError where it is neither such a translation nor such a rotation."""
+    tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
+    if dof in model.couplers.dof:
+        raise ConfigError(
+            f"the coordinate {name!r} follows another",
+            where="fdk.dofs",
+            remedy="name the one that it follows",
+        )
+    body = int(tree.dof_body[dof])
+    parent, moves, own = int(tree.parent[body]), motions(model, body), own_motions(model, dof)
+    turns = [k for k, (rotates, _, _) in enumerate(moves) if rotates]
+    mine = [k for k in own if k in turns]
+    if mine:
+        axes = [moves[k][1] for k in turns]
+        kind, swapped, point, start, normal = rotation_among(axes, turns.index(mine[0]), moves[mine[0]][2])
+        if len(mine) == 1 and is_plain(model, dof, mine[0]) and kind is not None:
+            child, base = (body, tree.rotation_in_child[body]), (parent, tree.rotation_in_parent[body])
+            (a, A), (b, B) = (base, child) if swapped else (child, base)
+            return Row(kind, a, b, A @ point, B @ start, B @ normal)
+    elif own:
+        axis = moves[own[0]][1]
+        slides = [k for k in range(len(moves)) if k not in turns]
+        across = all(k == own[0] or abs(moves[k][1] @ axis) < ACROSS for k in slides)
+        plain = len(own) == 1 and is_plain(model, dof, own[0])
+        if plain and across and max(slides) < min(turns, default=len(moves)):
+            position, rotation = neutral_places(model)
+            place = position[body] + rotation[body] @ tree.position_in_child[body]
+            if parent >= 0:
+                place = rotation[parent].T @ (place - position[parent])
+            normal = tree.rotation_in_parent[body] @ axis
+            return Row(SPHERE_ON_PLANE, body, parent, tree.position_in_child[body], place, normal)
+    raise ConfigError(
+        f"the coordinate {name!r} is neither a translation across the others of its joint, before it turns, "
+        "nor a rotation by the coordinate itself, alone, beside one other or at right angles to two",
+        where="fdk.dofs",
+        remedy="give a joint angle, or an element of kind plane or distance, that has what forces decide",
+    )
+
+
+def own_motions(model: Model, dof: int) -> list[int]:
+    """Which motions of its joint a coordinate drives."""
+    tree, body = model.tree, int(model.tree.dof_body[dof])
+    if tree.kind[body] != CHAIN:
+        return [0] if motions(model, body) else []
+    first, stop = tree.chains.start[body], tree.chains.start[body + 1]
+    found: list[int] = np.flatnonzero(tree.chains.dof[first:stop] == dof - tree.v_start[body]).tolist()
     return found
 
 
-def axis_of(model: Model, name: str, dof: int) -> Array:
-    """(3,) - of the translation that a coordinate is, in the joint's axes before it moves; or ConfigError."""
+def is_plain(model: Model, dof: int, motion: int) -> bool:
+    """Whether a motion is by the coordinate itself, not by a function of it."""
     tree, body = model.tree, int(model.tree.dof_body[dof])
-    moves, own = motions(model, body), [0]
-    if tree.kind[body] == CHAIN:
-        first, stop = tree.chains.start[body], tree.chains.start[body + 1]
-        mine = tree.chains.dof[first:stop] == dof - tree.v_start[body]
-        plain = tree.chains.function[first:stop] == IDENTITY
-        own = np.flatnonzero(mine).tolist() if plain[mine].all() else []
-    turned = [k for k, (rotates, _, _) in enumerate(moves) if rotates]
-    if moves and len(own) == 1 and not moves[own[0]][0] and dof not in model.couplers.dof:
-        axis = moves[own[0]][1]
-        slides = [k for k, (rotates, _, _) in enumerate(moves) if not rotates]
-        across = all(k == own[0] or abs(moves[k][1] @ axis) < ACROSS for k in slides)
-        if across and max(slides) < min(turned, default=len(moves)):
-            return axis
-    raise ConfigError(
-        f"the coordinate {name!r} is no translation across the others of its joint, before it turns",
-        where="fdk.dofs",
-        remedy="give an element of kind plane or distance that has what forces decide",
+    return bool(
+        tree.kind[body] != CHAIN or tree.chains.function[tree.chains.start[body] + motion] == IDENTITY
     )
+
+
+def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
+    """Which angle shows rotation `own` of those about unit axes, parent first, whatever the others are.
+
+    neutral : its value in the neutral pose [rad]
+    Returns the kind of element, whether body A is the parent, and its three directions in the joint's axes;
+    kind None where no angle does.
+    """
+    first, last = axes[0], axes[-1]
+    if len(axes) == 1:
+        other = np.cross(first, np.eye(3)[np.abs(first).argmin()])
+        other /= np.linalg.norm(other)
+        return AZIMUTH, False, other, other, first
+    if len(axes) == 2 and abs(first @ last) < ALONG:
+        if own == 0:
+            return AZIMUTH, False, last, across(last, first), first
+        return AZIMUTH, True, first, across(first, last), -last
+    if len(axes) == 3 and np.abs(np.triu(np.array(axes) @ np.transpose(axes), 1)).max() < ACROSS:
+        if own == 1:  # growing with the angle about the neutral pose, on either side of the pole
+            hand = math.copysign(1.0, float(first @ np.cross(axes[1], last)) * math.cos(neutral))
+            return ELEVATION, False, last, NOTHING, hand * first
+        return (AZIMUTH, False, last, last, first) if own == 0 else (AZIMUTH, True, first, first, -last)
+    return None, False, NOTHING, NOTHING, NOTHING
+
+
+def across(x: Array, axis: Array) -> Array:
+    """(3,) - the unit direction of what is left of x (3,) across a unit axis (3,)."""
+    left = x - (x @ axis) * axis
+    return np.asarray(left / np.linalg.norm(left), np.float64)

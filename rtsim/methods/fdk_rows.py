@@ -1,28 +1,35 @@
 """Whether an FDK degree of freedom is one that other held elements of the same two bodies fix already.
 
-Elements between two bodies push along wrenches. One that is a sum of others at the neutral pose and beside it
+Rows say how an element changes as the bodies move beside each other: as joints between them let them, or,
+where one of these turns freely, in every way. One that is a sum of others at the neutral pose and beside it
 is so at every pose: where forces decide one of them there is no answer. Of what lies between more bodies, or
-is fixed by their joints, a run tells in its frames.
+depends in single poses alone, a run tells in its frames.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD, SPHERE_ON_PLANE, Roles
+from kernels.constraints import DISTANCE, ELEVATION, HARD, SPHERE_ON_PLANE, Roles
+from kernels.joints.motions import TRANSLATES
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
 from rtsim.models.neutral import neutral_places, turned_about
+from rtsim.models.packing.joints import rotations
 
 Array = NDArray[np.float64]
 
 LENGTH_M = 0.1
-"""By which moments are divided beside forces."""
+"""Translation that counts as a rotation of 1."""
+STEP = 1e-5
+"""Of the differences: truncation and rounding are both some 1e-10 of a row."""
 LEAST = 1e-8
-"""Of a wrench of size 1, what is left of it beside a sum of others where it is one."""
-BESIDE = turned_about(np.array([0.6, 0.48, 0.64]), 0.1), np.array([0.004, -0.003, 0.005])
-"""A small motion of the outer body [1], [m], in which nothing is symmetrical."""
+"""Of a row of size 1, what is left of it beside a sum of others where it is one."""
+BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
+"""A small motion, of rotations and of LENGTH_M, in which nothing is symmetrical."""
 
 
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
@@ -33,9 +40,14 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
     for name in dofs:
         own = names.index(name)
         others = [e for e in hard if e != own and pair[e] == pair[own]]
-        sums = [sum_of(model, own, others, moved) for moved in (False, True)] if others else []
-        if sums and all(share is not None for share in sums):
-            share = sums[1]
+        here, there = (rows_of(model, [own, *others], moved) for moved in (False, True))
+        if not (here[0].any() or there[0].any()):
+            raise ConfigError(
+                f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
+            )
+        shares = [sum_of(rows[1:], rows[0]) for rows in (here, there)] if others else []
+        if shares and all(share is not None for share in shares):
+            share = shares[1]
             assert share is not None
             found = [names[e] for e, x in zip(others, share, strict=True) if abs(x) > LEAST**0.5]
             raise ConfigError(
@@ -67,26 +79,62 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
             )
 
 
-def sum_of(model: Model, own: int, others: list[int], moved: bool) -> Array | None:
-    """(n_other,) - shares of other elements that push as element `own` does; None where none do."""
-    A = np.column_stack([wrench(model, e, moved) for e in others])
-    b = wrench(model, own, moved)
-    share = np.asarray(np.linalg.lstsq(A, b, rcond=LEAST)[0], np.float64)
-    return share if np.linalg.norm(A @ share - b) < LEAST else None
+def sum_of(others: Array, own: Array) -> Array | None:
+    """(n_other,) - shares of other rows (n_other, n) that are the row own (n,) together; None where none."""
+    share = np.asarray(np.linalg.lstsq(others.T, own, rcond=LEAST)[0], np.float64)
+    return share if np.linalg.norm(others.T @ share - own) < LEAST else None
 
 
-def wrench(model: Model, e: int, moved: bool) -> Array:
-    """(6,) - of size 1, along element e in ground at the neutral pose, or with its outer body moved."""
-    elements, (position, rotation) = model.elements, neutral_places(model)
-    bodies = int(elements.body_a[e]), int(elements.body_b[e])
-    ends, normal = [], elements.normal_b[e]
-    for body, point in zip(bodies, (elements.point_a[e], elements.point_b[e]), strict=True):
-        R, x = (rotation[body], position[body]) if body >= 0 else (np.eye(3), np.zeros(3))
-        if moved and body == max(bodies):
-            R, x = R @ BESIDE[0], x + BESIDE[1]
-        ends.append(x + R @ point)
-        if body == bodies[1]:
-            normal = R @ normal
-    force = normal if elements.kind[e] == SPHERE_ON_PLANE else ends[0] - ends[1]
-    found = np.concatenate([force, np.cross(ends[0], force) / LENGTH_M])
-    return found / max(float(np.linalg.norm(found)), LEAST)
+def rows_of(model: Model, own: list[int], moved: bool) -> Array:
+    """(n_own, n) - how elements of the same two bodies change, each of size 1 or 0."""
+    tree, elements = model.tree, model.elements
+    path = elements.path[own[0], : elements.n_path[own[0]]]
+    free = any(b in tree.dof_body[path] for b, _, _ in rotations(tree))
+    if free:  # the outer body moves by itself
+        outer = max(int(elements.body_a[own[0]]), int(elements.body_b[own[0]]))
+        n, motion = 6, np.eye(6)
+        start = BESIDE * moved
+    else:
+        body = tree.dof_body[path]
+        entry = tree.q_start[body] + path - tree.v_start[body]
+        unit = np.where(tree.dof_rotates[path] == TRANSLATES, LENGTH_M, 1.0)
+        n, motion = len(path), np.diag(unit)
+        start = np.resize(BESIDE, n) * unit * moved
+
+    def values(step: Array) -> Array:
+        if free:
+            position, rotation = neutral_places(model)
+            angle = float(np.linalg.norm(step[:3]))
+            if angle > 0.0:
+                rotation[outer] = rotation[outer] @ turned_about(step[:3] / angle, angle)
+            position[outer] += LENGTH_M * step[3:]
+        else:
+            q = model.q_neutral.copy()
+            q[entry] += step
+            position, rotation = neutral_places(replace(model, q_neutral=q))
+        return np.array([value(model, e, position, rotation) for e in own])
+
+    found = np.zeros((len(own), n))
+    for k in range(n):
+        found[:, k] = (values(start + STEP * motion[k]) - values(start - STEP * motion[k])) / (2.0 * STEP)
+    size = np.linalg.norm(found, axis=1, keepdims=True)
+    return np.where(size > LEAST, found / np.maximum(size, LEAST), 0.0)
+
+
+def value(model: Model, e: int, position: Array, rotation: Array) -> float:
+    """Phi of element e without its target [m, m^2, rad].
+
+    position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
+    """
+    elements, kind = model.elements, model.elements.kind[e]
+    (R_a, x_a), (R_b, x_b) = (
+        (rotation[b], position[b]) if b >= 0 else (np.eye(3), np.zeros(3))
+        for b in (elements.body_a[e], elements.body_b[e])
+    )
+    a, b, n = R_a @ elements.point_a[e], R_b @ elements.point_b[e], R_b @ elements.normal_b[e]
+    if kind in (SPHERE_ON_PLANE, DISTANCE):
+        gap = a + x_a - b - x_b
+        return float(gap @ (n if kind == SPHERE_ON_PLANE else gap))
+    if kind == ELEVATION:
+        return float(np.arcsin(a @ n))
+    return float(np.arctan2(a @ np.cross(n, b), a @ b))

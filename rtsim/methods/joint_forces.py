@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import SPHERE_ON_PLANE
+from kernels.constraints import AZIMUTH, ELEVATION, SPHERE_ON_PLANE
 from kernels.contact.elements import FORCE, PATCH
 from rtsim.config.fdk_schema import JointForceSpec
 from rtsim.config.model_names import check_known
@@ -121,10 +121,12 @@ class JointForces:
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
     """ConfigError for a joint that names what is not in the model, or takes no plane held both ways."""
     names = model.names
-    planes = [n for n in held if model.elements.kind[names.elements.index(n)] == SPHERE_ON_PLANE]
+    kind = dict(zip(names.elements, model.elements.kind.tolist(), strict=True))
+    planes = [n for n in held if kind[n] == SPHERE_ON_PLANE]
+    points = [n for n in names.elements if kind[n] not in (AZIMUTH, ELEVATION)]
     for name, spec in joints.items():
         try:
-            check_known([spec.point], names.elements, f"fdk.joints.{name}.point")
+            check_known([spec.point], points, f"fdk.joints.{name}.point")
             check_known(spec.contacts, names.contacts, f"fdk.joints.{name}.contacts")
             check_known(spec.takes, planes, f"fdk.joints.{name}.takes")
         except ValueError as fault:

@@ -63,7 +63,10 @@ class Balance(Stage):
         self.joints = JointForces(self.balanced, spec.joints)
         self._stiffness = np.full(1, math.nan)
         # not the solver's own, which it goes on from where a frame has no balance
-        self._alpha = np.full(len(self.balanced.alpha), math.nan)
+        turns = self.balanced.rotates
+        self._lengths, self._angles = np.flatnonzero(~turns), np.flatnonzero(turns)
+        self._length, self._force = np.full((2, len(self._lengths)), math.nan)
+        self._angle, self._moment = np.full((2, len(self._angles)), math.nan)
         lines = self.balanced.model.forces.lines
         self._ligaments = np.flatnonzero(lines.law != LINEAR)
         self._tension = np.full(len(self._ligaments), math.nan)
@@ -86,7 +89,11 @@ class Balance(Stage):
             self.without()
             return Outcome(Status.NOT_CONVERGED, self.balanced.iterations)
         self.joints.update(known=True)
-        self._stiffness[0], self._alpha[:] = self.balanced.least_stiffness, self.balanced.alpha
+        own = self.balanced
+        self._stiffness[0] = own.least_stiffness
+        self._length[:], self._force[:] = own.alpha[self._lengths], own.residual[self._lengths]
+        np.divide(own.alpha[self._angles], own.arc[self._angles], out=self._angle)
+        np.multiply(own.residual[self._angles], own.arc[self._angles], out=self._moment)
         self._tension[:] = self.balanced.work.forces.lines.state[self._ligaments, TENSION]
         told = Status.OK
         if self._stiffness[0] <= 0.0:
@@ -101,8 +108,8 @@ class Balance(Stage):
         """NaN in all results."""
         own = self.balanced
         for array in (
-            own.activations, own.forces, own.pushes, own.reserves, own.residual, self._stiffness, self._alpha,
-            self._tension,
+            own.activations, own.forces, own.pushes, own.reserves, self._stiffness, self._length, self._force,
+            self._angle, self._moment, self._tension,
         ):  # fmt: skip
             array[:] = math.nan
         self.joints.update(known=False)
@@ -114,6 +121,7 @@ class Balance(Stage):
         own, names = self.balanced, self.balanced.model.names
         one_way = tuple(own.hard[row] for row in own.joint.pushing)
         decided = tuple(names.elements[e] for e in own.joint.element)
+        lengths, angles = (tuple(decided[k] for k in rows) for rows in (self._lengths, self._angles))
         found = [
             Quantity(
                 "muscle_activations", own.activations, "1", own.acting,
@@ -146,20 +154,36 @@ class Balance(Stage):
                     meaning=f"tension, 0 = slack{late}",
                 )
             ]  # fmt: skip
+        if lengths:
+            found += [
+                Quantity(
+                    "fdk_displacements", self._length, "m", lengths,
+                    curves=Curves("Joint displacements", "displacement", 1, 0.001),
+                    meaning=f"of FDK degrees of freedom that are lengths, beyond elements' targets{late}",
+                ),
+                Quantity(
+                    "fdk_residuals", self._force, "N", lengths, meaning="left along them; NaN = no balance"
+                ),
+            ]  # fmt: skip
+        if angles:
+            found += [
+                Quantity(
+                    "fdk_rotations", self._angle, "rad", angles,
+                    curves=Curves("Joint rotations", "rotation", 1, 0.01),
+                    meaning=f"of FDK degrees of freedom that are angles, from the neutral pose{late}",
+                ),
+                Quantity(
+                    "fdk_residual_moments", self._moment, "N m", angles,
+                    meaning="left about them; NaN = no balance",
+                ),
+            ]  # fmt: skip
         if decided:
             found += [
                 Quantity(
-                    "fdk_displacements", self._alpha, "m", decided,
-                    curves=Curves("Joint displacements", "displacement", 1, 0.001),
-                    meaning=f"of the FDK degrees of freedom beyond their elements' targets{late}",
-                ),
-                Quantity(
-                    "fdk_residuals", own.residual, "N", decided, meaning="left along them; NaN = no balance"
-                ),
-                Quantity(
                     "fdk_stiffness", self._stiffness, "N/m",
-                    meaning="least real part of the eigenvalues of their slopes: stable above 0",
-                ),
+                    meaning="least real part of the eigenvalues of the slopes of what is left along lengths "
+                    "and the arcs of angles: stable above 0",
+                )
             ]  # fmt: skip
         return found + self._of_joints()
 
@@ -255,7 +279,8 @@ class BalancedJoint(Balance):
         """Whether the search does not go on from the frame before: without a pose, and, where the run says
         where to begin, in every second frame on end without balance, as the branch may have ended there.
         """
-        lost = bool(self.balanced.spec.start_mm) and self._n_lost > 0 and self._n_lost % 2 == 0
+        spec = self.balanced.spec
+        lost = bool(spec.start_mm or spec.start_deg) and self._n_lost > 0 and self._n_lost % 2 == 0
         return self._status == NOT_PLACED or lost
 
 

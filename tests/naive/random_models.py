@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.constraints import Elements
+from kernels.constraints import AZIMUTH, ELEVATION, Elements
 from kernels.dynamics.inertia import Bodies
 from kernels.dynamics.system import System
 from kernels.functions import Functions
@@ -183,7 +183,7 @@ def random_markers(rng: np.random.Generator, tree: Tree, n_per_body: int = 4) ->
 def elements_between(
     rng: np.random.Generator, tree: Tree, kinds: tuple[int, ...], bodies: tuple[tuple[int, int], ...]
 ) -> Elements:
-    """Return elements of these kinds between these bodies (A, B), with random points and normals."""
+    """Return elements of these kinds between these bodies (A, B), with random points, normals, directions."""
     n = len(kinds)
     paths = [path_between(tree, a, b) for a, b in bodies]
     path = np.zeros((n, max(1, *(len(p) for p in paths))), np.int64)
@@ -191,13 +191,22 @@ def elements_between(
     for e, steps in enumerate(paths):
         for k, (dof, sign) in enumerate(steps):
             path[e, k], side[e, k] = dof, sign
+    point_a, point_b, normal = (
+        rng.uniform(-0.3, 0.3, (n, 3)),
+        rng.uniform(-0.3, 0.3, (n, 3)),
+        unit_rows(rng, n),
+    )
+    for e in np.flatnonzero(np.isin(kinds, (AZIMUTH, ELEVATION))):
+        point_b[e] = np.cross(normal[e], point_b[e])
+        for x in (point_a[e], point_b[e]):
+            x /= np.linalg.norm(x)
     return Elements(
         np.array(kinds, np.int64),
         np.array([a for a, _ in bodies], np.int64),
         np.array([b for _, b in bodies], np.int64),
-        rng.uniform(-0.3, 0.3, (n, 3)),
-        rng.uniform(-0.3, 0.3, (n, 3)),
-        unit_rows(rng, n),
+        point_a,
+        point_b,
+        normal,
         np.array([len(p) for p in paths], np.int64),
         path,
         side,

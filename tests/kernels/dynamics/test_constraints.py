@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.constraints import HARD
+from kernels.constraints import AZIMUTH, ELEVATION, HARD, Roles
 from kernels.dynamics.constrained import drift
 from kernels.dynamics.constraints import (
     Constraints,
@@ -21,7 +21,21 @@ from kernels.dynamics.constraints import (
 from kernels.dynamics.motion import new_velocities, velocities
 from kernels.tree import Tree
 from tests.naive.constrained import bias, first_along, rates_along, rows, values
-from tests.naive.mechanisms import Mechanism, dirty, moved, point, posed, random_mechanism, twice
+from tests.naive.constraints import value
+from tests.naive.differences import second_along_finer
+from tests.naive.mechanisms import (
+    Mechanism,
+    couplers,
+    dirty,
+    moved,
+    not_rolling,
+    point,
+    posed,
+    random_mechanism,
+    twice,
+)
+from tests.naive.random_models import elements_between
+from tests.naive.tree import state
 
 Array = NDArray[np.floating]
 
@@ -79,6 +93,31 @@ def test_bias_is_quadratic_in_the_speeds(seed: int) -> None:
     n, once = evaluated(some.tree, some.constraints, q, v)
     _, doubled = evaluated(some.tree, some.constraints, q, -2.0 * v)
     np.testing.assert_allclose(doubled.bias[:n], 4.0 * once.bias[:n], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bias_of_angles_is_the_second_derivative_along_a_motion(seed: int) -> None:
+    """Protects the bias of angles between bodies and against ground, twice as that of the others."""
+    some, q, v = some_state(seed)
+    tree, rng = some.tree, np.random.default_rng([seed, 7])
+    pairs = ((3, 6), (8, 0), (9, 4), (4, -1), (-1, 7))
+    kinds, n = (AZIMUTH, ELEVATION) * 5, 10
+    elements = elements_between(rng, tree, kinds, tuple(pair for pair in pairs for _ in range(2)))
+    target = rng.uniform(-1.0, 1.0, n)
+    constraints = not_rolling(elements, Roles(np.full(n, HARD), np.ones(n), target), couplers(tree, ()))
+
+    def values_at(there: Array) -> Array:
+        at = state(tree, there)
+        return np.array([value(at, elements, e, target[e]) for e in range(n)])
+
+    def rates(there: Array) -> Array:
+        return evaluated(tree, constraints, there, v)[1].row[:n] @ v
+
+    _, work = evaluated(tree, constraints, q, v)
+    np.testing.assert_allclose(work.value[:n], values_at(q), atol=1e-13)
+    np.testing.assert_allclose(work.row[:n] @ v, first_along(values_at, tree, q, v), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(work.bias[:n], first_along(rates, tree, q, v), rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(work.bias[:n], second_along_finer(values_at, tree, q, v), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -129,9 +129,12 @@ def test_slopes_along_a_length_are_those_of_differences(velocities: str) -> None
     np.testing.assert_allclose(analytic, (4.0 * fine - coarse) / 3.0, rtol=1e-7)
 
 
-def test_coordinates_that_are_no_translation_are_told() -> None:
-    """Protects configs: an angle has no plane, and a name that is neither element nor coordinate."""
-    with pytest.raises(ConfigError, match="'turn' is no translation"):
-        hanging("none", "turn")
-    with pytest.raises(ConfigError, match="and no coordinate is called so"):
-        hanging("none", "swing")
+def test_what_cannot_be_decided_is_told() -> None:
+    """Protects configs: a name that is neither element nor coordinate, and the length of a path."""
+    for name, words in (
+        ("swing", "holds no element 'swing', and no coordinate and no joint angle is called so"),
+        ("muscle", "path of 'muscle' can not be decided .* allowed: drop, turn; where it is straight"),
+        ("spring", "path of 'spring' can not be decided"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            hanging("none", name)

@@ -36,7 +36,10 @@ def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: obj
         ({"stages": ["kinematics", "recruitment"]}, "'recruitment' needs 'inverse_dynamics' before it"),
         ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table does nothing.*\"kinematics\", \"fdk\""),
         ({"fdk": {"dofs": ["knee"]}, **BALANCED}, r"fdk.dofs: the method holds no element 'knee'"),
-        ({"fdk": {"dofs": ["knee_r"]}, **BALANCED}, r"fdk.dofs: the coordinate 'knee_r' is no translation"),
+        (
+            {"fdk": {"dofs": ["knee_r"], "start_mm": {"knee_r": 1.0}}, **BALANCED},
+            "fdk.start_mm: knee_r is an angle; give it in start_deg",
+        ),
     ],
 )
 def test_what_cannot_be_is_told_at_once(keys: dict[str, object], words: str, tmp_path: Path) -> None:
@@ -92,8 +95,10 @@ def test_what_is_held_twice_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_coordinates_that_are_allowed_can_be_taken() -> None:
-    """Protects from a remedy that is refused next: angles are not among what is allowed."""
-    words = "allowed: right_normal, left_normal, midline, protrusion, elevation, shift$"
+    """Protects from a remedy that is refused next: all coordinates of the jaw, elements first."""
+    words = (
+        "allowed: right_normal, left_normal, midline, protrusion, elevation, shift, opening, deviation, cant"
+    )
     with pytest.raises(ConfigError, match=words):
         asked("mandible", method="pop", fdk={"dofs": ["elevatoin"]}, **BALANCED)
 
