@@ -61,6 +61,9 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_once(self.dofs, "dofs")
         check_once(self.drivers, "drivers")
         check_once(self.borne, "borne")
+        both = [name for name in self.dofs if name in self.drivers]
+        if both:
+            raise ValueError(f"dofs: {both[0]!r} is driven, too; leave it out of dofs or of drivers")
         check_once([*self.joints], "joints")
         check_known(self.start_mm, self.dofs, "start_mm")
         check_known(self.start_deg, self.dofs, "start_deg")

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from rtsim.models.model import Model
+from tests.naive.constraints import value
 from tests.naive.differences import first_derivative, second_along_finer
 from tests.naive.recruitment import of_power
 from tests.naive.tree import state
@@ -25,14 +26,9 @@ def places(model: Model, q: Array) -> Array:
 
 
 def values(model: Model, q: Array) -> Array:
-    """(n_element,) - (a - b) . n of the elements, all of them planes."""
-    at, e = state(model.tree, q), model.elements
-    ends = [
-        [(at.body[b] @ np.append(x, 1.0))[:3] for b, x in zip(body, point, strict=True)]
-        for body, point in ((e.body_a, e.point_a), (e.body_b, e.point_b))
-    ]
-    normals = [at.body[b][:3, :3] @ n for b, n in zip(e.body_b, e.normal_b, strict=True)]
-    return np.array([(a - b) @ n for a, b, n in zip(*ends, normals, strict=True)])
+    """(n_element,) - (a - b) . n of the elements that are planes, the angles of others; |a - b|^2."""
+    at = state(model.tree, q)
+    return np.array([value(at, model.elements, e, 0.0) for e in range(len(model.elements.kind))])
 
 
 def rates(model: Model, q: Array, velocity: Array, acceleration: Array, weight: Array) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from rtsim.config.choices import load_run
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
 from rtsim.config.recruitment_schema import RecruitmentSpec
+from rtsim.config.run_schema import Run
 from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.methods.joint_forces import JointForces
 from rtsim.models.load import load_model
@@ -34,24 +35,30 @@ pytestmark = pytest.mark.own_kernels
 
 Array = NDArray[np.float64]
 
-RUN = load_run(find_config("knee_fdk", "runs"))
+RUN, TURNING = (load_run(find_config("knee_fdk", "runs"), [f"knee={way}"]) for way in ("condyles", "turning"))
 SPEC, SUBJECT = load_model("knee_fdk"), load_subject(find_config("walker", "subjects"))
 PERSON = person_of(SUBJECT, load_inertia_table(), RUN.mass_kg)
 WEIGHT = 9.81 * PERSON.mass
 
 
-def knee(spec: ModelSpec = SPEC, **options) -> ForceDependentKinematics:
-    """The walker's knee as in the shipped run, to 1e-6 N."""
-    model = build(with_masses(spec, SUBJECT, PERSON), SUBJECT, RUN.method)
-    fdk = msgspec.structs.replace(RUN.fdk, **{"tolerance_N": 1e-6, "max_iterations": 30, **options})
+def knee(spec: ModelSpec = SPEC, run: Run = RUN, **options) -> ForceDependentKinematics:
+    """The walker's knee as in a shipped run, to 1e-6 N."""
+    model = build(with_masses(spec, SUBJECT, PERSON), SUBJECT, run.method)
+    fdk = msgspec.structs.replace(run.fdk, **{"tolerance_N": 1e-6, "max_iterations": 30, **options})
     return ForceDependentKinematics(
-        model, roles_of(spec, RUN.method, SUBJECT), fdk, RUN.recruitment or RecruitmentSpec()
+        model, roles_of(spec, run.method, SUBJECT), fdk, run.recruitment or RecruitmentSpec()
     )
 
 
 @pytest.fixture(scope="module")
 def own() -> ForceDependentKinematics:
     return knee()
+
+
+@pytest.fixture(scope="module", params=[RUN, TURNING], ids=["condyles", "turning"])
+def either(request) -> ForceDependentKinematics:
+    """The knee by its condyles' heights, or by a height and two angles."""
+    return knee(run=request.param)
 
 
 def standing(own: ForceDependentKinematics, bend: float = 0.0, share: float = 1.0) -> tuple[Array, ...]:
@@ -113,11 +120,12 @@ def presses(own: ForceDependentKinematics) -> Array:
 
 
 @pytest.mark.parametrize("bend", [0.0, 0.2, 0.35])
-def test_all_that_acts_on_the_leg_is_in_equilibrium(own, bend) -> None:
+def test_all_that_acts_on_the_leg_is_in_equilibrium(either, bend) -> None:
     """Protects the whole chain: plate, weights, condyles, ligaments, muscles and held rows of NumPy add up to
     nothing along all six freedoms of the knee, along those that forces decide without held rows. (Bent
     farther the paths of NumPy, which know no sides, take the other way round the groove.)
     """
+    own = either
     assert own.balance(*standing(own, bend)) == BALANCED
     model, q = own.model, own.q.copy()
     tree, lines = model.tree, model.forces.lines
@@ -132,7 +140,7 @@ def test_all_that_acts_on_the_leg_is_in_equilibrium(own, bend) -> None:
     total += sum(work_of_wrench(model, q, b, w) for b, w in enumerate(own.external))
     rows = first_derivative(lambda x: values(model, x), tree, q)
     held = [model.names.elements.index(name) for name in own.held]
-    pushed = np.where([name in RUN.fdk.dofs for name in own.held], 0.0, own.reactions)
+    pushed = np.where([name in own.spec.dofs for name in own.held], 0.0, own.reactions)
     total += rows[held].T @ pushed
     of_knee = tree.dof_body == model.names.bodies.index("shank")
     np.testing.assert_allclose(total[of_knee], 0.0, atol=2e-3)
@@ -152,15 +160,17 @@ def test_standing_bears_the_body_on_the_condyles(own) -> None:
 
 
 @pytest.mark.parametrize("bend", [0.0, 0.35])
-def test_slopes_are_those_of_differences(own, bend) -> None:
+def test_slopes_are_those_of_differences(either, bend) -> None:
     """Protects the analytic Jacobian under plates, with wrapped muscles and reserves."""
+    own = either
     assert own.balance(*standing(own, bend)) == BALANCED
     analytic, coarse, fine = (own.slopes(h) for h in (0.0, 2e-6, 1e-6))
     np.testing.assert_allclose(analytic, (4.0 * fine - coarse) / 3.0, atol=2e-6 * np.abs(analytic).max())
 
 
-def test_the_equilibrium_is_the_root_of_the_same_forces(own) -> None:
+def test_the_equilibrium_is_the_root_of_the_same_forces(either) -> None:
     """Protects the search: SciPy's hybrid method finds the same place from 0.3 mm beside, to a micrometre."""
+    own = either
     assert own.balance(*standing(own, 0.35)) == BALANCED
     found = own.alpha.copy()
 
@@ -169,12 +179,18 @@ def test_the_equilibrium_is_the_root_of_the_same_forces(own) -> None:
         own.slopes(0.0)
         return own.residual.copy()
 
-    answer = root(residual, 1e3 * found + [0.3, -0.2, 0.3], method="hybr", options={"xtol": 1e-10})
+    answer = root(
+        residual,
+        1e3 * found + np.resize([0.3, -0.2, 0.3], len(found)),
+        method="hybr",
+        options={"xtol": 1e-10},
+    )
     np.testing.assert_allclose(1e-3 * answer.x, found, atol=1e-6)
 
 
-def test_a_laboratory_that_is_turned_and_moved_changes_nothing(own) -> None:
+def test_a_laboratory_that_is_turned_and_moved_changes_nothing(either) -> None:
     """Protects frames: markers and the plate's wrench turned about the vertical and moved, all lies alike."""
+    own = either
     x, v, a, w = standing(own, 0.35)
     assert own.balance(x, v, a, w) == BALANCED
     alpha, activations, q = own.alpha.copy(), own.activations.copy(), own.q.copy()

@@ -116,6 +116,7 @@ def test_a_joint_takes_no_length(tmp_path: Path) -> None:
     [
         ({"recruitment": {"criterion": "min_max", "power": 5}}, "min_max has no power"),
         ({"fdk": {"dofs": ["midline", "midline"]}}, "dofs: 'midline'"),
+        ({"fdk": {"dofs": ["cant"], "drivers": ["cant"]}}, "dofs: 'cant' is driven, too"),
         (
             {"fdk": {"joints": {"left": {**JOINT, "contacts": 2 * ["left_medial"]}}}},
             "contacts: 'left_medial'",

@@ -64,6 +64,31 @@ def test_points_on_planes_and_forces_both_follow_the_jaw() -> None:
 
 
 @pytest.mark.own_kernels
+def test_coordinates_of_the_jaw_are_decided_by_forces() -> None:
+    """Protects rotations of a joint in a run: the jaw's height, its way across, its cant, by name."""
+    run = load_run(find_config("mandible", "runs"), ["joint=fdk"])
+    fdk = msgspec.structs.replace(run.fdk, dofs=("elevation", "shift", "cant"), start_deg={"cant": 0.1})
+    run = msgspec.structs.replace(run, method="free", fdk=fdk)
+    kept = Kept()
+    loop = Loop(
+        RecordingInput(move_jaw(SPEC, "chewing", 1.0, seed=3)), make_stages(run, SPEC, None), kept, {}
+    )
+    loop.run()
+    found = kept.results()
+    assert found is not None
+    fields = found.fields
+    known = np.isfinite(fields["fdk_rotations"]).all(axis=1)
+    assert known[-30:].all()
+    assert fields["fdk_rotations"].shape[1:] == fields["fdk_residual_moments"].shape[1:] == (1,)
+    assert np.abs(fields["fdk_rotations"][known]).max() < 0.05
+    names = next(spec for spec in found.session.fields if spec.name == "joint_angles").labels
+    cant = fields["joint_angles"][known][:, list(names).index("cant")]
+    # of the markers, late by less than the balance, which is filtered
+    assert np.abs(fields["fdk_rotations"][known][:, 0] - cant).max() < 0.02
+    assert (fields["joint_point_forces"][known][..., 1] < 0.0).all()
+
+
+@pytest.mark.own_kernels
 def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
     """Protects live runs: without the jaw's markers frames are not in order, with them again they are."""
     found = results("fdk", slice(60, 70))

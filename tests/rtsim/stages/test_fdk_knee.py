@@ -72,6 +72,32 @@ def test_the_walkers_knee_is_pressed_as_it_stands() -> None:
     assert (np.isfinite(found.fields["muscle_activations"]).all(axis=1) == known).all()
 
 
+def test_forces_turn_the_tibia() -> None:
+    """Protects angles through the whole chain: adduction and the turn about the long axis by forces, in rad
+    and N m, with contact forces beside those of the run that holds the turn.
+    """
+    trial = walk(load_model("lower_limb"), SUBJECT, 2.2)
+    forces = walker_forces(trial)
+    run = load_run(find_config("knee_fdk", "runs"), ["knee=turning"])
+    (held, _), (found, _) = (analysed(trial, forces, one) for one in (RUN, run))
+    fields = {spec.name: spec for spec in found.session.fields}
+    assert (fields["fdk_rotations"].unit, fields["fdk_residual_moments"].unit) == ("rad", "N m")
+    assert tuple(fields["fdk_rotations"].labels) == ("knee_adduction", "knee_internal_rotation")
+    assert tuple(fields["fdk_displacements"].labels) == ("proximal", "anterior")
+    known = np.isfinite(found.fields["fdk_rotations"]).all(axis=1)
+    assert known[found.times >= SETTLED_S].mean() >= 0.97
+    most = 1e-3 * run.fdk.lever_mm * run.fdk.tolerance_N
+    assert np.abs(found.fields["fdk_residual_moments"][known]).max() <= most
+    assert 0.05 < np.abs(found.fields["fdk_rotations"][known]).max() < 0.4
+    plate = found.fields["foot_loads"][:, 0]
+    stance = known & (plate > 0.5 * 9.81 * MASS_KG)
+    pressed, usual = (
+        np.linalg.norm(one.fields["joint_point_forces"], axis=2).sum(axis=1)[stance] for one in (found, held)
+    )
+    assert np.abs(pressed / usual - 1.0).max() < 0.2
+    assert np.median(np.abs(pressed / usual - 1.0)) < 0.05
+
+
 def test_frames_in_which_the_plate_is_not_known_are_without_balance() -> None:
     """Protects from a knee under a foot that bears nobody knows what: counted, and the run goes on."""
     trial = walk(load_model("lower_limb"), SUBJECT, 1.6)
