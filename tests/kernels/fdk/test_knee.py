@@ -35,7 +35,9 @@ pytestmark = pytest.mark.own_kernels
 
 Array = NDArray[np.float64]
 
-RUN, TURNING = (load_run(find_config("knee_fdk", "runs"), [f"knee={way}"]) for way in ("condyles", "turning"))
+RUN, *OTHERS = (
+    load_run(find_config("knee_fdk", "runs"), [f"knee={way}"]) for way in ("condyles", "adduction", "turning")
+)
 SPEC, SUBJECT = load_model("knee_fdk"), load_subject(find_config("walker", "subjects"))
 PERSON = person_of(SUBJECT, load_inertia_table(), RUN.mass_kg)
 WEIGHT = 9.81 * PERSON.mass
@@ -55,9 +57,9 @@ def own() -> ForceDependentKinematics:
     return knee()
 
 
-@pytest.fixture(scope="module", params=[RUN, TURNING], ids=["condyles", "turning"])
+@pytest.fixture(scope="module", params=[RUN, *OTHERS], ids=["condyles", "adduction", "turning"])
 def either(request) -> ForceDependentKinematics:
-    """The knee by its condyles' heights, or by a height and two angles."""
+    """The knee by its condyles' heights, by a height and adduction, by these and the turn."""
     return knee(run=request.param)
 
 
