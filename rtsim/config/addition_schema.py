@@ -1,4 +1,4 @@
-"""Schema of a model that is another one with force laws, elements and methods more."""
+"""Schema of a model that is another one with force laws, bodies, elements and methods more."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 import msgspec
 
+from rtsim.config.contact_schema import Contact
+from rtsim.config.force_schema import Spring
+from rtsim.config.joint_schema import Body
 from rtsim.config.model_schema import Element, MethodSpec
 from rtsim.config.place_schema import Name
 
@@ -18,11 +21,15 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     adds_to : a shipped model or a file (.toml)
     laws : keys of force laws, by the name of one of its contacts or ligaments
+    contacts : behind its own, or in the place of that of the same name
     """
 
     name: Name
     source: str
     adds_to: Name
     laws: dict[str, dict[str, Any]] = {}
+    bodies: tuple[Body, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    springs: tuple[Spring, ...] = ()
     elements: tuple[Element, ...] = ()
     methods: dict[str, MethodSpec] = {}

@@ -1,4 +1,4 @@
-"""A model that is another one with force laws on its contacts and ligaments, elements and methods more."""
+"""A model that is another one with force laws, bodies, contacts, springs, elements and methods more."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from rtsim.errors import ConfigError
 
 LAWFUL = ("contacts", "ligaments")
 """What of a model can have a force law."""
+BEHIND = ("bodies", "springs", "elements")
+"""What stands behind the model's own; names of its own are told as given twice."""
 
 
 def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
@@ -42,11 +44,14 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
                 f"{spec.name} has a method {name!r} already", where=f"{where}: methods",
                 remedy="call this one otherwise",
             )  # fmt: skip
+    added = msgspec.to_builtins(more)
+    contacts = {row["name"]: row for row in (*model["contacts"], *added["contacts"])}
     record: dict[str, Any] = {
         **model,
         "name": more.name,
         "source": f"{more.source}; {spec.source}",
-        "elements": [*model["elements"], *msgspec.to_builtins(more.elements)],
-        "methods": {**model["methods"], **msgspec.to_builtins(more.methods)},
+        "contacts": [*contacts.values()],
+        "methods": {**model["methods"], **added["methods"]},
+        **{key: [*model[key], *added[key]] for key in BEHIND},
     }
     return check_record(record, ModelSpec, where)

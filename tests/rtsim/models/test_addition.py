@@ -1,4 +1,4 @@
-"""Models that are another one with force laws, elements and methods more."""
+"""Models that are another one with force laws, bodies, contacts, elements and methods more."""
 
 from __future__ import annotations
 
@@ -47,6 +47,21 @@ def test_the_shipped_knee_is_the_lower_limb() -> None:
     assert [one.name for one in knee.ligaments if one.pulls] == ["ACL", "PCL", "MCL", "LCL"]
 
 
+def test_the_shipped_jaw_with_discs_is_the_mandible() -> None:
+    """Protects a contact in the place of the model's own: the fossa presses on the disc."""
+    more, base = load_model("mandible_disc"), load_model("mandible")
+    assert more.bodies[:2] == base.bodies
+    assert [body.name for body in more.bodies[2:]] == ["right_disc", "left_disc"]
+    assert (more.muscles, more.ligaments, more.markers) == (base.muscles, base.ligaments, base.markers)
+    names = [contact.name for contact in base.contacts]
+    assert [contact.name for contact in more.contacts[:4]] == names
+    for own, other in zip(more.contacts, base.contacts, strict=False):
+        assert own.b == other.b
+        assert (own.a.segment, other.a.segment) == (f"{own.name.split('_')[0]}_disc", "mandible")
+    assert len(more.contacts) == 8
+    assert len(more.springs) == 6
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -56,6 +71,8 @@ def test_the_shipped_knee_is_the_lower_limb() -> None:
         ('[methods.zero]\nhard = ["ACL"]\n', "lower_limb has a method 'zero' already"),
         ('[methods.more]\nhard = ["knee"]\n', "unknown 'knee'"),
         ("muscles = []\n", "muscles"),
+        ('[[bodies]]\nname = "shank"\njoint = "free"\n', "bodies: 'shank'"),
+        ('[[springs]]\nname = "cord"\ncoordinate = "knee"\nstiffness_N_m_rad = 1.0\n', "unknown 'knee'"),
     ],
 )
 def test_what_cannot_be_added_is_told(tmp_path: Path, text: str, words: str) -> None:

@@ -89,6 +89,31 @@ def test_coordinates_of_the_jaw_are_decided_by_forces() -> None:
 
 
 @pytest.mark.own_kernels
+def test_discs_of_the_jaw_are_balanced_with_it() -> None:
+    """Protects the shipped run of discs: balanced in every frame, condyles pressed and within half a
+    millimetre of those of the jaw without discs, discs tilted to and fro as the jaw opens and closes.
+    """
+    found = []
+    for name in ("mandible", "mandible_disc"):
+        run = load_run(find_config(name, "runs"), ["joint=fdk"] if name == "mandible" else [])
+        spec, kept = load_model(name), Kept()
+        trial = move_jaw(spec, "opening", 2.2, seed=3)
+        Loop(RecordingInput(trial), make_stages(run, spec, None), kept, {}).run()
+        results_of = kept.results()
+        assert results_of is not None
+        found.append(results_of)
+    (plain, discs) = (one.fields for one in found)
+    known = np.isfinite(discs["fdk_rotations"]).all(axis=1)
+    assert known[found[1].times > 0.25].all()
+    assert (found[1].status[found[1].times > 0.25] == 0).all()
+    assert (discs["fdk_stiffness"][known] > 0.0).all()
+    away = discs["joint_point_displacements"] - plain["joint_point_displacements"]
+    assert np.abs(away[known]).max() < 5e-4
+    assert (discs["joint_point_forces"][known][..., 1] < 0.0).all()
+    assert (np.ptp(discs["fdk_rotations"][known], axis=0) > 0.15).all()
+
+
+@pytest.mark.own_kernels
 def test_hidden_markers_flag_frames_and_the_run_goes_on() -> None:
     """Protects live runs: without the jaw's markers frames are not in order, with them again they are."""
     found = results("fdk", slice(60, 70))
