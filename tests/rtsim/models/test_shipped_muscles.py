@@ -38,9 +38,10 @@ JAW = (
         for name in ("anterior_digastric", "geniohyoid", "anterior_mylohyoid", "posterior_mylohyoid")
     ),
 )
-FIBRES = {"mandible": (0.6, 1.2)}
+JAWS = ("mandible", "mandible_disc")
+FIBRES = dict.fromkeys(JAWS, (0.6, 1.2))
 """Of optimal lengths in the neutral pose, where that is not in the middle of the movement: a closed mouth."""
-LEVERS = {"mandible": 0.09}
+LEVERS = dict.fromkeys(JAWS, 0.09)
 """The largest moment arm [m], where it is not that of a limb: from the condyles to the chin."""
 
 # model: angle of interest, its values [deg], and per muscle the sign of its moment arm there
@@ -50,13 +51,16 @@ SIGNS = {
         ("mcp_flexion", (-30.0, 20.0, 85.0), {"extensor": -1, "profundus": 1, "interosseous": 1}),
         ("pip_flexion", (0.0, 50.0, 105.0), {"extensor": -1, "profundus": 1, "interosseous": -1}),
     ],
-    "mandible": [
-        (
-            "opening",
-            (0.0, 3.0, 6.0),
-            {f"{side}_{name}": sign for side in ("right", "left") for name, sign in JAW},
-        )
-    ],
+    **{
+        jaw: [
+            (
+                "opening",
+                (0.0, 3.0, 6.0),
+                {f"{side}_{name}": sign for side in ("right", "left") for name, sign in JAW},
+            )
+        ]
+        for jaw in JAWS
+    },
     "mechanism": [("theta", (-40.0, 10.0, 40.0), {"muscle": 1})],
     "wrist": [
         (
