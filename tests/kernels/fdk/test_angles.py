@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
-from kernels.fdk.problem import BALANCED
+from kernels.fdk.problem import BALANCED, NOT_PLACED
 from kernels.tree import difference
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
@@ -357,4 +357,14 @@ def test_a_search_begins_where_it_is_told() -> None:
     """Protects start_deg: of two places of rest the nearer one, from angles in degrees."""
     own = block("hinge", start_deg={"bend": 20.0})
     assert own.alpha[0] == pytest.approx(own.arc[0] * np.radians(20.0))
+    assert own.balance(*still(own)) == BALANCED
+
+
+def test_an_angle_beyond_its_pole_has_no_pose() -> None:
+    """Protects runs: the second angle ends at 90 degrees, nothing is placed beyond, it goes on."""
+    own = block("ball", start_deg={"tilt": 100.0})
+    assert own.balance(*still(own)) == NOT_PLACED
+    assert np.isfinite(own.q).all()
+    own.forget()
+    own.alpha[:] = 0.0
     assert own.balance(*still(own)) == BALANCED
