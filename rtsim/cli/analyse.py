@@ -212,6 +212,8 @@ def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> d
     assert run.compare is not None
     name, found = run.compare.choice, {}
     config = find_config(options["config"], "runs")
+    given = next((words for words in options["choices"] if words.partition("=")[0] == name), "")
+    check_of_use(f"--set {given}", not given, "one choice, and --compare runs all of them")
     for choice in choices_of(config, name):
         tell(f"{name}={choice}")
         solved = solve(

@@ -17,6 +17,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
+from rtsim.live.sources import WALKER
 from streams.addresses import is_stream
 from streams.security import Security
 
@@ -183,6 +184,7 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
         "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
     )
     run = load_run(find_config(config, "runs"), choices) if config else Run(name="live")
+    run = without_walkers_plate(run, options.get("source") or run.source)
     check_addresses(run, config or "")
     wait_ms, feet = options.pop("wait_ms", None), options.pop("feet", None) or ""
     tare = options.pop("tare", None)
@@ -204,6 +206,15 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
     if run.methods and run.method and run.method not in run.methods:
         run = msgspec.structs.replace(run, methods=(run.method, *run.methods))
     return run
+
+
+def without_walkers_plate(run: Run, source: str) -> Run:
+    """The run of a config with another source than its own: what stands on the walker's made-up plate is the
+    walker, and neither the plate nor the mass is of anybody else.
+    """
+    if run.forces != WALKER or run.source != WALKER or source == WALKER:
+        return run
+    return msgspec.structs.replace(run, forces="", mass_kg=0.0)
 
 
 def asked_of_plates(

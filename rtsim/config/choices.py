@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rtsim.config.load import check_record, read_toml
-from rtsim.config.run_schema import Run
+from rtsim.config.run_schema import Compare, Run
 from rtsim.errors import ConfigError
 
 KEY, CHOSEN = "choices", "chosen"
@@ -32,7 +32,27 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> Run:
     for name, choice in taken.items():
         overlay(data, offered[name][choice])
     data[CHOSEN] = [f"{name}={choice}" for name, choice in taken.items()]
-    return check_record(data, Run, str(path))
+    run = check_record(data, Run, str(path))
+    if run.compare is not None:
+        check_compared(run.compare, offered, str(path))
+    return run
+
+
+def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) -> None:
+    """ConfigError where what is compared are no choices of the config, before any of them is run."""
+    known = offered.get(compare.choice)
+    if known is None:
+        raise ConfigError(
+            f"it offers no choice of {compare.choice!r}", where=f"{where}: compare.choice",
+            allowed=", ".join(offered) or "none",
+        )  # fmt: skip
+    for field, choices in compare.fields.items():
+        unknown = next((choice for choice in choices if choice not in known), None)
+        if unknown is not None:
+            raise ConfigError(
+                f"unknown choice {unknown!r}", where=f"{where}: compare.fields.{field}",
+                allowed=", ".join(known),
+            )  # fmt: skip
 
 
 def choices_of(path: Path, name: str) -> tuple[str, ...]:
@@ -69,7 +89,15 @@ def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) ->
         known = offered.get(name, {})
         if choice not in known:
             allowed = [f"{of}={one}" for of, tables in offered.items() for one in tables]
-            raise ConfigError(f"{words!r}", where=f"--set ({where})", allowed=", ".join(allowed) or "nothing")
+            raise ConfigError(
+                f"{words!r} is no choice", where=f"--set ({where})", allowed=", ".join(allowed) or "nothing"
+            )
+        if taken.get(name, choice) != choice:
+            raise ConfigError(
+                f"{name} is both {taken[name]} and {choice}",
+                where=f"--set ({where})",
+                remedy="give one of them",
+            )
         taken[name] = choice
     return taken
 

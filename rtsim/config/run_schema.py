@@ -126,6 +126,15 @@ class Compare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # where the first begins, when filters have settled
     start_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)] = 1.0
 
+    def __post_init__(self) -> None:
+        if not self.fields:
+            raise ValueError("compare.fields: nothing is compared; give FIELD = [CHOICE, CHOICE]")
+        for field, choices in self.fields.items():
+            if len(choices) < 2:
+                raise ValueError(
+                    f"compare.fields.{field}: {len(choices)} given; allowed: two choices or more"
+                )
+
 
 USUAL_METHOD = "minimised"
 USUAL_METHODS = ("zero", "minimised", "prescribed")

@@ -13,6 +13,8 @@ from rtsim.errors import ConfigError
 HEAD, DATA = "# AmiraMesh", "@1"
 SUFFIX = ".landmarkAscii"
 N_MOST = 1_000_000
+FARTHEST = 1e6
+"""From the origin, in the unit of the file: more has no place in a scan."""
 
 
 def read_landmarks(path: Path) -> NDArray[np.float64]:
@@ -27,8 +29,10 @@ def read_landmarks(path: Path) -> NDArray[np.float64]:
         points = np.array([[float(x) for x in row] for row in rows])
     except ValueError:
         raise refusal(path, "a landmark is not three numbers") from None
-    if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+    if points.ndim != 2 or points.shape[1] != 3:
         raise refusal(path, "a landmark is not three numbers")
+    if not (np.abs(points) <= FARTHEST).all():  # nor does NaN
+        raise refusal(path, "a landmark is not three numbers that a place can have")
     return points
 
 

@@ -80,7 +80,17 @@ def check_run(run: Run) -> None:
 
 
 def check_side(run: Run, spec: ModelSpec) -> None:
-    """ConfigError where one leg is asked for, and the model has both."""
+    """ConfigError where one leg is asked for and the model has both, or both and it has one."""
+    from rtsim.models.load import ONE_LEG
+
+    one_leg = spec.of_subject and not spec.has_both_sides and run.model != ONE_LEG  # which becomes two
+    if one_leg and run.side == "both":
+        raise ConfigError(
+            f"the model {spec.name} has one leg, and both are asked for",
+            where="--side",
+            allowed="right, left",
+            remedy="give one of them, or a --model of both legs",
+        )
     if spec.has_both_sides and run.side in ("right", "left"):
         raise ConfigError(
             f"the model {spec.name} has both legs, and the {run.side} one alone is asked for",

@@ -60,14 +60,16 @@ class Registration(NamedTuple):
 def frame_of(scan: JawScan, where: str) -> Motion:
     """Into X forwards, Y up, Z to the right, from midway between the condyles, out of the scan in metres.
 
-    Raises ConfigError where landmarks are missing, give no plane, or have condyles at one place
-    or right and left exchanged.
+    Raises ConfigError where landmarks are missing or others than these, give no plane, or have condyles at
+    one place or right and left exchanged.
     """
+    unknown = [name for name in scan.landmarks if name not in LANDMARKS]
     missing = [name for name in LANDMARKS if name not in scan.landmarks]
-    if missing:
+    if unknown or missing:
         raise ConfigError(
-            f"no {', '.join(missing)}", where=f"{where}: landmarks", allowed=", ".join(LANDMARKS)
-        )
+            f"{unknown[0]} is none of them" if unknown else f"no {', '.join(missing)}",
+            where=f"{where}: landmarks", allowed=", ".join(LANDMARKS),
+        )  # fmt: skip
     at = {name: METRES[scan.unit] * np.array(scan.landmarks[name]) for name in LANDMARKS}
     plane = np.array([at[name] for name in LANDMARKS[2:]])
     check_spread(plane, f"{where}: landmarks", "porions and orbitale")

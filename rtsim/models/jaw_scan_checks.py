@@ -23,8 +23,8 @@ FARTHEST_M = 0.01
 
 def check_spread(points: Array, where: str, what: str) -> None:
     """Points : (n, 3) are three or more, and not as good as on a line."""
-    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    if len(points) < 3 or spread[1] < LEAST_SPREAD_M:
+    few = len(points) < 3
+    if few or np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < LEAST_SPREAD_M:
         raise ConfigError(
             f"{what} are fewer than three or on a line",
             where=where,

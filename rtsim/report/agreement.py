@@ -21,19 +21,15 @@ MILLIMETRES = {"m": ("mm", 1e3)}
 def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict[str, Any]:
     """Frequency, cycles, and a row for each field, entry and choice beside the one it is compared with.
 
-    ConfigError for a field or a choice that the results do not have, and for curves that do not repeat.
+    ConfigError for a field that the results do not have, and for curves that do not repeat.
     """
     for field, choices in spec.fields.items():
-        at = f"{where}: compare.fields.{field}"
-        if len(choices) < 2:
-            raise ConfigError(f"{len(choices)} choices", where=at, allowed="two or more")
-        unknown = next((choice for choice in choices if choice not in by_choice), None)
-        if unknown is not None:
-            raise ConfigError(f"unknown choice {unknown!r}", where=at, allowed=", ".join(by_choice))
         lacking = next((choice for choice in choices if field not in by_choice[choice].fields), None)
         if lacking is not None:
-            found = ", ".join(by_choice[lacking].fields)
-            raise ConfigError(f"the results of {lacking} have no such field", where=at, allowed=found)
+            raise ConfigError(
+                f"the results of {lacking} have no such field", where=f"{where}: compare.fields.{field}",
+                allowed=", ".join(by_choice[lacking].fields),
+            )  # fmt: skip
     frequency = frequency_in(by_choice, spec)
     times = next(iter(by_choice.values())).times
     cycles = cycles_of(times - times[0], frequency, spec.cycles, spec.start_s) if frequency else []

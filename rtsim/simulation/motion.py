@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rtsim.config.function_schema import MOTION, Spline
 from rtsim.config.joint_schema import coordinates_of, is_angular
 from rtsim.config.model_schema import Coupler, ModelSpec
+from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError
 from rtsim.files.storage import STORAGE_SUFFIXES, Table, read_storage
 from streams.addresses import is_stream
@@ -76,10 +77,10 @@ def read_motion(
     table = read_storage(path)
     times = table.data[:, 0]
     bad = table.columns[0].lower() != "time" or len(times) < FEWEST_ROWS or not (np.diff(times) > 0.0).all()
-    if bad or not np.isfinite(times).all():
+    if bad or not np.isfinite(times).all() or not float(times[-1]) - float(times[0]) <= LONGEST_S:
         raise ConfigError(
             "its times cannot be those of a motion", where=str(path),
-            allowed=f"a first column time that rises, {FEWEST_ROWS} rows or more",
+            allowed=f"a first column time that rises, {FEWEST_ROWS} rows or more, {LONGEST_S:g} s at most",
         )  # fmt: skip
     for text in table.notes:
         note(f"{path}: {text}")

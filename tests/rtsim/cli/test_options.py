@@ -178,3 +178,13 @@ def test_the_tare_of_a_run_reaches_its_player(tmp_path):
     config.write_text('name = "mine"\n[plates]\ntare = [2.0, 1.0]\n')
     with pytest.raises(ConfigError, match=r"tare.*start first"):
         make_run(str(config))
+
+
+def test_the_walkers_plate_and_mass_are_nobody_elses():
+    """Protects a person under a config of the walker from 72 kg, and his own plates from those made up."""
+    assert (make_run("knee_fdk").forces, make_run("knee_fdk").mass_kg) == ("walker", 72.0)
+    own = make_run("knee_fdk", source="walk.c3d")
+    assert (own.forces, own.mass_kg, own.model) == ("", 0.0, "knee_fdk")
+    given = make_run("knee_fdk", source="walk.trc", forces="grf.mot", mass_kg=65.0)
+    assert (given.forces, given.mass_kg) == ("grf.mot", 65.0)
+    assert understood(run_arguments(own, "knee_fdk")).mass_kg == 0.0

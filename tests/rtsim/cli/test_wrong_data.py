@@ -170,3 +170,10 @@ def test_one_side_of_a_model_of_both_is_refused(refused, trial, tmp_path, quick,
             continue
         said = refused(*words_of(command, source, "--model", "both_legs", "--side", "right"))
         assert "--side: the model both_legs has both legs, and the right one alone is asked for" in said
+
+
+def test_both_sides_of_a_model_of_one_leg_are_refused(refused, trial, tmp_path, quick):
+    """Protects from a person of two legs, who does not fit into the model, and a sentence on segments."""
+    walk = write(trial, tmp_path / "walk.trc")
+    said = refused("analyse", walk, "--run", "knee_fdk", "--forces", walk, "--side", "both")
+    assert "--side: the model knee_fdk has one leg, and both are asked for; allowed: right, left" in said

@@ -80,3 +80,23 @@ def test_what_was_chosen_is_not_for_the_config_to_say(mine) -> None:
     mine.write_text(f'chosen = ["skin=tight"]\n{TEXT}')
     with pytest.raises(ConfigError, match=r"taken on the command line.*--set"):
         load_run(mine)
+
+
+def test_two_choices_of_one_name_are_not_taken(mine) -> None:
+    """Protects from a run that is not the one that was asked for: neither is the right one by its place."""
+    with pytest.raises(ConfigError, match="skin is both tight and loose; give one of them"):
+        load_run(mine, ["skin=tight", "skin=loose"])
+    assert load_run(mine, ["skin=tight", "skin=tight"]).chosen == ("skin=tight",)
+
+
+@pytest.mark.parametrize(("compare", "told"), [
+    ('choice = "bone"\n[compare.fields]\na = ["loose", "tight"]', "no choice of 'bone'; allowed: skin"),
+    ('choice = "skin"\n[compare.fields]\na = ["loose", "wet"]', "unknown choice 'wet'; allowed: loose"),
+    ('choice = "skin"\n[compare.fields]\na = ["loose"]', "compare.fields.a: 1 given; allowed: two choices"),
+    ('choice = "skin"\nfields = {}', "compare.fields: nothing is compared"),
+])  # fmt: skip
+def test_what_cannot_be_compared_is_told_before_anything_is_run(mine, compare, told) -> None:
+    """Protects patience, and `rtsim check`: it was told when all choices had been run."""
+    mine.write_text(f"{TEXT}[compare]\n{compare}\n")
+    with pytest.raises(ConfigError, match=told):
+        load_run(mine)

@@ -127,9 +127,14 @@ def test_what_is_missing_is_told() -> None:
     others = tuple(name.replace("lower_top_left", "x") for name in still.names)
     with pytest.raises(ConfigError, match="no marker lower_top_left"):
         registered(SCAN, frame, still._replace(names=others), NAMES, "head.toml")
-    two = {name: SCAN.markers[name] for name in ("nose", "brow")}
-    with pytest.raises(ConfigError, match="the markers of the scan are fewer than three"):
-        registered(msgspec.structs.replace(SCAN, markers=two), frame, still, NAMES, "head.toml")
+    typo = {**LANDMARKS, "left_orbital": LANDMARKS["left_orbitale"]}
+    with pytest.raises(ConfigError, match="left_orbital is none of them; allowed: right_condyle"):
+        frame_of(msgspec.structs.replace(SCAN, landmarks=typo), "head.toml")
+    with np.errstate(all="raise"):  # of no markers there is no mean
+        for few in (("nose", "brow"), ()):
+            markers = {name: SCAN.markers[name] for name in few}
+            with pytest.raises(ConfigError, match="the markers of the scan are fewer than three"):
+                registered(msgspec.structs.replace(SCAN, markers=markers), frame, still, NAMES, "head.toml")
     hidden = still.positions.copy()
     hidden[:, 0] = np.nan
     with pytest.raises(ConfigError, match="no frame shows all markers"):

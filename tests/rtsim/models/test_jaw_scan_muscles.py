@@ -79,12 +79,14 @@ def test_a_tendon_fills_up_a_longer_path_and_gives_way_in_a_shorter_one(tmp_path
     ({"left_geniohyoid": "three.landmarkAscii"}, "has 3 landmarks, the two ends"),
     ({"left_geniohyoid": "words.landmarkAscii"}, "is not three numbers"),
     ({"left_geniohyoid": "plain.landmarkAscii"}, "no AmiraMesh ASCII file"),
+    ({"left_geniohyoid": "far.landmarkAscii"}, "not three numbers that a place can have"),
     ({"left_superficial_masseter": ends("right_superficial_masseter")}, "mm from where the shipped muscle"),
 ])  # fmt: skip
 def test_what_are_no_ends_of_the_muscle_is_refused(tmp_path, muscles, told) -> None:
     """Protects from other muscles, sides and files, in a sentence each."""
     (tmp_path / "three.landmarkAscii").write_text(landmarks([*ends("left_geniohyoid"), (0.0, 0.0, 0.0)]))
     (tmp_path / "words.landmarkAscii").write_text(landmarks([]) + "1.0 two 3.0\n4.0 5.0 6.0\n")
+    (tmp_path / "far.landmarkAscii").write_text(landmarks([(1e300, 0.0, 0.0), (np.nan, 0.0, 0.0)]))
     (tmp_path / "plain.landmarkAscii").write_text("1 2 3\n4 5 6\n")
     scan = msgspec.structs.replace(SCAN, muscles=muscles)
     with pytest.raises(ConfigError, match=told):

@@ -51,15 +51,11 @@ def test_cycles_and_numbers_are_those_of_the_curves(frequency: float) -> None:
 
 
 def test_nothing_is_compared_that_cannot_be() -> None:
-    """Protects users from tables of nothing: unknown choices and fields, no cycles, each in one sentence."""
+    """Protects users from tables of nothing: unknown fields, no cycles, each in one sentence."""
     found = {"measured": results_of(wave(1.0)), "own": results_of(wave(1.0))}
-    for fields, words in (
-        ({"places": ("measured", "other")}, "unknown choice 'other'.*allowed: measured, own"),
-        ({"forces": ("measured", "own")}, "measured have no such field.*allowed: places"),
-        ({"places": ("own",)}, "two or more"),
-    ):
-        with pytest.raises(ConfigError, match=words):
-            compare(found, Compare(choice="joint", fields=fields), "x")
+    unknown = Compare(choice="joint", fields={"forces": ("measured", "own")})
+    with pytest.raises(ConfigError, match=r"measured have no such field.*allowed: places"):
+        compare(found, unknown, "x")
     short = {name: results_of(wave(0.5)[:150]) for name in found}
     with pytest.raises(ConfigError, match="no whole cycle"):
         compare(short, SPEC, "x")

@@ -22,6 +22,7 @@ from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.roles import roles_of
+from rtsim.simulation.drivers import Drivers
 from streams.messages import Status
 
 SPEC = load_model("mandible")
@@ -148,3 +149,15 @@ def test_what_a_motion_cannot_have_is_told_before_anything_is_compiled(motion, t
     motion.write_text(plates, encoding="utf-8")
     with pytest.raises(ConfigError, match="no column 'opening'"):
         stage_of(run, lambda said: None)
+
+
+def test_a_unit_that_is_not_the_headers_is_told(motion) -> None:
+    """Protects from degrees read as radians and millimetres as metres: no jaw goes so far."""
+    heard: list[str] = []
+    spec = load_model("mandible")
+    text = motion.read_text(encoding="utf-8")
+    Drivers(spec, build(spec, None, "pop"), NAMES, str(motion), heard.append)
+    assert not heard
+    motion.write_text(text.replace("inDegrees=yes", "inDegrees=no"), encoding="utf-8")
+    Drivers(spec, build(spec, None, "pop"), NAMES, str(motion), heard.append)
+    assert any("opening goes from" in said and "far beyond its range" in said for said in heard)
