@@ -7,11 +7,13 @@ from typing import Any
 import msgspec
 
 from rtsim.config.addition_schema import Addition
+from rtsim.config.contact_schema import Contact
+from rtsim.config.force_schema import Ligament
 from rtsim.config.load import check_record
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 
-LAWFUL = ("contacts", "ligaments")
+LAWFUL = {"contacts": Contact, "ligaments": Ligament}
 """What of a model can have a force law."""
 BEHIND = ("bodies", "springs", "elements")
 """What stands behind the model's own; names of its own are told as given twice."""
@@ -25,6 +27,7 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
     """
     model = msgspec.to_builtins(spec)
     lawful = {row["name"]: row for key in LAWFUL for row in model[key]}
+    kinds = {row["name"]: kind for key, kind in LAWFUL.items() for row in model[key]}
     for name, law in more.laws.items():
         if name not in lawful:
             raise ConfigError(
@@ -38,6 +41,7 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
                 remedy=f"leave it out; it is that of {spec.name}",
             )  # fmt: skip
         lawful[name].update(law)
+        check_record(lawful[name], kinds[name], f"{where}: laws.{name}")
     for name in more.methods:
         if name in model["methods"]:
             raise ConfigError(

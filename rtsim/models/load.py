@@ -17,18 +17,37 @@ from rtsim.models.both_sides import both_sides
 
 OPENSIM = ".osim"
 ONE_LEG, BOTH_LEGS = "lower_limb", "both_legs"
+NEXT = {
+    KEY: ("has both sides already", "a model of the right side"),
+    addition_schema.KEY: ("adds to another model itself", "a model with bodies"),
+}
+"""Keys of files that name another model, and what is told where one leads to another of its kind."""
 Note = Callable[[str], None]
 
 
 def load_model(name: str, note: Note | None = None) -> ModelSpec:
     """The model of that name or file (.toml, .osim); note hears what was left out or assumed on the way."""
+    return loaded(name, note, {})
+
+
+def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
+    """The model of a name that a file of another model may give.
+
+    through : the files that lead here, by the key that names the next one; none leads to another of its kind
+    """
     if Path(name).suffix.lower() != OPENSIM:
         path = find_config(name, "models")
         tables = read_toml(path)
+        for key, (words, allowed) in NEXT.items():
+            if key in tables and key in through:
+                raise ConfigError(f"{name} {words}", where=f"{through[key]}: {key}", allowed=allowed)
         if KEY in tables:
-            return doubled(check_record(tables, BothSides, str(path)), note)
+            how = check_record(tables, BothSides, str(path))
+            return both_sides(loaded(how.both_sides_of, note, {**through, KEY: str(path)}), how)
         if addition_schema.KEY in tables:
-            return added(check_record(tables, Addition, str(path)), str(path), note)
+            more = check_record(tables, Addition, str(path))
+            base = loaded(more.adds_to, note, {**through, addition_schema.KEY: str(path)})
+            return with_addition(base, more, str(path))
         return check_record(tables, ModelSpec, str(path))
     from rtsim.files.osim.model import read_osim
 
@@ -37,27 +56,6 @@ def load_model(name: str, note: Note | None = None) -> ModelSpec:
         for text in notes:
             note(text)
     return spec
-
-
-def doubled(how: BothSides, note: Note | None = None) -> ModelSpec:
-    """The model of a file that doubles another one, which must not be such a file itself."""
-    base = how.both_sides_of
-    if Path(base).suffix.lower() != OPENSIM and KEY in read_toml(find_config(base, "models")):
-        raise ConfigError(
-            f"{base} has both sides already", where=f"{how.name}: {KEY}", allowed="a model of the right side"
-        )
-    return both_sides(load_model(base, note), how)
-
-
-def added(more: Addition, where: str, note: Note | None = None) -> ModelSpec:
-    """The model of a file that adds to another one, which must not be such a file itself."""
-    base = more.adds_to
-    if Path(base).suffix.lower() != OPENSIM and addition_schema.KEY in read_toml(find_config(base, "models")):
-        raise ConfigError(
-            f"{base} adds to another model itself", where=f"{more.name}: {addition_schema.KEY}",
-            allowed="a model with bodies",
-        )  # fmt: skip
-    return with_addition(load_model(base, note), more, where)
 
 
 def model_for(name: str, side: str) -> str:

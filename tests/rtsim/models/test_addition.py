@@ -67,7 +67,8 @@ def test_the_shipped_jaw_with_discs_is_the_mandible() -> None:
     [
         ("[laws.knee]\nstiffness = 1.0\n", r"laws: a law of 'knee', which lower_limb does not have.*medial"),
         ("[laws.ACL]\nlength = { target_mm = 40.0 }\n", r"laws.ACL: length of ACL is no part of a force law"),
-        ("[laws.ACL]\nstiffness_N = -1.0\n", "stiffness_N"),
+        ("[laws.ACL]\nstiffness_N = -1.0\n", r"more\.toml: laws\.ACL: key stiffness_N: Expected"),
+        ("[laws.medial]\nradius_mm = 1.0\n", r"more\.toml: laws\.medial: .* unknown field `radius_mm`"),
         ('[methods.zero]\nhard = ["ACL"]\n', "lower_limb has a method 'zero' already"),
         ('[methods.more]\nhard = ["knee"]\n', "unknown 'knee'"),
         ("muscles = []\n", "muscles"),
@@ -87,3 +88,18 @@ def test_an_addition_to_an_addition_is_refused(tmp_path: Path) -> None:
     Path(path).write_text(HEAD.replace("lower_limb", "knee_fdk"))
     with pytest.raises(ConfigError, match="knee_fdk adds to another model itself"):
         load_model(path)
+
+
+def test_files_that_lead_back_to_each_other_are_refused(tmp_path: Path) -> None:
+    """Protects from a model without end: a file of both sides that adds to what it doubles."""
+    both, more = tmp_path / "both.toml", tmp_path / "more.toml"
+    both.write_text(
+        f'name = "both"\nsource = "x"\nboth_sides_of = "{more.as_posix()}"\nmiddle = ["pelvis"]\n'
+    )
+    more.write_text(HEAD.replace("lower_limb", both.as_posix()))
+    with pytest.raises(ConfigError, match=r"both\.toml has both sides already"):
+        load_model(str(both))
+    with pytest.raises(ConfigError, match=r"more\.toml adds to another model itself"):
+        load_model(str(more))
+    more.write_text(HEAD)
+    assert load_model(str(both)).has_both_sides
