@@ -16,7 +16,7 @@ from rtsim.files.units import METRES, metres_per_unit
 PER_PLATE = 7
 MOST_HEADER = 30
 MOST_PLATES = 64
-ENTRY = re.compile(r"(NumberOfForcePlates|SampleRate)\s*=\s*([0-9.eE+-]+)", re.IGNORECASE)
+ENTRY = re.compile(r"(NumberOfForcePlates|SampleRate)\s*=\s*(\d+\.?\d*(?:e[+-]?\d+)?)$", re.IGNORECASE)
 
 
 def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:

@@ -136,16 +136,16 @@ def _scale(point: FloatArray, force: FloatArray, units: str | None) -> tuple[flo
 
 
 def _rotation(force: FloatArray, up: str | None) -> tuple[FloatArray, list[str]]:
-    """Turns the file's axes to Y up: as asked, else along the mean of the forces that matter."""
+    """Turns the file's axes to Y up: as asked, else along the median of the forces that matter."""
     if up is not None:
         axis = parse_up(up, "--up")
         return ROTATIONS[axis], [f"up axis: {axis}, as asked"]
     heavy = force[np.linalg.norm(force, axis=2) >= THRESHOLD]
     if heavy.size == 0:
         return ROTATIONS["+Y"], []
-    mean = np.abs(heavy.mean(axis=0))
-    index = int(np.argmax(mean))
-    if index == 1 or mean[index] < UPRIGHT * np.sort(mean)[1]:
+    usual = np.abs(np.median(heavy, axis=0))  # which a sample of garbage does not turn
+    index = int(np.argmax(usual))
+    if index == 1 or usual[index] < UPRIGHT * np.sort(usual)[1]:
         return ROTATIONS["+Y"], []
     axis = "+" + AXIS_NAMES[index]
     return ROTATIONS[axis], [

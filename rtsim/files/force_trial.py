@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.plate_intake import GREATEST
 from kernels.plates import Plates, contacts
 from rtsim.errors import ConfigError
 from rtsim.files.ground import check_clock
@@ -84,11 +85,12 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD) -> ForceTrial:
     notes = list(raw.notes)
     force, moment = np.ascontiguousarray(raw.force), np.ascontiguousarray(raw.moment)
     zero = np.zeros((len(raw.names), 6)) if raw.zero is None else raw.zero
-    gap = ~(np.isfinite(force).all(axis=2) & np.isfinite(moment).all(axis=2))
+    gap = ~((np.abs(force) <= GREATEST) & (np.abs(moment) <= GREATEST)).all(axis=2)  # NaN is not, either
     force[gap], moment[gap] = np.nan, np.nan
     if gap.any():
         notes.append(
-            f"{count_of(int(gap.sum()), 'force sample')} with missing or infinite values taken as missing"
+            f"{count_of(int(gap.sum()), 'force sample')} with missing values, or values beyond {GREATEST:g}, "
+            "taken as missing"
         )
     if _pushes_down(force, threshold):
         force, moment, zero = -force, -moment, -zero

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_plates import read_c3d_forces
 from rtsim.files.cortex_forces import read_cortex_forces
@@ -41,4 +43,5 @@ def read_forces(path: str | Path, up: str | None = None, units: str | None = Non
             allowed=", ".join(FORCE_SUFFIXES),
             remedy="export the forces as .mot, or the trial as C3D",
         )
-    return READERS[suffix](path, up=up, units=units)
+    with np.errstate(over="ignore", invalid="ignore"):  # what becomes of infinities is missing, and told
+        return READERS[suffix](path, up=up, units=units)

@@ -122,6 +122,19 @@ def test_gaps_and_empty_samples(write):
     assert any("1 force sample with missing" in note for note in trial.notes)
 
 
+@pytest.mark.parametrize("number", ["inf", "1e400", "-1e308"])
+def test_infinite_forces_are_missing_and_told_once(number, write, recwarn):
+    """Protects the terminal: such a sample is told as missing, and NumPy says nothing of it besides."""
+    mot = text_of([STEMS["ground_force_vx"]], [row()]).splitlines()
+    mot[8] = "\t".join([mot[8].split("\t")[0], number, *mot[8].split("\t")[2:]])
+    cortex = CORTEX.replace("1\t30\t700\t-20\t400\t0", f"1\t30\t{number}\t-20\t{number}\t0")
+    for name, text in (("grf.mot", "\n".join([*mot, ""])), ("walk.forces", cortex)):
+        trial = read_forces(write(name, text))
+        assert np.isfinite(trial.force).all(axis=2).sum() == len(trial.times) - 1, name
+        assert any("1 force sample with missing" in note for note in trial.notes)
+    assert not recwarn.list
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -170,6 +183,9 @@ def test_forces_of_cortex(write):
     for damaged in (
         CORTEX.replace("SampleRate", "Rate"),
         CORTEX.replace("Plates=1", "Plates=2"),
+        CORTEX.replace("450.0", "-1e40050.0"),
+        CORTEX.replace("450.0", "4-5."),
+        CORTEX.replace("450.0", "1e99999."),
         "nothing\n",
     ):
         with pytest.raises(ConfigError):
