@@ -27,7 +27,7 @@ from rtsim.cli.options import (
 from rtsim.cli.plotting import paper_for, plot_options
 from rtsim.cli.types import Source
 from rtsim.errors import ConfigError
-from rtsim.live.signals import exit_code, noting_requests
+from rtsim.live.signals import Interrupted, exit_code, noting_requests
 from rtsim.live.sources import is_driven, side_of_walker
 from streams.addresses import is_stream
 
@@ -197,6 +197,8 @@ def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
             loop.run()
             seconds = perf_counter() - begun
     results = kept.results()
+    if results is None and loop.reason == INTERRUPTED:
+        raise Interrupted
     if results is None:
         raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
     gauges = kept.telemetry.gauges if kept.telemetry else {}
@@ -220,7 +222,7 @@ def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> d
             make_run(**{**options, "choices": (*options["choices"], f"{name}={choice}")}), anyway, console
         )
         if solved.reason == INTERRUPTED:
-            raise SystemExit(exit_code() or 130)
+            raise Interrupted
         found[choice] = solved.results
     return agreement.compare(found, run.compare, str(config))
 

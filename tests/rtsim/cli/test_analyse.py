@@ -11,10 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from kernels._jit import allow_compilation
-from rtsim.cli.main import cli
+from rtsim.cli.analyse import INTERRUPTED
+from rtsim.cli.main import cli, outcome
 from rtsim.files.recording import read_results
 from rtsim.files.storage import read_storage
 from rtsim.files.trc import trc_text
+from rtsim.live.loop import Loop
 from rtsim.live.sources import load_trial
 
 
@@ -184,3 +186,10 @@ def test_choices_that_cannot_be_are_told(arguments, words):
     done = analyse(*arguments)
     assert done.exit_code != 0
     assert words in str(done.exception) + done.output
+
+
+def test_an_end_before_the_first_frame_is_an_interruption(monkeypatch, capsys):
+    """Protects scripts: Ctrl-C while the loop begins is 130, as at any other time."""
+    monkeypatch.setattr(Loop, "run", lambda self: self.stop(INTERRUPTED))
+    assert outcome(["analyse", "walker"]) == 130
+    assert "rtsim: interrupted" in capsys.readouterr().err
