@@ -158,7 +158,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     from rtsim.live.sources import brings_markers
     from rtsim.live.whose import notes_before
     from rtsim.models.load import load_model
-    from rtsim.stages.asked import check_asked
+    from rtsim.stages.asked import BALANCED, check_asked
     from rtsim.stages.find import find_stage
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
@@ -188,8 +188,11 @@ def check_run(run: Run, path: Path) -> list[str]:
         )  # fmt: skip
     for name in run.stages:
         find_stage(name)
-    if brings_markers(run, spec):  # of another model, which the command line may name, nothing is known
-        check_asked(run, spec, of_model=True, forces=True)
+    of_model = brings_markers(run, spec)
+    if (
+        of_model or BALANCED in run.stages
+    ):  # of another model, which the command line may name, is nothing known
+        check_asked(run, spec, of_model=of_model, forces=True)
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
     if run.lab:
@@ -208,18 +211,12 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
     A model that needs a person's anatomy is built with the shipped subject.
     """
     from rtsim.config.model_checks import check_inertias
-    from rtsim.config.paths import find_config
     from rtsim.models.model import build_each
     from rtsim.models.roles import roles_of
-    from rtsim.subjects.both_sides import symmetric
-    from rtsim.subjects.subject import load_subject
+    from rtsim.subjects.both_sides import stand_in
 
     check_inertias(spec, note)
-    subject = None
-    if spec.of_subject:
-        subject = load_subject(find_config("walker", "subjects"))
-        if spec.has_both_sides:
-            subject = symmetric(subject)
+    subject = stand_in(spec)
     build_each(spec, subject, spec.methods)
     for method in spec.methods:
         roles_of(spec, method, subject)

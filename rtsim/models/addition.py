@@ -13,7 +13,7 @@ from rtsim.config.load import check_record
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 
-LAWFUL = {"contacts": Contact, "ligaments": Ligament}
+LAWFUL: dict[str, type[msgspec.Struct]] = {"contacts": Contact, "ligaments": Ligament}
 """What of a model can have a force law."""
 BEHIND = ("bodies", "springs", "elements")
 """What stands behind the model's own; names of its own are told as given twice."""

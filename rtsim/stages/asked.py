@@ -34,8 +34,13 @@ def check_asked(run: Run, spec: ModelSpec, *, of_model: bool, forces: bool) -> N
         )  # fmt: skip
     if run.recruitment is not None:
         check_recruited(run, spec, of_model, forces)
-    if BALANCED in run.stages and of_model:
-        check_balanced(run, spec)
+    if BALANCED in run.stages:
+        if not of_model and LOADS not in run.stages[: run.stages.index(BALANCED)]:
+            raise without_load_of_person()
+        if not of_model and not forces:
+            raise without("force plates", "--forces")
+    if BALANCED in run.stages or (run.recruitment is not None and not of_model):
+        check_balanced_of(run, spec, of_model)
 
 
 def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> None:
@@ -52,13 +57,26 @@ def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> 
         check_holds(run, spec)
     if not forces and LOADS in (run.stages or (LOADS,)):
         raise without_load()
-    if BALANCED in run.stages or not of_model:
+    if not of_model or (BALANCED in run.stages and RECRUITED not in run.stages):
         return  # whose check knows all speeds by name
     check_reserves(run.recruitment, (*coordinate_names(spec), *(angle.name for angle in spec.angles)))
 
 
+def check_balanced_of(run: Run, spec: ModelSpec, of_model: bool) -> None:
+    """ConfigError for what the balance cannot have, of the legs that the run follows, where it says which."""
+    from rtsim.models.load import load_model, model_for
+
+    if of_model:
+        check_balanced(run, spec)
+    elif run.side or model_for(run.model, "both") == run.model:
+        check_balanced(run, load_model(model_for(run.model, run.side)))
+
+
 def check_balanced(run: Run, spec: ModelSpec) -> None:
-    """ConfigError for what the balance of the model's joints cannot have."""
+    """ConfigError for what the balance of the model's joints cannot have.
+
+    A model that needs a person's anatomy is built with the shipped subject, as names are the same.
+    """
     from rtsim.methods.choice import method_of
     from rtsim.methods.fdk import check, held_of
     from rtsim.methods.fdk_coordinates import with_coordinates
@@ -66,9 +84,11 @@ def check_balanced(run: Run, spec: ModelSpec) -> None:
     from rtsim.models.model import build
     from rtsim.models.roles import roles_of
     from rtsim.simulation.drivers import check_drivers
+    from rtsim.subjects.both_sides import stand_in
 
-    method = method_of(run, spec)
-    model, roles = with_coordinates(build(spec, None, method), roles_of(spec, method), run.fdk.dofs)
+    method, subject = method_of(run, spec), stand_in(spec)
+    model, roles = build(spec, subject, method), roles_of(spec, method, subject)
+    model, roles = with_coordinates(model, roles, run.fdk.dofs)
     check(model, roles, run.fdk, run.recruitment or RecruitmentSpec())
     if run.fdk.drivers:
         check_drivers(model, run.fdk.drivers)
@@ -89,6 +109,22 @@ def check_holds(run: Run, spec: ModelSpec) -> None:
             where=RECRUITED, allowed=f"methods {', '.join(firm) or 'none'}",
             remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
         )  # fmt: skip
+
+
+def without(what: str, option: str) -> ConfigError:
+    """Stages of plates asked for in a run that lacks something; what : in words, given by the option."""
+    return ConfigError(
+        f"its stages need {what}, and this run has none", where="stages",
+        remedy=f"give {option}, or leave stages out",
+    )  # fmt: skip
+
+
+def without_load_of_person() -> ConfigError:
+    """The balance of a person's joints asked for without inverse dynamics before it."""
+    return ConfigError(
+        "the joints of a person are balanced where inverse dynamics come before", where="stages",
+        remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',
+    )  # fmt: skip
 
 
 def without_load() -> ConfigError:

@@ -23,7 +23,7 @@ from rtsim.methods.joint_forces import JointForces
 from rtsim.methods.rates import RateEstimator
 from rtsim.models.model import Model, build
 from rtsim.quantity import AXES, Quantity
-from rtsim.stages.asked import LOADS
+from rtsim.stages.asked import LOADS, without_load_of_person
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import PersonLoads
 from rtsim.stages.joint_loads import JointLoads
@@ -292,11 +292,7 @@ def make(setting: Setting) -> BalancedJoint | None:
     run, heavy = setting.run, None
     if setting.subject is not None:
         if not isinstance(loads, PersonLoads):
-            raise ConfigError(
-                "the joints of a person are balanced where inverse dynamics come before",
-                where="stages",
-                remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',
-            )
+            raise without_load_of_person()
         method = kinematics.estimator.method
         heavy = build(with_masses(setting.spec, setting.subject, loads.person), setting.subject, method)
     loads = loads if isinstance(loads, JointLoads) else None

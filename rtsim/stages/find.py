@@ -21,7 +21,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.methods.force_feed import ForceFeed
-from rtsim.stages.asked import BALANCED, RECRUITED, without_load
+from rtsim.stages.asked import BALANCED, LOADS, RECRUITED, without, without_load
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
 
@@ -115,9 +115,7 @@ def make_stages(
         stage = find_stage(name)(setting)
         if stage is None:
             if run.stages:
-                raise ConfigError(
-                    f"{name!r} has nothing to do with {spec.name}", where="stages", remedy="leave it out"
-                )
+                raise idle(name, setting)
             continue
         missing = [need for need in stage.needs if need not in setting.before]
         if missing:
@@ -130,3 +128,14 @@ def make_stages(
     if run.recruitment is not None and not {RECRUITED, BALANCED} & {*setting.before}:
         raise without_load()
     return list(setting.before.values())
+
+
+def idle(name: str, setting: Setting) -> ConfigError:
+    """A stage asked for that has nothing to do in the run."""
+    if name in WITH_FORCES and setting.forces is None:
+        return without("force plates", "--forces")
+    if name == LOADS and not setting.mass_kg:
+        return without("the mass of the person", "--mass")
+    return ConfigError(
+        f"{name!r} has nothing to do with {setting.spec.name}", where="stages", remedy="leave it out"
+    )

@@ -11,8 +11,10 @@ from collections.abc import Callable
 import msgspec
 
 from rtsim.config.both_sides_schema import SUFFIXES
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
-from rtsim.subjects.subject import Subject, SubjectSegment
+from rtsim.subjects.subject import Subject, SubjectSegment, load_subject
 from rtsim.subjects.trunk import LUMBOSACRAL, TRUNK
 
 MIDDLE = "pelvis"
@@ -107,3 +109,11 @@ def mirrored(segment: SubjectSegment) -> SubjectSegment:
 def across(x: tuple[float, ...]) -> tuple[float, ...]:
     """The mirror image of a point."""
     return x[0], x[1], 0.0 - x[2]
+
+
+def stand_in(spec: ModelSpec) -> Subject | None:
+    """The shipped subject, for a look at a model that needs a person's anatomy; None for any other."""
+    if not spec.of_subject:
+        return None
+    subject = load_subject(find_config("walker", "subjects"))
+    return symmetric(subject) if spec.has_both_sides else subject

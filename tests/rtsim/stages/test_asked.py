@@ -17,6 +17,7 @@ from rtsim.stages.asked import check_asked
 from tests.rtsim.models import legs
 
 BALANCED = {"stages": ["kinematics", "fdk"]}
+OF_PERSON = ["kinematics", "rates", "plates", "inverse_dynamics", "fdk"]
 STAGES = 'stages = ["kinematics", "fdk"]\n'
 JOINT = {"point": "left_normal", "contacts": ["left_medial"], "takes": {"midline": "negative"}}
 
@@ -55,6 +56,29 @@ def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
     dofs = ["right_normal", "left_normal", "midline"]
     asked("mandible", method="pop", fdk={"dofs": dofs, "joints": {"left": JOINT}}, **BALANCED)
     asked("mandible", method="free", fdk={"dofs": ["elevation", "shift"]}, **BALANCED)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"fdk": {"dofs": ["anteror"]}}, "no element 'anteror'.*allowed: medial, lateral"),
+        ({"fdk": {"borne": ["foo"]}}, "unknown body 'foo'; allowed: pelvis, thigh, shank, foot"),
+        ({"fdk": {"joints": {"medial": {**JOINT, "point": "medal"}}}}, "medial.point: unknown 'medal'"),
+        (
+            {"recruitment": {"reserves": {"thigh_turn_q": 100.0}}},
+            "unknown coordinate 'thigh_turn_q'.*thigh_turn_x",
+        ),
+        ({"stages": ["kinematics", "fdk"]}, "where inverse dynamics come before.*give --forces and --mass"),
+        ({"stages": [*OF_PERSON, "recruitment"], "recruitment": {}}, "not in a person's"),
+        ({"forces": False}, "stages need force plates.*give --forces"),
+    ],
+)
+def test_a_persons_balance_is_looked_at_as_well(keys: dict[str, object], words: str) -> None:
+    """Protects `rtsim check`, and patience: such names were told after a minute, by a run alone."""
+    rest = {"method": "condyles", "stages": OF_PERSON}
+    asked("knee_fdk", of_model=False, **rest)
+    with pytest.raises(ConfigError, match=words):
+        asked("knee_fdk", of_model=False, **{**rest, **keys})
 
 
 @pytest.mark.parametrize("key", ["point", "contacts", "takes"])

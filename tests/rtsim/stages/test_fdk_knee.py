@@ -146,6 +146,14 @@ def test_a_person_needs_the_load_before(tmp_path: Path) -> None:
         make_stages(run, SPEC, SUBJECT)
 
 
+def test_stages_of_plates_say_what_they_lack() -> None:
+    """Protects who forgot --forces or --mass from being told to leave a stage out."""
+    with pytest.raises(ConfigError, match=r"need force plates.*give --forces"):
+        make_stages(RUN, SPEC, SUBJECT)
+    with pytest.raises(ConfigError, match=r"need the mass of the person.*give --mass"):
+        make_stages(RUN, SPEC, SUBJECT, ForceFeed())
+
+
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared recordings are not there")
 def test_a_recorded_walk_balances(tmp_path: Path) -> None:
     """Protects real data: a walk over plates by one command. Nearly every frame whose load is known balances,
