@@ -223,6 +223,9 @@ def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> d
         )
         if solved.reason == INTERRUPTED:
             raise Interrupted
+        for said in solved.sentences[:N_TOLD]:
+            tell(said)
+        check_usable(solved.results, f"{run.source}, {name}={choice}")
         found[choice] = solved.results
     return agreement.compare(found, run.compare, str(config))
 

@@ -85,7 +85,7 @@ def recruitment(as_json: bool) -> None:
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each task.")
 @click.option(
     "--data",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with the cartilage of a jaw (default: where the tests look, else left out).",
 )
 def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
@@ -98,7 +98,9 @@ def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
 @command.command("knee-fdk")
 @AS_JSON
 @click.option(
-    "--data", type=click.Path(file_okay=False, path_type=Path), help="Folder of recordings with force plates."
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of recordings with force plates.",
 )
 def knee_fdk(as_json: bool, data: Path | None) -> None:
     """Force-dependent kinematics of a person's knee: the walker, and recordings on force plates."""
@@ -111,7 +113,7 @@ def knee_fdk(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.option(
     "--data",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with the surfaces of a knee (default: where the tests look, else generated ones).",
 )
 def mesh(as_json: bool, data: Path | None) -> None:
@@ -135,7 +137,7 @@ def jaw(as_json: bool, seconds: float) -> None:
 @AS_JSON
 @click.option(
     "--data",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of gait2354's subject01: model, setup and walk (default: where the tests look).",
 )
 def opensim(as_json: bool, data: Path | None) -> None:

@@ -154,7 +154,7 @@ def check_run(run: Run, path: Path) -> list[str]:
     from rtsim.cli.ports import check_twins
     from rtsim.files.axes import parse_up
     from rtsim.files.units import metres_per_unit
-    from rtsim.live.checks import check_side
+    from rtsim.live.checks import check_measured, check_side
     from rtsim.live.sources import brings_markers
     from rtsim.live.whose import notes_before
     from rtsim.models.load import load_model
@@ -179,6 +179,7 @@ def check_run(run: Run, path: Path) -> list[str]:
         parse_up(run.up, f"{path}: up")
     spec = load_model(run.model)
     check_side(run, spec)
+    check_measured(run, spec)
     methods = spec.methods
     unknown = next((name for name in (run.method, *run.methods) if name and name not in methods), None)
     if unknown is not None:

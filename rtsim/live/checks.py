@@ -45,15 +45,10 @@ def check_run(run: Run) -> None:
     # a static trial may need what the walker beside it does not
     check_corrections("" if run.static and run.source == WALKER else run.source, run.units, run.up)
     check_forces(run)
+    check_measured(run, spec)
     check_asked(run, spec, of_model=brings_markers(run, spec), forces=has_forces(run))
     if run.subject:
         load_subject(find_config(run.subject, "subjects"))
-    if spec.markers and not spec.of_subject and (run.subject or run.static):
-        raise ConfigError(
-            f"the model {spec.name} brings its own markers, so that no person is measured",
-            where="--subject" if run.subject else "--static",
-            remedy="leave it out; `rtsim scale` makes a model the size of a person",
-        )
     if brings_markers(run, spec):
         check_own_markers(run)
         if run.forces or run.plates.feet:
@@ -77,6 +72,16 @@ def check_run(run: Run) -> None:
         check_kind(run.static)
     if run.lab:
         load_lab(run.lab)
+
+
+def check_measured(run: Run, spec: ModelSpec) -> None:
+    """ConfigError for a person beside a model that brings its own markers."""
+    if spec.markers and not spec.of_subject and (run.subject or run.static):
+        raise ConfigError(
+            f"the model {spec.name} brings its own markers, so that no person is measured",
+            where="--subject" if run.subject else "--static",
+            remedy="leave it out; `rtsim scale` makes a model the size of a person",
+        )
 
 
 def check_side(run: Run, spec: ModelSpec) -> None:

@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from kernels._jit import allow_compilation
-from rtsim.cli.analyse import INTERRUPTED
+from rtsim.cli.analyse import INTERRUPTED, Solved
 from rtsim.cli.main import cli, outcome
-from rtsim.files.recording import read_results
+from rtsim.files.recording import Results, read_results
 from rtsim.files.storage import read_storage
 from rtsim.files.trc import trc_text
 from rtsim.live.loop import Loop
 from rtsim.live.sources import load_trial
+from streams.messages import Session, Status
 
 
 @pytest.fixture
@@ -186,6 +187,23 @@ def test_choices_that_cannot_be_are_told(arguments, words):
     done = analyse(*arguments)
     assert done.exit_code != 0
     assert words in str(done.exception) + done.output
+
+
+def test_a_comparison_tells_what_its_runs_say(monkeypatch):
+    """Protects from a table of a jaw without markers, and of runs in which nothing was solved, in silence."""
+    frames = np.array([int(Status.DEGRADED), int(Status.NOT_CONVERGED)])
+    said = ["No marker determined mandible: held near the last pose, degraded."]
+
+    def solved(run, anyway, console):
+        session = Session(session="s", stream="result", t_start=0, rate=100.0, fields=())
+        status = frames if run.chosen != ("joint=markers",) else frames[1:]
+        return Solved(Results(session, {}, 0.01 * np.arange(len(status)), status), 0.1, "over", {}, said)
+
+    monkeypatch.setattr("rtsim.cli.analyse.solve", solved)
+    done = analyse("jaw:chewing", "--run", "mandible", "--compare")
+    assert done.exit_code != 0
+    assert done.output.count(said[0]) == 3
+    assert "jaw:chewing, joint=markers: none of 1 frames came out usable" in f"{done.exception}{done.output}"
 
 
 def test_an_end_before_the_first_frame_is_an_interruption(monkeypatch, capsys):

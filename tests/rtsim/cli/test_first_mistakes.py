@@ -44,6 +44,7 @@ AT_ONCE = [
     (("calibrate", "a.trc", "--out", "anna.txt"), ("anna.txt cannot be a subject", ".toml")),
     (("calibrate", "a.trc", "--out", "no/anna.toml"), ("there is no folder no", "make it first")),
     (("doctor", "tcp://127.0.0.1:1", "--subject", "nobody"), ("no config named 'nobody' in subjects/",)),
+    (("analyse", "jaw:opening", "--run", "mandible", "--static", "a.trc"), ("--static: the model mandible",)),
     (("analyse", "walker", "--frames", "ok"), ("--frames: it is for tables", "add --out FILE.csv")),
     (("analyse", "walker", "--frames", "all", "--out", "a.mcap"), ("--frames: it is for tables", "--out")),
     (("export", "a.mcap", "a.trc", "--frames", "ok"), ("--frames: it is for tables (.mot, .sto, .csv)",)),
