@@ -53,6 +53,8 @@ def check_recruited(run: Run, spec: ModelSpec, of_model: bool, forces: bool) -> 
             "the table does nothing, as none of the stages recruits muscles", where=RECRUITED,
             remedy='add "recruitment" to stages, or leave [recruitment] out',
         )  # fmt: skip
+    if not of_model and RECRUITED in run.stages:
+        raise of_person_otherwise()
     if not of_model:
         check_holds(run, spec)
     if not forces and LOADS in (run.stages or (LOADS,)):
@@ -109,6 +111,14 @@ def check_holds(run: Run, spec: ModelSpec) -> None:
             where=RECRUITED, allowed=f"methods {', '.join(firm) or 'none'}",
             remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
         )  # fmt: skip
+
+
+def of_person_otherwise() -> ConfigError:
+    """The stage of models with their own markers asked for with a person."""
+    return ConfigError(
+        "a person's muscles are recruited where the joints are balanced", where="stages",
+        remedy='put "fdk" in place of "recruitment", or leave stages out',
+    )  # fmt: skip
 
 
 def without(what: str, option: str) -> ConfigError:

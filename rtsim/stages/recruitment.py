@@ -8,9 +8,9 @@ import numpy as np
 
 from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.errors import ConfigError
 from rtsim.methods.recruitment import MuscleRecruitment
 from rtsim.quantity import Quantity
+from rtsim.stages.asked import of_person_otherwise
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import ModelLoads
 from rtsim.stages.lacking import lacking
@@ -116,8 +116,5 @@ def make(setting: Setting) -> SharedLoads | None:
     if not setting.spec.muscles or loads is None:
         return None
     if not isinstance(loads, ModelLoads):
-        raise ConfigError(
-            "a person's muscles are recruited where the joints are balanced", where="stages",
-            remedy='put "fdk" in place of "recruitment", or leave stages out',
-        )  # fmt: skip
+        raise of_person_otherwise()
     return SharedLoads(loads, setting.run.recruitment or RecruitmentSpec())

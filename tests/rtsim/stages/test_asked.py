@@ -69,7 +69,7 @@ def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
             "unknown coordinate 'thigh_turn_q'.*thigh_turn_x",
         ),
         ({"stages": ["kinematics", "fdk"]}, "where inverse dynamics come before.*give --forces and --mass"),
-        ({"stages": [*OF_PERSON, "recruitment"], "recruitment": {}}, "not in a person's"),
+        ({"stages": [*OF_PERSON, "recruitment"], "recruitment": {}}, 'put "fdk" in place of'),
         ({"forces": False}, "stages need force plates.*give --forces"),
     ],
 )
