@@ -192,6 +192,34 @@ def test_a_pressure_that_is_the_same_all_round_presses_nowhere_to() -> None:
     assert pair.work.patch[0, VOLUME] > 10.0 * np.linalg.norm(wrench[3:])
 
 
+@pytest.mark.parametrize("way", [GRADIENT, OWN_NORMAL], ids=["gradient", "own normal"])
+@pytest.mark.parametrize("depth", [0.0005, 0.002, 0.005])
+def test_a_ball_pressed_into_a_plane_is_as_its_formula(depth, way) -> None:
+    """Protects the size of forces: pi R d^2 along gradients, the volume of the cap against own normals, and
+    no moment about the ball's middle.
+    """
+    radius = 0.01
+    pair = Pair(plate(0.4, 0.4, 2), ball(radius, 120, 120), OF_B, way=way)
+    middle = np.array([0.02, 0.03, radius - depth])
+    wrench = pair.wrench(UPRIGHT, middle)
+    cap = np.pi * depth**2 * (radius - depth / 3.0)
+    wanted = cap if way == OWN_NORMAL else np.pi * radius * depth**2
+    assert wrench[5] == pytest.approx(-wanted, rel=1e-3)
+    assert wrench[:3] == pytest.approx(np.cross(middle, wrench[3:]), abs=1e-9 * wanted)
+
+
+@pytest.mark.parametrize(("passes", "other_way"), [(OF_A, OF_B), (OF_B, OF_A), (OF_BOTH, OF_BOTH)])
+def test_forces_against_own_normals_are_equal_and_opposite(passes, other_way) -> None:
+    """Protects Newton's third law: with the surfaces exchanged the same force points the other way."""
+    one = Pair(BALL, EGG, passes, 0.001, way=OWN_NORMAL)
+    other = Pair(EGG, BALL, other_way, 0.001, way=OWN_NORMAL)
+    for R, p in poses(3):
+        wrench, back = one.wrench(R, p), other.wrench(R.T, -R.T @ p)
+        force = R @ back[3:]
+        moment = R @ back[:3] + np.cross(p, force)
+        assert wrench == pytest.approx(-np.array([*moment, *force]), abs=1e-12 * np.abs(wrench).max())
+
+
 @pytest.mark.compiled
 def test_what_is_remembered_changes_nothing() -> None:
     """Protects the exactness of the memory: along a way, and after leaps, as if each pose were the first."""
