@@ -44,17 +44,30 @@ def moved(option: str, address: str, offset: int) -> str:
 
 
 def free_offset(addresses: list[str]) -> int:
-    """The first multiple of STEP at which all these addresses are free."""
+    """The first multiple of STEP at which all these addresses are free, and no other run's in a moment.
+
+    They stay reserved while the command runs.
+    """
+    from streams.reservation import Reservation
     from streams.sockets import check_free
 
     for offset in range(0, STEP * N_TRIED, STEP):
         try:
-            for address in addresses:
-                check_free(shifted(address, offset))
+            wanted = [shifted(address, offset) for address in addresses]
+            claims = Reservation(wanted)
         except AddressInUseError:
             continue
         except StreamError as fault:
             raise ConfigError(str(fault), where="--port-offset") from fault
+        try:
+            for address in wanted:
+                check_free(address)
+        except StreamError as fault:
+            claims.close()
+            if isinstance(fault, AddressInUseError):
+                continue
+            raise ConfigError(str(fault), where="--port-offset") from fault
+        click.get_current_context().call_on_close(claims.close)
         return offset
     raise ConfigError(
         f"none of {N_TRIED} offsets has free ports", where="--port-offset", remedy="give other addresses"
