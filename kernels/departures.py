@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 
 from kernels._jit import njit
-from kernels.couplers import fold_vector
 from kernels.health import distance_between, is_known, surprise_of
 from kernels.markers import weight_of
+from kernels.shifts import shift_gradient
 
-OFTEN = 4.0
-"""Square of a departure over its mean square up to which it is usual: two deviations."""
+OFTEN_AWAY, OFTEN_NEW = 9.0, 4.0
+"""Squares of departures over their mean squares up to which they are usual: three deviations from home, as
+skin takes its time and comes again, two of what is new in a frame."""
+MOST_TAUGHT = 9.0
+"""Once that mean is learnt, no departure counts for more in it: what slides does not become usual by that."""
 LEARN_USUAL = 0.002
 """Part of that mean square that a new frame makes, once there are five hundred [1]."""
 
@@ -39,7 +42,7 @@ def add_departures(model, options, health, weight, shown, errors, solver, X, row
     for m in range(weight.shape[0]):
         if health.weight[m] == 0.0 or not is_known(m, options, health):
             continue
-        excess = departure(m, health, shown, errors) - errors.variance[m]
+        excess = departure(m, shown, options, health, errors) - errors.variance[m]
         if excess > 0.0:
             add_error(model, m, weight, solver, X, row)
             for k in range(value.shape[0]):
@@ -47,27 +50,32 @@ def add_departures(model, options, health, weight, shown, errors, solver, X, row
 
 
 @njit
-def departure(m, health, shown, errors):
+def departure(m, shown, options, health, errors):
     """Largest variance along an axis that a departure of marker m makes probable beyond what is usual [m^2].
 
-    m : int - marker
-    health : Health
+    m : int - marker, known
     shown : float - part of the markers' errors that residuals show, as variances
+    options : HealthOptions
+    health : Health
     errors : MarkerErrors - usual written
     """
-    most, rate = 0.0, max(LEARN_USUAL, 1.0 / health.n_seen[m])
+    n, most = health.n_seen[m], 0.0
     for k in range(errors.usual.shape[1]):
+        often, part, n_mean = OFTEN_NEW, 3.0 * shown, n  # at first nothing that is new is usual
         if k == 0:
-            away, part = distance_between(health.residual[m], health.home[m]), 3.0 * shown
+            away = distance_between(health.residual[m], health.home[m])
+            often, n_mean = OFTEN_AWAY, n - options.n_learn + 1
         elif k == 1:
             away, part = surprise_of(m, health.labelled, health), 3.0
         else:
-            away, part = errors.step[m], 3.0 * shown
+            away = errors.step[m]
         if math.isfinite(away):
-            square = away * away
-            most = max(most, (square - OFTEN * errors.usual[m, k]) / part)
+            square, usual = away * away, errors.usual[m, k]
+            most = max(most, (square - often * usual) / part)
             if health.fault[m] == 0:
-                errors.usual[m, k] += rate * (square - errors.usual[m, k])
+                if n >= 2 * options.n_learn:
+                    square = min(square, MOST_TAUGHT * max(usual, errors.noise[m]))
+                errors.usual[m, k] += max(LEARN_USUAL, 1.0 / n_mean) * (square - usual)
     return most
 
 
@@ -82,33 +90,12 @@ def add_error(model, m, weight, solver, X, row_out):
     X : (n_v, K)
     row_out : (K,) - written
     """
-    tree, along, twist = model.tree, solver.delta, solver.pose.twist
-    b, w = model.markers.body[m], weight_of(model.markers.weight, m, weight[m])
+    b, w, along = model.markers.body[m], weight_of(model.markers.weight, m, weight[m]), solver.delta
     row_out[:] = 0.0
-    last = last_dof(tree, b)
     for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        y = solver.marker.model[m, j] - solver.pose.position[0, j]
-        z = solver.marker.model[m, k] - solver.pose.position[0, k]
-        along[:] = 0.0
-        d = last
-        while d >= 0:
-            along[d] = w * (twist[d, 3 + i] + twist[d, j] * z - twist[d, k] * y)
-            d = tree.dof_parent[d]
-        fold_vector(tree.couplers, solver.coupler, along)
+        shift_gradient(model.tree, b, w, solver.marker.model[m], i, solver, along)
         for n in range(row_out.shape[0]):
             s = 0.0
             for d in range(X.shape[0]):
                 s += along[d] * X[d, n]
             row_out[n] += s * s
-
-
-@njit
-def last_dof(tree, b):
-    """The dof nearest to body b that moves it; -1 = none does."""
-    while b >= 0:
-        for d in range(tree.dof_body.shape[0] - 1, -1, -1):
-            if tree.dof_body[d] == b:
-                return d
-        b = tree.parent[b]
-    return -1

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.beyond import FORESIGHT, BeyondWork, find_beyond, new_beyond_work
 from kernels.copying import copy
 from kernels.couplers import fold_matrix
 from kernels.departures import add_departures
@@ -45,9 +46,6 @@ from kernels.pose_errors import (
     new_pose_errors,
 )
 from kernels.sensitivity import answer, quadratic_forms, soft_answers, stand_at
-
-FORESIGHT = 1.64
-"""Deviations that what a frame adds to the usual variance may be off by: 90 % of errors are not, by more."""
 
 
 class DeviationOptions(NamedTuple):
@@ -95,6 +93,7 @@ class DeviationWork(NamedTuple):
     gradient: GradientErrorWork
     still: SkinMotion  # skin that does not move
     sight: np.ndarray  # (n_body,) int64 - markers that a body shows
+    beyond: BeyondWork
 
 
 class Deviations(NamedTuple):
@@ -136,6 +135,7 @@ def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: i
         new_gradient_error_work(n_body),
         SkinMotion(np.zeros((n_body, 3)), np.zeros(n_body), np.zeros(n_body)),
         np.zeros(n_body, np.int64),
+        new_beyond_work(n_v, n_element, K),
     )
 
 
@@ -195,7 +195,9 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         average_covariances(whole, options.averaging, state.pose)
     average_variances(dt, options.averaging, weight, whole, state, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
-    return conclude_deviations(model.joints, state.folded_for, state.mean, options.limit, out)
+    find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
+    least = own.beyond.least
+    return conclude_deviations(model.joints, state.folded_for, state.mean, options.limit, least, out)
 
 
 @njit
@@ -294,7 +296,7 @@ def average_variances(dt, time_constant, weight, whole, state, value):
 
 
 @njit
-def conclude_deviations(joints, folded_for, mean, limit, out):
+def conclude_deviations(joints, folded_for, mean, limit, least, out):
     """out.value : (K,) - from variances to deviations, none larger than of what nothing is known.
 
     What a frame adds to the mean counts FORESIGHT times against the limit: it comes and goes within a trial.
@@ -303,6 +305,7 @@ def conclude_deviations(joints, folded_for, mean, limit, out):
     folded_for : (n_body,) [s]
     mean : (K,) - of the variances of frames that the markers determine wholly
     limit : (3,) - [rad]
+    least : (K,) - deviations that they are no less than
     out : Deviations - uncertain written
     Returns how many angles are uncertain.
     """
@@ -313,7 +316,7 @@ def conclude_deviations(joints, folded_for, mean, limit, out):
         out.uncertain[k] = 0.0 if believed <= limit[k % 3] ** 2 else 1.0
     for k in range(out.value.shape[0]):
         most = MOST_ANGLE if k < n_angle else MOST_LENGTH
-        out.value[k] = min(math.sqrt(max(out.value[k], 0.0)), most)
+        out.value[k] = min(max(math.sqrt(max(out.value[k], 0.0)), least[k]), most)
     for k in range(n_angle):
         time = max(folded_for[joints.proximal[k // 3]], folded_for[joints.distal[k // 3]])
         if time > 0.0:

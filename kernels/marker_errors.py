@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.beyond import Ranges, new_ranges
 from kernels.gradient_errors import SkinMotion
 from kernels.health import is_known, is_seen
 
@@ -35,6 +36,7 @@ class ErrorBounds(NamedTuple):
     most_noise: float  # [m]
     own: np.ndarray  # (n_marker,) - least error of the model that a marker has alone, by its segment [m]
     most_own: np.ndarray  # (n_marker,) - largest that residuals can make it [m]
+    size: np.ndarray  # (n_marker,) - what it has by skin, alone and with its segment [m]
     skin: SkinMotion  # what the markers of a segment share
 
 
@@ -50,6 +52,7 @@ class MarkerErrors(NamedTuple):
     noise: np.ndarray  # (n_marker,) - of the noise in that [m^2]
     step: np.ndarray  # (n_marker,) - how far its residual is from that of the last frame, 0 = not known [m]
     usual: np.ndarray  # (n_marker, N_DEPARTURE) - mean squares of its departures [m^2]
+    ranges: Ranges  # that residuals have kept to
 
 
 def new_marker_errors(n_marker: int) -> MarkerErrors:
@@ -64,6 +67,7 @@ def new_marker_errors(n_marker: int) -> MarkerErrors:
         np.zeros(n_marker),
         np.zeros(n_marker),
         np.zeros((n_marker, N_DEPARTURE)),
+        new_ranges(n_marker),
     )
 
 

@@ -238,5 +238,6 @@ def error_bounds(model: Model, stated: Uncertainty) -> ErrorBounds:
     of_marker = np.where(body >= 0, size[body], 1e-3 * stated.other_mm)
     return ErrorBounds(
         1e-3 * stated.least_noise_mm, 1e-3 * stated.most_noise_mm,
-        np.sqrt(1.0 - stated.rigid_part) * of_marker, stated.most_skin * of_marker, skin,
+        np.sqrt(1.0 - stated.rigid_part) * of_marker, stated.most_skin * of_marker,
+        of_marker, skin,
     )  # fmt: skip

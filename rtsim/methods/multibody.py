@@ -226,7 +226,7 @@ class MultibodyEstimator:
         fresh = new_health(len(self.health.weight))
         for old, new in zip(self.health, fresh, strict=True):
             old[...] = new
-        for array in self._errors:
+        for array in (*self._errors[:-1], *self._errors.ranges):
             array[...] = 0
 
     @property

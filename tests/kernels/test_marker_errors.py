@@ -16,7 +16,7 @@ BODY = np.array([0, 0, 0, 1, 1])
 N_MARKER, N_FREE = len(BODY), 6
 LEAST, NOISE = 0.002, 1e-4
 STILL = SkinMotion(np.zeros((2, 3)), np.zeros(2), np.zeros(2))
-BOUNDS = ErrorBounds(NOISE, NOISE, np.full(N_MARKER, LEAST), np.full(N_MARKER, 0.1), STILL)
+BOUNDS = ErrorBounds(NOISE, NOISE, np.full(N_MARKER, LEAST), *[np.full(N_MARKER, 0.1)] * 2, STILL)
 OPTIONS = health_options(MarkerCheck(), np.ones(N_MARKER))
 BESIDE = np.array([0.02, -0.01, 0.01])
 

@@ -39,12 +39,8 @@ def outputs(model: Skeleton, displaced: NDArray[np.int64], q: Array) -> Array:
     return np.concatenate([np.ravel(part) for part in (turns, gaps, longer, places)])
 
 
-def covariance(problem: Problem, q: Array, multiplier: Array, errors: Array, held: Array) -> Array:
-    """Return that of the tangent coordinates (n_v, n_v).
-
-    errors : (3 n_marker, 3 n_marker) - covariance of all markers' coordinates in ground [m^2]
-    held : (n_v,) of where open dofs are held
-    """
+def response(problem: Problem, q: Array, multiplier: Array) -> tuple[Array, Array]:
+    """Return P (n_v, n_v), and W J of all markers (3 n_marker, n_v): the optimum moves by P (W J)' dm."""
     at = kkt.terms(problem, q)
     H = at.curvature + np.tensordot(multiplier[: len(at.phi)], at.row_curvature, axes=1)
     Z = null_space(at.rows) if len(at.rows) else np.eye(len(H))
@@ -56,8 +52,28 @@ def covariance(problem: Problem, q: Array, multiplier: Array, errors: Array, hel
             for b, x, w in zip(problem.markers.body, problem.markers.position, problem.weight, strict=True)
         ]
     )
+    return P, WJ
+
+
+def covariance(problem: Problem, q: Array, multiplier: Array, errors: Array, held: Array) -> Array:
+    """Return that of the tangent coordinates (n_v, n_v).
+
+    errors : (3 n_marker, 3 n_marker) - covariance of all markers' coordinates in ground [m^2]
+    held : (n_v,) of where open dofs are held
+    """
+    P, WJ = response(problem, q, multiplier)
     M = np.diag(problem.hold**2 * held) + WJ.T @ errors @ WJ
     return P @ M @ P
+
+
+def shown_of_shift(problem: Problem, q: Array, multiplier: Array, m: int) -> tuple[Array, Array]:
+    """Return R (3, 3) and dq (n_v, 3) of a shift d of marker m in ground: its residual changes by R d, the
+    tangent coordinates by dq d.
+    """
+    P, WJ = response(problem, q, multiplier)
+    own = WJ[3 * m : 3 * m + 3]
+    dq = P @ own.T
+    return np.eye(3) - own @ dq / problem.weight[m], dq
 
 
 def marker_covariance(

@@ -90,6 +90,18 @@ def test_what_nobody_sees_is_flagged(walker):
     assert done.score.unflagged_deg < 5.0
 
 
+@pytest.mark.parametrize("method", ["minimised", "hinge"])
+def test_a_marker_that_slides_off_its_range_is_told(walker, method):
+    """Protects the range of markers: one of three on a foot, across their plane, where shape tells nothing,
+    is told in most of the wrong frames; the clean run has no flag."""
+    workshop = Workshop(None, find_kinds())
+    case = Case("walker", "right", method, "marker_slides_across", 4)
+    done, clean = workshop.do(case), workshop.clean(case)
+    assert (clean.solved.status == 0).all()
+    assert done.score.n_wrong > 20
+    assert done.score.n_missed < 0.4 * done.score.n_wrong
+
+
 def test_a_recording_of_one_leg_has_no_other_side():
     with pytest.raises(ConfigError, match="no left leg alone"):
         Person(None, "walker", "left")
