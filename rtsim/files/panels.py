@@ -16,6 +16,9 @@ from streams.messages import FieldSpec, Status
 
 Array = NDArray[np.float64]
 
+MOST_CURVES = 8
+"""Of a field with more than twelve entries: those that become largest."""
+MANY = 12
 SMALL = 1e-3
 """Curves below this part of the largest one of their field are not drawn."""
 
@@ -67,16 +70,48 @@ def panels_of_results(results: Results) -> list[Panel]:
         if spec.curves is None or len(spec.shape) != 1:
             continue
         unit, _ = face_of(spec.unit, ON_PAPER)
-        found = curves_of(spec, results.fields[spec.name], spec.labels or None)
+        found = largest_of(curves_of(spec, results.fields[spec.name], spec.labels or None))
         of_it = about.get(spec.name)
-        deviations = curves_of(of_it, results.fields[of_it.name], of_it.labels or None) if of_it else None
+        deviations = curves_of(of_it, results.fields[of_it.name], of_it.labels or None) if of_it else {}
         groups = {spec.curves.panel: found} if spec.curves.panel else by_joint(found)
-        for title, curves in groups.items():
-            if curves:
-                panels.append(
-                    Panel(title, unit, "time [s]", results.times, curves, False, deviations, flagged)
-                )
+        for title, group in groups.items():
+            if group:
+                curves, bands = with_bands(group, deviations)
+                panels.append(Panel(title, unit, "time [s]", results.times, curves, False, bands, flagged))
     return panels
+
+
+def largest_of(curves: dict[str, Array]) -> dict[str, Array]:
+    """All curves, or of many those that become largest, in their order."""
+    if len(curves) <= MANY:
+        return curves
+    peaks = {name: float(np.nan_to_num(np.abs(y)).max(initial=0.0)) for name, y in curves.items()}
+    kept = sorted(peaks, key=lambda name: -peaks[name])[:MOST_CURVES]
+    return {name: y for name, y in curves.items() if name in kept}
+
+
+def with_bands(
+    curves: dict[str, Array], deviations: dict[str, Array]
+) -> tuple[dict[str, Array], dict[str, Array] | None]:
+    """Curves and their bands; a curve says so instead where its band is wider than the whole panel, as of a
+    coordinate that markers leave open.
+    """
+    if not deviations:
+        return curves, None
+    rows = np.array([*curves.values()])
+    width = float(np.nanmax(rows) - np.nanmin(rows)) if np.isfinite(rows).any() else 0.0
+    told: dict[str, Array] = {}
+    bands: dict[str, Array] = {}
+    for name, y in curves.items():
+        band = deviations.get(name)
+        known = band is not None and bool(np.isfinite(band).any())
+        if band is not None and known and float(np.nanmedian(band)) > width > 0.0:
+            told[f"{name} (not determined)"] = y
+            continue
+        told[name] = y
+        if band is not None:
+            bands[name] = band
+    return told, bands
 
 
 def by_joint(curves: dict[str, Array]) -> dict[str, dict[str, Array]]:

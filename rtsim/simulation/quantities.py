@@ -13,7 +13,7 @@ from kernels.ligament import LINEAR
 from kernels.rosenbrock.trace import Trace
 from kernels.tree import Pose
 from rtsim.models.packing.joints import rotations, translations
-from rtsim.quantity import AXES, GROUND, QUATERNION, Quantity, is_rotation
+from rtsim.quantity import ACTIVATIONS, AXES, GROUND, QUATERNION, Quantity, is_rotation
 from rtsim.simulation.simulator import Simulator
 from rtsim.units import DEGREES
 from streams.messages import Curves
@@ -178,7 +178,7 @@ class SimulatedQuantities:
         names = tuple(m.names.muscles[k] for k in acting)
         every = np.arange(len(names))
         self._take("muscle_activations", trace.pull, (every, ACTIVATION), "1", names,
-                   curves=Curves("Activations", "activation", 2, 0.1), meaning="of the fibres")  # fmt: skip
+                   curves=ACTIVATIONS, meaning="of the fibres")  # fmt: skip
         self._take("muscle_forces", trace.pull, (every, PULL), "N", names,
                    curves=Curves("Muscles", "force", 1, 10.0), meaning="along the tendon")  # fmt: skip
         self._take("muscle_lengths", trace.pull, (every, PATH_LENGTH), "m", names,

@@ -22,7 +22,7 @@ from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.methods.joint_forces import JointForces
 from rtsim.methods.rates import RateEstimator
 from rtsim.models.model import Model, build
-from rtsim.quantity import AXES, Quantity
+from rtsim.quantity import ACTIVATIONS, AXES, Quantity
 from rtsim.stages.asked import LOADS, without_load_of_person
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import PersonLoads
@@ -124,7 +124,7 @@ class Balance(Stage):
         lengths, angles = (tuple(decided[k] for k in rows) for rows in (self._lengths, self._angles))
         found = [
             Quantity(
-                "muscle_activations", own.activations, "1", own.acting,
+                "muscle_activations", own.activations, "1", own.acting, curves=ACTIVATIONS,
                 meaning=f"share of a muscle's strength in the balance of the joint{late}",
             ),
             Quantity(

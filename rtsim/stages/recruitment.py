@@ -9,7 +9,7 @@ import numpy as np
 from kernels.recruitment.problem import NOT_CONVERGED, VIOLATED
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.methods.recruitment import MuscleRecruitment
-from rtsim.quantity import Quantity
+from rtsim.quantity import ACTIVATIONS, Quantity
 from rtsim.stages.asked import of_person_otherwise
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import ModelLoads
@@ -89,7 +89,7 @@ class SharedLoads(Stage):
         ]  # fmt: skip
         return [
             Quantity(
-                "muscle_activations", sharing.activations, "1", sharing.muscles,
+                "muscle_activations", sharing.activations, "1", sharing.muscles, curves=ACTIVATIONS,
                 meaning="share of a muscle's strength that the recruitment asks for, 0 to 1; filtered",
             ),
             Quantity(
