@@ -4,14 +4,15 @@ Errors are those of the end of a motion against an adaptive method of SciPy on t
 is solved twice, at two tolerances, to tell how far it can be trusted.
 
 us_per_step.nN is the linear algebra of one step alone, N states; us_per_step.chain and .chain_on_floor are
-whole steps of ros34pw2 with the settings of a model file that says nothing (1 ms, secant slopes at kinks).
+whole steps of ros34pw2 with the settings of a model file that says nothing (1 ms, secant slopes at kinks);
+us_per_step.finger_TENDON those of the shipped finger, whose three muscles run over five cylinders.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,6 +26,7 @@ from kernels.rosenbrock.tableau import METHODS
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.swinging_chains import chain, double_pendulum
 from rtsim.config.model_schema import ModelSpec
+from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.models.packing.tree import Joint, build_tree
 from rtsim.simulation.simulator import Simulator
@@ -36,6 +38,8 @@ LIMIT_US = {60: 12.0}
 METHOD = "ros34pw2"  # of the linear algebra and of the chains
 N_LINK = 30
 CHAIN_STEP_MS = 1.0
+TENDONS: tuple[Literal["rigid", "elastic"], ...] = ("rigid", "elastic")
+EXCITATION, N_SETTLED = 0.1, 200  # of all its muscles; steps before the first that counts
 
 
 class Problem(NamedTuple):
@@ -66,10 +70,10 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
     return well
 
 
-def run(n_batch: int = 200, n_repeat: int = 200) -> list[Figure]:
+def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[Figure]:
     """Figures of all methods on both problems, of the linear algebra, and of whole steps of two chains.
 
-    n_batch, n_repeat : timed batches, and steps in each
+    n_batch, n_repeat : timed batches, and steps in each; muscled : of the finger as well
     """
     figures = []
     for name, problem in PROBLEMS.items():
@@ -81,6 +85,10 @@ def run(n_batch: int = 200, n_repeat: int = 200) -> list[Figure]:
         figures += figures_us(f"us_per_step.n{n}", us, LIMIT_US.get(n))
     for name, floor in (("chain", False), ("chain_on_floor", True)):
         figures += chain_figures(name, floor, n_batch, n_repeat)
+    if muscled:
+        say("rosenbrock: finger with muscles")
+        for tendon in TENDONS:
+            figures += finger_figures(tendon, n_batch, n_repeat)
     return figures
 
 
@@ -193,3 +201,18 @@ def chain_figures(name: str, floor: bool, n_batch: int, n_repeat: int) -> list[F
     some.run(0, 0, trace, last=True)
     n_touching = int(np.count_nonzero(trace.contact[0, :, NORMAL]))
     return [*figures_us(f"us_per_step.{name}", us), Figure(f"{name}.n_touching", float(n_touching), "1")]
+
+
+def finger_figures(tendon: Literal["rigid", "elastic"], n_batch: int, n_repeat: int) -> list[Figure]:
+    """Time of a whole step of the finger with its muscles excited [us]."""
+    spec = load_model("finger")
+    muscles = [
+        msgspec.structs.replace(
+            muscle, excitation=EXCITATION, hill=msgspec.structs.replace(muscle.hill, tendon=tendon)
+        )
+        for muscle in spec.muscles
+        if muscle.hill is not None
+    ]
+    some = simulator(msgspec.structs.replace(spec, muscles=tuple(muscles)), METHOD, CHAIN_STEP_MS)
+    some.run(N_SETTLED, 0, some.trace(0))
+    return figures_us(f"us_per_step.finger_{tendon}", batch_us(step_batch(some), n_batch, n_repeat))

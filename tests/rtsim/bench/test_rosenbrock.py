@@ -13,7 +13,7 @@ from rtsim.bench.swinging_chains import chain
 @pytest.fixture(scope="module")
 def figures() -> dict[str, rosenbrock.Figure]:
     """Return the figures of a short bench."""
-    return {f.name: f for f in rosenbrock.run(n_batch=2, n_repeat=10)}
+    return {f.name: f for f in rosenbrock.run(n_batch=2, n_repeat=10, muscled=False)}
 
 
 def test_every_method_is_measured(figures: dict[str, rosenbrock.Figure]) -> None:
@@ -49,3 +49,11 @@ def test_chains_of_the_bench(figures: dict[str, rosenbrock.Figure]) -> None:
     trace = some.trace(1)
     assert some.run(30, 0, trace) == 0
     assert np.abs(some.q).max() < 0.1
+
+
+@pytest.mark.own_kernels
+@pytest.mark.parametrize("tendon", rosenbrock.TENDONS)
+def test_the_finger_of_the_bench(tendon: str) -> None:
+    """Protects what is timed: steps of three muscles that pull."""
+    found = {figure.name: figure.value for figure in rosenbrock.finger_figures(tendon, 2, 10)}
+    assert found[f"us_per_step.finger_{tendon}"] > 0.0
