@@ -253,6 +253,8 @@ def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, floa
     numbers = {}
     for word in words:
         name, _, value = word.partition("=")
+        if name in numbers:
+            raise ConfigError(f"{name} is given twice", where=option, remedy="keep one of them")
         try:
             numbers[name] = float(value)
         except ValueError:

@@ -297,6 +297,14 @@ def test_a_model_without_settings_runs(here):
     assert at_end[1] > at_end[0] + 0.5
 
 
+def test_what_is_given_twice_is_told(here):
+    """Protects from one of two numbers being taken in silence."""
+    for option, word in (("--excite", "profundus=0.5"), ("--load", "push=1")):
+        done = here("simulate", "finger" if option == "--excite" else "knee", option, word, option, word)
+        assert done.code != 0
+        assert f"{option}: {word.partition('=')[0]} is given twice" in done.err
+
+
 @pytest.mark.parametrize(("word", "said"), [
     ("biceps=0.5", "no muscle 'biceps' has a force; allowed: extensor, profundus, interosseous"),
     ("profundus=1.5", "profundus=1.5; allowed: 0 to 1"),

@@ -14,6 +14,7 @@ from rtsim.config.paths import find_config
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
+from rtsim.stages.kinematics import Kinematics
 from rtsim.subjects.subject import Subject, load_subject
 from rtsim.subjects.walker import walk
 from streams.codec import FieldLayout
@@ -43,7 +44,9 @@ def trial(spec: ModelSpec, subject: Subject) -> MarkerTrial:
 @pytest.fixture(scope="session")
 def one_estimator(spec: ModelSpec, subject: Subject) -> MultibodyEstimator:
     allow_compilation()  # another test may have forbidden it
-    return MultibodyEstimator(spec, subject, "minimised", tuple(spec.methods))
+    estimator = MultibodyEstimator(spec, subject, "minimised", tuple(spec.methods))
+    Kinematics(estimator, subject).warm()  # as every run does before its first frame
+    return estimator
 
 
 @pytest.fixture
