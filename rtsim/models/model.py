@@ -76,6 +76,7 @@ class Names:
     angles: tuple[str, ...]  # of model.angles: every coordinate, then the named ones
     joint_angles: tuple[str, ...]  # of model.joints, three of each
     lines: tuple[str, ...]  # straight ligaments, then springs between places
+    pulling: tuple[str, ...]  # muscles with a force
     wrapping: tuple[str, ...]  # ligaments along paths
     contacts: tuple[str, ...]
     frictions: tuple[str, ...]
@@ -213,6 +214,7 @@ def names_of(
             *(ligament.name for ligament in spec.ligaments if ligament.pulls and not ligament.through),
             *(spring.name for spring in spec.springs if not spring.coordinate),
         ),
+        pulling=tuple(muscle.name for muscle in spec.muscles if muscle.hill is not None),
         wrapping=tuple(ligament.name for ligament in spec.wrapping),
         contacts=tuple(contact.name for contact in spec.contacts if contact.presses),
         frictions=tuple(friction.name for friction in spec.frictions),

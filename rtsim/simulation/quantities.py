@@ -174,8 +174,7 @@ class SimulatedQuantities:
         m, trace = self.simulator.model, self._trace
         if m.pulls is None:
             return
-        acting = np.flatnonzero(m.muscles.max_isometric_force > 0.0)
-        names = tuple(m.names.muscles[k] for k in acting)
+        names = m.names.pulling
         every = np.arange(len(names))
         self._take("muscle_activations", trace.pull, (every, ACTIVATION), "1", names,
                    curves=ACTIVATIONS, meaning="of the fibres")  # fmt: skip

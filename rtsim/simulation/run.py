@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.path.muscle_path import STATUS_NAMES
 from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK
 from kernels.rosenbrock.trace import N_LARGE, N_PART, RECORDED, Trace
 from rtsim.errors import ModelError
@@ -98,12 +99,27 @@ def warm_up(simulator: Simulator) -> Run:
     """No step, one row: compiles what a run calls, and finds out whether the start has finite forces."""
     done = run(simulator, 0)
     if not np.isfinite(done.trace.v_dot).all():
+        check_paths(simulator, "at the start")
         raise ModelError(
             "the forces at the start are no numbers",
             where=simulator.model.name,
             remedy="correct the neutral values of its coordinates, its masses or its elements",
         )
     return done
+
+
+def check_paths(simulator: Simulator, when: str) -> None:
+    """ModelError that names the first muscle or ligament whose path was not found; when : in words."""
+    if simulator.work.pulls is None:
+        return
+    names = (*simulator.model.names.pulling, *simulator.model.names.wrapping)
+    for name, status in zip(names, simulator.work.pulls.path.status, strict=True):
+        if status:
+            raise ModelError(
+                f"{name} does not pull {when}: {STATUS_NAMES[status]}",
+                where=simulator.model.name,
+                remedy="move its points out of the surface that it goes over, or make that smaller",
+            )
 
 
 def check_run(done: Run, simulator: Simulator, kept: str = "") -> None:
@@ -114,6 +130,7 @@ def check_run(done: Run, simulator: Simulator, kept: str = "") -> None:
     step_ms, name = 1e3 * simulator.options.step, simulator.model.name
     shorter = f"shorten the step of {step_ms:g} ms (--step or simulation.step_ms)"
     if done.failed:
+        check_paths(simulator, f"at {simulator.time:.6g} s")
         what = "the state is no number any more" if done.status == NON_FINITE else "the step has no solution"
         raise ModelError(
             f"{what} at {simulator.time:.6g} s",

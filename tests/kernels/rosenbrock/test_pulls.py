@@ -14,7 +14,7 @@ from kernels.rosenbrock.step import OK
 from kernels.rosenbrock.tableau import METHODS, lower
 from rtsim.config.fdk_schema import FdkSpec
 from rtsim.config.force_schema import Ligament
-from rtsim.errors import ConfigError
+from rtsim.errors import ConfigError, ModelError
 from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.models.load import load_model
 from rtsim.models.model import build
@@ -270,6 +270,8 @@ def test_a_path_that_is_not_found_ends_the_run() -> None:
     assert np.isfinite(trace.pull[0, 1, PULL])
     assert not np.isfinite(trace.v_dot).all()
     assert np.isfinite(trace.pull[0, :, PATH_LENGTH][1])
+    with pytest.raises(ModelError, match="long does not pull at the start: a path point lies inside"):
+        rtsim.simulation.run.warm_up(simulator(inside))
 
 
 def test_a_stride_begins_anew_with_its_muscles() -> None:
