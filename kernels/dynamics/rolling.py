@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
-from kernels.copying import copy_vector
+from kernels.constraints import direction_in_ground
 from kernels.dynamics.constraints import point_motion
-from kernels.rotation import rotate
 from kernels.spatial import dot
 from kernels.tree import along, point_in_ground
 
@@ -80,8 +79,8 @@ def touch(rolls, pose, r, roll_out):
     a, b = rolls.body_a[r], rolls.body_b[r]
     x, m, e = roll_out[CONTACT], roll_out[NORMAL], roll_out[OUTWARDS]
     for k in range(3):
-        turned(pose, b, rolls.plane[r, k], roll_out[NORMAL + k])
-    turned(pose, a, rolls.axis[r], e)
+        direction_in_ground(pose, b, rolls.plane[r, k], roll_out[NORMAL + k])
+    direction_in_ground(pose, a, rolls.axis[r], e)
     cosine = dot(m, e)
     size = 0.0
     for i in range(3):
@@ -96,15 +95,6 @@ def touch(rolls, pose, r, roll_out):
         x[i] += rolls.radius[r] * e[i]
         gap += m[i] * (x[i] - roll_out[OUTWARDS + 1, i])
     return gap
-
-
-@njit
-def turned(pose, body, x, y_out):
-    """y_out : (3,) - a direction of a body (-1 = ground) in ground."""
-    if body < 0:
-        copy_vector(x, y_out)
-    else:
-        rotate(pose.rotation[body], x, y_out)
 
 
 @njit
@@ -168,7 +158,7 @@ def contact_rate(rolls, pose, velocities, drift, r, work):
     a, b, roll = rolls.body_a[r], rolls.body_b[r], work.roll
     m, e, n, rate = roll[NORMAL], roll[OUTWARDS], roll[5], roll[9]
     m_rate, n_rate, centre = roll[6], roll[7], roll[8]
-    turned(pose, a, rolls.axis[r], n)
+    direction_in_ground(pose, a, rolls.axis[r], n)
     spun(velocities, b, m, m_rate)
     spun(velocities, a, n, n_rate)
     along_n, change, size = 0.0, 0.0, 0.0

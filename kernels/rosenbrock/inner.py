@@ -84,8 +84,9 @@ def fold_fibres(inner, pulls, shift, tau_q):
         if slope[X_BY_L] != 0.0:
             c = slope[BY_OWN] * slope[X_BY_L] / (shift - slope[X_BY_X])
             for i in range(g.shape[0]):
-                for j in range(g.shape[0]):
-                    tau_q[i, j] -= g[i] * c * g[j]
+                if g[i] != 0.0:
+                    for j in range(g.shape[0]):
+                        tau_q[i, j] -= g[i] * c * g[j]
 
 
 @njit
