@@ -162,6 +162,8 @@ GROUPS = {
             "kernels.plates.take_off",
             "kernels.bearing.assign_feet",
             "kernels.bearing.foot_wrenches",
+            "kernels.stated_bearing.stated_wrenches",
+            "kernels.stated_bearing.tell_stated",
             "kernels.standing.may_stand",
             "kernels.foot_lines.draw_feet",
             "kernels.shown.show_loads",
