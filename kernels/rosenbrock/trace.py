@@ -9,6 +9,7 @@ import numpy as np
 from kernels._jit import inlined, njit
 from kernels.contact.elements import N_CONTACT_OUT
 from kernels.forces.frictions import N_FRICTION_OUT
+from kernels.forces.generators import N_GENERATOR_OUT
 from kernels.forces.lines import N_LINE_OUT
 from kernels.forces.pulls import N_PULL_OUT
 from kernels.rosenbrock.model import Simulation
@@ -28,6 +29,7 @@ class Trace(NamedTuple):
     contact: np.ndarray  # (n_row, n_contact, N_CONTACT_OUT)
     friction: np.ndarray  # (n_row, n_friction, N_FRICTION_OUT)
     pull: np.ndarray  # (n_row, n_pull, N_PULL_OUT)
+    generator: np.ndarray  # (n_row, n_generator, N_GENERATOR_OUT)
     coupler: np.ndarray  # (n_row, n_coupler) - what the driver's side, or who prescribes, adds along each
     error: np.ndarray  # (n_row,) - largest of the steps up to the row
     counts: np.ndarray  # (N_COUNT,) int64
@@ -50,6 +52,7 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
         np.zeros((n_row, n_contact, N_CONTACT_OUT)),
         np.zeros((n_row, n_friction, N_FRICTION_OUT)),
         np.zeros((n_row, 0 if simulation.pulls is None else len(simulation.pulls.excitation), N_PULL_OUT)),
+        np.zeros((n_row, 0 if forces.generators is None else len(forces.generators.dof), N_GENERATOR_OUT)),
         np.zeros((n_row, 0 if simulation.couplers is None else len(simulation.couplers.dof))),
         np.zeros(n_row),
         np.zeros(N_COUNT, np.int64),
@@ -78,6 +81,7 @@ def write_row(couplers, q, v, work, trace):
     write_table(forces.contacts.out, trace.contact[r])
     write_table(forces.frictions.state, trace.friction[r])
     write_pulls(work.pulls, trace.pull[r])
+    write_generators(forces.generators, trace.generator[r])
     write_couplers(couplers, work.reduction, trace.coupler[r])
     trace.error[r] = trace.largest[0]
     trace.largest[0] = 0.0
@@ -89,6 +93,14 @@ def write_pulls(pulls, out):
     if pulls is None:
         return
     write_table(pulls.state, out)
+
+
+@njit
+def write_generators(generators, out):
+    """out : (n_generator, N_GENERATOR_OUT) - activations and torques; generators None: there are none."""
+    if generators is None:
+        return
+    write_table(generators.state, out)
 
 
 @njit

@@ -38,6 +38,7 @@ from rtsim.models.packing.couplers import (
     pack_angles,
     pack_couplers,
 )
+from rtsim.models.packing.driven_generators import generator_names
 from rtsim.models.packing.elements import (
     Lengths,
     Reported,
@@ -81,6 +82,7 @@ class Names:
     contacts: tuple[str, ...]
     frictions: tuple[str, ...]
     loads: tuple[str, ...]
+    generators: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -219,4 +221,5 @@ def names_of(
         contacts=tuple(contact.name for contact in spec.contacts if contact.presses),
         frictions=tuple(friction.name for friction in spec.frictions),
         loads=tuple(load.name for load in spec.loads),
+        generators=generator_names(spec),
     )

@@ -19,6 +19,7 @@ from rtsim.errors import ConfigError, ModelError
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import Model, build
 from rtsim.models.packing.couplers import drivers_first
+from rtsim.models.packing.driven_generators import generator_names
 from rtsim.simulation.motion import (
     awaiting,
     check_motion,
@@ -63,7 +64,7 @@ def read_setup(
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
     motion : file or address of the motion of coordinates that take one; prescribed : such ones besides
-    excited : excitation of muscles, 0 to 1, in place of what the model says
+    excited : excitation of muscles, activation of torque generators, 0 to 1, in place of what the model says
     """
     spec = with_excitations(with_prescribed(load_model(name, note), prescribed), excited or {})
     check_spec(spec, subject, gains or {}, note)
@@ -81,20 +82,25 @@ def read_setup(
 
 
 def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec:
-    """The model with the excitations of some muscles; ConfigError for what is none."""
+    """The model with the excitations of some muscles, and activations of generators; ConfigError for none."""
     muscles = {muscle.name: muscle for muscle in spec.muscles}
+    turning, driven = generator_names(spec), spec.torque_generators
     for name, excitation in excited.items():
-        able = ", ".join(one for one, muscle in muscles.items() if muscle.hill is not None)
-        if name not in muscles or muscles[name].hill is None:
+        able = [*(one for one, muscle in muscles.items() if muscle.hill is not None), *turning]
+        if name not in able:
             raise ConfigError(
-                f"no muscle {name!r} has a force",
+                f"no muscle and no torque generator {name!r} has a force",
                 where=f"--excite (model {spec.name})",
-                allowed=able or "none: the model has no muscle with `hill`",
+                allowed=", ".join(able) or "none: the model has no muscle with `hill` and no generators",
             )
         if not 0.0 <= excitation <= 1.0:
             raise ConfigError(f"{name}={excitation:g}", where="--excite", allowed="0 to 1")
-        muscles[name] = msgspec.structs.replace(muscles[name], excitation=excitation)
-    return msgspec.structs.replace(spec, muscles=tuple(muscles.values()))
+        if name in muscles:
+            muscles[name] = msgspec.structs.replace(muscles[name], excitation=excitation)
+        elif driven is not None:
+            active = {**driven.activation, name: excitation}
+            driven = msgspec.structs.replace(driven, activation=active)
+    return msgspec.structs.replace(spec, muscles=tuple(muscles.values()), torque_generators=driven)
 
 
 def simulator_of(setup: Setup) -> Simulator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.forces.generators import set_activations
 from kernels.forces.pulls import set_excitations, settle
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
@@ -79,6 +80,8 @@ class Simulator:
     def settle(self) -> None:
         """Activations as the excitations at time zero ask, fibres at rest where the state is."""
         pulls, work = self.simulation.pulls, self.work
+        if self.model.names.generators:
+            set_activations(self.simulation.forces.generators, self.start_time, work.forces.generators)
         if pulls is None or work.pulls is None or work.inner is None:
             return
         set_excitations(pulls, self.start_time, work.pulls)
