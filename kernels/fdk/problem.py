@@ -22,6 +22,7 @@ from kernels.kkt import Options
 from kernels.markers import MarkerWork, new_marker_work
 from kernels.muscle.hill import Muscles
 from kernels.optimality import Problem, Work, new_work
+from kernels.path.lengths import new_length_work
 from kernels.path.muscle_path import PathWork, new_path_work, wraps_in_closed_form
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
@@ -209,11 +210,12 @@ def new_fdk_work(joint: Joint) -> FdkWork:
     n_body, n_v, n_q = len(tree.parent), len(tree.dof_body), int(tree.q_start[-1])
     n_marker, (n_element, n_path) = len(joint.fit.markers.body), joint.fit.elements.path.shape
     n_fdk, n_motion = len(joint.fdk), len(tree.chains.dof)
-    constraint = new_constraint_work(joint.constraints, n_v)
+    constraint = new_constraint_work(joint.constraints, n_v, tree)
+    lengths = new_length_work(joint.fit.elements.lengths, tree)
     n_row = len(constraint.value)
     square = np.zeros((n_v, n_v))
     return FdkWork(
-        new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion),
+        new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion, lengths),
         new_dynamics_work(tree),
         new_marker_work(n_marker, n_body),
         constraint,
