@@ -84,6 +84,15 @@ NO_MESHES = (
     *(f"kernels.mesh.patch.{name}" for name in ("relative_pose", "write_patch", "write_moved")),
 )
 """What contacts without surfaces of triangles leave out; those with them compile it when they first run."""
+NO_LENGTHS = ("kernels.path.lengths.bend_along",)
+"""What is left out where forces decide the length of no path."""
+NO_PATHS = (
+    *NO_LENGTHS,
+    "kernels.path.muscle_path.follow_path",
+    "kernels.path.muscle_path.gradient",
+    "kernels.path.wrap.place_surfaces",
+)
+"""What the marker solver leaves out there."""
 
 GROUPS = {
     "solver": Group(
@@ -97,7 +106,7 @@ GROUPS = {
             "kernels.shown.show",
         ),
         call_solver,
-        without=(FUNCTIONS,),
+        without=(FUNCTIONS, *NO_PATHS),
     ),
     "simulation": Group(
         "forward simulation",
@@ -124,6 +133,7 @@ GROUPS = {
             "kernels.tree.pose",
         ),
         call_model,
+        without=NO_PATHS,
     ),
     "coupled-simulation": Group(
         "forward simulation with couplers",
@@ -197,7 +207,7 @@ ON_DEMAND = {
             "kernels.rates.savitzky_golay.savitzky_golay",
         ),
         call_fdk,
-        without=NO_TABLES,
+        without=(*NO_TABLES, *NO_LENGTHS),
     ),
 }
 """What few runs call; `rtsim warmup` leaves it to them."""

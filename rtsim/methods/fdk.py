@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.constraints import AZIMUTH, ELEVATION, HARD, SPHERE_ON_PLANE, Roles
+from kernels.fdk.bands import Bands
 from kernels.fdk.newton import find_balance
 from kernels.fdk.problem import (
     FdkOptions,
@@ -32,6 +33,7 @@ from rtsim.methods.fdk_rows import check_borne, check_rows
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.model import Model
+from rtsim.models.packing.pulls import paths_of
 
 Array = NDArray[np.float64]
 
@@ -281,7 +283,18 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
         hold_acceleration=np.zeros(model.n_v),
         isometric=recruitment.strength == "isometric",
         of_optimum=spec.velocities == "optimum",
+        bands=bands_of(model),
     )
+
+
+def bands_of(model: Model) -> Bands | None:
+    """The ligaments along paths, which stand behind the muscles that pull; None where there are none."""
+    first, n = len(model.names.pulling), len(model.names.wrapping)
+    if not n:
+        return None
+    assert model.pulls is not None
+    own = paths_of(model.pulls.stations, first + np.arange(n))
+    return Bands(own, model.surfaces, model.pulls.parameter[first:].copy())
 
 
 def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
@@ -297,12 +310,6 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             "spring is called so",
             where="fdk.dofs",
             allowed=allowed,
-        )
-    if model.names.wrapping:
-        raise ConfigError(
-            f"the ligament {model.names.wrapping[0]} goes over surfaces, which only simulations know",
-            where="fdk",
-            remedy="leave `through` out: a straight one, or several through points of bodies",
         )
     check_borne(model, roles, spec.borne)
     check_rows(model, roles, spec.dofs)
