@@ -7,17 +7,20 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.fdk.problem import BALANCED
+from kernels.constraints import Roles
+from kernels.fdk.problem import BALANCED, NOT_PLACED
 from kernels.path.lengths import new_length_work, path_lengths
 from kernels.path.muscle_path import OK, follow_paths, new_path_work
 from kernels.tree import difference
 from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.model_schema import ModelSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
+from rtsim.stages.fdk import Balance
 from tests.kernels.fdk.test_angles import (
     CORD,
     angles_of,
@@ -83,14 +86,16 @@ def tied(
     **options,
 ) -> ForceDependentKinematics:
     """The block, held by cords and angles that forces decide."""
-    spec = read(tied_text(joint, surface, bone))
+    return ForceDependentKinematics(*asked(read(tied_text(joint, surface, bone)), dofs, **options))
+
+
+def asked(spec: ModelSpec, dofs: tuple[str, ...], **options) -> tuple[Model, Roles, FdkSpec, RecruitmentSpec]:
+    """What a run asks of the block, with reserves about all its axes."""
     model = build(spec)
     names = coordinate_names(model)[1]
     reserves = {name: 20.0 for name, b in zip(names, model.tree.dof_body, strict=True) if b == 1}
     fdk = FdkSpec(dofs=dofs, **{"tolerance_N": 1e-6, "longest_mm": 10.0, **options})
-    return ForceDependentKinematics(
-        model, roles_of(spec), fdk, RecruitmentSpec(power=2, strength="isometric", reserves=reserves)
-    )
+    return model, roles_of(spec), fdk, RecruitmentSpec(power=2, strength="isometric", reserves=reserves)
 
 
 def length(own: ForceDependentKinematics, name: str, q: Array) -> float:
@@ -284,6 +289,20 @@ def test_a_path_lifts_off_and_comes_back() -> None:
     assert touched[half:] == touched[:half][::-1]
     np.testing.assert_allclose(found[half:], found[:half][::-1], atol=1e-8)
     assert np.abs(np.diff(found[:half], 2, axis=0)).max() < 1e-4
+
+
+def test_a_run_tells_lengths_and_tensions() -> None:
+    """Protects results: alpha and f of lengths and angles apart, tensions, NaN without balance."""
+    stage = Balance(*asked(read(tied_text("universal", "cylinder", (50, 40, 10))), ("band", "tilt")))
+    own = stage.balanced
+    stage.come_to(own.balance(*still(own)))
+    told = {quantity.name: quantity for quantity in stage.quantities()}
+    assert told["fdk_displacements"].labels == told["wrapping_ligament_forces"].labels == ("band",)
+    assert told["fdk_rotations"].labels == ("tilt",)
+    assert told["fdk_displacements"].array[0] == own.alpha[0]
+    assert told["wrapping_ligament_forces"].array[0] == own.at.tension[0] > 5.0
+    stage.come_to(NOT_PLACED)
+    assert np.isnan(told["wrapping_ligament_forces"].array).all()
 
 
 @pytest.mark.parametrize(
