@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import comb
 from typing import NamedTuple
 
@@ -56,7 +57,7 @@ def curve(knots: list[tuple], shapes: list[float], x: float) -> Array:
     k = max(i for i, knot in enumerate(knots) if knot[0] <= x)
     P = corner_points(knots[k], knots[k + 1], shapes[k])
     low, high = 0.0, 1.0
-    for _ in range(200):
+    for _ in range(60):
         u = (low + high) / 2
         low, high = (u, high) if bernstein(P, u)[0] < x else (low, u)
     D = 5 * np.diff(P, axis=0)
@@ -87,18 +88,26 @@ def hill(h: float, w: float) -> tuple[float, float]:
     return a * (1 - w) / (a + w), -a * (1 + a) / (a + w) ** 2
 
 
-def t_V(w: float, m: Generator) -> Array:
-    """The torque-velocity curve over omega / omega_max."""
-    start, end = (0.0, *hill(m.half, 0.0)), (0.9, *hill(m.half, 0.9))
+@cache
+def hill_shape(h: float) -> float:
+    """The shape of the corner that lies nearest to Hill's hyperbola from 0 to 0.9."""
+    ends = [(0.0, *hill(h, 0.0)), (0.9, *hill(h, 0.9))]
 
     def away(c: float) -> float:
-        return sum(abs(curve([start, end], [c], j / 9)[0] - hill(m.half, j / 9)[0]) for j in range(9))
+        return sum(abs(curve(ends, [c], j / 9)[0] - hill(h, j / 9)[0]) for j in range(9))
 
     c, step = 0.5, 0.25
     for _ in range(10):
         c = min((c, c - step, c + step), key=away)
         step /= 2
+    return c
+
+
+def t_V(w: float, m: Generator) -> Array:
+    """The torque-velocity curve over omega / omega_max."""
+    start, end = (0.0, *hill(m.half, 0.0)), (0.9, *hill(m.half, 0.9))
     knots = [(-1.0, m.lengthening, 0.0), (-0.9, m.lengthening, 0.0), start, end, (1.0, 0.0, 0.0)]
+    c = hill_shape(m.half)
     return curve(knots, [0.7, 0.7, c, c], w)
 
 
