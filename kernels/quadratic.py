@@ -58,8 +58,10 @@ class QuadraticWork(NamedTuple):
 def new_quadratic(n: int, m: int) -> tuple[Quadratic, QuadraticWork]:
     """Room for programs of n unknowns and m rows."""
     program = Quadratic(np.zeros((n, n)), np.zeros(n), np.zeros((m, n)), np.zeros(m))
-    rows = [np.zeros(m) for _ in range(6)]
-    work = QuadraticWork(np.zeros(n), *rows, np.zeros((n, n)), np.zeros(n), np.zeros(n))
+    work = QuadraticWork(
+        np.zeros(n), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m),
+        np.zeros((n, n)), np.zeros(n), np.zeros(n),
+    )  # fmt: skip
     return program, work
 
 
