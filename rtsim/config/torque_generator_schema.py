@@ -10,8 +10,6 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.place_schema import Name, NonNegative, Positive
 
-FLEXION_SIGNS = (-1, 1)
-
 
 class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One generator; angles are positive in flexion, 0 in neutral standing (kernels/torque_generator)."""
@@ -61,11 +59,32 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
         return radians(self.offset_deg)
 
 
+class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What a fit found for one generator of a joint (Millard et al. 2019, eq. 8); see `rtsim fit`.
+
+    strength_Nm : before the fit, where it is not that of the set
+    """
+
+    strength_Nm: Positive | None = None
+    angle_scale: Positive = 1.0
+    speed_scale: Positive = 1.0
+    passive_shift_deg: float = 0.0
+    passive_blend: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
+    strength_scale: Positive = 1.0
+
+    @property
+    def row(self) -> tuple[float, ...]:
+        """s_A, s_V, Delta_P [rad], lambda_P, s_tau."""
+        shift = radians(self.passive_shift_deg)
+        return (self.angle_scale, self.speed_scale, shift, self.passive_blend, self.strength_scale)
+
+
 class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Generators of a population or a person, and where it says so, of which joints they are.
 
     base : a shipped set or a .toml file whose generators these join or replace
     columns : names of the columns of motions that are written without a header
+    fits : of generators at joints, by the names of these: COORDINATE_extensor, COORDINATE_flexor
     """
 
     name: Name
@@ -74,6 +93,7 @@ class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     generators: dict[str, TorqueGenerator] = {}
     joints: tuple[JointGenerators, ...] = ()
     columns: tuple[str, ...] = ()
+    fits: dict[str, GeneratorFit] = {}
 
     def __post_init__(self) -> None:
         check_numbers(self)

@@ -33,6 +33,7 @@ class Placed(NamedTuple):
     """A generator at a joint; torque_sign is that of its torque about the coordinate.
 
     name : of the generator at this joint; muscle : of it in its set
+    fit : s_A, s_V, Delta_P [rad], lambda_P, s_tau
     blend : lambda_A and lambda_V; to_one : t^V is blended towards 1 (eq. 5), else to its eccentric maximum
     """
 
@@ -43,6 +44,7 @@ class Placed(NamedTuple):
     torque_sign: int
     blend: float = BLENDED
     to_one: bool = False
+    fit: tuple[float, ...] = UNFITTED
 
 
 def pack_generators(placed: Sequence[Placed]) -> Generators:
@@ -51,7 +53,7 @@ def pack_generators(placed: Sequence[Placed]) -> Generators:
     return Generators(
         pack_curves([one.spec for one in placed]),
         np.array([parameters(one) for one in placed], float).reshape(n, -1),
-        np.tile(UNFITTED, (n, 1)),
+        np.array([one.fit for one in placed], float).reshape(n, -1),
         np.array([one.spec.min_activation for one in placed], float),
         1e-3 * np.array([one.spec.activation_ms for one in placed], float),
         1e-3 * np.array([one.spec.deactivation_ms for one in placed], float),
