@@ -23,7 +23,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.files.markers import read_markers
 from rtsim.files.output import write_text
-from rtsim.models.planar_body import BODIES, COORDINATES
+from rtsim.models.planar_body import BODIES, COORDINATES, GENERATORS
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import make
 from rtsim.subjects.marker_names import find_markers
@@ -102,7 +102,7 @@ def stoop_model(folder: Path) -> ModelSpec:
         ]
     tables = {
         "name": "stoop_lift", "source": "Millard et al. (2019), vuaHuman2d", "bodies": bodies,
-        "markers": markers,
+        "markers": markers, "torque_generators": {"set": GENERATORS},
     }  # fmt: skip
     return msgspec.convert(tables, ModelSpec)
 

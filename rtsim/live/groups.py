@@ -31,6 +31,7 @@ from rtsim.live.group_calls import (
     call_recruitment,
     call_simulation,
     call_solver,
+    call_torque_generators,
 )
 from rtsim.live.sources import brings_markers
 
@@ -209,6 +210,11 @@ ON_DEMAND = {
         call_fdk,
         without=(*NO_TABLES, *NO_LENGTHS),
     ),
+    "torque-generators": Group(
+        "torque generators of live frames",
+        ("kernels.torque_generator.needed.needed_activations",),
+        call_torque_generators,
+    ),
 }
 """What few runs call; `rtsim warmup` leaves it to them."""
 ALL = {**GROUPS, **ON_DEMAND}
@@ -227,7 +233,8 @@ def groups_of(run: Run) -> tuple[str, ...]:
         return (*balanced, *LIVE, *forces)
     muscles = ("moment-arms",) if spec.muscles else ()
     recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
-    return (*balanced, "model", *muscles, *recruited, *forces)
+    turned = ("torque-generators",) if spec.torque_generators is not None and forces else ()
+    return (*balanced, "model", *muscles, *recruited, *turned, *forces)
 
 
 def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:

@@ -37,6 +37,20 @@ CERVICALE_MM = {"male": 242.9, "female": 243.7}
 """Below the vertex of the mean person."""
 HEEL = 0.266
 """Of the foot's length, from the heel to below the ankle: of the authors' model."""
+SOLE = {
+    "heel": (47.9 / 1850.0, (54.0 / 1850.0, 22.6 / 1850.0, 35.4 / 1850.0)),
+    "ball": (167.0 / 1850.0, (33.8 / 1850.0, 24.0 / 1850.0, 63.2 / 1850.0)),
+}
+"""Contacts, in parts of the stature: how far before the heel, and radii; not turned, and without the toes'.
+
+Brown (2017), MASc thesis, University of Waterloo, table 5.6, of a man of 1850 mm, as are stiffness and
+damping; friction as of the model foot."""
+GIVES_MM = 5.0
+"""About what tissue gives under a standing body, so that the soles are level then."""
+GENERATORS = "planar"
+SHOWN = ["knee_flexion_r", "hip_flexion_r", "lumbar_flexion"]
+FREE = "pelvis_y"
+"""What finds its place while a standing body settles; turned about its soles it would fall."""
 PLANAR = "planar"
 COORDINATES: dict[str, tuple[str, float]] = {
     "pelvis": ("pelvis_tilt", 1.0),
@@ -152,7 +166,38 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
         }  # fmt: skip
         bodies.append(body)
     who = f"{sex}, {mass_kg:g} kg, {stature_mm:g} mm"
-    return msgspec.convert({"name": NAME, "source": f"{who}; {SOURCE}", "bodies": bodies}, ModelSpec)
+    soles = [contact for side in ("_r", "_l") for contact in sole(side, of["foot"], stature_mm)]
+    tables = {
+        "name": NAME, "source": f"{who}; {SOURCE}", "bodies": bodies, "contacts": soles,
+        "torque_generators": {"set": GENERATORS}, "simulation": standing(),
+    }  # fmt: skip
+    return msgspec.convert(tables, ModelSpec)
+
+
+def standing() -> dict[str, Any]:
+    """A simulation: at first as a statue on its soles, then with all generators at rest, so that it sinks."""
+    names = [coordinate["name"] for keys in BODIES.values() for coordinate in keys["coordinates"]]
+    hold = [name for name in names if name != FREE]
+    return {"duration_s": 0.5, "equilibrium": "loaded", "hold": hold, "plot": SHOWN}
+
+
+def sole(side: str, foot_mm: float, stature_mm: float) -> list[dict[str, Any]]:
+    """Contacts of heel and ball of a foot with the floor."""
+    found = []
+    for name, (along, radii) in SOLE.items():
+        radii_mm = tuple(rounded(stature_mm * radius) for radius in radii)
+        place = (stature_mm * along - HEEL * foot_mm, radii_mm[1] - ANKLE * stature_mm - GIVES_MM)
+        found.append(
+            {
+                "name": name + side, "law": "volumetric", "stiffness": 1.6e7, "damping": 0.565,
+                "ellipsoid": {
+                    "segment": "foot" + side, "offset_mm": (*map(rounded, place), 0.0), "radii_mm": radii_mm,
+                },
+                "plane": {"segment": "ground", "normal": (0.0, 1.0, 0.0)},
+                "friction": {"static": 0.65, "dynamic": 0.65, "transition_velocity_m_s": 0.01},
+            }
+        )  # fmt: skip
+    return found
 
 
 def length(share: SegmentShare, scale: float) -> float:

@@ -82,3 +82,19 @@ def test_joint_moments_are_the_authors(analysed: Results, folder: Path) -> None:
         assert rms < 4.0, (name, rms)
         if np.abs(theirs[:, k]).max() > 40.0:
             assert rms < 0.04 * np.abs(theirs[:, k]).max(), (name, rms)
+
+
+def test_hip_extensors_need_what_the_paper_says(analysed: Results) -> None:
+    """Protects the activations of live frames: before any fit at most 0.871 of the right hip's extensor, below
+    0 from 81.4 degrees of flexion on (the published motion was filtered otherwise), flexion to 120.7."""
+    labels = {spec.name: spec.labels for spec in analysed.session.fields}
+    column = labels["generator_activations"].index("hip_flexion_r_extensor")
+    activation = analysed.fields["generator_activations"][:, column]
+    row = labels["coordinates"].index("hip_flexion_r")
+    angle = np.degrees(analysed.fields["coordinates"][:, row])
+    assert np.nanmax(angle) == pytest.approx(120.7, abs=0.2)
+    assert np.nanmax(activation) == pytest.approx(0.871, abs=0.01)
+    first = np.flatnonzero(activation < 0.0)[0]
+    assert angle[first - 1] < 81.7 < angle[first] + 1.0
+    limits = analysed.fields["generator_limits"][:, column]
+    np.testing.assert_array_equal(limits == -1.0, activation < 0.0)
