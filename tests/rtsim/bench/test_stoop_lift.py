@@ -85,8 +85,8 @@ def test_joint_moments_are_the_authors(analysed: Results, folder: Path) -> None:
 
 
 def test_hip_extensors_need_what_the_paper_says(analysed: Results) -> None:
-    """Protects the activations of live frames: before any fit at most 0.871 of the right hip's extensor, below
-    0 from 81.4 degrees of flexion on (the published motion was filtered otherwise), flexion to 120.7."""
+    """Protects the activations of live frames: before any fit the right hip's extensor needs 0.871 at most and
+    less than 0 from 81.7 degrees of flexion on, which goes to 120.7."""
     labels = {spec.name: spec.labels for spec in analysed.session.fields}
     column = labels["generator_activations"].index("hip_flexion_r_extensor")
     activation = analysed.fields["generator_activations"][:, column]

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from kernels._jit import allow_compilation
-from rtsim.config.model_schema import Element, MethodSpec, Reaction
 from rtsim.config.marker_schema import Marker
+from rtsim.config.model_schema import Element, MethodSpec, Reaction
 from rtsim.config.muscle_schema import Hill
 from rtsim.config.paths import find_config
 from rtsim.config.place_schema import Place
