@@ -222,6 +222,12 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return tuple(ligament for ligament in self.ligaments if ligament.length)
 
     @property
+    def held(self) -> tuple[str, ...]:
+        """What a simulation holds exactly: what it names, else what the first method does."""
+        named = self.simulation.holds
+        return next(iter(self.methods.values())).hard if named is None else named
+
+    @property
     def wrapping(self) -> tuple[Ligament, ...]:
         """Ligaments that pull along a path."""
         return tuple(ligament for ligament in self.ligaments if ligament.through)

@@ -199,3 +199,11 @@ def call_coupled() -> None:
     from rtsim.simulation.run import warm_up
 
     warm_up(load_simulator("kick", equilibrium="loaded"))
+
+
+def call_held() -> None:
+    """`rtsim simulate` of a model that holds constraints."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("squeezer"))

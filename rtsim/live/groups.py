@@ -25,6 +25,7 @@ from rtsim.live.group_calls import (
     call_coupled,
     call_fdk,
     call_forces,
+    call_held,
     call_model,
     call_moment_arms,
     call_muscles,
@@ -36,6 +37,7 @@ from rtsim.live.group_calls import (
 from rtsim.live.sources import brings_markers
 
 if TYPE_CHECKING:
+    from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
 
 POLL_S = 0.1
@@ -94,6 +96,19 @@ NO_PATHS = (
     "kernels.path.wrap.place_surfaces",
 )
 """What the marker solver leaves out there."""
+NO_HOLDS = (
+    "kernels.dynamics.constrained.drift",
+    "kernels.dynamics.constraints.constraint_rows",
+    "kernels.dynamics.constraints.constraint_bias",
+    "kernels.dynamics.constraint_slopes.element_motion",
+    "kernels.dynamics.constraint_slopes.onset_slopes",
+    *(
+        f"kernels.rosenbrock.holds.{name}"
+        for name in ("spread", "spread_active", "choose_rows", "push_back", "press")
+    ),
+    *(f"kernels.rosenbrock.projection.{name}" for name in ("largest_gap", "correction")),
+)
+"""What a simulation leaves out that holds no constraints."""
 
 GROUPS = {
     "solver": Group(
@@ -120,7 +135,7 @@ GROUPS = {
             "kernels.rosenbrock.advance.advance",
         ),
         call_simulation,
-        without=NO_MESHES,
+        without=(*NO_MESHES, *NO_HOLDS),
     ),
     "model": Group(
         "the marker solver of models with their own markers",
@@ -146,7 +161,7 @@ GROUPS = {
             "kernels.rosenbrock.advance.advance",
         ),
         call_coupled,
-        without=NO_MESHES,
+        without=(*NO_MESHES, *NO_HOLDS),
     ),
     "moment-arms": Group(
         "moment arms",
@@ -215,10 +230,30 @@ ON_DEMAND = {
         ("kernels.torque_generator.needed.needed_activations",),
         call_torque_generators,
     ),
+    "held-simulation": Group(
+        "forward simulation under constraints",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.mass.mass_matrix",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.projection.put_on_constraints",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_held,
+        without=NO_MESHES,
+    ),
 }
 """What few runs call; `rtsim warmup` leaves it to them."""
 ALL = {**GROUPS, **ON_DEMAND}
 LIVE = ("solver", "muscles")
+
+
+def group_of_simulation(spec: ModelSpec) -> str:
+    """What a simulation of a model calls."""
+    if spec.held:
+        return "held-simulation"
+    return "coupled-simulation" if spec.couplers else "simulation"
 
 
 def groups_of(run: Run) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from kernels.muscle.hill import Muscles
 from kernels.path.angles import Angles
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
+from kernels.rosenbrock.holds import Holds
 from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.packing.bodies import (
@@ -83,6 +84,7 @@ class Names:
     frictions: tuple[str, ...]
     loads: tuple[str, ...]
     generators: tuple[str, ...]
+    holds: tuple[str, ...] = ()  # scalar constraints of model.holds
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ class Model:
     outline: Outline
     q_neutral: Array  # (n_q,) - couplers hold there; elements may not
     names: Names
+    holds: Holds | None = None  # what a simulation holds (models/packing/holds); None: nothing
 
     @property
     def tree(self) -> Tree:

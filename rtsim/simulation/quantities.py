@@ -47,6 +47,7 @@ class SimulatedQuantities:
         self._add_muscles()
         self._add_generators()
         self._add_prescribed()
+        self._add_holds()
         self._add_bodies()
         self._take("step_error", trace.error[:, None], slice(None), "1", ("step",),
                    meaning="estimated error of the steps since the frame before")  # fmt: skip
@@ -225,6 +226,15 @@ class SimulatedQuantities:
             self._take(name, self._trace.coupler, (own[chosen],), unit, labels,
                        curves=Curves("Prescribed", what, 1, 1.0),
                        meaning=f"{what} that holds prescribed coordinates to their motion")  # fmt: skip
+
+    def _add_holds(self) -> None:
+        """Forces of what is held exactly; nothing of a model without."""
+        m = self.simulator.model
+        if m.holds is None:
+            return
+        self._take("element_forces", self._trace.hold, (np.arange(len(m.names.holds)),), "N", m.names.holds,
+                   curves=Curves("Constraints", "force", 1, 20.0),
+                   meaning="that presses both ends of what is held apart, out of a plane")  # fmt: skip
 
     def _add_bodies(self) -> None:
         """What a stick figure needs."""
