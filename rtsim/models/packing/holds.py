@@ -40,7 +40,8 @@ def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) ->
                 remedy="hold it at a fixed length, or leave it out of simulation.holds",
             )
     roles = roles_among(rows, msgspec.structs.replace(how, hard=spec.held, soft={}, target="fixed"))
-    elements = Elements(*(np.ascontiguousarray(column[chosen]) for column in model.elements))
+    # no element of a model's file is a path: its tables of lengths are None
+    elements = Elements(*(x if x is None else np.ascontiguousarray(x[chosen]) for x in model.elements))
     pair = np.array([pairs.find(row.a.segment, row.b.segment, row.where) for row in rows], np.int64)
     names = dataclasses.replace(model.names, holds=tuple(row.name for row in rows))
     held = Holds(Constraints(elements, roles, no_couplers()), pairs.build(), pair)
