@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from kernels._jit import entry, njit
+from kernels._jit import entry, inlined, njit
 from kernels.constraints import DISTANCE
 from kernels.couplers import isolate
 from kernels.dynamics.constraints import constraint_rows
@@ -22,7 +22,7 @@ from kernels.rosenbrock.holds import choose_rows, push_back, spread_active
 from kernels.tree import integrate, pose
 
 HELD, LOST = 1e-12, 1e-9
-"""Gap [m, rad] from which on nothing is corrected any more, and that is borne where rounding leaves it."""
+"""Gap [m, rad] from which on one correction is enough, and that is borne where rounding leaves it."""
 N_CORRECTION, N_TRUSTED = 12, 3
 """Corrections at the most; from which on the rows that act are found anew."""
 MOST = 0.3
@@ -56,20 +56,33 @@ def largest_gap(constraints, rows):
     return largest
 
 
+@inlined
+def close(holds, simulation, ahead, q, v, work):
+    """As project; holds None: nothing is held, and no call is made.
+
+    holds : Holds
+    simulation : Simulation
+    ahead : float - of the clock [s]
+    q : (n_q,) - coordinates [rad, m], changed
+    v : (n_v,) - speeds [rad/s, m/s], changed
+    work : SimulationWork - written
+    """
+    if holds is None:
+        return True
+    return project(simulation, ahead, q, v, work)
+
+
 @njit
-def project(holds, simulation, ahead, q, v, work):
+def project(simulation, ahead, q, v, work):
     """q : (n_q,) and v : (n_v,) onto what is held; False where it cannot be, or not from here.
 
-    holds : Holds - None where nothing is held
     simulation : Simulation
     ahead : float - of the clock [s]
     q : (n_q,) - coordinates [rad, m], changed
     v : (n_v,) - speeds [rad/s, m/s], changed
     work : SimulationWork - its dynamics hold the factor of the mass matrix; written
     """
-    if holds is None:
-        return True
-    couplers, tree = simulation.couplers, simulation.system.tree
+    holds, couplers, tree = simulation.holds, simulation.couplers, simulation.system.tree
     own, dynamics, step = work.holds, work.dynamics, work.state[0, : v.shape[0]]
     n = 0
     while True:
@@ -80,7 +93,7 @@ def project(holds, simulation, ahead, q, v, work):
             spread_active(couplers, work.reduction.coupler, dynamics.M, own)
         else:
             choose_rows(couplers, work.reduction.coupler, dynamics.M, own)
-        if gap <= HELD or n == N_CORRECTION or not gap < math.inf:
+        if (gap <= HELD and n > 0) or n == N_CORRECTION or not gap < math.inf:
             break
         correction(dynamics.M, own, step)
         integrate(tree, q, step, 1.0, q)
@@ -141,7 +154,7 @@ def put_on_constraints(simulation, q, v, work, before_out, after_out):
         if k == 0:
             write_gaps(holds.constraints, own.rows, v, before_out)
         choose_rows(couplers, work.reduction.coupler, dynamics.M, own)
-        met = project(holds, simulation, 0.0, q, v, work)
+        met = project(simulation, 0.0, q, v, work)
         write_gaps(holds.constraints, own.rows, v, after_out)
         if met:
             return True

@@ -27,7 +27,7 @@ from kernels.rosenbrock.inner import (
 )
 from kernels.rosenbrock.local import local_rate
 from kernels.rosenbrock.model import acceleration, linearise
-from kernels.rosenbrock.projection import project
+from kernels.rosenbrock.projection import close
 from kernels.rosenbrock.stages import factor, next_stage, stage_solve
 from kernels.rosenbrock.trace import write_row
 from kernels.tree import integrate
@@ -145,17 +145,17 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
             error = weigh(tableau, h, start, work.v_dot, stages, state)
             if not (end_inner(tableau, work.inner) and finite(state)):
                 return NON_FINITE, math.inf, 0.0
-    if not project(simulation.holds, simulation, h, work.q, stage_v, work):
+    if not close(simulation.holds, simulation, h, work.q, stage_v, work):
         return UNHELD, error, 0.0
-    move(q, v, work)
+    move(stage_v, q, v, work)
     return (ERROR_LARGE if error > options.tolerance else OK), error, h
 
 
 @inlined
-def move(q, v, work):
-    """The step counts: q : (n_q,) and v : (n_v,) at its end; work : SimulationWork - written"""
+def move(stage_v, q, v, work):
+    """The step counts: q : (n_q,) and v : (n_v,) at its end, where v is stage_v; work : SimulationWork"""
     keep_inner(work.inner)
-    copy(work.state[1, v.shape[0] :], v)
+    copy(stage_v, v)
     copy(work.q, q)
 
 

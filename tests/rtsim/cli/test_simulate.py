@@ -243,8 +243,8 @@ BAD = [
         ("--over: unknown coordinate 'bend'", "flexion"),
     ),
     (
-        ("simulate", "lower_limb"),
-        ("lower_limb: contacts.medial", "holds it exactly", "force law or a spring"),
+        ("simulate", "wheel"),
+        ("wheel: rolls.ground_contact", "a constraint of velocity", "contact with friction"),
     ),
     (
         ("simulate", "falling.toml"),
