@@ -1,0 +1,187 @@
+"""Angles, speeds and moments of joints over time, from files of inverse dynamics.
+
+.mcap              results of `rtsim analyse`: coordinates, coordinate_speeds, coordinate_moments
+.sto, .mot, .csv   the same as columns (field.coordinate), or NAME with NAME_moment, of OpenSim's tools
+q_TRIAL.csv        tables without a header, with qDot_, tau_ and time_TRIAL.csv beside it
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.grid import parse_rows, read_lines, table_lines
+from rtsim.files.recording import read_results
+from rtsim.files.storage import STORAGE_SUFFIXES, Table, read_storage
+
+Array = NDArray[np.float64]
+
+RECORDING, TABLE = ".mcap", ".csv"
+SUFFIXES = (RECORDING, *STORAGE_SUFFIXES, TABLE)
+FIELDS = ("coordinates", "coordinate_speeds", "coordinate_moments")
+MOMENT = "_moment"
+BARE = ("q", "qDot", "tau", "time")
+"""Names of tables without a header, before _TRIAL."""
+FEWEST = 3
+
+
+class JointMotion(NamedTuple):
+    """Joints over time; what a file lacks of a joint is NaN.
+
+    names : coordinates of the joints; times : (n,) [s]
+    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the angle
+    notes : plain sentences
+    """
+
+    names: tuple[str, ...]
+    times: Array
+    angle: Array
+    speed: Array
+    moment: Array
+    notes: tuple[str, ...] = ()
+
+    def of(self, name: str) -> tuple[Array, Array, Array]:
+        """Angle, speed and moment (n,) of one joint."""
+        k = self.names.index(name)
+        return self.angle[:, k], self.speed[:, k], self.moment[:, k]
+
+
+def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] = ()) -> JointMotion:
+    """The joints of a file; columns : of tables without a header. ConfigError where it has none of them."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(
+            f"{path.suffix or '(no suffix)'!r} is no file of joint moments", where=str(path),
+            allowed=", ".join(SUFFIXES),
+        )  # fmt: skip
+    if suffix == RECORDING:
+        return of_recording(path, names)
+    if suffix in STORAGE_SUFFIXES:
+        return of_table(read_storage(path), path, names)
+    if path.stem.startswith(f"{BARE[0]}_"):
+        return of_bare_tables(path, names, columns)
+    return of_table(read_csv(path), path, names)
+
+
+def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
+    """Joints of a recording of results."""
+    results = read_results(path)
+    labels = {spec.name: list(spec.labels) for spec in results.session.fields}
+    if lacking := [field for field in FIELDS if field not in labels]:
+        raise ConfigError(
+            f"the recording has no {lacking[0]}", where=str(path),
+            remedy="analyse markers with --forces by a model with its own markers",
+        )  # fmt: skip
+
+    def column(field: str, name: str) -> Array | None:
+        at = labels[field]
+        return results.fields[field][:, at.index(name)] if name in at else None
+
+    return gathered(path, names, results.times, column, results.notes)
+
+
+def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
+    """Joints of a table whose columns have names; angles alone stand in degrees where it says so."""
+    times = table.column("time") if "time" in table.columns else table.data[:, 0]
+    scale = np.pi / 180.0 if table.in_degrees else 1.0
+
+    def column(field: str, name: str) -> Array | None:
+        if (found := f"{field}.{name}") in table.columns:
+            return table.column(found)
+        if field == FIELDS[0] and name in table.columns:
+            return scale * table.column(name)
+        if field == FIELDS[2] and name + MOMENT in table.columns:
+            return table.column(name + MOMENT)
+        return None
+
+    return gathered(path, names, times, column, table.notes)
+
+
+def gathered(
+    path: Path,
+    names: Sequence[str],
+    times: Array,
+    column: Callable[[str, str], Array | None],
+    notes: Sequence[str],
+) -> JointMotion:
+    """The joints that have an angle and a moment; speeds that are lacking are differences of the angles."""
+    if len(times) < FEWEST or not (np.diff(times) > 0.0).all():
+        raise ConfigError(
+            "its times cannot be those of a motion", where=str(path),
+            allowed=f"a column time that rises, {FEWEST} rows or more",
+        )  # fmt: skip
+    found, rows, told = [], [], list(notes)
+    for name in names:
+        angle, speed, moment = (column(field, name) for field in FIELDS)
+        if angle is None or moment is None:
+            told.append(f"{name} has no {'angle' if angle is None else 'moment'} there: left out")
+            continue
+        if speed is None:
+            told.append(f"{name} has no speed there: differences of its angles were taken")
+            speed = np.gradient(angle, times)
+        found.append(name)
+        rows.append((angle, speed, moment))
+    if not found:
+        raise ConfigError(
+            "it has none of the joints", where=str(path), allowed=", ".join(names),
+            remedy="name a body of which the file is with --model",
+        )  # fmt: skip
+    stacked = np.array(rows)
+    return JointMotion(
+        tuple(found),
+        times,
+        stacked[:, 0].T.copy(),
+        stacked[:, 1].T.copy(),
+        stacked[:, 2].T.copy(),
+        tuple(told),
+    )
+
+
+def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> JointMotion:
+    """Joints of q_TRIAL.csv and the tables beside it, whose columns the body names."""
+    if not columns:
+        raise ConfigError(
+            "a table without a header",
+            where=str(path),
+            remedy="name a body with columns, as --model stoop_lift",
+        )
+    trial = path.stem.partition("_")[2]
+    q, qd, tau, times = (numbers_of(path.with_name(f"{name}_{trial}{TABLE}")) for name in BARE)
+    for name, rows in zip(BARE, (q, qd, tau), strict=False):
+        if rows.shape != (len(times), len(columns)):
+            raise ConfigError(
+                f"{rows.shape[0]} rows of {rows.shape[1]} numbers",
+                where=str(path.with_name(f"{name}_{trial}{TABLE}")),
+                allowed=f"{len(times)} rows, as in the table of times, of {len(columns)} columns",
+            )
+    by_field = dict(zip(FIELDS, (q, qd, tau), strict=True))
+
+    def column(field: str, name: str) -> Array | None:
+        return by_field[field][:, list(columns).index(name)] if name in columns else None
+
+    return gathered(path, names, times[:, 0], column, ())
+
+
+def numbers_of(path: Path) -> Array:
+    """(n, k) - the numbers of a table without a header."""
+    lines = [line.replace(",", "\t") for line in read_lines(path, TABLE)]
+    width = lines[0].count("\t") + 1
+    rows, _ = table_lines(lines, 0, width)
+    return parse_rows(rows, width, str(path), lambda k: f"column {k + 1}")[0]
+
+
+def read_csv(path: Path) -> Table:
+    """A table of comma-separated values; units in the header, as in `name [rad]`, are left out of names."""
+    lines = read_lines(path, TABLE)
+    heads = next(csv.reader([lines[0]]))
+    names = tuple(head.partition(" [")[0].strip() for head in heads)
+    degrees = any("[deg]" in head for head in heads)
+    rows, notes = table_lines([line.replace(",", "\t") for line in lines], 1, len(names))
+    data, told = parse_rows(rows, len(names), str(path), lambda k: names[k])
+    return Table(names, data, degrees, path.stem, (*notes, *told))

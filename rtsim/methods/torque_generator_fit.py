@@ -1,0 +1,293 @@
+"""Fits of torque generators to the motion of a person: what they lack before, the least change, what is left.
+
+Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2. The problem is not convex:
+besides the default start others are tried, and the report says where each ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.torque_generator.demands import N_KIND, Demands
+from kernels.torque_generator.fit import FITTED, IMPOSSIBLE, FitOptions, FitWork, fit, new_fit_work
+from kernels.torque_generator.torque import (
+    ANGLE_SIGN,
+    DELTA,
+    FACTOR,
+    FIRST_VELOCITY,
+    LAMBDA,
+    N_FIT,
+    OFFSET,
+    OPTIMAL,
+    PASSIVE_SPAN,
+    S_A,
+    S_TAU,
+    S_V,
+    SPEED,
+    STRENGTH,
+    TORQUE_SIGN,
+    WIDTH,
+    Generators,
+    activations,
+)
+from rtsim.methods.joint_motion import JointMotion
+from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_generators
+
+Array = NDArray[np.float64]
+
+PARAMETERS = ("angle_scale", "speed_scale", "passive_shift", "passive_blend", "strength_scale")
+"""x of eq. 8, as a config calls them."""
+LOW, HIGH = (1.0, 1.0, -np.pi / 2.0, 0.0, 1.0), (np.inf, np.inf, np.pi / 2.0, 1.0, np.inf)
+"""Fits make generators stronger, wider, faster, their passive torque other or less; the authors' bounds."""
+TRUST, SETTLED, FULFILLED, N_ITERATION = 0.3, 1e-10, 1e-9, 500
+MOST_PASSIVE = 1.4
+"""t^PE_max: what people bear while lengthening (Yeadon et al. 2006); the published fits were made with 1."""
+STILL = 1e-6
+"""A joint that turns less was never moved [rad]."""
+SHIFTS, BLENDS = (0.0, 0.5, -0.5, 1.0), (0.0, 0.5, 1.0)
+"""Passive shifts [rad], in the direction that makes supple, and blends of the other starts."""
+SAME = 1e-4
+"""Objectives that differ by less are of one minimum."""
+ACTIVE = 1e-6
+"""A multiplier above this says that its row holds the fit."""
+ROW_WORDS = ("too weak", "too stiff", "stretched too far")
+DEEP = 2.0
+"""Strengths of the start that fulfils all rows, in parts of the least one, for room."""
+
+
+class Assessment(NamedTuple):
+    """What a generator needs for the motion.
+
+    activation : (n,) - not cut off at 0 or 1; passive : (n,) - t^PE; too_stiff, too_weak : (n,) bool
+    """
+
+    activation: Array
+    passive: Array
+    too_stiff: NDArray[np.bool_]
+    too_weak: NDArray[np.bool_]
+
+    @property
+    def words(self) -> str:
+        """feasible, or what it lacks."""
+        said = [w for w, at in (("too stiff", self.too_stiff), ("too weak", self.too_weak)) if at.any()]
+        return " and ".join(said) or "feasible"
+
+
+class Basin(NamedTuple):
+    """A local minimum: its parameters, its objective, and how many of the starts led to it."""
+
+    x: Array
+    objective: float
+    n_start: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What was found of one generator; `fault` says why there is nothing.
+
+    theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
+    x : (5,) - the best parameters; objective : their squared distance from the default
+    basins : minima that starts led to, the best first; default : which of them the default start led to
+    holding : frames and words of the rows that hold the fit; bounds : parameters at a bound
+    """
+
+    placed: Placed
+    fault: str = ""
+    theta: Array = field(default_factory=lambda: np.zeros(0))
+    omega: Array = field(default_factory=lambda: np.zeros(0))
+    demand: Array = field(default_factory=lambda: np.zeros(0))
+    x: Array = field(default_factory=lambda: np.array(UNFITTED))
+    objective: float = 0.0
+    basins: tuple[Basin, ...] = ()
+    default: int = 0
+    holding: tuple[tuple[int, str], ...] = ()
+    before: Assessment | None = None
+    after: Assessment | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the fit moved anything."""
+        return bool(np.abs(self.x - UNFITTED).max() > SAME)
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What fits are held to.
+
+    cap : activation that is reached at most (a_max); caps : of single generators, as from EMG, by name, one
+        number or one for each frame
+    co_contraction : coordinate -> torque that both generators bear against each other, in parts of the
+        joint's torque, or (n,) [N m]
+    most_passive : t^PE_max; low, high : bounds of x; several : whether more than the default start is tried
+    """
+
+    cap: float = 1.0
+    caps: Mapping[str, float | Array] = field(default_factory=dict)
+    co_contraction: Mapping[str, float | Array] = field(default_factory=dict)
+    most_passive: float = MOST_PASSIVE
+    low: tuple[float, ...] = LOW
+    high: tuple[float, ...] = HIGH
+    weight: tuple[float, ...] = (1.0,) * N_FIT
+    several: bool = True
+
+
+def fit_all(
+    placed: Sequence[Placed],
+    motion: JointMotion,
+    settings: FitSettings,
+    tell: Callable[[str], None] = lambda name: None,
+) -> list[Fit]:
+    """Fits of all generators whose joints the motion has; what is wrong with one is told in its `fault`."""
+    work = new_fit_work(len(motion.times))
+    found = []
+    for one in placed:
+        if one.joint.coordinate in motion.names:
+            tell(one.name)
+            found.append(fit_one(one, motion, settings, work))
+    return found
+
+
+def fit_one(one: Placed, motion: JointMotion, settings: FitSettings, work: FitWork) -> Fit:
+    """The fit of one generator."""
+    q, qd, tau = motion.of(one.joint.coordinate)
+    if fault := fault_of(one, q, qd, tau, settings):
+        return Fit(one, fault)
+    packed = pack_generators([one])
+    p = packed.parameter[0]
+    asked = one_sided(one, tau, settings)
+    demands = Demands(
+        packed.curves, FIRST_VELOCITY, p, p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET]),
+        p[FACTOR] * p[TORQUE_SIGN] * qd, asked / p[STRENGTH], capped(one, settings, len(q)),
+        settings.most_passive,
+    )  # fmt: skip
+    options = FitOptions(
+        np.array(UNFITTED), np.array(settings.weight), np.array(settings.low), np.array(settings.high),
+        TRUST, SETTLED, FULFILLED, N_ITERATION,
+    )  # fmt: skip
+    states = np.column_stack([q, qd, p[TORQUE_SIGN] * asked])
+    before = assess(packed, states, demands.cap)
+    begun = Fit(one, theta=demands.theta, omega=demands.omega, demand=asked, before=before)
+    basins, default, holding, fault = search(demands, options, work, settings.several)
+    if not basins:
+        return replace(begun, fault=fault)
+    best = basins[0]
+    packed.fit[0] = best.x
+    after = assess(packed, states, demands.cap)
+    return replace(
+        begun,
+        x=best.x,
+        objective=best.objective,
+        basins=basins,
+        default=default,
+        holding=holding,
+        after=after,
+    )
+
+
+def fault_of(one: Placed, q: Array, qd: Array, tau: Array, settings: FitSettings) -> str:
+    """Why a generator cannot be fitted to this motion; nothing where it can."""
+    for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
+        if n := int((~np.isfinite(values)).sum()):
+            return f"the {words} of {one.joint.coordinate} is not known in {n} of {len(values)} frames"
+    if np.ptp(q) < STILL:
+        return f"{one.joint.coordinate} never moves"
+    for name, low, high in zip(PARAMETERS, settings.low, settings.high, strict=True):
+        if not low <= high:
+            return f"the bounds of {name} contradict each other: {low:g} to {high:g}"
+    caps = settings.caps.get(one.name, settings.cap)
+    if not (np.isfinite(caps).all() and (np.asarray(caps) > 0.0).all() and (np.asarray(caps) <= 1.0).all()):
+        return "an activation that it may reach is not above 0 and at most 1"
+    return ""
+
+
+def one_sided(one: Placed, tau: Array, settings: FitSettings) -> Array:
+    """(n,) - the torque in the generator's direction (eq. 7), with what it bears against its antagonist."""
+    against = settings.co_contraction.get(one.joint.coordinate, 0.0)
+    both = against if isinstance(against, np.ndarray) else against * np.abs(tau)
+    return np.maximum(one.torque_sign * tau, 0.0) + both
+
+
+def capped(one: Placed, settings: FitSettings, n: int) -> Array:
+    """(n,) - activation that a generator may reach."""
+    return np.broadcast_to(np.asarray(settings.caps.get(one.name, settings.cap), float), (n,)).copy()
+
+
+def assess(packed: Generators, states: Array, cap: Array) -> Assessment:
+    """Activations that the only generator of a table needs."""
+    n = len(states)
+    activation, parts = np.zeros(n), np.zeros((n, 4))
+    activations(packed, 0, states, activation, parts)
+    slack = 1e-6
+    return Assessment(activation, parts[:, 2], activation < -slack, activation > cap + slack)
+
+
+def default_start(demands: Demands) -> Array:
+    """The start of the authors' program: ranges of the motion in parts of those of the curves."""
+    p = demands.parameter
+    span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))
+    x = np.array(UNFITTED)
+    x[S_A] = max(np.ptp(demands.theta) / span, 1.0)
+    x[S_V] = max(np.abs(demands.omega).max() / p[SPEED], 1.0)
+    x[S_TAU] = max(demands.demand.max(), 1.0)
+    return x
+
+
+def starts_of(demands: Demands) -> list[Array]:
+    """The default start, then others: supple by a shift or a blend, unchanged, and one that can do it all."""
+    first = default_start(demands)
+    towards = np.sign(demands.parameter[PASSIVE_SPAN])
+    found = [first]
+    for shift in SHIFTS:
+        for blend in BLENDS:
+            if shift or blend:
+                x = first.copy()
+                x[DELTA], x[LAMBDA] = towards * shift, blend
+                found.append(x)
+    reach = abs(demands.theta - demands.parameter[OPTIMAL]).max() / demands.parameter[WIDTH]
+    strong = first.copy()
+    strong[S_A], strong[S_V], strong[LAMBDA] = max(1.0, reach), 2.0 * first[S_V], 1.0
+    strong[S_TAU] = DEEP * max(1.0, demands.demand.max() / demands.cap.min())
+    return [*found, np.array(UNFITTED), strong]
+
+
+def search(
+    demands: Demands, options: FitOptions, work: FitWork, several: bool
+) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:
+    """Minima that starts lead to, the best first; which the default start led to; what holds the best."""
+    found: list[list] = []
+    default, least, impossible = -1, np.inf, True
+    for k, start in enumerate(starts_of(demands)):
+        if not several and k and found:
+            break
+        x = start.copy()
+        status, _, violation = fit(demands, options, work, x)
+        least, impossible = min(least, violation), impossible and status == IMPOSSIBLE
+        if status != FITTED:
+            continue
+        objective = float(options.weight @ (x - options.target) ** 2)
+        same = next((basin for basin in found if abs(basin[1] - objective) < SAME), None)
+        if same is None:
+            found.append(same := [x, objective, 0, holding_rows(work), len(found)])
+        same[2] += 1
+        default = same[4] if k == 0 else default
+        if objective < SAME**2:
+            break  # nothing is nearer to the default than the default
+    if not found:
+        words = "nothing within the bounds can do this motion" if impossible else "no fit was finished"
+        return (), -1, (), f"{words}: a row stays violated by {least:.2g} of the isometric torque"
+    ordered = sorted(found, key=lambda basin: basin[1])
+    where = next((k for k, basin in enumerate(ordered) if basin[4] == default), -1)
+    return tuple(Basin(*basin[:3]) for basin in ordered), where, ordered[0][3], ""
+
+
+def holding_rows(work: FitWork) -> tuple[tuple[int, str], ...]:
+    """Frames and words of the rows that hold the last fit, the heaviest first."""
+    multiplier = work.quadratic.multiplier[: len(work.value)]
+    rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]
+    return tuple((j // N_KIND, ROW_WORDS[j % N_KIND]) for j in rows)

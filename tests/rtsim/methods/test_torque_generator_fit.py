@@ -1,0 +1,164 @@
+"""Fits of torque generators to motions: who is found, what is told, and that a fault stays with its muscle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kernels.torque_generator.torque import N_TORQUE, torque
+from rtsim.errors import ConfigError
+from rtsim.methods.joint_motion import JointMotion, read_joint_motion
+from rtsim.methods.torque_generator_fit import FitSettings, fit_all
+from rtsim.models.generator_sets import generators_of, load_set
+from rtsim.models.packing.torque_generators import Placed, pack_generators
+
+KNEE = "knee_flexion_r"
+HIP = "hip_flexion_r"
+N = 60
+TRUTH = 1.3
+
+
+def pair(coordinate: str) -> list[Placed]:
+    """Extensor and flexor of a joint of the planar body."""
+    return [one for one in generators_of("planar") if one.joint.coordinate == coordinate]
+
+
+def made_up(coordinate: str = KNEE, activation: float = 1.0, against: float = 0.0) -> JointMotion:
+    """A knee that swings slowly about its extensor's best angle, by one whose extensor is TRUTH times as
+    strong and at most so active, while the flexor pulls with a constant torque.
+    """
+    extensor, _ = pair(coordinate)
+    packed = pack_generators([extensor])
+    packed.fit[0, 4] = TRUTH
+    t = np.linspace(0.0, 1.0, N)
+    q = packed.parameter[0, 2] + 0.2 * np.cos(2.0 * np.pi * t)
+    qd, a = np.zeros(N), activation * np.exp(-(((t - 0.25) / 0.15) ** 2))
+    tau, out = np.zeros(N), np.zeros(N_TORQUE)
+    for k in range(N):
+        torque(packed, 0, np.array([q[k], qd[k], a[k]]), out)
+        tau[k] = out[0] - extensor.torque_sign * against
+    columns = [values[:, None] for values in (q, qd, tau)]
+    return JointMotion((coordinate,), t, *columns)
+
+
+def strengths(motion: JointMotion, settings: FitSettings) -> dict[str, float]:
+    """s_tau of extensor and flexor."""
+    return {
+        fit.placed.name.rpartition("_")[2]: float(fit.x[4]) for fit in fit_all(pair(KNEE), motion, settings)
+    }
+
+
+def test_strength_is_found():
+    """Protects the purpose: a person 1.3 times as strong as the default, seen at full activation."""
+    assert strengths(made_up(), FitSettings())["extensor"] == pytest.approx(TRUTH, rel=2e-3)
+
+
+def test_activation_from_emg_is_used():
+    """Protects a_max: with EMG's peak of 0.6 the strength is found, without it hardly any is seen."""
+    motion = made_up(activation=0.6)
+    emg = {f"{KNEE}_extensor": 0.6}
+    assert strengths(motion, FitSettings(caps=emg))["extensor"] == pytest.approx(TRUTH, rel=2e-3)
+    assert strengths(motion, FitSettings())["extensor"] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_emg_may_say_it_of_every_frame():
+    """Protects EMG over time: where it is silent the generator may not help."""
+    motion = made_up()
+    cap = np.clip(np.exp(-(((motion.times - 0.25) / 0.15) ** 2)), 1e-3, 1.0)
+    found = strengths(motion, FitSettings(caps={f"{KNEE}_extensor": cap}))
+    assert found["extensor"] == pytest.approx(TRUTH, rel=0.02)
+
+
+def test_co_contraction_is_used():
+    """Protects eq. 7 with known co-contraction: the torque against the extensor is added to what it bears."""
+    motion = made_up(against=60.0)
+    settings = FitSettings(co_contraction={KNEE: np.full(N, 60.0)})
+    known, unknown = strengths(motion, settings), strengths(motion, FitSettings())
+    assert known["extensor"] == pytest.approx(TRUTH, rel=2e-3)
+    assert unknown["extensor"] < TRUTH - 0.1
+
+
+def test_what_is_wrong_with_one_spoils_no_other():
+    """Protects long measurements: unknown samples, a joint at rest, bounds; each named, others fitted."""
+    good = made_up()
+    q, qd, tau = (np.column_stack([values] * 3) for values in (good.angle, good.speed, good.moment))
+    tau[7, 1], q[:, 2] = np.nan, 0.3
+    names = (KNEE, "knee_flexion_l", HIP)
+    motion = JointMotion(names, good.times, q, qd, tau)
+    placed = [*pair(KNEE), *pair("knee_flexion_l"), *pair(HIP)]
+    fits = {fit.placed.name: fit for fit in fit_all(placed, motion, FitSettings())}
+    assert not fits[f"{KNEE}_extensor"].fault
+    assert fits[f"{KNEE}_extensor"].x[4] == pytest.approx(TRUTH, rel=2e-3)
+    words = "the moment of knee_flexion_l is not known in 1 of 60 frames"
+    assert fits["knee_flexion_l_extensor"].fault == words
+    assert fits[f"{HIP}_flexor"].fault == f"{HIP} never moves"
+
+
+def test_bounds_that_contradict_each_other_are_told():
+    """Protects from a fit to nothing: bounds the wrong way round, and bounds that leave no answer."""
+    motion = made_up()
+    wrong = FitSettings(low=(1.5, 1.0, -1.0, 0.0, 1.0), high=(1.2, 2.0, 1.0, 1.0, 2.0))
+    assert "bounds of angle_scale contradict" in fit_all(pair(KNEE), motion, wrong)[0].fault
+    weak = FitSettings(high=(1.0, 1.0, 0.0, 0.0, 1.05))
+    found = fit_all(pair(KNEE), motion, weak)[0]
+    assert "nothing within the bounds can do this motion" in found.fault
+    assert found.before is not None
+    assert found.before.words == "too weak"
+
+
+def test_an_activation_above_one_is_refused():
+    """Protects a_max from percentages."""
+    fits = fit_all(pair(KNEE), made_up(), FitSettings(cap=60.0))
+    assert all("not above 0 and at most 1" in fit.fault for fit in fits)
+
+
+def test_the_published_trial(shared):
+    """Protects the paper's fits as a user sees them: hips fitted, both basins told, others as they are."""
+    folder = shared / "data" / "stoop_lift"
+    if not folder.is_dir():
+        pytest.skip("the stoop lift is not here")
+    body = load_set("stoop_lift")
+    names = [joint.coordinate for joint in body.joints]
+    motion = read_joint_motion(folder / "ID_2D" / "q_stoop2.csv", names, body.columns)
+    fits = {fit.placed.name: fit for fit in fit_all(generators_of("stoop_lift"), motion, FitSettings())}
+    assert len(fits) == 30
+    assert not any(fit.fault for fit in fits.values())
+    assert all(fit.after is not None and fit.after.words == "feasible" for fit in fits.values())
+    for name, best, published in (("Hip_R", 0.7324, 0.8832), ("Hip_L", 0.6958, 0.8759)):
+        hip = fits[f"{name}_extensor"]
+        assert hip.before is not None
+        assert hip.before.words == "too stiff"
+        assert [round(basin.objective, 4) for basin in hip.basins[:2]] == [best, published]
+        assert {words for _, words in hip.holding} == {"too weak", "too stiff"}
+    changed = {name for name, fit in fits.items() if fit.changed}
+    flexors = {"MiddleTrunk_flexor", "UpperTrunk_flexor", "Head_flexor", "Wrist_L_flexor"}
+    assert changed == {"Hip_R_extensor", "Hip_L_extensor", *flexors}
+
+
+def test_a_file_of_other_joints_is_refused(tmp_path):
+    """Protects from silence: none of the joints, an unknown suffix, a table without names."""
+    path = tmp_path / "moments.sto"
+    path.write_text("m\nversion=1\nnRows=3\nnColumns=2\ninDegrees=no\nendheader\ntime\tx\n0\t1\n1\t1\n2\t1\n")
+    with pytest.raises(ConfigError, match="none of the joints"):
+        read_joint_motion(path, [KNEE])
+    with pytest.raises(ConfigError, match="no file of joint moments"):
+        read_joint_motion(tmp_path / "moments.xlsx", [KNEE])
+    (tmp_path / "q_a.csv").write_text("1,2\n3,4\n")
+    with pytest.raises(ConfigError, match="without a header"):
+        read_joint_motion(tmp_path / "q_a.csv", [KNEE])
+
+
+def test_tables_of_other_programs_are_read(tmp_path):
+    """Protects OpenSim's users: angles in degrees, NAME_moment, speeds from differences, told."""
+    t = np.linspace(0.0, 1.0, 21)
+    rows = "\n".join(f"{x:.6f}\t{90 * x:.6f}\t{10 * x:.6f}" for x in t)
+    path = tmp_path / "knee.mot"
+    head = f"m\nversion=1\nnRows=21\nnColumns=3\ninDegrees=yes\nendheader\ntime\t{KNEE}\t{KNEE}_moment\n"
+    path.write_text(head + rows + "\n")
+    motion = read_joint_motion(path, [KNEE, HIP])
+    angle, speed, moment = motion.of(KNEE)
+    assert angle[-1] == pytest.approx(np.pi / 2)
+    assert speed == pytest.approx(np.full(21, np.pi / 2), rel=1e-4)
+    assert moment[-1] == pytest.approx(10.0)
+    assert any("differences" in note for note in motion.notes)
+    assert any(f"{HIP} has no angle" in note for note in motion.notes)
