@@ -26,7 +26,7 @@ KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
     **dict.fromkeys(("right", "left"), "lab"),
     **dict.fromkeys(("female", "male"), "inertia"),
-    **dict.fromkeys(("generators", "joints"), "generators"),
+    **dict.fromkeys(("generators", "joints", "fits", "base"), "generators"),
     **dict.fromkeys(
         ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
          "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of",

@@ -1,4 +1,4 @@
-"""Fits of torque generators to motions: who is found, what is told, and that a fault stays with its muscle."""
+"""Fits of torque generators to motions: who is found, what is told, and that faults stay with a muscle."""
 
 from __future__ import annotations
 

@@ -1,0 +1,307 @@
+"""`rtsim fit torque-generators`: make muscle torque generators strong and supple enough for a motion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rtsim.cli.lines import tell
+from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.cli.types import Config
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_free
+
+if TYPE_CHECKING:
+    from rtsim.methods.joint_motion import JointMotion
+    from rtsim.methods.strength_bounds import Measured, StrengthBounds
+    from rtsim.methods.torque_generator_fit import Fit, FitSettings
+    from rtsim.models.packing.torque_generators import Placed
+    from rtsim.monitor.paper import Paper
+
+MOST_DRAWN = 2
+WHOLE = ""
+"""In place of a name: the number is of all."""
+
+
+@click.command("torque-generators")
+@click.argument("motion", type=click.Path(path_type=Path))
+@click.option(
+    "--model",
+    type=Config("generators"),
+    default="planar",
+    show_default=True,
+    help="Generators and their joints: .toml or shipped name.",
+)
+@click.option(
+    "--a-max",
+    "a_max",
+    multiple=True,
+    metavar="[NAME=]ACTIVATION",
+    help="Activation that is reached at most, of all (default: 1) or of one (repeatable).",
+)
+@click.option(
+    "--emg",
+    type=click.Path(path_type=Path),
+    help="Table (.sto, .mot) of EMG in parts of maximum contractions; its peaks are --a-max.",
+)
+@click.option(
+    "--t-pe-max",
+    "most_passive",
+    type=float,
+    default=1.4,
+    show_default=True,
+    help="Passive torque at most, in parts of the isometric one.",
+)
+@click.option(
+    "--co-contraction",
+    "against",
+    multiple=True,
+    metavar="[COORDINATE=]PART",
+    help="Torque that both generators of a joint bear against each other, in parts of the joint's.",
+)
+@click.option(
+    "--strength",
+    "strength",
+    multiple=True,
+    metavar="[NAME=]FACTOR",
+    help="Weaken before the fit: all generators, those of a coordinate, or one (repeatable).",
+)
+@click.option(
+    "--bounds",
+    is_flag=True,
+    help="Least strength of the legs of a weak person: begin at 80 % of the peak moments.",
+)
+@click.option(
+    "--measured",
+    multiple=True,
+    metavar="COORDINATE=TORQUE@ANGLE",
+    help="Isometric extension torque [N m] at an angle [deg] of a healthy person, for --bounds.",
+)
+@click.option("--one-start", is_flag=True, help="Only the default start: quicker, other minima are not seen.")
+@click.option(
+    "--muscle",
+    "muscles",
+    multiple=True,
+    metavar="NAME",
+    help="Generators to draw (default: those that changed most).",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the person's set of generators (.toml).",
+)
+@click.option("--force", is_flag=True, help="Replace a file that exists already.")
+@click.option(
+    "--curves",
+    type=click.Path(path_type=Path),
+    help="Draw what the generators can do over angle and speed, into a .png, .svg or .pdf file.",
+)
+@plot_options
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in rad and N m.")
+def command(
+    motion: Path,
+    model: str,
+    a_max: tuple[str, ...],
+    emg: Path | None,
+    most_passive: float,
+    against: tuple[str, ...],
+    strength: tuple[str, ...],
+    bounds: bool,
+    measured: tuple[str, ...],
+    one_start: bool,
+    muscles: tuple[str, ...],
+    out: Path | None,
+    force: bool,
+    curves: Path | None,
+    plot: Path | None,
+    plot_size: str | None,
+    plot_dpi: int | None,
+    as_json: bool,
+) -> None:
+    """Fit muscle torque generators to the joint angles and moments of MOTION.
+
+    MOTION is a recording or table of `rtsim analyse` (.mcap, .sto, .csv), a table of angles and NAME_moment
+    (.sto, .mot), or q_TRIAL.csv of tables without a header. Each generator is assessed, changed as little as
+    lets it make the motion (Millard et al. 2019), and assessed again.
+    """
+    from rtsim.methods.joint_motion import read_joint_motion
+    from rtsim.methods.strength_bounds import strength_bounds, weakened
+    from rtsim.methods.torque_generator_fit import fit_all
+    from rtsim.models.generator_sets import generators_of, load_set
+    from rtsim.report import torque_generators
+
+    paper = paper_for(plot, plot_size, plot_dpi)
+    of_curves = paper_for(curves, None, None)
+    if out is not None:
+        check_config_name(out)
+        check_free(out, overwrite=force)
+    placed, body = generators_of(model), load_set(model)
+    names = [one.name for one in placed]
+    joints = [joint.coordinate for joint in body.joints]
+    drawn = [known(name, names, "--muscle") for name in muscles]
+    factors = numbers(strength, [*names, *joints], "--strength", (0.0, 100.0))
+    found = read_joint_motion(motion, joints, body.columns)
+    for note in found.notes:
+        tell(f"{motion}: {note}")
+    settings = settings_of(found, names, (a_max, emg, against), most_passive, several=not one_start)
+    weak = weakened(placed, factors, factors.pop(WHOLE, 1.0))
+    of_bounds: list[StrengthBounds] = []
+    if bounds:
+        of_bounds = strength_bounds(weak, found, settings, isometric(measured, joints))
+        fits = [one.fit for one in of_bounds]
+    elif measured:
+        raise ConfigError("it is for --bounds", where="--measured", remedy="add --bounds")
+    else:
+        fits = fit_all(weak, found, settings)
+    click.echo(
+        json.dumps(torque_generators.as_json(fits, of_bounds))
+        if as_json
+        else "\n\n".join(
+            [
+                torque_generators.table(fits),
+                *([torque_generators.bounds_table(of_bounds)] if of_bounds else []),
+            ]
+        )
+    )
+    if out is not None:
+        write_set(out, fits, model, motion, placed)
+    if paper is not None:
+        draw(paper, fits, drawn, motion.name)
+    if of_curves is not None:
+        draw_curves(of_curves, fits, drawn)
+    if fits and all(fit.fault for fit in fits):
+        raise ConfigError("no generator could be fitted", where=str(motion), remedy="see above")
+
+
+def check_config_name(out: Path) -> None:
+    """ConfigError for a name that no command would read."""
+    if out.suffix.lower() != ".toml":
+        raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
+
+
+def known(name: str, names: list[str], where: str) -> str:
+    """A name that is there."""
+    if name not in names:
+        raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(names))
+    return name
+
+
+def numbers(
+    given: tuple[str, ...], names: list[str], where: str, within: tuple[float, float]
+) -> dict[str, float]:
+    """NAME=NUMBER of the command line; WHOLE is the name of a number without one."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            raise ConfigError(f"{text!r} is no number", where=where, allowed="[NAME=]NUMBER") from None
+        if not within[0] < number <= within[1]:
+            raise ConfigError(
+                f"{number:g} cannot be meant", where=where, allowed=f"above {within[0]:g} to {within[1]:g}"
+            )
+        found[known(name, names, where) if equals else WHOLE] = number
+    return found
+
+
+def isometric(measured: tuple[str, ...], joints: list[str]) -> dict[str, Measured]:
+    """COORDINATE=TORQUE@ANGLE of the command line."""
+    import math
+
+    from rtsim.methods.strength_bounds import Measured
+
+    found = {}
+    for text in measured:
+        name, _, values = text.partition("=")
+        torque, _, angle = values.partition("@")
+        try:
+            found[known(name, joints, "--measured")] = Measured(float(torque), math.radians(float(angle)))
+        except ValueError:
+            raise ConfigError(
+                f"{text!r} is no torque at an angle", where="--measured", allowed="COORDINATE=TORQUE@ANGLE"
+            ) from None
+    return found
+
+
+def settings_of(
+    motion: JointMotion, names: list[str], said: tuple[tuple[str, ...], Path | None, tuple[str, ...]],
+    most_passive: float, *, several: bool,
+) -> FitSettings:  # fmt: skip
+    """What the options ask of fits; said : --a-max, --emg, --co-contraction."""
+    from rtsim.methods.torque_generator_fit import FitSettings
+
+    a_max, emg, against = said
+    if not 0.0 < most_passive <= 100.0:
+        raise ConfigError(f"{most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100")
+    caps: Mapping[str, float] = numbers(a_max, names, "--a-max", (0.0, 1.0))
+    peaks = peaks_of(emg, names) if emg is not None else {}
+    parts = numbers(against, list(motion.names), "--co-contraction", (0.0, 10.0))
+    both = {name: parts.get(name, parts.get(WHOLE, 0.0)) for name in motion.names}
+    return FitSettings(
+        cap=caps.get(WHOLE, 1.0), caps={**peaks, **caps}, co_contraction=both, most_passive=most_passive,
+        several=several,
+    )  # fmt: skip
+
+
+def peaks_of(path: Path, names: list[str]) -> dict[str, float]:
+    """The greatest activation of each generator that a table of EMG names."""
+    import numpy as np
+
+    from rtsim.files.storage import read_storage
+
+    table = read_storage(path)
+    found = {name: float(np.nanmax(table.column(name))) for name in names if name in table.columns}
+    if not found:
+        raise ConfigError("it names no generator", where=str(path), allowed=", ".join(names))
+    for name, peak in found.items():
+        if not 0.0 < peak <= 1.0:
+            raise ConfigError(
+                f"the peak of {name} is {peak:g}", where=str(path), allowed="above 0 to 1",
+                remedy="divide it by what was measured in a maximum contraction",
+            )  # fmt: skip
+    return found
+
+
+def write_set(out: Path, fits: list[Fit], model: str, motion: Path, placed: tuple[Placed, ...]) -> None:
+    """The person's set: those of the model, with what was found."""
+    from rtsim.files.output import write_text
+    from rtsim.report.torque_generators import config_text
+
+    base = str(Path(model).resolve()) if model.endswith(".toml") else model
+    strengths = {one.name: one.spec.strength_Nm for one in placed}
+    source = f"fitted to {motion.name} by rtsim fit torque-generators"
+    write_text(out, config_text(fits, out.stem, base, source, strengths))
+    click.echo(f"wrote {out}", err=True)
+
+
+def draw(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> None:
+    """Both planes of figure 5 of some generators, before and after."""
+    from rtsim.methods.torque_generator_figures import panels_of_fit
+    from rtsim.monitor.stack import save_panels
+
+    able = [fit for fit in fits if not fit.fault]
+    changed = sorted((fit for fit in able if fit.changed), key=lambda fit: -fit.objective)
+    shown = [fit for fit in able if fit.placed.name in chosen] if chosen else changed[:MOST_DRAWN]
+    panels: list[Any] = [panel for fit in shown or able[:1] for panel in panels_of_fit(fit)]
+    save_panels(paper, f"torque generators fitted to {title}", panels)
+    click.echo(f"wrote {paper.path}", err=True)
+
+
+def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
+    """What generators can do, as figure A.6: of joints of the chosen ones, or of all."""
+    from rtsim.methods.torque_generator_figures import panels_of_curves
+    from rtsim.monitor.stack import save_panels
+
+    joints = {fit.placed.joint.coordinate for fit in fits if fit.placed.name in chosen}
+    placed = [
+        fit.placed._replace(fit=tuple(fit.x.tolist()))
+        for fit in fits
+        if not chosen or fit.placed.joint.coordinate in joints
+    ]
+    save_panels(paper, "torque generators", panels_of_curves(placed))
+    click.echo(f"wrote {paper.path}", err=True)

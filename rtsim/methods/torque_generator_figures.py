@@ -1,0 +1,121 @@
+"""Figures of fits: torque over the angle, active torque over the speed, activations, curves of generators.
+
+As figures 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is taken in parts of tau_o,
+which the print leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.torque_generator.torque import SPEED, STRENGTH, activations
+from rtsim.files.panels import Panel
+from rtsim.methods.torque_generator_fit import Fit
+from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_generators
+
+Array = NDArray[np.float64]
+N_GRID = 241
+MARGIN = 0.15
+LENGTHENING = "lengthening"
+
+
+def panels_of_fit(fit: Fit) -> list[Panel]:
+    """Both planes of figure 5 before and after, and the activation over the angle as figure 4."""
+    found = []
+    for words, x in (("before", np.array(UNFITTED)), ("after", fit.x)):
+        found += [angle_plane(fit, x, words), speed_plane(fit, x, words)]
+    assert fit.before is not None
+    assert fit.after is not None
+    theta = np.degrees(fit.theta)
+    curves = {"before": fit.before.activation, "after": fit.after.activation}
+    return [*found, Panel("activation needed", "1", "flexion [deg]", theta, curves, True)]
+
+
+def parts_at(one: Placed, x: Array, theta: Array, omega: Array) -> Array:
+    """(n, 4) - t^A, t^V, t^PE as fitted and 1 - beta w at angles and speeds in the generator's direction."""
+    packed = pack_generators([one])
+    packed.fit[0], p = x, packed.parameter[0]
+    q = theta / (one.joint.factor * one.joint.flexion_sign) + one.joint.offset
+    qd = omega / (one.joint.factor * one.torque_sign)
+    states = np.column_stack([q, qd, np.full(len(q), p[STRENGTH])])
+    unused, parts = np.zeros(len(q)), np.zeros((len(q), 4))
+    activations(packed, 0, states, unused, parts)
+    return parts
+
+
+def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion: dict[str, Array]) -> tuple:
+    """One abscissa for curves over a grid and others along a motion, apart."""
+    gap, n, m = [np.nan], len(grid), len(along)
+    x = np.concatenate([grid, gap, along])
+    curves = {name: np.concatenate([y, gap, np.full(m, np.nan)]) for name, y in on_grid.items()}
+    curves |= {name: np.concatenate([np.full(n, np.nan), gap, y]) for name, y in of_motion.items()}
+    return x, curves
+
+
+def angle_plane(fit: Fit, x: Array, words: str) -> Panel:
+    """Torque over the angle: what it bears at most, still and lengthening, its passive torque, the motion."""
+    span = MARGIN * max(np.ptp(fit.theta), 0.1)
+    grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)
+    strength = fit.placed.spec.strength_Nm * float(x[4])
+    still = parts_at(fit.placed, x, grid, np.zeros(N_GRID))
+    fast = parts_at(fit.placed, x, grid, np.full(N_GRID, -10.0 * fit.placed.spec.speed_deg_s))
+    passive = strength * still[:, 2]
+    on_grid = {
+        "active and passive, at rest": strength * still[:, 0] * still[:, 1] + passive,
+        f"the same, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
+        "passive": passive,
+    }
+    along, curves = side_by_side(np.degrees(grid), np.degrees(fit.theta), on_grid, {"motion": fit.demand})
+    return Panel(f"{fit.placed.name.replace('_', ' ')} {words}", "N m", "flexion [deg]", along, curves, True)
+
+
+def speed_plane(fit: Fit, x: Array, words: str) -> Panel:
+    """Active torque over the speed (eq. 13), in parts of tau_o, and what the generator can give."""
+    strength = fit.placed.spec.strength_Nm * float(x[4])
+    parts = parts_at(fit.placed, x, fit.theta, fit.omega)
+    active = fit.demand / strength - parts[:, 2] * parts[:, 3]
+    most = max(np.abs(fit.omega).max(), 0.1) * (1.0 + MARGIN)
+    grid = np.linspace(-most, most, N_GRID)
+    optimal = np.full(N_GRID, np.radians(fit.placed.spec.optimal_angle_deg))
+    able = parts_at(fit.placed, x, optimal, grid)
+    along, curves = side_by_side(
+        np.degrees(grid), np.degrees(fit.omega), {"most at the best angle": able[:, 0] * able[:, 1]},
+        {"motion": active},
+    )  # fmt: skip
+    title = f"its active torque {words}"
+    return Panel(title, "isometric torque", "shortening [deg/s]", along, curves, True)
+
+
+def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:
+    """Torque over angle and over speed of agonist and antagonist of joints, as figure A.6; once where joints
+    have the same."""
+    found: list[Panel] = []
+    joints: dict[tuple, str] = {}
+    for one in placed:
+        joints.setdefault((one.joint.extensor, one.joint.flexor, one.fit), one.joint.coordinate)
+    for coordinate in dict.fromkeys(joints.values()):
+        pair = [one for one in placed if one.joint.coordinate == coordinate]
+        packed = pack_generators(pair)
+        middle = [one.spec.optimal_angle_deg for one in pair]
+        grid = np.linspace(min(middle) - 120.0, max(middle) + 120.0, N_GRID)
+        fastest = float(packed.parameter[:, SPEED].max())
+        speeds = np.linspace(-fastest, fastest, N_GRID)
+        angle, speed = {}, {}
+        for one, fit, p in zip(pair, packed.fit, packed.parameter, strict=True):
+            sign, strength = -1.0 if one.name.endswith("extensor") else 1.0, p[STRENGTH] * fit[4]
+            words = one.muscle.replace("_", " ")
+            at_rest = parts_at(one, fit, np.radians(grid), np.zeros(N_GRID))
+            angle[f"{words}, active"] = sign * strength * at_rest[:, 0]
+            angle[f"{words}, passive"] = np.clip(sign * strength * at_rest[:, 2], -2 * strength, 2 * strength)
+            optimal = np.full(N_GRID, np.radians(one.spec.optimal_angle_deg))
+            moving = parts_at(one, fit, optimal, speeds)
+            speed[words] = sign * strength * moving[:, 1]
+        title = coordinate.replace("_", " ")
+        found.append(Panel(f"{title}: torque at rest", "N m", "flexion [deg]", grid, angle, True))
+        found.append(
+            Panel(f"{title}: active torque", "N m", "shortening [deg/s]", np.degrees(speeds), speed, True)
+        )
+    return found

@@ -1,0 +1,149 @@
+"""Fits of torque generators in words: tables as those of the paper, JSON, and a person's config."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import degrees
+from typing import Any
+
+import numpy as np
+
+from rtsim.files.toml_text import entry
+from rtsim.methods.strength_bounds import StrengthBounds
+from rtsim.methods.torque_generator_fit import Assessment, Fit
+from rtsim.models.packing.torque_generators import UNFITTED
+
+HEAD = f"{'generator':34s} {'tau_o*':>7s} {'s_A':>6s} {'s_V':>6s} {'D_P deg':>8s} {'l_P':>6s} {'s_tau':>6s}"
+
+DIGITS, UNCHANGED = 9, 1e-5
+"""Of numbers in a config: how many are written, and what is no change."""
+
+
+def table(fits: Sequence[Fit]) -> str:
+    """A row of every generator, as table B.3, and what was found of it."""
+    lines = [f"{HEAD}  before -> after"]
+    for fit in fits:
+        if fit.fault:
+            lines.append(f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f}  not fitted: {fit.fault}")
+            continue
+        lines.append(f"{row(fit)}  {course(fit)}")
+        if fit.changed:
+            lines += [f"    {text}" for text in story(fit)]
+    return "\n".join(lines)
+
+
+def row(fit: Fit) -> str:
+    """The numbers of a fit."""
+    s_A, s_V, shift, blend, s_tau = fit.x
+    return (
+        f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f} {s_A:6.3f} {s_V:6.3f} "
+        f"{degrees(shift):8.2f} {blend:6.3f} {s_tau:6.3f}"
+    )
+
+
+def course(fit: Fit) -> str:
+    """What it lacked before, and what it needs now."""
+    assert fit.before is not None
+    assert fit.after is not None
+    return f"{fit.before.words} -> {fit.after.words}, activation at most {fit.after.activation.max():.3f}"
+
+
+def story(fit: Fit) -> list[str]:
+    """Why a generator was changed, by how much, and where else fits ended."""
+    said = []
+    if fit.before is not None and fit.before.too_stiff.any():
+        first = degrees(fit.theta[fit.before.too_stiff][0])
+        said.append(
+            f"before: activation below 0 first at {first:.1f} deg of flexion, to {extremes(fit.before)}"
+        )
+    held = "; ".join(f"{words} in frame {frame}" for frame, words in fit.holding)
+    away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
+    said.append(f"distance from the default {away}; held by: {held}")
+    if len(fit.basins) > 1:
+        others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
+        where = "this one" if fit.default == 0 else "none" if fit.default < 0 else f"number {fit.default + 1}"
+        said.append(f"other minima: {others}; the default start leads to {where}")
+    return said
+
+
+def extremes(assessed: Assessment) -> str:
+    """Least and greatest activation."""
+    return f"{assessed.activation.min():.3f}; greatest {assessed.activation.max():.3f}"
+
+
+def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
+    """Least and greatest strength, as table B.4."""
+    lines = [f"{'generator':34s} {'tau_o*':>8s} {'least':>8s} {'greatest':>8s}  N m"]
+    for one in bounds:
+        strength = one.fit.placed.spec.strength_Nm
+        lines.append(f"{one.fit.placed.name:34s} {strength:8.1f} {one.least:8.1f} {one.greatest:8.1f}")
+    return "\n".join(lines).replace("     nan", "       -")
+
+
+def as_json(fits: Sequence[Fit], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
+    """Everything, in rad and N m."""
+    document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
+    if bounds:
+        document["strength_Nm"] = {
+            one.fit.placed.name: {
+                "least": one.least,
+                "greatest": None if np.isnan(one.greatest) else one.greatest,
+            }
+            for one in bounds
+        }
+    return document
+
+
+def one_as_json(fit: Fit) -> dict[str, Any]:
+    """One generator."""
+    if fit.fault:
+        return {"fault": fit.fault}
+    assert fit.before is not None
+    assert fit.after is not None
+    return {
+        "strength_Nm": fit.placed.spec.strength_Nm,
+        "x": fit.x.tolist(),
+        "objective": fit.objective,
+        "changed": fit.changed,
+        "holding": [{"frame": frame, "because": words} for frame, words in fit.holding],
+        "minima": [
+            {"x": basin.x.tolist(), "objective": basin.objective, "n_start": basin.n_start}
+            for basin in fit.basins
+        ],
+        "default_start": fit.default,
+        "before": assessed(fit.before),
+        "after": assessed(fit.after),
+    }
+
+
+def assessed(one: Assessment) -> dict[str, Any]:
+    """An assessment in numbers."""
+    return {
+        "words": one.words,
+        "activation": [float(one.activation.min()), float(one.activation.max())],
+        "passive": float(one.passive.max()),
+    }
+
+
+def config_text(fits: Sequence[Fit], name: str, base: str, source: str, strengths: dict[str, float]) -> str:
+    """A person's set of generators; strengths : those of the base, by the generators' names."""
+    lines = [entry("name", name), entry("source", source), entry("base", base)]
+    for fit in fits:
+        own = fit.placed.spec.strength_Nm
+        stronger = own != strengths[fit.placed.name]
+        if fit.fault or not (fit.changed or stronger):
+            continue
+        s_A, s_V, shift, blend, s_tau = (float(value) for value in fit.x)
+        values = {
+            "angle_scale": s_A, "speed_scale": s_V, "passive_shift_deg": degrees(shift),
+            "passive_blend": blend, "strength_scale": s_tau,
+        }  # fmt: skip
+        lines += ["", f"[fits.{fit.placed.name}]"]
+        lines += [entry("strength_Nm", own)] if stronger else []
+        usual = dict(zip(values, UNFITTED, strict=True))
+        lines += [
+            entry(key, round(value, DIGITS))
+            for key, value in values.items()
+            if abs(value - usual[key]) > UNCHANGED
+        ]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,126 @@
+"""`rtsim fit torque-generators`: from a file to a person's set, figures, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from kernels.torque_generator.torque import N_TORQUE, torque
+from rtsim.cli.check import check_config
+from rtsim.models.generator_sets import generators_of
+from rtsim.models.packing.torque_generators import pack_generators
+
+KNEE, HIP = "knee_flexion_r", "hip_flexion_r"
+HEAD_OF_EMG = "e\nversion=1\nnRows=2\nnColumns=2\ninDegrees=no\nendheader\ntime\t"
+
+
+@pytest.fixture
+def motion(tmp_path):
+    """A table of a knee and a hip by extensors 1.3 and 0.5 times as strong as the gymnast's."""
+    t = np.linspace(0.0, 1.0, 81)
+    columns, names = [t], ["time"]
+    for coordinate, strength, middle_deg in ((KNEE, 1.3, 50.0), (HIP, 0.5, 20.0)):
+        one = next(one for one in generators_of("planar") if one.name == f"{coordinate}_extensor")
+        packed = pack_generators([one])
+        packed.fit[0, 4] = strength
+        q = np.radians(middle_deg) + 0.15 * np.cos(2.0 * np.pi * t)
+        qd, out, tau = np.gradient(q, t), np.zeros(N_TORQUE), []
+        for k in range(len(t)):
+            torque(packed, 0, np.array([q[k], qd[k], np.exp(-(((t[k] - 0.25) / 0.1) ** 2))]), out)
+            tau.append(out[0])
+        columns += [np.degrees(q), np.array(tau)]
+        names += [coordinate, f"{coordinate}_moment"]
+    rows = "\n".join("\t".join(f"{value:.9f}" for value in row) for row in np.column_stack(columns))
+    path = tmp_path / "motion.sto"
+    head = f"m\nversion=1\nnRows={len(t)}\nnColumns={len(names)}\ninDegrees=yes\nendheader\n"
+    path.write_text(head + "\t".join(names) + "\n" + rows + "\n")
+    return path
+
+
+def test_a_person_is_fitted_and_written(here, motion, tmp_path):
+    """Protects the whole way: assessment, table, a set that `check` passes and that is read back."""
+    out = tmp_path / "me.toml"
+    done = here("fit", "torque-generators", str(motion), "--out", str(out))
+    assert done.code == 0, done.err
+    assert "knee_flexion_r_extensor" in done.out
+    assert "too weak -> feasible, activation at most 1.000" in done.out
+    assert check_config(out) == ["generators me: 16 torque generators, 15 joints"]
+    k = next(k for k, one in enumerate(generators_of(str(out))) if one.name == f"{KNEE}_extensor")
+    assert pack_generators(generators_of(str(out))).fit[k, 4] > 1.1
+    assert "[fits.hip_flexion_r_extensor]" not in out.read_text()
+    assert here("fit", "torque-generators", str(motion), "--out", str(out)).code == 1
+
+
+def test_everything_is_there_as_json(here, motion):
+    """Protects programs: parameters, minima, assessments, in rad and N m."""
+    done = here("fit", "torque-generators", str(motion), "--json")
+    found = json.loads(done.out)["generators"]
+    knee = found[f"{KNEE}_extensor"]
+    assert knee["before"]["words"] == "too weak"
+    assert knee["after"]["activation"][1] == pytest.approx(1.0, abs=1e-6)
+    assert knee["minima"][0]["objective"] == knee["objective"]
+    assert not found[f"{HIP}_extensor"]["changed"]
+
+
+def test_a_weaker_start_is_fitted_up(here, motion):
+    """Protects --strength: the hip at a quarter of the gymnast has to become stronger, others not."""
+    done = here("fit", "torque-generators", str(motion), "--json", "--strength", f"{HIP}=0.25")
+    found = json.loads(done.out)["generators"]
+    assert found[f"{HIP}_extensor"]["strength_Nm"] == pytest.approx(0.25 * 175.746)
+    assert found[f"{HIP}_extensor"]["x"][4] > 1.3
+
+
+def test_bounds_of_a_weak_person(here, motion):
+    """Protects appendix B: extensors from 80 % of the peak, flexors by their ratio, the least as fitted, the
+    greatest from isometric measurements."""
+    done = here("fit", "torque-generators", str(motion), "--json", "--bounds", "--measured", f"{KNEE}=200@54")
+    document = json.loads(done.out)
+    knee, bent = (document["strength_Nm"][f"{KNEE}_{kind}"] for kind in ("extensor", "flexor"))
+    fitted = document["generators"][f"{KNEE}_extensor"]
+    assert knee["least"] == pytest.approx(fitted["strength_Nm"] * fitted["x"][4])
+    assert bent["least"] == pytest.approx(0.533 * knee["least"], rel=1e-6)
+    assert knee["greatest"] == pytest.approx(200.0, rel=1e-6)
+    assert bent["greatest"] == pytest.approx(0.533 * 200.0, rel=1e-6)
+    assert document["strength_Nm"][f"{HIP}_extensor"]["greatest"] is None
+
+
+def test_figures_are_drawn(here, motion, tmp_path):
+    """Protects both figures: planes of a fit, and curves of generators."""
+    pytest.importorskip("PySide6")
+    plot, curves = tmp_path / "fit.svg", tmp_path / "curves.svg"
+    done = here("fit", "torque-generators", str(motion), "--plot", str(plot), "--curves", str(curves))
+    assert done.code == 0, done.err
+    assert plot.stat().st_size > 5000
+    assert curves.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--a-max", "60"], "60 cannot be meant"),
+        (["--a-max", "knee=0.5"], "there is no 'knee'"),
+        (["--strength", "weak"], "'weak' is no number"),
+        (["--t-pe-max", "0"], "0 cannot be meant"),
+        (["--measured", f"{KNEE}=200@54"], "it is for --bounds"),
+        (["--bounds", "--measured", f"{KNEE}=strong"], "no torque at an angle"),
+        (["--model", "gymnast"], "gymnast has no joints"),
+        (["--out", "me.txt"], "cannot be a set of generators"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(here, motion, options, words):
+    """Protects users from a fit to something else than they asked for: one sentence, exit code 1."""
+    done = here("fit", "torque-generators", str(motion), *options)
+    assert done.code == 1
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):
+    """Protects --emg: the peak of a column is the activation that its generator may reach."""
+    emg = tmp_path / "emg.sto"
+    emg.write_text(HEAD_OF_EMG + f"{KNEE}_extensor\n0\t0.2\n1\t0.5\n")
+    done = here("fit", "torque-generators", str(motion), "--json", "--emg", str(emg))
+    found = json.loads(done.out)["generators"][f"{KNEE}_extensor"]
+    assert found["after"]["activation"][1] == pytest.approx(0.5, abs=1e-6)
