@@ -25,10 +25,10 @@ from kernels.bezier.corner import (
     write_corner_slope,
 )
 
-STEADY = 1e-9
-"""A Newton step below this is the last one: the next would be its square."""
+STEADY = 1e-6
+"""A step below this is the last one: the next would be its cube."""
 MOST_STEPS = 60
-"""Newton steps, or halves of the interval where they lead out of it."""
+"""Steps, or halves of the interval where they lead out of it."""
 
 
 class Curves(NamedTuple):
@@ -164,15 +164,16 @@ def powers(a, u):
 
 @njit
 def parameter(a, x):
-    """u in 0 to 1 with x(u) = x, for x(u) : (6,) that rises: Newton's method, kept in the interval."""
+    """u in 0 to 1 with x(u) = x, for x(u) : (6,) that rises: Halley's method, kept in the interval."""
     low, high = 0.0, 1.0
     u = (x - a[0]) / (a[1] + a[2] + a[3] + a[4] + a[5])
     for _ in range(MOST_STEPS):
-        value, slope, _ = powers(a, u)
-        step = (value - x) / slope
+        value, slope, bend = powers(a, u)
+        off = value - x
+        step = off * slope / (slope * slope - 0.5 * off * bend)
         if abs(step) < STEADY:
             return u - step
-        if step > 0.0:
+        if off > 0.0:
             high = u
         else:
             low = u

@@ -147,6 +147,20 @@ def opensim(as_json: bool, data: Path | None) -> None:
     click.echo(figures.report("opensim", opensim.run(data or opensim.FOLDER), as_json))
 
 
+@command.command("torque-generators")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the stoop lift (default: where the tests look, else a lift that is made up).",
+)
+def torque_generators(as_json: bool, data: Path | None) -> None:
+    """Muscle torque generators: a torque with all derivatives, and fits of a whole body to a lift."""
+    from rtsim.bench import figures, torque_generators
+
+    click.echo(figures.report("torque-generators", torque_generators.run(data), as_json))
+
+
 @command.command("rosenbrock")
 @AS_JSON
 @click.option(
