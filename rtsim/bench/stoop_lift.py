@@ -118,7 +118,7 @@ def table_of(folder: Path, name: str) -> Array:
 
 
 def wrists(spec: ModelSpec, path: Path) -> Array:
-    """(n, 3) - the middle between both wrists in a trial [m]."""
+    """(n, 2, 3) - the right and the left wrist in a trial [m]."""
     trial = read_markers(path)
     estimator = make(Setting(Run(name="wrists", source="", model=""), spec, None)).estimator
     names = estimator.model.names.markers
@@ -126,21 +126,21 @@ def wrists(spec: ModelSpec, path: Path) -> Array:
     measured = np.full((len(trial.times), len(names), 3), np.nan)
     for name, column in find_markers(names, trial.names).items():
         measured[:, names.index(name)] = trial.positions[:, column]
-    found = np.zeros((len(trial.times), 3))
+    found = np.zeros((len(trial.times), 2, 3))
     for k, frame in enumerate(measured):
         estimator.aim(float(trial.times[k]))
         estimator.estimate(frame, 1.0 / RATE)
         position, _ = estimator.pose
-        found[k] = position[hands].mean(axis=0)
+        found[k] = position[hands]
     return found
 
 
 def write_loads(folder: Path, trial: str, path: Path) -> None:
-    """Write what feet and hands bear in a trial as a file of two plates, `feet` and `box` (.mot).
+    """Write what feet and hands bear in a trial as a file of plates, `feet`, `box_r` and `box_l` (.mot).
 
-    Both feet stand on one plate. The box presses the hands, at the wrists, where the authors have it, with
-    the force that its own plate has lost since the first second, in which nobody touches it, and with its
-    inertia. The authors took the plate's horizontal force the other way round; so, while the hands pull
+    Both feet stand on one plate. The box presses each hand, at the wrist, where the authors have it, with
+    half of the force that its own plate has lost since the first second, in which nobody touches it, and of
+    its inertia. The authors took the plate's horizontal force the other way round; so, while the hands pull
     before the box leaves the floor, 10 N and 7 N m are left at the root, here 4 N and 4 N m (RMS).
     """
     plates = table_of(folder, f"VUA2UHEI/2D/{trial}_F1Cop1F2Cop2_2D.csv")
@@ -154,9 +154,11 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
         "time": np.arange(len(plates)) / RATE,
         "feet_vx": plates[:, 7], "feet_vy": plates[:, 9], "feet_vz": nothing,
         "feet_px": plates[:, 10], "feet_py": plates[:, 12], "feet_pz": nothing,
-        "box_vx": held[:, 0], "box_vy": held[:, 1], "box_vz": nothing,
-        "box_px": grip[:, 0], "box_py": grip[:, 1], "box_pz": nothing,
     }  # fmt: skip
+    for side, wrist in zip("rl", np.moveaxis(grip, 1, 0), strict=True):
+        half = np.column_stack([0.5 * held, nothing])
+        for what, table in (("v", half), ("p", wrist)):
+            columns |= {f"box_{side}_{what}{axis}": table[:, x] for x, axis in enumerate("xyz")}
     rows = ["\t".join(f"{value:.9g}" for value in row) for row in np.column_stack(list(columns.values()))]
     head = [
         trial,
