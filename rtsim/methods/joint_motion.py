@@ -110,7 +110,9 @@ def gathered(
     column: Callable[[str, str], Array | None],
     notes: Sequence[str],
 ) -> JointMotion:
-    """The joints that have an angle and a moment; speeds that are lacking are differences of the angles."""
+    """The joints that have an angle and a moment; speeds that are lacking are differences of the angles.
+    Frames in which nothing is known, as before a filter has settled, are left out.
+    """
     if len(times) < FEWEST or not (np.diff(times) > 0.0).all():
         raise ConfigError(
             "its times cannot be those of a motion", where=str(path),
@@ -132,15 +134,11 @@ def gathered(
             "it has none of the joints", where=str(path), allowed=", ".join(names),
             remedy="name a body of which the file is with --model",
         )  # fmt: skip
-    stacked = np.array(rows)
-    return JointMotion(
-        tuple(found),
-        times,
-        stacked[:, 0].T.copy(),
-        stacked[:, 1].T.copy(),
-        stacked[:, 2].T.copy(),
-        tuple(told),
-    )
+    angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
+    known = np.isfinite(angle + speed + moment).any(axis=1)
+    if not known.all():
+        told.append(f"{int((~known).sum())} of {len(known)} frames in which no joint is known left out")
+    return JointMotion(tuple(found), times[known], angle[known], speed[known], moment[known], tuple(told))
 
 
 def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> JointMotion:

@@ -11,17 +11,18 @@ import click
 
 from rtsim.cli.lines import tell
 from rtsim.cli.plotting import paper_for, plot_options
-from rtsim.cli.types import Config
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
+    from rtsim.config.torque_generator_schema import GeneratorSet
     from rtsim.methods.joint_motion import JointMotion
     from rtsim.methods.strength_bounds import Measured, StrengthBounds
     from rtsim.methods.torque_generator_fit import Fit, FitSettings
     from rtsim.models.packing.torque_generators import Placed
     from rtsim.monitor.paper import Paper
 
+MARKERS = (".c3d", ".trc")
 MOST_DRAWN = 2
 WHOLE = ""
 """In place of a name: the number is of all."""
@@ -31,11 +32,14 @@ WHOLE = ""
 @click.argument("motion", type=click.Path(path_type=Path))
 @click.option(
     "--model",
-    type=Config("generators"),
     default="planar",
     show_default=True,
-    help="Generators and their joints: .toml or shipped name.",
+    help="Generators and their joints, or a model that has some: .toml or shipped name.",
 )
+@click.option(
+    "--forces", type=click.Path(path_type=Path), help="Force plates, where MOTION is a file of markers."
+)
+@click.option("--config", help="Run config of their analysis, as of which body bears which plate.")
 @click.option(
     "--a-max",
     "a_max",
@@ -105,6 +109,8 @@ WHOLE = ""
 def command(
     motion: Path,
     model: str,
+    forces: Path | None,
+    config: str | None,
     a_max: tuple[str, ...],
     emg: Path | None,
     most_passive: float,
@@ -125,10 +131,10 @@ def command(
     """Fit muscle torque generators to the joint angles and moments of MOTION.
 
     MOTION is a recording or table of `rtsim analyse` (.mcap, .sto, .csv), a table of angles and NAME_moment
-    (.sto, .mot), or q_TRIAL.csv of tables without a header. Each generator is assessed, changed as little as
+    (.sto, .mot), or q_TRIAL.csv of tables without a header; or markers (.c3d, .trc) with --forces and a model
+    with markers of its own, which are analysed first. Each generator is assessed, changed as little as
     lets it make the motion (Millard et al. 2019), and assessed again.
     """
-    from rtsim.methods.joint_motion import read_joint_motion
     from rtsim.methods.strength_bounds import strength_bounds, weakened
     from rtsim.methods.torque_generator_fit import fit_all
     from rtsim.models.generator_sets import generators_of, load_set
@@ -139,12 +145,13 @@ def command(
     if out is not None:
         check_config_name(out)
         check_free(out, overwrite=force)
-    placed, body = generators_of(model), load_set(model)
+    chosen, spec = set_of(model)
+    placed, body = generators_of(chosen), load_set(chosen)
     names = [one.name for one in placed]
     joints = [joint.coordinate for joint in body.joints]
     drawn = [known(name, names, "--muscle") for name in muscles]
     factors = numbers(strength, [*names, *joints], "--strength", (0.0, 100.0))
-    found = read_joint_motion(motion, joints, body.columns)
+    found = motion_of(motion, body, spec, forces, config)
     for note in found.notes:
         tell(f"{motion}: {note}")
     settings = settings_of(found, names, (a_max, emg, against), most_passive, several=not one_start)
@@ -168,13 +175,58 @@ def command(
         )
     )
     if out is not None:
-        write_set(out, fits, model, motion, placed)
+        write_set(out, fits, chosen, motion, placed)
     if paper is not None:
         draw(paper, fits, drawn, motion.name)
     if of_curves is not None:
         draw_curves(of_curves, fits, drawn)
     if fits and all(fit.fault for fit in fits):
         raise ConfigError("no generator could be fitted", where=str(motion), remedy="see above")
+
+
+def set_of(model: str) -> tuple[str, str]:
+    """The set of generators, and the model that names it; nothing for a set alone."""
+    from rtsim.cli.check import kind_of
+    from rtsim.config.paths import shipped_names
+    from rtsim.models.load import load_model
+
+    path = Path(model)
+    if model in shipped_names("generators") or (path.is_file() and kind_of(path) == "generators"):
+        return model, ""
+    if not path.suffix and model not in shipped_names("models"):
+        names = sorted({*shipped_names("generators"), "planar_body"})
+        raise ConfigError(
+            f"there is no {model!r}", where="--model", allowed=f"a .toml file, {', '.join(names)}"
+        )
+    said = load_model(model).torque_generators
+    if said is None:
+        raise ConfigError(
+            "the model has no torque generators", where=f"--model {model}",
+            remedy='add [torque_generators] with set = "planar"',
+        )  # fmt: skip
+    return said.set, model
+
+
+def motion_of(
+    path: Path, body: GeneratorSet, spec: str, forces: Path | None, config: str | None
+) -> JointMotion:
+    """The motion of a file; markers are analysed first."""
+    from rtsim.cli.analysed import analysed
+    from rtsim.methods.joint_motion import read_joint_motion
+
+    joints = [joint.coordinate for joint in body.joints]
+    if path.suffix.lower() not in MARKERS:
+        for option, value in (("--forces", forces), ("--config", config)):
+            if value is not None:
+                raise ConfigError("it is for markers", where=option, remedy="leave it out")
+        return read_joint_motion(path, joints, body.columns)
+    if forces is None or not spec:
+        raise ConfigError(
+            "markers have to be analysed first", where=str(path),
+            remedy="give --forces FILE and --model MODEL, one with markers of its own and torque generators",
+        )  # fmt: skip
+    with analysed(path, spec, forces, config) as results:
+        return read_joint_motion(results, joints, body.columns)
 
 
 def check_config_name(out: Path) -> None:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from kernels.torque_generator.torque import N_TORQUE, torque
+from rtsim.bench.stoop_lift import markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
+from rtsim.files.model_toml import model_text
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
 
@@ -106,6 +108,9 @@ def test_figures_are_drawn(here, motion, tmp_path):
         (["--measured", f"{KNEE}=200@54"], "it is for --bounds"),
         (["--bounds", "--measured", f"{KNEE}=strong"], "no torque at an angle"),
         (["--model", "gymnast"], "gymnast has no joints"),
+        (["--model", "nobody"], "there is no 'nobody'; allowed: a .toml file"),
+        (["--model", "pin"], "the model has no torque generators"),
+        (["--forces", "plates.mot"], "it is for markers"),
         (["--out", "me.txt"], "cannot be a set of generators"),
     ],
 )
@@ -115,6 +120,41 @@ def test_what_cannot_be_meant_is_refused(here, motion, options, words):
     assert done.code == 1
     assert words in done.err
     assert "Traceback" not in done.err
+
+
+def test_markers_without_plates_are_refused(here, tmp_path):
+    """Protects users with markers: what is lacking is told before anything is read."""
+    done = here("fit", "torque-generators", str(tmp_path / "walk.c3d"))
+    assert done.code == 1
+    assert "markers have to be analysed first; give --forces" in done.err
+
+
+def test_from_markers_to_fits(here, shared, tmp_path):
+    """Protects the whole way of the paper: markers and forces of its lift to better minima of both hips."""
+    folder = shared / "data" / "stoop_lift"
+    if not folder.is_dir():
+        pytest.skip("the stoop lift is not here")
+    body = model_text(stoop_model(folder))
+    more = "" if "[torque_generators]" in body else '\n[torque_generators]\nset = "planar"\n'
+    (tmp_path / "body.toml").write_text(body + more, encoding="utf-8")
+    (tmp_path / "run.toml").write_text(
+        'name = "stoop"\n[plates.borne_by]\nfeet = { foot_r = 0.5, foot_l = 0.5 }\n'
+        "box = { hand_r = 0.5, hand_l = 0.5 }\n",
+        encoding="utf-8",
+    )
+    write_loads(folder, "stoop2", tmp_path / "loads.mot")
+    done = here(
+        "fit", "torque-generators", str(markers_of(folder, "stoop2")), "--model", str(tmp_path / "body.toml"),
+        "--forces", str(tmp_path / "loads.mot"), "--config", str(tmp_path / "run.toml"), "--json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["generators"]
+    assert len(found) == 30
+    for side, own in (("r", 0.7324), ("l", 0.6958)):
+        hip = found[f"hip_flexion_{side}_extensor"]
+        assert hip["before"]["words"] == "too stiff"
+        assert hip["objective"] == pytest.approx(own, rel=0.02)
+        assert hip["after"]["words"] == "feasible"
 
 
 def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):

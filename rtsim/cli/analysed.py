@@ -1,0 +1,27 @@
+"""Results of `rtsim analyse` for a command that goes on with them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from rtsim.cli import analyse
+
+
+@contextlib.contextmanager
+def analysed(markers: Path, model: str, forces: Path, config: str | None) -> Iterator[Path]:
+    """A recording of what `analyse` finds with its usual options; what it prints goes beside the results."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{markers.stem}.mcap"
+        words = ["--model", model, "--forces", str(forces), "--out", str(path)]
+        words += ["--config", config] if config else []
+        with contextlib.redirect_stdout(sys.stderr):
+            context = click.get_current_context()
+            with analyse.command.make_context("analyse", [str(markers), *words], parent=context) as inner:
+                analyse.command.invoke(inner)
+        yield path
