@@ -46,7 +46,7 @@ def new_field_work() -> FieldWork:
 
 @entry
 def add_pressures(pairs, contacts, pose, work, pair_work, grid, field, pressure_out):
-    """pressure_out : (n_row, n_column) += the pressure [Pa] of all volumetric contacts but those of triangles.
+    """pressure_out : (n_row, n_column) += the pressure [Pa] of all volumetric contacts but of triangles.
 
     After kernels/contact/contacts; the grid lies on body B of every contact.
 
