@@ -24,6 +24,7 @@ from rtsim.live.children import APART
 from rtsim.live.group_calls import (
     call_coupled,
     call_fdk,
+    call_foot,
     call_forces,
     call_model,
     call_moment_arms,
@@ -197,6 +198,16 @@ ON_DEMAND = {
         call_fdk,
         without=NO_TABLES,
     ),
+    "foot": Group(
+        "contact of the feet",
+        (
+            "kernels.contact.standing_foot.follow",
+            "kernels.contact.standing_foot.stand",
+            "kernels.contact.standing_foot.press_grid",
+        ),
+        call_foot,
+        without=NO_MESHES,
+    ),
 }
 """What few runs call; `rtsim warmup` leaves it to them."""
 ALL = {**GROUPS, **ON_DEMAND}
@@ -211,6 +222,8 @@ def groups_of(run: Run) -> tuple[str, ...]:
     spec = load_model(run.model)
     forces = ("forces",) if has_forces(run) else ()
     balanced = ("fdk",) if "fdk" in run.stages else ()
+    if "foot_contact" in run.stages:
+        balanced = (*balanced, "foot")
     if not brings_markers(run, spec):
         return (*balanced, *LIVE, *forces)
     muscles = ("moment-arms",) if spec.muscles else ()

@@ -175,6 +175,14 @@ class FootLoads(Stage):
         """Status words and bearers as numbers, and deviations."""
         self._tell()
 
+    def plane_under(self, foot: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """A point and the normal (3,) of the plate that a foot bears, of two the one it bears more; None."""
+        borne = np.flatnonzero(self._share[:, foot] == 1)
+        if not len(borne):
+            return None
+        plate = int(borne[np.argmax(self._force[0, borne, 1])])
+        return self._plates.centre[plate], self._plates.axes[plate, 2]
+
     def noise_of(self, foot: int) -> np.ndarray:
         """(6, 6) - covariance of the noise of the wrench on a foot, of all plates that it bears [N m, N]."""
         borne = self._share[:, foot] == 1
