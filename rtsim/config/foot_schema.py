@@ -25,6 +25,6 @@ class FootSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ground_mm: Annotated[float, msgspec.Meta(ge=-10_000.0, le=10_000.0)] = 0.0
     # below it plates tell no height
     least_force_N: Positive = 20.0
-    # of the pressure: rows from heel to toes, columns across
+    # of the pressure: rows from heel to toes and columns across, and of a cell along and across
     grid: tuple[Cells, Cells] = (39, 16)
-    cell_mm: tuple[Positive, Positive] = (7.5, 7.5)
+    cell_mm: tuple[Positive, Positive] = (7.5, 9.0)

@@ -92,10 +92,11 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
 def toes_of(model: Model) -> Toes:
     """How the second body of a foot model hangs on its first; ConfigError where it is no foot."""
     tree = model.tree
-    if len(tree.parent) != 2 or tree.parent[1] != 0:
+    if len(tree.parent) != 2 or tree.parent[1] != 0 or not tree.position_in_parent[1, 0] > 0.0:
         raise ConfigError(
-            f"it has {len(tree.parent)} bodies", where=f"model {model.name}",
-            allowed="a foot and, on a hinge, its toes", remedy="give foot.model another one",
+            f"it is no foot with toes before it, but has {len(tree.parent)} bodies",
+            where=f"model {model.name}", allowed="a foot and, on a hinge, its toes",
+            remedy="give foot.model another one",
         )  # fmt: skip
     if not np.allclose(tree.rotation_in_parent[1], np.eye(3)):
         raise ConfigError(
