@@ -15,7 +15,10 @@ from kernels.contact.prescribed import (
     contact_wrenches,
     new_prescribed_work,
 )
-from kernels.contact.pressure_field import Grid, add_pressures, new_field_work
+from kernels.contact.pressure_field import Grid, add_pressure, add_pressures, new_field_work
+from kernels.forces.assembly import generalized_forces
+from kernels.tree import pose
+from rtsim.simulation.load import load_simulator
 from tests.kernels.contact.prescribed_cases import DEPTHS, some_contacts
 from tests.naive import volumetric
 
@@ -69,13 +72,14 @@ def test_the_sum_is_the_wrench(seed: int) -> None:
         work = found(one, slow)
         row, n = work.contacts.state[0], one.contacts.normal[0]
         point = row[POINT : POINT + 3] + motion.position[0]
-        grid, cells = around(point, n, 2.1, 601, 500)
-        pressure = pressed(one, work, grid, (601, 500))
+        size = 5.0 * one.contacts.radii.max() * np.sqrt(np.clip(d, 0.01, 1.0))
+        grid, cells = around(point, n, size, 151, 120)
+        pressure = pressed(one, work, grid, (151, 120))
         force = pressure * grid.cell[0] * grid.cell[1]
         moment = np.sum(np.cross(cells - point, force[..., None] * n), axis=(0, 1))
         wanted = work.wrench[0, :3] - np.cross(point, work.wrench[0, 3:])
-        assert force.sum() == pytest.approx(row[PRESSING] if d > 0.0 else 0.0, rel=2e-4)
-        np.testing.assert_allclose(moment, wanted, rtol=0.0, atol=2e-4 * max(row[PRESSING], 1e-9))
+        assert force.sum() == pytest.approx(row[PRESSING] if d > 0.0 else 0.0, rel=3e-3)
+        np.testing.assert_allclose(moment, wanted, rtol=0.0, atol=3e-3 * max(row[PRESSING], 1e-9))
         if d > 0.0 and force.sum() > 0.0:
             n_told += 1
             centre = np.einsum("ij,ijk->k", force, cells) / force.sum()
@@ -130,10 +134,10 @@ def test_spheres_press_by_their_lens() -> None:
     still = motion._replace(velocity=np.zeros((2, 3)), turning=np.zeros((2, 3)))
     work = found(model._replace(contacts=other._replace(drift=np.zeros((1, 3)))), still)
     row = work.contacts.state[0]
-    grid, _ = around(row[POINT : POINT + 3] + motion.position[0], n, 0.5, 400, 300)
-    total = pressed(model, work, grid, (400, 300)).sum() * grid.cell[0] * grid.cell[1]
+    grid, _ = around(row[POINT : POINT + 3] + motion.position[0], n, 0.5, 120, 100)
+    total = pressed(model, work, grid, (120, 100)).sum() * grid.cell[0] * grid.cell[1]
     assert row[PRESSING] > 0.0
-    assert total == pytest.approx(row[PRESSING], rel=1e-3)
+    assert total == pytest.approx(row[PRESSING], rel=3e-3)
 
 
 def test_what_would_pull_presses_nothing() -> None:
@@ -147,3 +151,29 @@ def test_what_would_pull_presses_nothing() -> None:
     assert pressure.min() == 0.0
     parting = model._replace(contacts=model.contacts._replace(drift=-40.0 * model.contacts.normal))
     assert not pressed(parting, found(parting, motion), grid, (39, 16)).any()
+
+
+def test_plateaus_of_a_knee_are_pressed_as_their_contacts() -> None:
+    """Protects planes of bodies that move: a knee's condyles on its tibia in a simulation."""
+    simulator = load_simulator("knee")
+    simulator.run(60, 0, simulator.trace(1))
+    forces, work = simulator.model.forces, simulator.work
+    contacts, touched = work.forces.contacts, 0
+    pose(simulator.model.tree, simulator.q, work.dynamics.pose)
+    generalized = np.zeros(simulator.model.n_v)
+    generalized_forces(forces, work.dynamics.pose, simulator.q, simulator.v, work.forces, generalized)
+    for e in range(2):
+        normal, radius = forces.contacts.normal[e], forces.contacts.radii[e, 0]
+        body = forces.pairs.body_b[forces.contacts.pair[e]]
+        place = contacts.state[e, POINT : POINT + 3] + work.dynamics.pose.position[0]
+        R, x = work.dynamics.pose.rotation[body], work.dynamics.pose.position[body]
+        grid, _ = around(R.T @ (place - x), normal, radius, 120, 100)
+        pressure = np.zeros((120, 100))
+        add_pressure(
+            forces.pairs, forces.contacts, e, work.dynamics.pose, contacts, work.forces.pairs, grid,
+            new_field_work(), pressure,
+        )  # fmt: skip
+        force = pressure.sum() * grid.cell[0] * grid.cell[1]
+        assert force == pytest.approx(contacts.state[e, PRESSING], rel=0.01)
+        touched += contacts.state[e, PRESSING] > 10.0
+    assert touched
