@@ -131,6 +131,7 @@ def call_foot() -> None:
     from rtsim.stages.foot_contact import FootContacts
     from rtsim.stages.kinematics import Kinematics
     from rtsim.stages.rates import FilteredMotion
+    from rtsim.subjects.labs import find_lab
     from rtsim.subjects.subject import load_subject
 
     run, subject = Run(name="warmup"), load_subject(find_config(WALKER, "subjects"))
@@ -138,7 +139,7 @@ def call_foot() -> None:
         load_model(LOWER_LIMB), subject, "zero", ("zero",), run.solver, run.markers
     )
     motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
-    FootContacts(run.foot, motion, None, "", subject).warm()
+    FootContacts(run.foot, motion, None, find_lab(subject.marker_names), subject).warm()
 
 
 def call_moment_arms() -> None:

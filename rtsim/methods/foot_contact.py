@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +27,7 @@ from rtsim.models.model import Model, build
 
 Array = NDArray[np.float64]
 
+UP = np.array([0.0, 1.0, 0.0])
 MIRROR = np.diag([1.0, 1.0, -1.0])
 THIRD = 0.5
 """Head of the third metatarsal on the way from the first to the fifth."""
@@ -56,6 +58,26 @@ def foot_axes(heel: Array, first: Array, fifth: Array, third: Array | None = Non
     side = 0 if normal[1] > 0.0 else 1  # forwards x medial is up on a right foot
     y = normal if side == 0 else -normal
     return FootAxes(heel, np.stack([x, y, np.cross(x, y)], axis=1), side, float(across @ x))
+
+
+def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: float) -> FootAxes:
+    """The frame turned until the sole is level, and as high as the model stands under a load [N].
+
+    up : (3,) - normal of the ground where the foot stands, in the axes of found; height : of the heel [m]
+    """
+    y = up / np.linalg.norm(up)
+    x = found.axes[:, 0] - y * (y @ found.axes[:, 0])
+    x /= np.linalg.norm(x)
+    flat = Motion(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)), np.zeros((1, 3)))
+    foot = FootContact(contact_foot(spec, found.length, found.side), levelling(spec))
+    foot.take(flat, 0, np.zeros(3), UP, load)
+    origin = found.origin - (height - float(foot.raised[0])) * y
+    return found._replace(origin=origin, axes=np.stack([x, y, np.cross(x, y)], axis=1))
+
+
+def levelling(spec: FootSpec) -> FootSpec:
+    """The same foot, raised until it bears what it is told to, however little that is."""
+    return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 
 class ContactFoot(NamedTuple):

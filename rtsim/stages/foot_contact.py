@@ -19,7 +19,9 @@ from kernels.tree import new_pose
 from rtsim.config.foot_schema import FootSpec
 from rtsim.config.lab_schema import Lab
 from rtsim.errors import ConfigError
-from rtsim.methods.foot_contact import FootAxes, FootContact, contact_foot, foot_axes
+from rtsim.files.markers import read_markers
+from rtsim.files.trial import MarkerTrial
+from rtsim.methods.foot_contact import UP, FootAxes, FootContact, contact_foot, foot_axes, on_sole
 from rtsim.methods.rates import RateEstimator
 from rtsim.models.model import Model
 from rtsim.quantity import AXES, GROUND, Quantity
@@ -28,13 +30,15 @@ from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.foot_sole import stand_on
 from rtsim.subjects.labs import SIDES, find_lab, load_lab, side_of
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
 from streams.ring import Frame
 
-UP = np.array([0.0, 1.0, 0.0])
 CONTACTS = ("heel", "ball", "toe")
+GRAVITY, TOUCH_N = 9.81, 1.0
+"""On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
 LEVELLED = "foot_not_level"
 BEYOND_REACH = "A foot does not reach what the plates tell it bears: its contact is NaN."
 
@@ -45,12 +49,22 @@ class FootContacts(Stage):
     needs = ("kinematics", "rates")
 
     def __init__(
-        self, spec: FootSpec, motion: FilteredMotion, loads: FootLoads | None, lab: str, subject: Subject
+        self,
+        spec: FootSpec,
+        motion: FilteredMotion,
+        loads: FootLoads | None,
+        lab: Lab,
+        subject: Subject,
+        static: MarkerTrial | None = None,
+        mass_kg: float = 0.0,
     ) -> None:
         super().__init__()
         self.spec, self.motion, self.loads = spec, motion, loads
         model = motion.kinematics.estimator.model
-        self._axes = axes_of(model, subject, load_lab(lab) if lab else find_lab(subject.marker_names))
+        load = max(0.5 * mass_kg * GRAVITY, TOUCH_N)
+        found = axes_of(model, subject, lab, spec, static, load)
+        self._axes = [(body, axes) for body, axes, _ in found]
+        self._stood = [stood for *_, stood in found]
         self._mirrors = subject.side == "left"
         self._feet = [FootContact(contact_foot(spec, a.length, a.side), spec) for _, a in self._axes]
         self._sides = [1 - a.side if self._mirrors else a.side for _, a in self._axes]
@@ -163,9 +177,10 @@ class FootContacts(Stage):
     def _said(self, k: int) -> str:
         foot = self._feet[k]
         level = "raised until it bears what its plate tells" if self.spec.level == "plates" else "as marked"
+        sole = ", its sole as in the static trial" if self._stood[k] else ""
         return (
             f"The {SIDES[self._sides[k]]} foot is the model {self.spec.model}, "
-            f"{100.0 * foot.foot.size:.0f} % of its size, {level}."
+            f"{100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
         )
 
     def _target(self, frame: Frame, k: int) -> float:
@@ -187,27 +202,51 @@ class FootContacts(Stage):
         return point, normal
 
 
-def axes_of(model: Model, subject: Subject, lab: Lab) -> list[tuple[int, FootAxes]]:
-    """Body and frame of every foot of a model; ConfigError where markers of none are there."""
+def axes_of(
+    model: Model,
+    subject: Subject,
+    lab: Lab,
+    spec: FootSpec,
+    static: MarkerTrial | None,
+    load: float,
+) -> list[tuple[int, FootAxes, bool]]:
+    """Body and frame of every foot of a model, and whether a static trial tells its sole, under a load [N].
+
+    ConfigError where markers of none are there.
+    """
     own = "right" if subject.side == "left" else subject.side  # solved as a right one
-    found, lacking = [], ""
+    found: list[tuple[int, FootAxes, bool]] = []
+    lacking = ""
+    names, ground = list(model.names.markers), 1e-3 * spec.ground_mm
     for body, side in feet_of(model.names.bodies, own):
-        marked = subject.side if subject.side in SIDES else side
-        table = side_of(lab, marked)
-        wanted = (table.calcaneus, table.metatarsal_1, table.metatarsal_5)
-        names = list(model.names.markers)
-        missing = [name for name in wanted if name not in names]
+        marks = markers_of(lab, subject.side if subject.side in SIDES else side)
+        if static is not None:
+            rows = np.flatnonzero(model.markers.body == body)
+            tracked, local = [names[k] for k in rows], model.markers.position[rows]
+            stood = stand_on(static, marks, tracked, local, ground, subject.side == "left")
+            if stood is not None:
+                axes = foot_axes(*stood.marks)
+                found.append((body, on_sole(axes, stood.up, float(stood.heights[0]), spec, load), True))
+                continue
+        missing = [name for name in marks if name not in names]
         if missing:
             lacking = missing[0]
             continue
-        at = [model.markers.position[names.index(name)] for name in wanted]
-        found.append((body, foot_axes(*at)))
+        places = [model.markers.position[names.index(name)] for name in marks]
+        found.append((body, foot_axes(*places), False))
     if not found:
         raise ConfigError(
             f"no foot has its markers{f': {lacking} is not there' if lacking else ''}", where="stages",
-            allowed="heel, first and fifth metatarsal", remedy="leave foot_contact out, or name the lab",
+            allowed="heel, first and fifth metatarsal, in the trial or the static one",
+            remedy="give --static, name the lab, or leave foot_contact out",
         )  # fmt: skip
     return found
+
+
+def markers_of(lab: Lab, side: str) -> tuple[str, str, str]:
+    """Markers at heel, first and fifth metatarsal."""
+    table = side_of(lab, side)
+    return table.calcaneus, table.metatarsal_1, table.metatarsal_5
 
 
 def make(setting: Setting) -> FootContacts | None:
@@ -221,4 +260,7 @@ def make(setting: Setting) -> FootContacts | None:
             "the height of the feet is to come from force plates, and the run has none", where="foot.level",
             remedy='give --forces, or level = "given"',
         )  # fmt: skip
-    return FootContacts(setting.run.foot, motion, plates, setting.run.lab, setting.subject)
+    run, subject = setting.run, setting.subject
+    lab = load_lab(run.lab) if run.lab else find_lab(subject.marker_names)
+    static = read_markers(run.static, run.up or None, run.units or None) if run.static else None
+    return FootContacts(run.foot, motion, plates, lab, subject, static, setting.mass_kg)

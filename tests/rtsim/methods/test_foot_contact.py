@@ -13,7 +13,9 @@ from kernels.contact.prescribed import Motion
 from kernels.contact.standing_foot import FOOT, TOES, new_standing_work, stand
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.foot_contact import MIRROR, FootContact, contact_foot, foot_axes
+from rtsim.files.trial import MarkerTrial
+from rtsim.methods.foot_contact import MIRROR, FootContact, contact_foot, foot_axes, on_sole
+from rtsim.subjects.foot_sole import stand_on
 
 Array = NDArray[np.floating]
 UP = np.array([0.0, 1.0, 0.0])
@@ -173,3 +175,30 @@ def test_toes_lie_level_under_a_raised_heel() -> None:
         np.testing.assert_allclose(now.velocity[b], speed, atol=1e-7)
     up = toes(-0.3, 0.0)
     np.testing.assert_allclose(up.rotation[TOES], up.rotation[FOOT], atol=1e-14)
+
+
+def test_a_static_trial_tells_the_sole() -> None:
+    """Protects level and height: markers anywhere on the foot, the model stands as the person stood."""
+    load, spec = 350.0, FootSpec()
+    heel, first, fifth = np.array([[0.1, 0.05, -0.2], [0.3, 0.08, -0.24], [0.28, 0.06, -0.14]])
+    other = np.array([0.2, 0.1, -0.18])
+    turn, shift = Rotation.from_rotvec([0.3, -0.2, 0.5]).as_matrix(), np.array([0.4, 0.1, -0.3])
+    local = (np.array([heel, first, fifth, other]) - shift) @ turn  # on a segment that lies askew
+    names = ("HEE", "D1M", "D5M", "TOE")
+    seen = np.tile([heel, first, fifth, other], (3, 1, 1))
+    seen[1] = np.nan
+    static = MarkerTrial(names, np.arange(3.0), seen, 1.0, "static")
+    tracked = local[[0, 2, 3]]
+    found = stand_on(static, names[:3], ("HEE", "D5M", "TOE"), tracked, 0.0, mirrors=False)
+    assert found is not None
+    np.testing.assert_allclose(found.marks, local[:3], atol=1e-12)
+    axes = on_sole(foot_axes(*found.marks), found.up, found.heights[0], spec, load)
+    np.testing.assert_allclose(turn @ axes.axes[:, 1], UP, atol=1e-12)
+    foot = FootContact(contact_foot(spec, axes.length, axes.side), spec)
+    place = shift + turn @ axes.origin
+    still = Motion(place[None], (turn @ axes.axes)[None], np.zeros((1, 3)), np.zeros((1, 3)))
+    foot.take(still, 0, np.zeros(3), UP, math.nan)
+    assert foot.force[1] == pytest.approx(load, rel=2e-3)
+    assert stand_on(static, ("P1M",), names, local, 0.0, mirrors=False) is None
+    with pytest.raises(ConfigError, match="above the ground"):
+        stand_on(static, names[:3], ("HEE", "D5M", "TOE"), tracked, 0.4, mirrors=False)
