@@ -8,7 +8,11 @@ rtsim/config/contact_geometries.
 from __future__ import annotations
 
 from kernels._jit import inlined
-from kernels.contact.ellipsoid_on_plane import ellipsoid_on_plane, ellipsoid_on_plane_moved
+from kernels.contact.ellipsoid_on_plane import (
+    ellipsoid_on_plane,
+    ellipsoid_on_plane_grown,
+    ellipsoid_on_plane_moved,
+)
 from kernels.contact.mesh_on_mesh import mesh_on_mesh, mesh_on_mesh_moved
 from kernels.contact.sphere_on_sphere import sphere_on_sphere, sphere_on_sphere_moved
 
@@ -53,3 +57,18 @@ def find_moved(contacts, e, row, Q, moved, meshes):
         return True
     sphere_on_sphere_moved(contacts, e, row, moved)
     return True
+
+
+@inlined
+def find_grown(pairs, contacts, e, k, pose, row, change):
+    """As ellipsoid_on_plane_grown, of the one geometry whose radii are parameters of a fit.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact
+    k : int - of its radii
+    pose : Pose
+    row : (N_STATE,) - of ContactWork.state
+    change : (N_MOVED,) - as a row of ContactWork.moved, written
+    """
+    return ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change)
