@@ -34,6 +34,7 @@ class FootFrame(NamedTuple):
     toe_origin : (3,) - of the toes' axis, below the first metatarsal [m]
     toe_axes : (3, 3) - of the toes' frame in that of the foot, as columns: x medial along their axis, y
         forward, z up
+    up : (3,) - the vertical in the frame of the foot where it stands flat
     heel_height : of the origin above the ground where the foot stands flat [m]
     length : from the heel to the toes' axis along Y [m]
     notes : plain sentences: what stands in for markers that are missing
@@ -43,6 +44,7 @@ class FootFrame(NamedTuple):
     markers: Array
     toe_origin: Array
     toe_axes: Array
+    up: Array
     heel_height: float
     length: float
     notes: tuple[str, ...]
@@ -87,6 +89,7 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
         np.array([(flat[name] - heel) @ axes for name in names]),
         (origin - heel) @ axes,
         axes.T @ toe,
+        axes[2],
         float(heel[2]),
         float(((origin - heel) @ axes)[1]),
         tuple(notes),
