@@ -154,3 +154,27 @@ def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
     V_d = math.pi * radii[0] * radii[1] * radii[2] * deep * (2.0 - deep)
     change[D_DEPTH], change[D_VOLUME] = grown, row[PATCH + 1] / r + V_d * d_d
     return grown, by, u
+
+
+@njit
+def ellipsoid_metric(round_, radius, Q, M_out):
+    """M_out : (3, 3) = Q^-1: y' M y = 1 on the surface [1/m^2].
+
+    round_ : int - 1 = a sphere, of which Q may not be there
+    radius : float - of a sphere [m]
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    """
+    if round_:
+        for i in range(3):
+            for j in range(3):
+                M_out[i, j] = 1.0 / (radius * radius) if i == j else 0.0
+        return
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for m in range(3):
+            p, q = (m + 1) % 3, (m + 2) % 3
+            M_out[m, i] = Q[j, p] * Q[k, q] - Q[j, q] * Q[k, p]
+    inverse = 1.0 / (Q[0, 0] * M_out[0, 0] + Q[0, 1] * M_out[1, 0] + Q[0, 2] * M_out[2, 0])
+    for i in range(3):
+        for j in range(3):
+            M_out[i, j] *= inverse

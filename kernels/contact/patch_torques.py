@@ -149,25 +149,72 @@ def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
         return
     omega, eta, torque, d_s = change[OMEGA], change[ETA], change[D_TORQUE], change[D_SUPPORT]
     n, x, N_v = row[AXIS : AXIS + 3], row[POINT : POINT + 3], row[PRESSING + 3]
-    for i in range(3):
-        change[STRETCH, i] = 0.0
-        change[TURN, i] = V[i] - (V[0] * n[0] + V[1] * n[1] + V[2] * n[2]) * n[i]
-    for c in range(6):
+    known = held_patch(patch, constants, row, Q, V)
+    start_change(row, V, change)
+    patch_slope(patch, known, (1.0, 0.0, 0.0, 0.0), row, Q, change)
+    by_d = torque[0], torque[1], torque[2]
+    for c in range(3):
         for i in range(3):
             omega[i], eta[i] = 1.0 if i == c else 0.0, 0.0
         d_h = turned_support(c, round_, row, Q, d_s)
         d_depth, d_N = displaced(c, round_, row, V, moved)
         d_d = (d_depth - row[PATCH] / row[HEIGHT] * d_h) / row[HEIGHT]
-        patch_slope(patch, constants, (d_d, d_h, d_N, 0.0), row, Q, V, change)
+        patch_slope(patch, known, (d_d, d_h, d_N, 0.0), row, Q, change)
         for i in range(3):
             slopes[BY_PLACE, c, i] += torque[i]
-    for c in range(6):
-        for i in range(3):
             omega[i], eta[i], d_s[i] = 0.0, 1.0 if i == c else 0.0, 0.0
-        d_N = N_v * (n[c - 3] if c > 2 else cross_at(c, x, n))
-        patch_slope(patch, constants, (0.0, 0.0, d_N, 0.0), row, Q, V, change)
+        patch_slope(patch, known, (0.0, 0.0, N_v * cross_at(c, x, n), 0.0), row, Q, change)
         for i in range(3):
             slopes[BY_SPEED, c, i] += torque[i]
+    for c in range(3, 6):
+        d_depth, d_N = displaced(c, round_, row, V, moved)
+        for i in range(3):
+            by_N = -known[SPIN_GRIP] * n[i]
+            slopes[BY_PLACE, c, i] += by_d[i] * d_depth / row[HEIGHT] + by_N * d_N
+            slopes[BY_SPEED, c, i] += by_N * N_v * n[c - 3]
+
+
+SPIN_GRIP = 8
+"""Number in what held_patch returns: r_g times the change of friction by the normal force [m]."""
+
+
+@njit
+def held_patch(patch, constants, row, Q, V):
+    """What all slopes of a patch share: c1, c2 and V with their derivatives by d; tr(C), r_g, and of spinning
+    r_g F_N, F and F_v; k_V |a_V|.
+
+    patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    """
+    _, spins, law, size, secant = patch
+    s, h, n = row[SUPPORT : SUPPORT + 3], row[HEIGHT], row[AXIS : AXIS + 3]
+    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(row[PATCH] / h, 2.0), size)
+    trace = flat_trace(c1, c2, h, s, Q)
+    radius, F, F_v, F_N = math.sqrt(trace / volume), 0.0, 0.0, 0.0
+    if spins:
+        spin = dot3(V, n)
+        F, F_v, F_N = friction_force(law, constants[1], spin, row[PRESSING])
+        if secant:
+            F_v = max(F_v, F / spin)
+    resistance = constants[0][STIFFNESS] * constants[0][DAMPING]
+    return c1, c2, volume, c1_d, c2_d, volume_d, trace, radius, radius * F_N, F, F_v, resistance
+
+
+@inlined
+def start_change(row, V, change):
+    """change : (N_CHANGE, 3) - the turning in the plane in change[TURN]; no twist, no growth, s as it is.
+
+    row : (N_STATE,) - of ContactWork.state
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    """
+    spin = V[0] * row[AXIS] + V[1] * row[AXIS + 1] + V[2] * row[AXIS + 2]
+    for i in range(3):
+        change[TURN, i] = V[i] - spin * row[AXIS + i]
+        change[OMEGA, i], change[ETA, i] = 0.0, 0.0
+        change[D_SUPPORT, i], change[STRETCH, i] = 0.0, 0.0
 
 
 @njit
@@ -185,14 +232,12 @@ def grown_torque(patch, constants, moves, grown, row, Q, V, change):
     """
     d_depth, d_h, d_N, growth = moves
     r, by, u = grown
-    n, w = row[AXIS : AXIS + 3], math.sqrt(2.0 * r)
-    spin = V[0] * n[0] + V[1] * n[1] + V[2] * n[2]
+    w, known = math.sqrt(2.0 * r), held_patch(patch, constants, row, Q, V)
+    start_change(row, V, change)
     for i in range(3):
-        change[OMEGA, i], change[ETA, i] = 0.0, 0.0
-        change[TURN, i] = V[i] - spin * n[i]
         change[D_SUPPORT, i], change[STRETCH, i] = by * u[i], w * u[i]
     d_d = (d_depth - row[PATCH] / row[HEIGHT] * d_h) / row[HEIGHT]
-    patch_slope(patch, constants, (d_d, d_h, d_N, growth), row, Q, V, change)
+    patch_slope(patch, known, (d_d, d_h, d_N, growth), row, Q, change)
 
 
 @njit
@@ -276,55 +321,44 @@ def dot_row(A, i, x):
 
 
 @njit
-def patch_slope(patch, constants, moves, row, Q, V, change):
+def patch_slope(patch, known, moves, row, Q, change):
     """change[D_TORQUE] : (3,) = change of add_patch_torque along the twist of change[OMEGA], change[ETA].
 
     It also knows an ellipsoid that grows: by change[STRETCH], by what change[D_SUPPORT] and `moves` say.
 
     patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
-    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
+    known : (12,) - numbers that held_patch returns
     moves : (change of d [1], of h [m], of the normal force [N], of a b c in parts of it [1])
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
-    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
-    rolls, spins, law, size, secant = patch
     d_d, d_h, d_N, growth = moves
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
-    h, d, d_s, w = row[HEIGHT], row[PATCH] / row[HEIGHT], change[D_SUPPORT], change[STRETCH]
+    h, d_s, w = row[HEIGHT], change[D_SUPPORT], change[STRETCH]
     torque, d_turn, eta = change[D_TORQUE], change[D_TURN], change[ETA]
     torque[0], torque[1], torque[2] = 0.0, 0.0, 0.0
-    d_d = 0.0 if d > 2.0 else d_d
-    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(d, 2.0), size)
-    d_c1, d_c2, d_volume = (
-        c1_d * d_d + c1 * growth,
-        c2_d * d_d + c2 * growth,
-        volume_d * d_d + volume * growth,
-    )
-    trace = flat_trace(c1, c2, h, s, Q)
-    square, rise, spin, d_spin = dot3(s, s), dot3(s, d_s), dot3(V, n), dot3(eta, n)
+    if row[PATCH] > 2.0 * h:
+        d_d = 0.0
+    c1, c2, volume, c1_d, c2_d, volume_d, trace, radius, grip, F, F_v, resistance = known
+    d_c1, d_c2 = c1_d * d_d + c1 * growth, c2_d * d_d + c2 * growth
+    square, rise, d_spin = dot3(s, s), dot3(s, d_s), dot3(eta, n)
     for i in range(3):
         d_turn[i] = eta[i] - d_spin * n[i]
     d_trace = flat_trace(d_c1, d_c2, h, s, Q) + c1 * (dot3(w, w) - 2.0 * h * d_h)
     d_trace += 2.0 * c2 * (rise / (h * h) - square * d_h / (h * h * h) - h * d_h)
-    if rolls:
+    if patch[0]:
         flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change)
         d_flat = change[D_FLAT]
         across = dot3(d_flat, n)
-        resistance = constants[0][STIFFNESS] * constants[0][DAMPING]
         for i in range(3):
             gain = d_trace * turn[i] + trace * d_turn[i] - d_flat[i] + across * n[i]
             torque[i] -= resistance * gain
-    if spins:
-        radius = math.sqrt(trace / volume)
+    if patch[1]:
+        d_volume = volume_d * d_d + volume * growth
         d_radius = (d_trace - radius * radius * d_volume) / (2.0 * radius * volume)
-        F, F_v, F_N = friction_force(law, constants[1], spin, row[PRESSING])
-        if secant:
-            F_v = max(F_v, F / spin)
-        d_F = F_v * d_spin + F_N * d_N
         for i in range(3):
-            torque[i] -= (d_F * radius + F * d_radius) * n[i]
+            torque[i] -= (F_v * d_spin * radius + grip * d_N + F * d_radius) * n[i]
 
 
 @njit

@@ -180,6 +180,15 @@ def friction(as_json: bool) -> None:
     click.echo(figures.report("friction", friction.run(), as_json))
 
 
+@command.command("foot")
+@AS_JSON
+def foot(as_json: bool) -> None:
+    """The foot on the ground: one contact, a recorded step, its pressure, and how fast it drops."""
+    from rtsim.bench import figures, foot
+
+    click.echo(figures.report("foot", foot.run(), as_json))
+
+
 @command.command("knee")
 @AS_JSON
 def knee(as_json: bool) -> None:
