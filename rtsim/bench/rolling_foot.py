@@ -1,4 +1,4 @@
-"""Synthetic steps of a foot with known contact parameters, of the size of Brown's (2017): 128 Hz, 39 x 16 cells.
+"""Synthetic steps of a foot with known contact parameters, as large as Brown's (2017): 128 Hz, 39 x 16 cells.
 
 A foot comes down on its heel, lies flat and rolls off over its toes. Its height is the one at which the
 ellipsoids bear the two humps of walking; what they bear then in motion, by the kernels themselves, is the
@@ -101,7 +101,9 @@ def _moved(
     """The step with its motion as recorded, nothing measured yet."""
     n = len(times)
     pitch = CubicSpline(PHASE, PITCH)(phase) * rng.uniform(0.93, 1.07)
-    roll, yaw = (a * np.sin(np.pi * phase * b) for a, b in zip(rng.uniform(-0.04, 0.04, 2), (1, 2), strict=True))
+    roll, yaw = (
+        a * np.sin(np.pi * phase * b) for a, b in zip(rng.uniform(-0.04, 0.04, 2), (1, 2), strict=True)
+    )
     rotation = Rotation.from_euler("ZYX", np.stack([yaw, roll, pitch], axis=1)).as_matrix()
     heel = 0.06 * np.clip((phase - 0.5) / 0.5, 0.0, None) ** 2
     position = np.stack([np.zeros(n), heel, _heights(parameters, knots, rotation, phase)], axis=1)
@@ -145,7 +147,7 @@ def _heights(parameters: Array, knots: Array, rotation: Array, phase: Array) -> 
         one.velocity[:], one.turning[:] = 0.0, 0.0
         work, rest = new_recorded_work(model, 1, 2), one.position[:, :, 2].copy()
 
-        def missing(height: float, k: int = k, one=one, work=work, rest=rest) -> float:  # type: ignore[no-untyped-def]
+        def missing(height: float, k: int = k, one=one, work=work, rest=rest) -> float:
             one.position[:, :, 2] = rest + height
             recorded_wrenches(model, one, work)
             return float(work.wrench[0, 5] - wanted[k])

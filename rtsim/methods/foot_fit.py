@@ -52,6 +52,7 @@ class FootFit(NamedTuple):
     costs : of each start, in their order; NaN = interrupted
     simulated, errors : of each step
     at_bound : names of the parameters at a bound
+    held : names of the parameters that were not looked for
     weak : directions that are not determined
     n_evaluation : of the best start
     complete : whether all starts were made
@@ -64,6 +65,7 @@ class FootFit(NamedTuple):
     simulated: tuple[Simulated, ...]
     errors: tuple[Errors, ...]
     at_bound: tuple[str, ...]
+    held: tuple[str, ...]
     weak: tuple[Weak, ...]
     n_evaluation: int
     complete: bool
@@ -246,9 +248,10 @@ def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: boo
     width = problem.bounds.high - problem.bounds.low
     near = np.minimum(x - problem.bounds.low, problem.bounds.high - x) < AT_BOUND * width
     at_bound = tuple(names[problem.free[k]] for k in np.flatnonzero(near[:n]))
+    held = tuple(name for k, name in enumerate(names) if k not in problem.free)
     weak = _weak_directions(problem, x, near) if n else ()
     return FootFit(
-        parameters, tuple(knots), cost, costs, simulated, errors, at_bound, weak, n_evaluation, complete
+        parameters, tuple(knots), cost, costs, simulated, errors, at_bound, held, weak, n_evaluation, complete
     )
 
 
