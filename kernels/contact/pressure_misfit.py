@@ -5,6 +5,10 @@ the column of the ellipsoid that lies below the plane and the normal velocity v_
 (Gonthier 2007; Brown 2017, MASc thesis, eq. 5.44). The misfit of a frame is that of eq. 5.52, area sum |p -
 p_measured|. A surface point u from the centre, with the gradient g = M u of the ellipsoid's form, moves along
 Z by [g . dc + (u x g) . dtheta + sum dr_k (axis_k . u)^2/r_k^3]/g_z.
+
+A sum of magnitudes bends where a difference changes its sign, and its slope tells nothing of that. Its square
+lies below (sum |p - p_m|) sum (p - p_m)^2/|p - p_m|, held in the denominator, and touches it: the curvature
+of this bound (iteratively reweighted squares) is what a search should reckon with.
 """
 
 from __future__ import annotations
@@ -30,6 +34,10 @@ BY_C, BY_W, BY_R, BY_K, BY_D, BY_V = 0, 3, 6, 9, 10, 11
 """Of the sums over the cells: by the centre (3), by turning about it (3), by the radii (3), by stiffness and
 damping, and by the normal velocity: of the body's origin, and its changes along X and Y."""
 N_SUM = 14
+SOFT = 10.0
+"""Difference of pressures below which a magnitude counts as round [Pa]."""
+N_ROW = N_PARAMETER + N_MOTION
+"""Of the curvature of a contact: its parameters, then the motion of its body."""
 
 
 class Measured(NamedTuple):
@@ -48,6 +56,9 @@ class MisfitWork(NamedTuple):
     pressure: np.ndarray  # (n, n_cell) - calculated [Pa]
     by_motion: np.ndarray  # (n, n_body, N_MOTION) - of the misfit, as kernels/contact/prescribed has it
     by_parameter: np.ndarray  # (n, n_contact, N_PARAMETER) - as kernels/contact/parameter_slopes has it
+    # (n, n_contact, N_ROW, N_ROW) - area^2 times the sum of slopes by slopes over max(|p - p_m|, SOFT)
+    curvature: np.ndarray
+    row: np.ndarray  # (N_ROW,) - slopes of the pressure of one cell, per unit area
     form: np.ndarray  # (6, 3) - of an ellipsoid: its matrix M [1/m^2], then its axes as rows
     sums: np.ndarray  # (N_SUM,)
 
@@ -60,6 +71,8 @@ def new_misfit_work(measured: Measured, n_body: int, n_contact: int) -> MisfitWo
         np.zeros((n, len(measured.cells))),
         np.zeros((n, n_body, N_MOTION)),
         np.zeros((n, n_contact, N_PARAMETER)),
+        np.zeros((n, n_contact, N_ROW, N_ROW)),
+        np.zeros(N_ROW),
         np.zeros((6, 3)),
         np.zeros(N_SUM),
     )
@@ -67,7 +80,7 @@ def new_misfit_work(measured: Measured, n_body: int, n_contact: int) -> MisfitWo
 
 @entry
 def pressure_misfit(model, recorded, measured, work, with_derivatives):
-    """work.misfit and work.pressure, with derivatives work.by_motion and work.by_parameter as well.
+    """work.misfit and work.pressure; with derivatives also work.by_motion, by_parameter and curvature.
 
     model : Prescribed - ellipsoids of the volumetric law on the plane Z = 0
     recorded : Recorded
@@ -91,7 +104,7 @@ def pressure_misfit(model, recorded, measured, work, with_derivatives):
 
 @inlined
 def misfit_slopes(model, recorded, measured, f, work):
-    """work.by_motion[f], work.by_parameter[f], after work.pressure[f].
+    """work.by_motion[f], work.by_parameter[f], work.curvature[f], after work.pressure[f].
 
     model : Prescribed
     recorded : Recorded
@@ -104,14 +117,17 @@ def misfit_slopes(model, recorded, measured, f, work):
         for r in range(N_MOTION):
             work.by_motion[f, b, r] = 0.0
     for e in range(model.contacts.pair.shape[0]):
-        b = model.pairs.body_a[e]
-        for r in range(N_SUM):
-            work.sums[r] = 0.0
+        b, curvature = model.pairs.body_a[e], work.curvature[f, e]
+        for r in range(N_PARAMETER):
+            work.by_parameter[f, e, r] = 0.0
+        for r in range(N_ROW):
+            for c in range(N_ROW):
+                curvature[r, c] = 0.0
         place_form(model.contacts, e, recorded.rotation[n, b], work.form)
-        sum_slopes(model, e, recorded, n, measured, f, work)
-        R, offset = recorded.rotation[n, b], model.contacts.centre[e]
-        share_parameters(measured.area, R, work.sums, work.by_parameter[f, e])
-        share_motion(measured.area, R, offset, recorded.turning[n, b], work.sums, work.by_motion[f, b])
+        add_slopes(model, e, recorded, n, measured, f, work)
+        for r in range(N_ROW):
+            for c in range(r):
+                curvature[c, r] = curvature[r, c]
 
 
 @inlined
@@ -192,8 +208,8 @@ def add_pressure(model, e, recorded, n, cells, form, p_out):
 
 
 @inlined
-def sum_slopes(model, e, recorded, n, measured, f, work):
-    """work.sums : (N_SUM,) += derivatives of sum |p - p_measured| by contact e, per unit area.
+def add_slopes(model, e, recorded, n, measured, f, work):
+    """work.by_motion[f], work.by_parameter[f, e] and half of work.curvature[f, e] += those of contact e.
 
     model : Prescribed
     e : int - contact
@@ -203,38 +219,72 @@ def sum_slopes(model, e, recorded, n, measured, f, work):
     f : int - of the measured frames
     work : MisfitWork - form placed
     """
-    b, law, radii, sums = (
-        model.pairs.body_a[e],
-        model.contacts.pressure[e],
-        model.contacts.radii[e],
-        work.sums,
-    )
-    offset = model.contacts.centre[e]
+    b, law = model.pairs.body_a[e], model.contacts.pressure[e]
+    R, w, offset = recorded.rotation[n, b], recorded.turning[n, b], model.contacts.centre[e]
     cx, cy = centre_of(recorded, n, b, offset, 0), centre_of(recorded, n, b, offset, 1)
     cz = centre_of(recorded, n, b, offset, 2)
-    px, py = recorded.position[n, b, 0], recorded.position[n, b, 1]
-    wx, wy, vz = recorded.turning[n, b, 0], recorded.turning[n, b, 1], recorded.velocity[n, b, 2]
+    px, py, vz = recorded.position[n, b, 0], recorded.position[n, b, 1], recorded.velocity[n, b, 2]
     for m in range(measured.cells.shape[0]):
         x, y = measured.cells[m, 0], measured.cells[m, 1]
-        low, high = column(work.form, x - cx, y - cy)
-        if low > high or cz + low >= 0.0:
-            continue
-        v_n = vz + wx * (y - py) - wy * (x - px)
-        bracket, depth = 1.0 - law[DAMPING] * v_n, min(high, -cz) - low
         off = work.pressure[f, m] - measured.pressure[f, m]
-        if bracket <= 0.0 or off == 0.0:
+        low, high = column(work.form, x - cx, y - cy)
+        v_n = vz + w[0] * (y - py) - w[1] * (x - px)
+        if low > high or cz + low >= 0.0 or 1.0 - law[DAMPING] * v_n <= 0.0 or off == 0.0:
             continue
-        sign = math.copysign(1.0, off)
-        by_depth, by_bracket = sign * law[STIFFNESS] * bracket, sign * law[STIFFNESS] * depth
-        add_surface(work.form, radii, x - cx, y - cy, low, -by_depth, sums)
-        if high < -cz:
-            add_surface(work.form, radii, x - cx, y - cy, high, by_depth, sums)
-        sums[BY_K] += sign * depth * bracket
-        sums[BY_D] -= by_bracket * v_n
-        rate = -by_bracket * law[DAMPING]
-        sums[BY_V] += rate
-        sums[BY_V + 1] += rate * (x - px)
-        sums[BY_V + 2] += rate * (y - py)
+        cell_slopes(model.contacts, e, (x - cx, y - cy, low, high, -cz), (x - px, y - py, v_n), work)
+        share_parameters(R, work.sums, work.row)
+        share_motion(R, offset, w, work.sums, work.row[N_PARAMETER:])
+        add_cell(
+            measured.area, off, work.row, work.by_parameter[f, e], work.by_motion[f, b], work.curvature[f, e]
+        )
+
+
+@njit
+def cell_slopes(contacts, e, column_at, body_at, work):
+    """work.sums : (N_SUM,) - slopes of the pressure of contact e in a cell.
+
+    contacts : Contacts
+    e : int - contact
+    column_at : (x, y, lower z, upper z, z of the plane) - of the cell's column, from the centre [m]
+    body_at : (x, y, v_n) - of the cell from the body's origin [m], normal velocity there [m/s]
+    work : MisfitWork - form placed
+    """
+    ux, uy, low, high, plane = column_at
+    rx, ry, v_n = body_at
+    law, radii, sums = contacts.pressure[e], contacts.radii[e], work.sums
+    for r in range(N_SUM):
+        sums[r] = 0.0
+    bracket, depth = 1.0 - law[DAMPING] * v_n, min(high, plane) - low
+    by_depth = law[STIFFNESS] * bracket
+    add_surface(work.form, radii, ux, uy, low, -by_depth, sums)
+    if high < plane:
+        add_surface(work.form, radii, ux, uy, high, by_depth, sums)
+    sums[BY_K] = depth * bracket
+    sums[BY_D] = -law[STIFFNESS] * depth * v_n
+    rate = -law[STIFFNESS] * depth * law[DAMPING]
+    sums[BY_V], sums[BY_V + 1], sums[BY_V + 2] = rate, rate * rx, rate * ry
+
+
+@njit
+def add_cell(area, off, row, by_parameter, by_motion, curvature):
+    """Add a cell to the sums over all.
+
+    area : float [m^2]
+    off : float - calculated less measured pressure [Pa]
+    row : (N_ROW,) - slopes of the pressure
+    by_parameter : (N_PARAMETER,) - written
+    by_motion : (N_MOTION,) - written
+    curvature : (N_ROW, N_ROW) - its lower half written
+    """
+    sign, weight = math.copysign(area, off), area * area / max(abs(off), SOFT)
+    for r in range(N_PARAMETER):
+        by_parameter[r] += sign * row[r]
+    for r in range(N_MOTION):
+        by_motion[r] += sign * row[N_PARAMETER + r]
+    for r in range(N_ROW):
+        if row[r] != 0.0:
+            for c in range(r + 1):
+                curvature[r, c] += weight * row[r] * row[c]
 
 
 @njit
@@ -262,10 +312,9 @@ def add_surface(form, radii, ux, uy, uz, weight, sums):
 
 
 @njit
-def share_parameters(area, R, sums, out):
+def share_parameters(R, sums, out):
     """out : (N_PARAMETER,) - by the parameters of the contact.
 
-    area : float - of a cell [m^2]
     R : (3, 3) - axes of its body, as columns
     sums : (N_SUM,)
     """
@@ -273,17 +322,16 @@ def share_parameters(area, R, sums, out):
         out[k] = 0.0
     for k in range(3):
         for i in range(3):
-            out[BY_CENTRE + k] += area * R[i, k] * sums[BY_C + i]
-            out[BY_TURN + k] += area * R[i, k] * sums[BY_W + i]
-        out[BY_RADIUS + k] = area * sums[BY_R + k]
-    out[BY_STIFFNESS], out[BY_DAMPING] = area * sums[BY_K], area * sums[BY_D]
+            out[BY_CENTRE + k] += R[i, k] * sums[BY_C + i]
+            out[BY_TURN + k] += R[i, k] * sums[BY_W + i]
+        out[BY_RADIUS + k] = sums[BY_R + k]
+    out[BY_STIFFNESS], out[BY_DAMPING] = sums[BY_K], sums[BY_D]
 
 
 @njit
-def share_motion(area, R, offset, w, sums, out):
-    """out : (N_MOTION,) += by the motion of the body.
+def share_motion(R, offset, w, sums, out):
+    """out : (N_MOTION,) - by the motion of the body.
 
-    area : float - of a cell [m^2]
     R : (3, 3) - axes of the body as columns
     offset : (3,) - centre of the ellipsoid on the body [m]
     w : (3,) - angular velocity of the body [rad/s]
@@ -293,12 +341,12 @@ def share_motion(area, R, offset, w, sums, out):
         j, k = (i + 1) % 3, (i + 2) % 3
         rj = R[j, 0] * offset[0] + R[j, 1] * offset[1] + R[j, 2] * offset[2]
         rk = R[k, 0] * offset[0] + R[k, 1] * offset[1] + R[k, 2] * offset[2]
-        out[POSITION + i] += area * sums[BY_C + i]
+        out[POSITION + i] = sums[BY_C + i]
         # e_i x r has r_j along k and -r_k along j
-        out[TURNED + i] += area * (sums[BY_W + i] + rj * sums[BY_C + k] - rk * sums[BY_C + j])
+        out[TURNED + i] = sums[BY_W + i] + rj * sums[BY_C + k] - rk * sums[BY_C + j]
+        out[SPEED + i], out[TURNING + i] = 0.0, 0.0
     # the cell stays where it is as the origin moves
-    out[POSITION] += area * w[1] * sums[BY_V]
-    out[POSITION + 1] -= area * w[0] * sums[BY_V]
-    out[SPEED + 2] += area * sums[BY_V]
-    out[TURNING] += area * sums[BY_V + 2]
-    out[TURNING + 1] -= area * sums[BY_V + 1]
+    out[POSITION] += w[1] * sums[BY_V]
+    out[POSITION + 1] -= w[0] * sums[BY_V]
+    out[SPEED + 2] = sums[BY_V]
+    out[TURNING], out[TURNING + 1] = sums[BY_V + 2], -sums[BY_V + 1]

@@ -69,9 +69,19 @@ def true_parameters(seed: int) -> Array:
 
 
 def known_step(
-    parameters: Array, seed: int, seconds: float = 0.75, noise: float = 0.0, pressure: bool = True
+    parameters: Array,
+    seed: int,
+    seconds: float = 0.75,
+    noise: float = 0.0,
+    *,
+    pressure: bool = True,
+    friction: bool = False,
 ) -> Known:
-    """A step of these parameters (30,); noise : of force and centre of pressure, in parts of their scales."""
+    """A step of these parameters (30,); noise : of force and centre of pressure, in parts of their scales.
+
+    Friction acts below the plane, at the centroid, and moves the centre of pressure: a fit without friction
+    cannot follow a step with it.
+    """
     rng = np.random.default_rng([seed, 43])
     n = round(seconds * RATE) + 1
     times = np.arange(n) / RATE
@@ -79,7 +89,7 @@ def known_step(
     knots = rng.uniform(-SHARE, SHARE, (N_SPLINE, N_KNOT)) * SPLINE_SCALE[:, None]
     knots[TOE] = CubicSpline(PHASE, BENT)(np.linspace(0.0, 1.0, N_KNOT)) * rng.uniform(0.9, 1.1)
     trial = _moved(parameters, knots, phase, times, rng)
-    model = new_foot(friction=True)
+    model = new_foot(friction)
     fill(model, parameters)
     step = StepMisfit(trial, Weights(), model)
     if pressure:

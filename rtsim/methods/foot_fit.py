@@ -17,15 +17,16 @@ from scipy.optimize import OptimizeResult, basinhopping, least_squares
 
 from rtsim.methods import foot_parameters
 from rtsim.methods.foot_misfit import Errors, Simulated, StepMisfit, Weights
-from rtsim.methods.foot_motion import N_KNOT, N_SPLINE, SPLINE_SCALE, spline_bounds
+from rtsim.methods.foot_motion import N_KNOT, N_OWN, N_SPLINE, SPLINE_SCALE, spline_bounds
 from rtsim.methods.foot_parameters import Bounds, fill, new_foot
 from rtsim.methods.foot_trial import FootTrial
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
-TOLERANCE = 1e-6
-"""Relative change of the cost, and of the unknowns, at which a search ends."""
+TOLERANCE, FINE = 1e-6, 1e-8
+"""Relative change of the cost, and of the unknowns, at which a search ends: of forces alone, which leave long
+flat valleys, and with pressure."""
 MOST_EVALUATIONS = 400
 AT_BOUND = 1e-3
 """A parameter so near to its bound, in parts of its range, lies at it."""
@@ -33,7 +34,6 @@ WEAK = 1e-2
 """A direction is not determined when its singular value is so much smaller than the greatest."""
 HOP, HOP_TEMPERATURE = 0.3, 0.5
 """Of basin hopping: greatest step, in units of the scales, and forgiven cost, in parts of the least."""
-N_OWN = N_SPLINE * N_KNOT
 
 
 class Weak(NamedTuple):
@@ -99,6 +99,7 @@ class FootProblem:
         high = np.concatenate([shape.high[self.free], *[own.high] * len(trials)]) / self.scale
         self.bounds = Bounds(low, high)
         self.best: tuple[float, Array] = (np.inf, np.zeros(0))
+        self.bends = any(step.with_pressure for step in self.steps)
         self._divide = 1.0 / np.sqrt(len(trials))
 
     def start(self, parameters: Array) -> Array:
@@ -120,6 +121,8 @@ class FootProblem:
         fill(self.model, parameters)
         found = np.concatenate([step.values(own) for step, own in zip(self.steps, knots, strict=True)])
         found *= self._divide
+        if self.bends:
+            found = np.concatenate([found, np.zeros(len(x))])
         cost = float(found @ found)
         if cost < self.best[0]:
             self.best = cost, x.copy()
@@ -137,20 +140,40 @@ class FootProblem:
             found[row : row + len(by_parameter), : len(self.free)] = by_parameter
             found[row : row + len(by_parameter), column : column + N_OWN] = by_knot
             row, column = row + len(by_parameter), column + N_OWN
+        if self.bends:
+            found = np.vstack([found, self._bend(blocks)])
         found *= self._divide * self.scale
         return found
+
+    def _bend(self, blocks: Sequence[tuple[Array, Array]]) -> Array:
+        """Rows (n, n) whose square is what the bounds of the pressures' terms curve beyond their slopes'.
+
+        They belong to residuals of 0: cost and gradient stay, and the search knows the curvature.
+        """
+        n, n_free = len(self.scale), len(self.free)
+        total = np.zeros((n, n))
+        for k, (step, (by_parameter, by_knot)) in enumerate(zip(self.steps, blocks, strict=True)):
+            if not step.with_pressure:
+                continue
+            own = np.r_[:n_free, n_free + k * N_OWN : n_free + (k + 1) * N_OWN]
+            n_pressed = len(step.trial.pressure.frames) if step.trial.pressure is not None else 0
+            rows = np.hstack([by_parameter[-n_pressed:], by_knot[-n_pressed:]])
+            total[np.ix_(own, own)] += step.curvature - rows.T @ rows
+        values, directions = np.linalg.eigh(total * np.outer(self.scale, self.scale))
+        return np.asarray((directions * np.sqrt(np.maximum(values, 0.0))).T / self.scale)
 
 
 def search(problem: FootProblem, x: Array, most: int = MOST_EVALUATIONS) -> OptimizeResult:
     """The nearest minimum of a problem from the unknowns x."""
+    tolerance = FINE if problem.bends else TOLERANCE
     return least_squares(
         problem.values,
         x,
         problem.slopes,
         bounds=problem.bounds,
         method="trf",
-        ftol=TOLERANCE,
-        xtol=TOLERANCE,
+        ftol=tolerance,
+        xtol=tolerance,
         gtol=TOLERANCE**2,
         max_nfev=most,
     )

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from kernels.contact.parameter_slopes import N_PARAMETER
 from kernels.contact.prescribed import N_MOTION, Prescribed
-from kernels.contact.pressure_misfit import Measured, new_misfit_work, pressure_misfit
+from kernels.contact.pressure_misfit import N_ROW, Measured, new_misfit_work, pressure_misfit
 from kernels.contact.recorded import new_recorded_work, recorded_derivatives, recorded_wrenches
-from rtsim.methods.foot_motion import N_KNOT, N_SPLINE, FootMotion
-from rtsim.methods.foot_parameters import N_CONTACT
+from rtsim.methods.foot_motion import N_KNOT, N_OWN, N_SPLINE, FootMotion
+from rtsim.methods.foot_parameters import BODY, N_CONTACT
 from rtsim.methods.foot_pressure import StepPressure
 from rtsim.methods.foot_trial import FootTrial
 
@@ -98,6 +98,8 @@ def scales_of(trial: FootTrial) -> Scales:
 class StepMisfit:
     """Residuals of one step and their slopes by the 30 parameters and by the knots.
 
+    `curvature` is, after `slopes`, half the curvature of a bound of the pressure's term, by both.
+
     Parameters
     ----------
     trial : the step
@@ -119,6 +121,7 @@ class StepMisfit:
         felt = trial.pressure if trial.pressure is not None else UNFELT
         self._measured = Measured(felt.frames, felt.cells, felt.pressure, felt.area)
         self._pressed = new_misfit_work(self._measured, 2, N_CONTACT)
+        self.curvature: Array = np.zeros((0, 0))
         self._pressure = np.sqrt(w.pressure / max(1, len(felt.frames))) / s.normal
 
     @property
@@ -160,10 +163,31 @@ class StepMisfit:
         of_knots = by_splines[:, :N_SPLINE] * self.motion.value[frames][:, None]
         of_knots = of_knots + by_splines[:, N_SPLINE:] * self.motion.rate[frames][:, None]
         of_parameters = pressed.by_parameter.reshape(len(frames), -1) @ change.T
+        self._bend(motion.slopes[frames], change)
         return (
             np.vstack([parameter, self._pressure * of_parameters]),
             np.vstack([knot, self._pressure * of_knots.reshape(len(frames), N_SPLINE * N_KNOT)]),
         )
+
+    def _bend(self, slopes: Array, change: Array) -> None:
+        """Write `curvature`: what the bound of the pressure's term curves beyond the square of its slopes.
+
+        slopes : (n_pressed, 2 N_SPLINE, 2 N_MOTION); change : (n_parameter, N_CONTACT N_PARAMETER)
+        """
+        frames, pressed, n = self._measured.frames, self._pressed, len(change)
+        value, rate = self.motion.value[frames], self.motion.rate[frames]
+        total = np.zeros((n + N_OWN, n + N_OWN))
+        weight = self._pressure**2 * pressed.misfit / self._measured.area
+        for e in range(N_CONTACT):
+            of_body = slopes[:, :, BODY[e] * N_MOTION : (BODY[e] + 1) * N_MOTION]
+            knot = np.einsum("fsm,fk->fskm", of_body[:, :N_SPLINE], value)
+            knot += np.einsum("fsm,fk->fskm", of_body[:, N_SPLINE:], rate)
+            rows = np.zeros((len(frames), n + N_OWN, N_ROW))
+            rows[:, :n, :N_PARAMETER] = change[:, e * N_PARAMETER : (e + 1) * N_PARAMETER]
+            rows[:, n:, N_PARAMETER:] = knot.reshape(len(frames), N_OWN, N_MOTION)
+            half = rows @ (weight[:, None, None] * pressed.curvature[:, e])
+            total += np.einsum("fim,fjm->ij", half, rows, optimize=True)
+        self.curvature = total
 
     def _terms(self, wrench: Array) -> list[Array]:
         """Residuals (n,) of each term, by wrenches (n, 6) about the origin."""

@@ -21,6 +21,7 @@ from rtsim.methods.foot_trial import FootTrial
 Array = NDArray[np.float64]
 
 N_SPLINE, N_KNOT = 7, 10
+N_OWN = N_SPLINE * N_KNOT
 PLACE, TURN, TOE = slice(0, 3), slice(3, 6), 6
 """Splines of a step."""
 LARGEST_SHIFT, LARGEST_TURN, LARGEST_YAW = 0.002, 0.05, 0.3

@@ -6,6 +6,7 @@ in that of the toes (rtsim.subjects.foot_frame), whose Z is up as well. Angles t
 
 from __future__ import annotations
 
+from itertools import permutations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -150,6 +151,29 @@ def angles_of(R: Array) -> Array:
             np.arctan2(-R[0, 1], R[0, 0]),
         ]
     )
+
+
+def nearest_form(x: Array, other: Array) -> Array:
+    """The same foot (30,) with the axes of each ellipsoid so named and turned as is nearest to another foot.
+
+    An ellipsoid has 24 sets of radii and angles.
+    """
+    found = x.copy()
+    size = SCALE[N_GLOBAL : N_GLOBAL + N_SHAPE]
+    for e in range(N_CONTACT):
+        own = slice(N_GLOBAL + e * N_SHAPE, N_GLOBAL + (e + 1) * N_SHAPE)
+        shape, goal = x[own], other[own]
+        R = euler(shape[None, 6:])[0][0]
+        forms = []
+        for order in permutations(range(3)):
+            for signs in product((1.0, -1.0), repeat=3):
+                turn = np.eye(3)[:, order] * signs
+                if np.linalg.det(turn) > 0.0:
+                    angles = angles_of(R @ turn)
+                    angles += 2.0 * np.pi * np.round((goal[6:] - angles) / (2.0 * np.pi))
+                    forms.append(np.concatenate([shape[:3][list(order)], shape[3:6], angles]))
+        found[own] = min(forms, key=lambda form: float(np.sum(((form - goal) / size) ** 2)))
+    return found
 
 
 def new_foot(friction: bool) -> Prescribed:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from kernels.contact.elements import Contacts
 from kernels.contact.parameter_slopes import BY_CENTRE, BY_DAMPING, BY_RADIUS, BY_STIFFNESS, BY_TURN
 from kernels.contact.prescribed import POSITION, SPEED, TURNED, TURNING, Prescribed
 from kernels.contact.pressure_misfit import Measured, MisfitWork, new_misfit_work, pressure_misfit
@@ -116,6 +117,27 @@ def test_misfit_is_the_sum_of_differences() -> None:
     work = pressed(one)
     wanted = one.measured.area * np.abs(work.pressure - one.measured.pressure).sum(axis=1)
     np.testing.assert_allclose(work.misfit, wanted, rtol=1e-12)
+
+
+def test_curvature_is_the_square_of_the_cells_slopes() -> None:
+    """Protects what a search reckons with: of one ellipsoid, it bounds the square of the slopes."""
+    one = case(5, n_side=60)
+    alone = one._replace(model=one.model._replace(contacts=lone(one, 2)))
+    work = pressed(alone)
+    slopes = np.concatenate([work.by_parameter[:, 2], work.by_motion[:, one.model.pairs.body_a[2]]], axis=1)
+    for f in range(len(slopes)):
+        bound = work.misfit[f] / one.measured.area * work.curvature[f, 2]
+        np.testing.assert_array_equal(bound, bound.T)
+        size = np.sqrt(np.maximum(np.diag(bound), 1e-300))
+        scaled = (bound - np.outer(slopes[f], slopes[f])) / np.outer(size, size)
+        assert np.linalg.eigvalsh(scaled).min() > -1e-6
+
+
+def lone(one: Case, e: int) -> Contacts:
+    """Return the contacts with all others far above the plane."""
+    c = one.model.contacts
+    centre = c.centre + [0.0, 0.0, 10.0] * (np.arange(3) != e)[:, None]
+    return c._replace(centre=centre)
 
 
 def changed(one: Case, what: str, b: int, k: int, step: float) -> Case:

@@ -23,6 +23,7 @@ from rtsim.methods.foot_parameters import (
     euler,
     fill,
     guess,
+    nearest_form,
     new_foot,
     starts,
 )
@@ -45,20 +46,26 @@ def step(truth):
     return known_step(truth, 1)
 
 
-def test_the_measurement_is_reproduced_by_the_truth(step, truth):
+@pytest.fixture(scope="module")
+def rubbing(truth):
+    """The same with friction."""
+    return known_step(truth, 1, friction=True)
+
+
+def test_the_measurement_is_reproduced_by_the_truth(rubbing, truth):
     """Protects that eq. 5.52 is zero where parameters and motion are the true ones."""
     model = new_foot(friction=True)
     fill(model, truth)
-    misfit = StepMisfit(step.trial, ALL, model)
-    assert np.abs(misfit.values(step.knots)).max() < 1e-9
-    errors = misfit.errors(misfit.simulate(step.knots))
+    misfit = StepMisfit(rubbing.trial, ALL, model)
+    assert np.abs(misfit.values(rubbing.knots)).max() < 1e-9
+    errors = misfit.errors(misfit.simulate(rubbing.knots))
     assert max(errors.normal, errors.cop, errors.pressure, errors.friction, errors.spin) < 1e-9
 
 
 @pytest.mark.parametrize("weights", [FORCE, Weights(), ALL])
-def test_slopes_are_those_of_differences(step, weights):
+def test_slopes_are_those_of_differences(rubbing, weights):
     """Protects exact slopes of every residual by all 100 unknowns."""
-    problem = FootProblem([step.trial], weights, guess(step.trial.frame))
+    problem = FootProblem([rubbing.trial], weights, guess(rubbing.trial.frame))
     rng = np.random.default_rng(3)
     x = problem.start(problem.around) + rng.uniform(-0.1, 0.1, len(problem.scale))
     x = np.clip(x, problem.bounds.low, problem.bounds.high)
@@ -66,13 +73,15 @@ def test_slopes_are_those_of_differences(step, weights):
     for k in rng.choice(len(x), 40, replace=False):
         e = h * np.eye(len(x))[k]
         wanted = (problem.values(x + e) - problem.values(x - e)) / (2.0 * h)
+        n = len(wanted) - problem.bends * len(x)  # the rest tells curvature alone
+        assert not wanted[n:].any()
         # a cell at the rim of an ellipsoid may begin to bear within the steps
-        np.testing.assert_allclose(found[:, k], wanted, rtol=0.0, atol=1e-4 * np.abs(found).max())
+        np.testing.assert_allclose(found[:n, k], wanted[:n], rtol=0.0, atol=1e-4 * np.abs(found).max())
 
 
-def test_cost_is_eq_5_52(step, truth):
+def test_cost_is_eq_5_52(rubbing, truth):
     """Protects scale factors and weights: the cost is the sum of the squared relative errors."""
-    problem = FootProblem([step.trial], ALL, truth)
+    problem = FootProblem([rubbing.trial], ALL, truth)
     x = problem.start(truth)
     parameters, knots = problem.split(x)
     fill(problem.model, parameters)
@@ -81,6 +90,31 @@ def test_cost_is_eq_5_52(step, truth):
     wanted = errors.normal**2 + errors.cop**2 + 0.1 * errors.pressure**2 + errors.friction**2 + errors.spin**2
     # a centre of pressure is faded out below 5 N
     assert float(np.sum(problem.values(x) ** 2)) == pytest.approx(wanted, rel=2e-3)
+
+
+def test_parameters_are_found_again_where_the_data_determine_them(step, truth):
+    """Protects identification: with pressure, without noise, along well determined directions within 1 %."""
+    around = guess(step.trial.frame)
+    fits = [fit_foot([step.trial], Weights(), one[None], around) for one in starts(around, 3, 1)]
+    fit = min(fits, key=lambda one: one.cost)
+    assert fit.errors[0].pressure < 0.01
+    assert fit.errors[0].normal < 0.001
+    found = nearest_form(fit.parameters, truth)
+    known = [NAMES.index(name) for name in ("k_V", "a_V", "heel a", "ball b", "toe a", "toe b", "toe c")]
+    np.testing.assert_allclose(found[known], truth[known], rtol=0.01)
+
+
+def test_curvature_bounds_that_of_the_pressure(step):
+    """Protects the search's model: gradient and cost stay, no direction curves less than the slopes say."""
+    problem = FootProblem([step.trial], Weights(), guess(step.trial.frame))
+    x = problem.start(problem.around)
+    found, values = problem.slopes(x), problem.values(x)
+    n = len(values) - len(x)
+    assert not values[n:].any()
+    assert np.abs(found[n:]).max() > 0.0
+    h = 1e-6 * np.random.default_rng(1).normal(size=len(x))
+    change = np.sum(problem.values(x + h) ** 2) - np.sum(problem.values(x - h) ** 2)
+    assert change == pytest.approx(4.0 * (found.T @ values) @ h, rel=2e-3)
 
 
 def test_forces_are_found_again_from_a_wrong_start(step):
@@ -225,6 +259,15 @@ def test_another_model_is_refused():
     two = msgspec.structs.replace(foot, contacts=(heel, *foot.contacts[1:]))
     with pytest.raises(ConfigError, match="one stiffness"):
         foot_of(two, "foot")
+
+
+def test_an_ellipsoid_has_many_names():
+    """Protects comparisons: axes in another order, turned to match, are the same ellipsoid."""
+    other = TABLE_5_6.copy()
+    R, _ = euler(other[None, 9:12])
+    other[3:6] = TABLE_5_6[[4, 5, 3]]
+    other[9:12] = angles_of(R[0][:, [1, 2, 0]])
+    np.testing.assert_allclose(nearest_form(other, TABLE_5_6), TABLE_5_6, atol=1e-12)
 
 
 def test_names_are_the_table_of_parameters():
