@@ -53,7 +53,7 @@ def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
     for k in range(N_PARAMETER):
         for i in range(6):
             out[k, i] = 0.0
-    if not row[PRESSING] > 0.0:
+    if row[PATCH] <= 0.0 or not row[PRESSING] > 0.0:  # an open contact keeps the force of the frame before
         return
     by_place(pose, pairs.body_a[contacts.pair[e]], row, slopes[BY_PLACE], out)
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e), False

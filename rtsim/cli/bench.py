@@ -189,6 +189,20 @@ def foot(as_json: bool) -> None:
     click.echo(figures.report("foot", foot.run(), as_json))
 
 
+@command.command("foot-fit")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with gait_bmc: fit its steps as well.",
+)
+def foot_fit(as_json: bool, data: Path | None) -> None:
+    """The contact of a foot found again from synthetic steps: seconds, errors, what the data determine."""
+    from rtsim.bench import figures, foot_fit
+
+    click.echo(figures.report("foot-fit", foot_fit.run(data), as_json))
+
+
 @command.command("knee")
 @AS_JSON
 def knee(as_json: bool) -> None:

@@ -26,6 +26,7 @@ COMMANDS = {
     "monitor": "Open the monitor window on a result stream.",
     "calibrate": "Build a subject model from a trial, or a mandible from a scan and a trial.",
     "scale": "Scale a model to a person by a static trial, markers placed.",
+    "fit": "Fit parameters of a model to what was measured of a person.",
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
     "simulate": "Move a model forward in time under its contacts, ligaments, springs and loads.",
     "check": "Check configs: models, labs, runs, subjects.",

@@ -1,0 +1,1 @@
+"""What `rtsim fit` fits: modules of this folder, found by folder; each has its command as `command`."""
