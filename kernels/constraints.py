@@ -7,6 +7,8 @@ AZIMUTH, ELEVATION: Phi = angle - target of a direction a that body A carries, i
   direction b, and above the plane across n. Of three axes that turn one after the other, z of B, then a
   line between, then y of A (Grood and Suntay 1983, kernels/joint_angles), the first angle is an azimuth, the
   second an elevation, the third an azimuth of z of B in A. Forces are couples without work along the others.
+PATH_LENGTH: Phi = L - target, the length of a path through points and over surfaces of any bodies
+  (kernels/path/lengths); its value is for those to ask who know the coordinates.
 
 Only the dofs on the path between the two bodies change Phi: dofs nearer to ground move both rigidly.
 Side +1 of a path dof moves body A, side -1 moves body B. A new kind is one branch in `element_values`,
@@ -17,7 +19,7 @@ row in tests/kernels/test_constraints.py.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +27,11 @@ from kernels._jit import njit
 from kernels.coordinates import Limits, Tasks
 from kernels.copying import copy
 from kernels.joints.kinds import order_joint
+from kernels.path.lengths import add_length_curvature, length_slope
 from kernels.rotation import rotate
 from kernels.tree import along, point_in_ground
 
-SPHERE_ON_PLANE, DISTANCE, AZIMUTH, ELEVATION = 0, 1, 2, 3
+SPHERE_ON_PLANE, DISTANCE, AZIMUTH, ELEVATION, PATH_LENGTH = 0, 1, 2, 3, 4
 OFF, SOFT, HARD = 0, 1, 2
 
 
@@ -43,7 +46,8 @@ class Elements(NamedTuple):
     normal_b: np.ndarray  # (n_element, 3) - in body B, unit; not of distances
     n_path: np.ndarray  # (n_element,) int64 - number of dofs on the path
     path: np.ndarray  # (n_element, n_path_max) int64 - those dofs, ground first within a side
-    side: np.ndarray  # (n_element, n_path_max) float64 - +1 moves A, -1 moves B
+    side: np.ndarray  # (n_element, n_path_max) float64 - +1 moves A, -1 moves B; of path lengths +1
+    lengths: Any = None  # kernels/path/lengths.PathLengths; None where no element is a path's length
 
 
 class Roles(NamedTuple):
@@ -69,10 +73,11 @@ class ElementWork(NamedTuple):
     lever: np.ndarray  # (n_path_max, 3) - gap or normal X rotation of the dof
     lever_turn: np.ndarray  # (n_path_max, 3) - gap X rotation of the dof
     wrench: np.ndarray  # (6,) - of the element at hand
+    lengths: Any = None  # kernels/path/lengths.LengthWork; None where no element is a path's length
 
 
-def new_element_work(n_element: int, n_path: int) -> ElementWork:
-    """Allocate an ElementWork."""
+def new_element_work(n_element: int, n_path: int, lengths: Any = None) -> ElementWork:
+    """Allocate an ElementWork; lengths : LengthWork, where an element is the length of a path."""
     return ElementWork(
         np.zeros(n_element),
         np.zeros((n_element, n_path)),
@@ -84,12 +89,16 @@ def new_element_work(n_element: int, n_path: int) -> ElementWork:
         np.zeros((n_path, 3)),
         np.zeros((n_path, 3)),
         np.zeros(6),
+        lengths,
     )
 
 
 @njit
 def element_values(elements, pose, target, work):
-    """work.value, end_a, end_b, normal of all elements at a pose; target : (n_element,) [m, rad]."""
+    """work.value, end_a, end_b, normal of all elements at a pose; target : (n_element,) [m, rad].
+
+    Of lengths of paths kernels/path/lengths.length_values has the value.
+    """
     for e in range(elements.kind.shape[0]):
         a, b, n = work.end_a[e], work.end_b[e], work.normal[e]
         if is_angle(elements.kind[e]):
@@ -104,7 +113,7 @@ def element_values(elements, pose, target, work):
         if elements.kind[e] == SPHERE_ON_PLANE:
             direction_in_ground(pose, elements.body_b[e], elements.normal_b[e], n)
             work.value[e] = dx * n[0] + dy * n[1] + dz * n[2] - target[e]
-        else:
+        elif elements.kind[e] == DISTANCE:
             work.value[e] = dx * dx + dy * dy + dz * dz - target[e] * target[e]
 
 
@@ -198,6 +207,10 @@ def element_rows(elements, pose, work):
     slope is twist . wrench.
     """
     for e in range(elements.kind.shape[0]):
+        if elements.kind[e] == PATH_LENGTH:
+            for k in range(elements.n_path[e]):
+                work.row[e, k] = length_slope(elements.lengths, e, elements.path[e, k], work.lengths)
+            continue
         mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work)
         for k in range(elements.n_path[e]):
             work.row[e, k] = elements.side[e, k] * along(
@@ -207,8 +220,8 @@ def element_rows(elements, pose, work):
 
 @njit
 def element_wrench(elements, pose, e, work):
-    """Wrench of element e on body A per unit multiplier, after element_values: moment about the reference
-    point and force; body B feels the opposite."""
+    """Wrench of element e, no length of a path, on body A per unit multiplier, after element_values: moment
+    about the reference point and force; body B feels the opposite."""
     end_a, end_b, normal, origin = work.end_a, work.end_b, work.normal, pose.position[0]
     if is_angle(elements.kind[e]):
         mx, my, mz = couple(elements.kind[e], end_a[e], normal[e])
@@ -275,6 +288,10 @@ def add_curvature(tree, elements, pose, e, factor, work, H):
     work : ElementWork - motion, turn, lever, lever_turn, wrench written
     H : (n_v, n_v) - written
     """
+    if elements.kind[e] == PATH_LENGTH:
+        dofs = elements.path[e, : elements.n_path[e]]
+        add_length_curvature(tree, elements.lengths, e, factor, dofs, work.lengths, H)
+        return
     if is_angle(elements.kind[e]):
         add_angle_curvature(elements, pose, e, factor, work, H)
         order_path(tree, elements, pose, e, factor, work, H)

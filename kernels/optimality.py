@@ -8,7 +8,7 @@ instead of natural ones. At an optimum g + A' lambda = 0 and Phi = 0, g the obje
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from kernels.constraints import (
 from kernels.coordinates import bind_bounds, find_bounds
 from kernels.couplers import CouplerWork, coupler_slopes, fold_lagrangian, fold_vector, new_coupler_work
 from kernels.markers import Markers, MarkerWork, marker_gradient, marker_moments, new_marker_work
+from kernels.path.lengths import length_values
 from kernels.tree import Pose, Tree, difference, new_pose, pose
 
 
@@ -74,14 +75,15 @@ class Work(NamedTuple):
 
 
 def new_work(
-    n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int, n_motion: int = 0
-) -> Work:
-    """Allocate a Work."""
+    n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int, n_motion: int = 0,
+    lengths: Any = None,
+) -> Work:  # fmt: skip
+    """Allocate a Work; lengths : LengthWork, where an element is the length of a path."""
     n, m = n_v, n_element
     return Work(
         new_pose(n_body, n_v, n_motion),
         new_marker_work(n_marker, n_body),
-        new_element_work(n_element, n_path),
+        new_element_work(n_element, n_path, lengths),
         new_coupler_work(n),
         np.zeros((n, n)),
         np.zeros((m, n)),
@@ -116,7 +118,9 @@ def objective(problem, q, work):
     coupler_slopes(tree.couplers, tree.functions, q, work.coupler)
     find_bounds(roles.limits, q, work.bound)
     cost = marker_moments(tree, problem.markers, work.pose, problem.measured, problem.weight, work.marker)
-    element_values(elements, work.pose, roles.target, work.element)
+    own = work.element
+    element_values(elements, work.pose, roles.target, own)
+    length_values(tree, elements.lengths, work.pose, q, roles.target, own.lengths, own.value)
     for e in range(roles.mode.shape[0]):
         if roles.mode[e] == SOFT:
             cost += 0.5 * roles.weight[e] * work.element.value[e] ** 2

@@ -38,9 +38,9 @@ class ToldPlates(NamedTuple):
     """Plates and feet as they are published."""
 
     status: np.ndarray  # (n_plate,)
-    share: np.ndarray  # (n_plate, 2)
+    share: np.ndarray  # (n_plate, n_foot)
     deviation: np.ndarray  # (n_plate, 6) - of moment and force [N m, N]
-    foot_deviation: np.ndarray  # (2, 6)
+    foot_deviation: np.ndarray  # (n_foot, 6)
 
 
 def new_plate_errors(least: np.ndarray) -> PlateErrors:
@@ -50,10 +50,10 @@ def new_plate_errors(least: np.ndarray) -> PlateErrors:
     return PlateErrors(least, least.copy(), np.zeros((n, 6, 6)), np.zeros((n, 6)), np.zeros((n, 6)), *counts)
 
 
-def new_told_plates(n_plate: int) -> ToldPlates:
-    """Allocate ToldPlates."""
-    deviations = np.full((n_plate, 6), math.nan), np.full((2, 6), math.nan)
-    return ToldPlates(np.zeros(n_plate), np.zeros((n_plate, 2)), *deviations)
+def new_told_plates(n_plate: int, n_foot: int = 2) -> ToldPlates:
+    """Allocate ToldPlates; n_foot : bearers of plates."""
+    deviations = np.full((n_plate, 6), math.nan), np.full((n_foot, 6), math.nan)
+    return ToldPlates(np.zeros(n_plate), np.zeros((n_plate, n_foot)), *deviations)
 
 
 @njit

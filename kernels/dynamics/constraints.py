@@ -13,6 +13,7 @@ from kernels._jit import njit
 from kernels.constraints import (
     DISTANCE,
     HARD,
+    PATH_LENGTH,
     Elements,
     ElementWork,
     Roles,
@@ -26,7 +27,8 @@ from kernels.constraints import (
 from kernels.couplers import Couplers
 from kernels.functions import evaluate
 from kernels.linear import cholesky_drop, solve_lower, solve_lower_transposed
-from kernels.tree import along
+from kernels.path.lengths import length_bias, length_slope, length_values, new_length_work
+from kernels.tree import Tree, along
 
 DEPENDENT = 1e-11
 """Part of a row, squared, below which it counts as a combination of earlier rows [1]."""
@@ -58,13 +60,14 @@ class ConstraintWork(NamedTuple):
     roll: np.ndarray  # (10, 3) - a roll's contact and directions (kernels/dynamics/rolling)
 
 
-def new_constraint_work(constraints: Constraints, n_v: int) -> ConstraintWork:
-    """Allocate a ConstraintWork."""
+def new_constraint_work(constraints: Constraints, n_v: int, tree: Tree | None = None) -> ConstraintWork:
+    """Allocate a ConstraintWork; tree : where an element is the length of a path."""
+    lengths = None if tree is None else new_length_work(constraints.elements.lengths, tree)
     n_element, n_path = constraints.elements.path.shape
     n_roll = 0 if constraints.rolls is None else len(constraints.rolls.radius)
     n = n_element + len(constraints.couplers.dof) + 3 * n_roll + 1
     return ConstraintWork(
-        new_element_work(n_element, n_path),
+        new_element_work(n_element, n_path, lengths),
         np.zeros(n),
         np.zeros((n, n_v)),
         np.zeros(n),
@@ -88,7 +91,9 @@ def constraint_rows(tree, constraints, pose, q, work):
     work : ConstraintWork - written
     """
     elements, couplers = constraints.elements, constraints.couplers
-    element_values(elements, pose, constraints.roles.target, work.element)
+    own, target = work.element, constraints.roles.target
+    element_values(elements, pose, target, own)
+    length_values(tree, elements.lengths, pose, q, target, own.lengths, own.value)
     n = 0
     for e in range(elements.kind.shape[0]):
         if constraints.roles.mode[e] == HARD:
@@ -118,6 +123,11 @@ def element_row(elements, pose, e, work, row_out):
     """
     for d in range(row_out.shape[0]):
         row_out[d] = 0.0
+    if elements.kind[e] == PATH_LENGTH:
+        for k in range(elements.n_path[e]):
+            d = elements.path[e, k]
+            row_out[d] = length_slope(elements.lengths, e, d, work.element.lengths)
+        return
     mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, work.element)
     nothing = True
     for k in range(elements.n_path[e]):
@@ -145,9 +155,13 @@ def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
     elements, couplers = constraints.elements, constraints.couplers
     n = 0
     for e in range(elements.kind.shape[0]):
-        if constraints.roles.mode[e] == HARD:
+        if constraints.roles.mode[e] != HARD:
+            continue
+        if elements.kind[e] == PATH_LENGTH:
+            work.bias[n] = length_bias(tree, elements.lengths, e, v, work.element.lengths)
+        else:
             work.bias[n] = element_bias(elements, pose, velocities, drift, e, work)
-            n += 1
+        n += 1
     for k in range(couplers.dof.shape[0]):
         _, _, curvature = evaluate(tree.functions, couplers.function[k], q[couplers.driver[k]])
         work.bias[n] = -curvature * v[couplers.driver_dof[k]] ** 2
@@ -156,7 +170,7 @@ def constraint_bias(tree, constraints, pose, velocities, drift, q, v, work):
 
 @njit
 def element_bias(elements, pose, velocities, drift, e, work):
-    """Second time derivative of an element's value at zero v_dot.
+    """Second time derivative of the value of an element, no length of a path, at zero v_dot.
 
     elements : Elements
     pose : Pose

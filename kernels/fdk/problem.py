@@ -17,11 +17,13 @@ import numpy as np
 from kernels.dynamics.constraints import Constraints, ConstraintWork, new_constraint_work
 from kernels.dynamics.derivatives import DerivativeWork, new_derivative_work
 from kernels.dynamics.system import DynamicsWork, System, new_dynamics_work
+from kernels.fdk.bands import Bands, n_band_of, new_band_work
 from kernels.forces.assembly import Forces, ForceWork, new_force_work
 from kernels.kkt import Options
 from kernels.markers import MarkerWork, new_marker_work
 from kernels.muscle.hill import Muscles
 from kernels.optimality import Problem, Work, new_work
+from kernels.path.lengths import new_length_work
 from kernels.path.muscle_path import PathWork, new_path_work, wraps_in_closed_form
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
@@ -68,6 +70,7 @@ class Joint(NamedTuple):
     hold_acceleration: np.ndarray  # (n_v,) [rad/s^2, m/s^2]
     isometric: bool = False  # strengths are those at rest at optimal length, without passive force
     of_optimum: bool = False  # rates are those of the optimum; else of least squares (kernels/fdk/rates)
+    bands: Bands | None = None  # ligaments along paths; None where there are none
 
 
 class FdkOptions(NamedTuple):
@@ -104,6 +107,7 @@ class Smooth(NamedTuple):
     speed: np.ndarray  # (n_muscle,) [m/s]
     strength: np.ndarray  # (n_muscle,) [N]
     passive: np.ndarray  # (n_muscle,) [N]
+    tension: np.ndarray  # (n_band,) - of ligaments along paths [N]
 
 
 class Balance(NamedTuple):
@@ -131,6 +135,7 @@ class FdkWork(NamedTuple):
     forces: ForceWork
     derivatives: DerivativeWork
     path: PathWork
+    bands: PathWork | None
     at: Smooth  # at the pose
     near: Smooth  # beside it
     beside: Smooth  # on its other side
@@ -188,7 +193,8 @@ def new_smooth(joint: Joint) -> Smooth:
     n_element = n_element_of(joint)
     return Smooth(
         np.zeros(n_v), np.zeros(n_v), np.zeros(n_v), np.zeros((n_element, n_borne)), np.zeros(n_borne),
-        np.zeros((len(joint.held), n_borne)), *(np.zeros(n_muscle) for _ in range(4)),
+        np.zeros((len(joint.held), n_borne)),
+        *(np.zeros(n) for n in (*(4 * (n_muscle,)), n_band_of(joint.bands))),
     )  # fmt: skip
 
 
@@ -209,11 +215,12 @@ def new_fdk_work(joint: Joint) -> FdkWork:
     n_body, n_v, n_q = len(tree.parent), len(tree.dof_body), int(tree.q_start[-1])
     n_marker, (n_element, n_path) = len(joint.fit.markers.body), joint.fit.elements.path.shape
     n_fdk, n_motion = len(joint.fdk), len(tree.chains.dof)
-    constraint = new_constraint_work(joint.constraints, n_v)
+    constraint = new_constraint_work(joint.constraints, n_v, tree)
+    lengths = new_length_work(joint.fit.elements.lengths, tree)
     n_row = len(constraint.value)
     square = np.zeros((n_v, n_v))
     return FdkWork(
-        new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion),
+        new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion, lengths),
         new_dynamics_work(tree),
         new_marker_work(n_marker, n_body),
         constraint,
@@ -222,6 +229,7 @@ def new_fdk_work(joint: Joint) -> FdkWork:
         new_path_work(
             joint.stations, joint.surfaces, n_v, wraps_in_closed_form(joint.stations, joint.surfaces)
         ),
+        new_band_work(joint.bands, n_v),
         new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
         np.zeros((n_body, 6)), np.zeros((n_body, 6)),
         square.copy(), np.zeros((n_row, n_v)), np.zeros((n_row, n_row)), np.zeros(n_row), np.zeros(n_v),

@@ -6,6 +6,7 @@ from kernels._jit import njit
 from kernels.copying import copy
 from kernels.dynamics.inertia import spatial_inertia
 from kernels.dynamics.inverse import newton_euler, transmit
+from kernels.fdk.bands import bands_at
 from kernels.fdk.optimum import optimum_rates
 from kernels.fdk.problem import BALANCED, NOT_PLACED, NOT_RECRUITED
 from kernels.fdk.rates import drivers_of, moving_pose, rates
@@ -19,8 +20,8 @@ from kernels.path.muscle_path import follow_paths, gradients
 def smooth_parts(joint, q, work, out):
     """out : Smooth at the coordinates q : (n_q,); BALANCED, or why there is none.
 
-    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum; load without contacts and ligaments,
-    external wrenches taken off, which stay where they are in ground.
+    Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum; load without contacts and straight
+    ligaments, external wrenches taken off, which stay where they are in ground.
 
     joint : Joint
     work : FdkWork - dynamics, constraint, path written
@@ -41,7 +42,8 @@ def smooth_parts(joint, q, work, out):
         out.demand[k] = out.tau[borne[k]]
         for h in range(joint.held.shape[0]):
             out.row[h, k] = row[joint.held[h], borne[k]]
-    if not muscles_at(joint, q, work, out):
+    bound = bands_at(joint.bands, system.tree, dynamics.pose, q, borne, work.bands, out)
+    if not (muscles_at(joint, q, work, out) and bound):
         return NOT_RECRUITED
     others_at(joint, row, out)
     return BALANCED

@@ -15,6 +15,13 @@ from kernels.forces.frictions import (
     add_frictions,
     new_friction_work,
 )
+from kernels.forces.generators import (
+    DrivenGenerators,
+    GeneratorWork,
+    add_generator_slopes,
+    add_generators,
+    new_generator_work,
+)
 from kernels.forces.lines import Lines, LineWork, add_line_slopes, add_lines, new_line_work
 from kernels.forces.loads import Loads, LoadWork, add_load_slopes, add_loads, new_load_work
 from kernels.forces.pairs import (
@@ -41,6 +48,7 @@ class Forces(NamedTuple):
     frictions: Frictions
     loads: Loads
     springs: Springs
+    generators: DrivenGenerators | None = None  # None where nothing turns coordinates so
 
 
 class ForceWork(NamedTuple):
@@ -51,6 +59,7 @@ class ForceWork(NamedTuple):
     contacts: ContactWork
     frictions: FrictionWork
     loads: LoadWork
+    generators: GeneratorWork | None
 
 
 def new_force_work(forces: Forces, tree: Tree) -> ForceWork:
@@ -61,6 +70,7 @@ def new_force_work(forces: Forces, tree: Tree) -> ForceWork:
         new_contact_work(forces.contacts),
         new_friction_work(len(forces.frictions.pair)),
         new_load_work(len(forces.loads.pair)),
+        new_generator_work(forces.generators),
     )
 
 
@@ -86,6 +96,7 @@ def generalized_forces(forces, pose, q, v, work, tau_out):
         tau_out[d] = 0.0
     add_pair_forces(pairs, pose.twist, sums.wrench, tau_out)
     add_springs(forces.springs, q, v, tau_out)
+    add_generators(forces.generators, q, v, work.generators, tau_out)
 
 
 @inlined
@@ -112,3 +123,4 @@ def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, 
     add_load_slopes(forces.loads, work.loads, sums)
     add_pair_derivatives(tree, forces.pairs, pose, velocities, rates, sums, tau_q, tau_v)
     add_spring_slopes(forces.springs, tau_q, tau_v)
+    add_generator_slopes(forces.generators, work.generators, tau_q, tau_v)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernels._jit import entry
 from kernels.dynamics.reduction import set_time
+from kernels.forces.generators import set_activations
 from kernels.forces.loads import set_levels
 from kernels.forces.pulls import set_excitations
 from kernels.rosenbrock.step import ERROR_LARGE, OK, step
@@ -31,8 +32,10 @@ def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
     while to_do > 0 or last:
         k, whole, halt = count[STEP], rest == options.step, to_do == 0
         if whole:
-            set_levels(simulation.forces.loads, gain, start + (k + 0.5) * options.step, work.forces.loads)
-            set_excitations(simulation.pulls, start + (k + 0.5) * options.step, work.pulls)
+            middle = start + (k + 0.5) * options.step
+            set_levels(simulation.forces.loads, gain, middle, work.forces.loads)
+            set_excitations(simulation.pulls, middle, work.pulls)
+            set_activations(simulation.forces.generators, middle, work.forces.generators)
         set_time(simulation.couplers, start + (k + 1) * options.step - rest, work.reduction)
         record = halt or (whole and every > 0 and k % every == 0)
         status, error, h = step(simulation, tableau, options, rest, record, halt, q, v, work, trace)

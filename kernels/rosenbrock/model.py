@@ -29,6 +29,15 @@ from kernels.dynamics.twist_rates import twist_rates
 from kernels.forces.assembly import Forces, ForceWork, force_derivatives, generalized_forces, new_force_work
 from kernels.forces.pulls import Pulls, PullWork, add_pull_slopes, add_pulls, new_pull_work
 from kernels.linear import cholesky, invert
+from kernels.rosenbrock.holds import (
+    Holds,
+    HoldWork,
+    add_hold_slopes,
+    held_accelerations,
+    hold_onset,
+    new_hold_work,
+    reduce_hold_slopes,
+)
 from kernels.rosenbrock.inner import Inner, new_inner, reduce_gradients
 from kernels.rosenbrock.stages import StageWork, new_stage_work
 from kernels.tree import pose
@@ -44,6 +53,7 @@ class Simulation(NamedTuple):
     )
     couplers: Couplers | None = None  # of coordinates that are given, drivers first; constant is 0 then
     pulls: Pulls | None = None  # None where no muscle pulls
+    holds: Holds | None = None  # None where nothing is held; else couplers are there, if only none of them
 
 
 class SimulationWork(NamedTuple):
@@ -63,6 +73,7 @@ class SimulationWork(NamedTuple):
     reduction: ReductionWork | None  # None where no coordinate is given
     pulls: PullWork | None  # None where no muscle pulls
     inner: Inner | None  # likewise
+    holds: HoldWork | None  # None where nothing is held
 
 
 def new_simulation_work(simulation: Simulation) -> SimulationWork:
@@ -84,6 +95,7 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
         None if simulation.couplers is None else new_reduction_work(n_v),
         None if pulls is None else new_pull_work(pulls, tree),
         None if pulls is None else new_inner(len(pulls.excitation), n_v),
+        None if simulation.holds is None else new_hold_work(simulation.holds, tree),
     )
 
 
@@ -128,7 +140,7 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
     simulation : Simulation
     q : (n_q,) - coordinates [rad, m]
     v : (n_v,) - speeds [rad/s, m/s]
-    moving : int - 1 = velocities of the bodies, too, for linearise
+    moving : int - 1 = a step starts: velocities of the bodies, too, for linearise
     work : SimulationWork - written
     """
     system, tree, dynamics = simulation.system, simulation.system.tree, work.dynamics
@@ -149,6 +161,7 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
         return
     spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
     solve_motion(simulation.couplers, system, v, work, v_dot_out)
+    held_accelerations(simulation.holds, simulation.couplers, tree, q, v, moving, work, v_dot_out)
 
 
 @inlined
@@ -219,7 +232,8 @@ def linearise(simulation, q, v, v_dot, step, work):
         tau_q, tau_v,
     )  # fmt: skip
     add_pull_slopes(simulation.pulls, tree, q, v, work.pulls, tau_q, tau_v)
-    linearise_reduced(simulation.couplers, tree, v, v_dot, work)
+    add_hold_slopes(simulation.holds, system, work)
+    linearise_reduced(simulation.couplers, simulation.holds, tree, v, v_dot, work)
 
 
 @inlined
@@ -230,10 +244,11 @@ def restore_inertia(couplers, system, dynamics):
 
 
 @inlined
-def linearise_reduced(couplers, tree, v, v_dot, work):
+def linearise_reduced(couplers, holds, tree, v, v_dot, work):
     """work.stages.M, tau_q, tau_v become those of what the couplers leave; work.reduction.onset.
 
     couplers : Couplers - None where no coordinate is given
+    holds : Holds - None where nothing is held
     tree : Tree
     v : (n_v,) - speeds [rad/s, m/s]
     v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
@@ -246,3 +261,5 @@ def linearise_reduced(couplers, tree, v, v_dot, work):
     remainder(tree, work.dynamics.pose, work.derivatives.force, work.tau, own)
     reduce_slopes(couplers, own, v, v_dot, stages.M, stages.tau_q, stages.tau_v)
     find_onset(work.dynamics.M, own)
+    reduce_hold_slopes(holds, couplers, own, v, v_dot, work.holds)
+    hold_onset(holds, work.dynamics.M, work.holds, own.onset)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import inlined
-from kernels.linear import lu, lu_solve
+from kernels.rosenbrock.holds import factor_bordered, solve_bordered
 from kernels.rosenbrock.local import local_solve
 from kernels.rosenbrock.tableau import MAX_STAGES
 
@@ -49,15 +49,22 @@ def new_stage_work(n_v: int) -> StageWork:
 
 
 @inlined
-def factor(tree, v, shift, work):
-    """work.S = LU of M shift - tau_v - tau_q B, shift = 1/(h g); False where it is singular."""
+def factor(tree, v, shift, work, held):
+    """work.S = LU of M shift - tau_v - tau_q B, shift = 1/(h g); False where it is singular.
+
+    tree : Tree
+    v : (n_v,) - speeds at the start [rad/s, m/s]
+    shift : float - [1/s]
+    work : StageWork - written
+    held : HoldWork - of the constraints, which border the matrix; None = there are none
+    """
     n = v.shape[0]
     S, M, column = work.S, work.M, work.row[0]
     for i in range(n):
         local_solve(tree, v, shift, -1.0, work.tau_q[i], column)
         for j in range(n):
             S[i, j] = shift * M[i, j] - work.tau_v[i, j] - column[j]
-    return lu(S, n, work.pivot)
+    return factor_bordered(tree, v, shift, work, held)
 
 
 @inlined
@@ -91,7 +98,7 @@ def combine(a, C, i, inverse_h, start, u, past_out, state_out):
 
 
 @inlined
-def stage_solve(tree, i, shift, v, rate, push, work):
+def stage_solve(tree, i, shift, v, rate, push, work, held):
     """work.u[i] from rate : (2 n_v,), theta-dot and v-dot at the stage; shift = 1/(h g), v at the start.
 
     tree : Tree
@@ -100,6 +107,7 @@ def stage_solve(tree, i, shift, v, rate, push, work):
     v : (n_v,) - speeds at the start [rad/s, m/s]
     push : (n_v,) - forces that inner states add (kernels/rosenbrock/inner), None = there are none
     work : StageWork - written
+    held : HoldWork - of the constraints, None = there are none
     """
     n = v.shape[0]
     r_q, r_v, p = work.row[0], work.row[1], work.row[2]
@@ -113,7 +121,7 @@ def stage_solve(tree, i, shift, v, rate, push, work):
             x += M[k] * r_v[k] + K[k] * p[k]
         u_v[d] = x
     add_push(push, u_v)
-    lu_solve(work.S, n, work.pivot, u_v)
+    solve_bordered(shift, work, held, u_v)
     local_solve(tree, v, shift, 1.0, u_v, u_q)
     for d in range(n):
         u_q[d] += p[d]

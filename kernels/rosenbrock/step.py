@@ -14,6 +14,7 @@ from kernels.copying import copy
 from kernels.dynamics.reduction import add_onset, follow, follow_jerks
 from kernels.forces.kinks import part_length, sticks
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
+from kernels.rosenbrock.holds import hold_jerk
 from kernels.rosenbrock.inner import (
     begin_inner,
     end_inner,
@@ -26,11 +27,12 @@ from kernels.rosenbrock.inner import (
 )
 from kernels.rosenbrock.local import local_rate
 from kernels.rosenbrock.model import acceleration, linearise
+from kernels.rosenbrock.projection import project
 from kernels.rosenbrock.stages import factor, next_stage, stage_solve
 from kernels.rosenbrock.trace import write_row
 from kernels.tree import integrate
 
-OK, ERROR_LARGE, SINGULAR, NON_FINITE = 0, 1, 2, 3
+OK, ERROR_LARGE, SINGULAR, NON_FINITE, UNHELD = 0, 1, 2, 3, 4
 """Outcome of a step: the state has moved on after the first two, and stays where it was after the others."""
 SLOW = 0.01
 """Speed [m/s, rad/s] below which the embedded error is not judged relative to the speed any more."""
@@ -65,6 +67,7 @@ def part(options, simulation, rest, v, work):
         jerk[d] = 0.0
     if sticks(forces, work.forces):
         find_jerk(v, work.v_dot, stages, jerk)
+        hold_jerk(simulation.holds, work.dynamics.M, work.holds, v, work.v_dot, jerk)
         add_onset(simulation.couplers, work.reduction, 1.0, jerk)
         follow_jerks(simulation.couplers, work.reduction, v, work.v_dot, jerk)
     pose = work.dynamics.pose
@@ -107,12 +110,11 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     work : SimulationWork - written
     trace : Trace - written
     """
-    tree, stages = simulation.system.tree, work.stages
+    tree, couplers, stages = simulation.system.tree, simulation.couplers, work.stages
     start, state, rate = work.state[0], work.state[1], work.state[2]
     n_v, n_stage, h, i, error = v.shape[0], tableau.m.shape[0], rest, 0, 0.0
     theta, stage_v, v_dot = state[:n_v], state[n_v:], rate[n_v:]
-    couplers, functions = simulation.couplers, simulation.system.tree.functions
-    follow(couplers, functions, 0.0, work.reduction, q, v)
+    follow(couplers, tree.functions, 0.0, work.reduction, q, v)
     begin(v, work)
     while True:
         if i == 0 or i == n_stage or tableau.same[i] == 0:
@@ -120,7 +122,7 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
                 return NON_FINITE, math.inf, 0.0
             integrate(tree, q, theta, 1.0, work.q)
             ahead = h * tableau.c[i] if i < n_stage else h
-            follow(couplers, functions, ahead, work.reduction, work.q, stage_v)
+            follow(couplers, tree.functions, ahead, work.reduction, work.q, stage_v)
             if i == n_stage:
                 break
             acceleration(simulation, work.q, stage_v, i == 0, work, v_dot)
@@ -143,10 +145,18 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
             error = weigh(tableau, h, start, work.v_dot, stages, state)
             if not (end_inner(tableau, work.inner) and finite(state)):
                 return NON_FINITE, math.inf, 0.0
-    keep_inner(work.inner)
-    copy(stage_v, v)
-    copy(work.q, q)
+    if not project(simulation.holds, simulation, h, work.q, stage_v, work):
+        return UNHELD, error, 0.0
+    move(q, v, work)
     return (ERROR_LARGE if error > options.tolerance else OK), error, h
+
+
+@inlined
+def move(q, v, work):
+    """The step counts: q : (n_q,) and v : (n_v,) at its end; work : SimulationWork - written"""
+    keep_inner(work.inner)
+    copy(work.state[1, v.shape[0] :], v)
+    copy(work.q, q)
 
 
 @inlined
@@ -166,7 +176,7 @@ def factor_stages(tree, v, shift, work):
     work : SimulationWork - written
     """
     fold_fibres(work.inner, work.pulls, shift, work.stages.tau_q)
-    return factor(tree, v, shift, work.stages)
+    return factor(tree, v, shift, work.stages, work.holds)
 
 
 @inlined
@@ -197,7 +207,7 @@ def solve_stage(simulation, tableau, i, h, v, work):
     shift, onset = 1.0 / (h * tableau.g), h * tableau.gamma[i]
     add_onset(simulation.couplers, work.reduction, onset, stages.past[n_v:])
     push_stage(inner, work.pulls, i, shift, onset)
-    stage_solve(tree, i, shift, v, work.state[2], pushes(inner), stages)
+    stage_solve(tree, i, shift, v, work.state[2], pushes(inner), stages, work.holds)
     follow_stage(inner, work.pulls, i, shift, stages.u[i, :n_v])
 
 

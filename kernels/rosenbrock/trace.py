@@ -9,6 +9,7 @@ import numpy as np
 from kernels._jit import inlined, njit
 from kernels.contact.elements import N_CONTACT_OUT
 from kernels.forces.frictions import N_FRICTION_OUT
+from kernels.forces.generators import N_GENERATOR_OUT
 from kernels.forces.lines import N_LINE_OUT
 from kernels.forces.pulls import N_PULL_OUT
 from kernels.rosenbrock.model import Simulation
@@ -28,7 +29,9 @@ class Trace(NamedTuple):
     contact: np.ndarray  # (n_row, n_contact, N_CONTACT_OUT)
     friction: np.ndarray  # (n_row, n_friction, N_FRICTION_OUT)
     pull: np.ndarray  # (n_row, n_pull, N_PULL_OUT)
+    generator: np.ndarray  # (n_row, n_generator, N_GENERATOR_OUT)
     coupler: np.ndarray  # (n_row, n_coupler) - what the driver's side, or who prescribes, adds along each
+    hold: np.ndarray  # (n_row, n_hold) - force that presses the two ends apart [N]
     error: np.ndarray  # (n_row,) - largest of the steps up to the row
     counts: np.ndarray  # (N_COUNT,) int64
     largest: np.ndarray  # (1,) - error since the last row
@@ -50,7 +53,9 @@ def new_trace(simulation: Simulation, n_row: int, n_q: int, n_v: int) -> Trace:
         np.zeros((n_row, n_contact, N_CONTACT_OUT)),
         np.zeros((n_row, n_friction, N_FRICTION_OUT)),
         np.zeros((n_row, 0 if simulation.pulls is None else len(simulation.pulls.excitation), N_PULL_OUT)),
+        np.zeros((n_row, 0 if forces.generators is None else len(forces.generators.dof), N_GENERATOR_OUT)),
         np.zeros((n_row, 0 if simulation.couplers is None else len(simulation.couplers.dof))),
+        np.zeros((n_row, 0 if simulation.holds is None else len(simulation.holds.pair))),
         np.zeros(n_row),
         np.zeros(N_COUNT, np.int64),
         np.zeros(1),
@@ -78,7 +83,9 @@ def write_row(couplers, q, v, work, trace):
     write_table(forces.contacts.out, trace.contact[r])
     write_table(forces.frictions.state, trace.friction[r])
     write_pulls(work.pulls, trace.pull[r])
+    write_generators(forces.generators, trace.generator[r])
     write_couplers(couplers, work.reduction, trace.coupler[r])
+    write_holds(work.holds, trace.hold[r])
     trace.error[r] = trace.largest[0]
     trace.largest[0] = 0.0
 
@@ -89,6 +96,23 @@ def write_pulls(pulls, out):
     if pulls is None:
         return
     write_table(pulls.state, out)
+
+
+@njit
+def write_generators(generators, out):
+    """out : (n_generator, N_GENERATOR_OUT) - activations and torques; generators None: there are none."""
+    if generators is None:
+        return
+    write_table(generators.state, out)
+
+
+@njit
+def write_holds(held, out):
+    """out : (n_hold,) - forces of constraints, after add_hold_slopes; held None: there are none."""
+    if held is None:
+        return
+    for k in range(out.shape[0]):
+        out[k] = held.force[k]
 
 
 @njit

@@ -63,10 +63,10 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
     """The factorisation and all stages of a step n times; False where a matrix was singular."""
     well, shift = True, 1.0 / (h * tableau.g)
     for _ in range(n):
-        well = factor(tree, v, shift, work) and well
+        well = factor(tree, v, shift, work, None) and well
         for i in range(tableau.m.shape[0]):
             next_stage(tableau, i, 1.0 / h, start, work, state)
-            stage_solve(tree, i, shift, v, rate, None, work)
+            stage_solve(tree, i, shift, v, rate, None, work, None)
     return well
 
 

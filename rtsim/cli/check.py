@@ -26,6 +26,7 @@ KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
     **dict.fromkeys(("right", "left"), "lab"),
     **dict.fromkeys(("female", "male"), "inertia"),
+    **dict.fromkeys(("generators", "joints"), "generators"),
     **dict.fromkeys(
         ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
          "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of",
@@ -33,7 +34,13 @@ KINDS = {
         "model",
     ),
 }  # fmt: skip
-FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab", "inertia": "inertia"}
+FOLDERS = {
+    "models": "model",
+    "subjects": "subject",
+    "labs": "lab",
+    "inertia": "inertia",
+    "generators": "generators",
+}
 
 
 @click.command("check")
@@ -45,8 +52,8 @@ FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab", "inertia": "
     help="Tell what this setup of OpenSim's inverse kinematics tool (.xml) asks of the one model in PATHS.",
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
-    """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, runs and
-    subjects, by content; and pressure files (.asf, .lst, .apd), by suffix."""
+    """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, torque
+    generators, runs and subjects, by content; and pressure files (.asf, .lst, .apd), by suffix."""
     named = [found for path in paths for found in (shipped(path) or [path])]
     chosen = tuple(named if paths else sorted(configs_root().glob("*/*.toml")))
     faults = 0
@@ -129,6 +136,8 @@ def check_config(path: Path) -> list[str]:
         return [f"lab {load_lab(str(path)).name}"]
     if kind == "inertia":
         return [f"inertia {load_toml(path, InertiaTable).name}"]
+    if kind == "generators":
+        return [check_generators(path)]
     run = load_run(path)
     lines = [f"run {run.name}", *check_run(run, path)]
     for name, tables in choices_in(read_toml(path), path).items():
@@ -136,6 +145,19 @@ def check_config(path: Path) -> list[str]:
             check_run(load_run(path, [f"{name}={choice}"]), path)
         lines.append(f"note: --set {name}={'|'.join(tables)}")
     return lines
+
+
+def check_generators(path: Path) -> str:
+    """What a set of torque generators is; builds those of its joints, or else all that it has."""
+    from rtsim.models.generator_sets import generators_of, load_set
+    from rtsim.models.packing.torque_generators import pack_curves, pack_generators
+
+    found = load_set(str(path))
+    if found.joints:
+        pack_generators(generators_of(str(path)))
+    else:
+        pack_curves([*found.generators.values()])
+    return f"generators {found.name}: {len(found.generators)} torque generators, {len(found.joints)} joints"
 
 
 def check_subject(subject: Subject) -> None:

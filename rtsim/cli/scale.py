@@ -1,4 +1,4 @@
-"""`rtsim scale`: an unscaled model and a static trial to the model of a person."""
+"""`rtsim scale`: a model to a person, by a static trial, or the planar body by sex, mass and stature."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ if TYPE_CHECKING:
     from rtsim.methods.scaling import Scaled
 
 SUFFIXES = (".osim", ".toml")
+STATURES_MM = (500.0, 2500.0)
+"""Of people."""
 
 
 @click.command("scale")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option(
-    "--setup",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Setup file of OpenSim's scale tool (.xml).",
-)
+@click.option("--setup", type=click.Path(path_type=Path), help="Setup file of OpenSim's scale tool (.xml).")
 @click.option(
     "--static",
     type=click.Path(path_type=Path),
     help="Static trial (.trc, .c3d), instead of those that the setup names.",
 )
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")
+@click.option("--stature", "stature_mm", type=float, help="Of the person [mm]: for planar_body.")
+@click.option("--sex", type=click.Choice(["male", "female"]), help="Whose table: for planar_body.")
 @click.option(
     "--out",
     required=True,
@@ -42,14 +41,19 @@ SUFFIXES = (".osim", ".toml")
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 def command(
     model: Path,
-    setup: Path,
+    setup: Path | None,
     static: Path | None,
     mass_kg: float | None,
+    stature_mm: float | None,
+    sex: str | None,
     out: Path,
     as_json: bool,
     force: bool,
 ) -> None:
-    """Scale MODEL (.osim or .toml) to a person by marker distances, and put its markers where they were."""
+    """Scale MODEL (.osim or .toml) to a person by marker distances, and put its markers where they were.
+
+    Without --setup: the planar_body of a person of --sex, --mass and --stature.
+    """
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
@@ -76,6 +80,15 @@ def command(
             f"{mass_kg:g} kg cannot be meant", where="--mass", allowed=f"above 0 to {most:g} kg"
         )
     check_free(out, overwrite=force)
+    if setup is None:
+        write_text(out, body_of(str(model), sex, mass_kg, stature_mm, static))
+        click.echo(f"wrote {out}", err=True)
+        return
+    if sex or stature_mm is not None:
+        raise ConfigError(
+            "a person's sex and stature are for the planar_body", where="--sex, --stature",
+            remedy="leave them out, or --setup",
+        )  # fmt: skip
     read = read_scale_setup(setup)
     if mass_kg is not None:
         read = read._replace(mass_kg=mass_kg)
@@ -93,6 +106,37 @@ def command(
     write_text(out, text)
     click.echo(json.dumps(as_table(scaled)) if as_json else as_lines(scaled))
     click.echo(f"wrote {out}", err=True)
+
+
+def body_of(
+    model: str, sex: str | None, mass_kg: float | None, stature_mm: float | None, static: object
+) -> str:
+    """The text of the planar body of a person; ConfigError where something is not told."""
+    from rtsim.files.model_toml import model_text
+    from rtsim.models.planar_body import NAME, planar_body
+
+    if model != NAME:
+        raise ConfigError(
+            f"{model} is scaled by marker distances",
+            where="--setup",
+            remedy="give the setup of OpenSim's scale tool",
+        )
+    given = {"--sex": sex, "--mass": mass_kg, "--stature": stature_mm}
+    if lacking := [option for option, value in given.items() if value is None]:
+        raise ConfigError(
+            f"{NAME} is made for a person's sex, mass and stature", where=lacking[0], remedy="give all three"
+        )
+    if static is not None:
+        raise ConfigError(f"{NAME} is made without markers", where="--static", remedy="leave it out")
+    assert sex is not None
+    assert mass_kg is not None
+    assert stature_mm is not None
+    low, high = STATURES_MM
+    if not low <= stature_mm <= high:
+        raise ConfigError(
+            f"{stature_mm:g} mm is no stature", where="--stature", allowed=f"{low:g} to {high:g} mm"
+        )
+    return model_text(planar_body(sex, mass_kg, stature_mm), "A planar body: docs/planar_body.md.")
 
 
 def as_table(scaled: Scaled) -> dict:

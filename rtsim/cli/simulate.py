@@ -116,6 +116,7 @@ def command(
 
     from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs
+    from rtsim.live.groups import group_of_simulation
     from rtsim.simulation.load import read_setup, simulator_of
     from rtsim.simulation.motion import moved_names
 
@@ -132,7 +133,7 @@ def command(
     )  # fmt: skip
     check_split(setup, options["split"])
     check_outputs(outputs)
-    compile_first(console, ("coupled-simulation",) if setup.spec.couplers else ("simulation",))
+    compile_first(console, (group_of_simulation(setup.spec),))
     with console.status("starting"):
         simulator = simulator_of(setup)
     if paced:

@@ -25,6 +25,7 @@ UNITS = {
     "deg_s": (1e-9, 1e6),
     "m_s2": (1e-9, 1e3),
     "N": (1e-9, 1e7),
+    "Nm": (1e-9, 1e7),
     "N_m": (1e-9, 1e12),
     "N_mm": (1e-9, 1e9),
     "N_mm2": (1e-9, 1e9),
@@ -97,6 +98,7 @@ def in_words(unit: str) -> str:
 
 
 WORDS = {
+    "Nm": "N m",
     "kg_m2": "kg m^2", "mm_s": "mm/s", "m_s": "m/s", "deg_s": "deg/s", "m_s2": "m/s^2", "N_m": "N/m",
     "N_mm": "N/mm", "N_mm2": "N/mm^2", "N_s_m": "N s/m", "N_m_rad": "N m/rad", "N_m_s_rad": "N m s/rad",
     "s_m": "s/m",

@@ -66,10 +66,12 @@ def check_settings(spec: ModelSpec, bodies: list[str]) -> None:
     check_known(settings.hold, names, "simulation.hold")
     check_known(settings.plot, names, "simulation.plot")
     check_known(settings.speeds, names, "simulation.speeds")
-    if settings.hold and settings.equilibrium == "none":
+    check_known(settings.holds or (), holdable(spec), "simulation.holds")
+    check_once(settings.holds or (), "simulation.holds")
+    if settings.hold and settings.equilibrium == "none" and not spec.held:
         raise ValueError(
-            "simulation.hold: nothing is held without an equilibrium; remove it or set equilibrium to loaded "
-            "or weightless"
+            "simulation.hold: nothing is held without an equilibrium or constraints; remove it or set "
+            "equilibrium to loaded or weightless"
         )
     joints = {body.name: body.joint for body in spec.bodies}
     for table, allowed in (
@@ -84,6 +86,15 @@ def check_settings(spec: ModelSpec, bodies: list[str]) -> None:
                     f"{key}.{name}: its {joints[name]} joint has no such speed; allowed: "
                     f"{' or '.join(allowed)} joints; name its coordinates in simulation.speeds"
                 )
+
+
+def holdable(spec: ModelSpec) -> list[str]:
+    """What a simulation can hold exactly: what has a geometry to hold, and no force law."""
+    return [
+        *(x.name for x in spec.contacts if x.held_radius_mm is not None and not x.presses),
+        *(x.name for x in spec.ligaments if x.length is not None and not x.pulls),
+        *(x.name for x in spec.elements),
+    ]
 
 
 def check_end(place: Place, bodies: list[str], key: str) -> None:

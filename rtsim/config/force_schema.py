@@ -201,6 +201,9 @@ class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # start from the static equilibrium of all coordinates that are not held
     equilibrium: Literal["none", "loaded", "weightless"] = "none"
     hold: tuple[str, ...] = ()
+    # elements, and contacts and ligaments without a force law, that hold exactly; without it those of the
+    # first method
+    holds: tuple[str, ...] | None = None
     # of coordinates at the start [deg/s, mm/s]
     speeds: dict[str, float] = {}
     # of bodies on joints that move without named coordinates, as ball and free joints, at the start

@@ -9,6 +9,7 @@ import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.contact_schema import Contact
+from rtsim.config.driven_generators_schema import DrivenGeneratorSpec
 from rtsim.config.force_checks import check_forces, places_of
 from rtsim.config.force_schema import Ligament, Load, LoadedFriction, SimulationSpec, Spring
 from rtsim.config.function_schema import MOTION, TIME, FunctionSpec, require_function
@@ -146,6 +147,7 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     contacts: tuple[Contact, ...] = ()
     frictions: tuple[LoadedFriction, ...] = ()
     loads: tuple[Load, ...] = ()
+    torque_generators: DrivenGeneratorSpec | None = None
     simulation: SimulationSpec = SimulationSpec()
     gravity_m_s2: Vector = (0.0, -9.81, 0.0)
     # the angle of the joint between whose bodies lengths follow eq. 1; one of each side where there are two
@@ -218,6 +220,12 @@ class ModelSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def held_ligaments(self) -> tuple[Ligament, ...]:
         """Ligaments with a length that methods can hold."""
         return tuple(ligament for ligament in self.ligaments if ligament.length)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What a simulation holds exactly: what it names, else what the first method does."""
+        named = self.simulation.holds
+        return next(iter(self.methods.values())).hard if named is None else named
 
     @property
     def wrapping(self) -> tuple[Ligament, ...]:

@@ -96,6 +96,10 @@ class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     control: str = "tcp://127.0.0.1:5562"
 
 
+LEAST_PART = 1e-6
+"""Of a plate, that is nothing."""
+
+
 class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """How force plates are used."""
 
@@ -105,6 +109,8 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     bear_all: bool = False
     # bodies that plates press, of a model that brings its own markers; none given: found by its neutral pose
     feet: tuple[str, ...] = ()
+    # instead: of each plate by its name the bodies that bear it, and which part of it, together 1
+    borne_by: dict[str, dict[str, Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]]] = {}
     # from and to which second of the recording nobody is on the plates: their mean is taken off
     tare: tuple[float, float] | None = None
 
@@ -112,6 +118,15 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if self.tare is not None and not self.tare[0] < self.tare[1]:
             raise ValueError(
                 f"plates.tare: {list(self.tare)}; allowed: [start, stop] in seconds, start first"
+            )
+        for plate, parts in self.borne_by.items():
+            if abs(sum(parts.values()) - 1.0) > LEAST_PART:
+                raise ValueError(
+                    f"plates.borne_by.{plate}: its parts are {sum(parts.values()):g} together; allowed: 1"
+                )
+        if self.feet and self.borne_by:
+            raise ValueError(
+                "plates.feet: pressure tells which of them bear what, plates.borne_by states it; give one"
             )
 
 

@@ -51,7 +51,7 @@ def check_run(run: Run) -> None:
         load_subject(find_config(run.subject, "subjects"))
     if brings_markers(run, spec):
         check_own_markers(run)
-        if run.forces or run.plates.feet:
+        if run.forces or run.plates.feet or run.plates.borne_by:
             placed_feet(run, spec)
         followed_by(run, spec)
         check_fits_markers(spec)

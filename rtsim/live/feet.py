@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
-from rtsim.files.trial import MarkerTrial
+from rtsim.files.trial import MarkerTrial, name_some
 from rtsim.live.sources import brings_markers, is_c3d
 from rtsim.models.feet import NAMED, PlacedFeet, find_feet, in_words
 from rtsim.models.model import build
@@ -17,6 +19,7 @@ from rtsim.stages.kinematics import make
 from rtsim.subjects.marker_names import find_markers
 
 FloatArray = NDArray[np.float64]
+BORNE_BY = "plates.borne_by"
 MOST_FRAMES = 20_000
 """So many frames of a recording are looked at before a run of a model that brings its own markers."""
 
@@ -24,14 +27,15 @@ MOST_FRAMES = 20_000
 def placed_feet(run: Run, spec: ModelSpec) -> PlacedFeet | None:
     """The feet of a model that brings its own markers, None of any other.
 
-    ConfigError where it has none that plates could press, or gravity is not along -Y, as in plates' ground.
+    None of its feet where the run states which bodies bear the plates. ConfigError where it has none that
+    plates could press, or gravity is not along -Y, as in plates' ground.
     """
     if not brings_markers(run, spec):
-        if run.plates.feet:
+        if run.plates.feet or run.plates.borne_by:
             raise ConfigError(
                 "bodies to press are for a model that brings its own markers",
-                where=NAMED,
-                remedy="leave --feet out, and give the forces by their own file",
+                where=NAMED if run.plates.feet else BORNE_BY,
+                remedy="leave them out, and give the forces by their own file",
             )  # fmt: skip
         return None
     x, y, z = spec.gravity_m_s2
@@ -40,7 +44,22 @@ def placed_feet(run: Run, spec: ModelSpec) -> PlacedFeet | None:
             f"its gravity is along ({x:g}, {y:g}, {z:g}), and force plates are in a ground whose Y is up",
             where=f"model {spec.name}", remedy="leave the forces out, or turn the model",
         )  # fmt: skip
+    if run.plates.borne_by:
+        check_bodies(run.plates.borne_by, spec)
+        return PlacedFeet(())
     return PlacedFeet(find_feet(build(spec), run.plates.feet))
+
+
+def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -> None:
+    """ConfigError for a plate that is borne by what is no body of the model."""
+    names = [body.name for body in spec.bodies]
+    for plate, parts in borne_by.items():
+        for body in parts:
+            if body not in names:
+                raise ConfigError(
+                    f"the model {spec.name} has no body {body!r}", where=f"{BORNE_BY}.{plate}",
+                    allowed=name_some(names),
+                )  # fmt: skip
 
 
 def told_feet(run: Run, spec: ModelSpec) -> list[str]:
@@ -52,7 +71,17 @@ def told_feet(run: Run, spec: ModelSpec) -> list[str]:
     except ConfigError as fault:
         return [f"force plates in {run.source}, where there are some, are not used: {fault}"]
     assert placed is not None
+    if run.plates.borne_by:
+        return [f"force plates: {'; '.join(told_parts(run.plates.borne_by))}"]
     return [in_words(build(spec), placed.feet)]
+
+
+def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Who bears what, in words."""
+    return [
+        f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
+        for plate, parts in borne_by.items()
+    ]
 
 
 def beginning(trial: MarkerTrial) -> MarkerTrial:

@@ -198,6 +198,9 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     from rtsim.subjects.labs import find_lab, load_lab
 
     spec, told = load_model(run.model), told_outside(trial, forces)
+    if run.plates.borne_by:
+        check_borne(run, forces)
+        return told
     placed, mass = placed_feet(run, spec), mass_before(run, trial)
     if placed is not None:
         trial = beginning(trial)
@@ -213,6 +216,17 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
         forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, lines, mass or None
     )
     return [*told, *(finding.sentence for finding in findings)]
+
+
+def check_borne(run: Run, forces: ForceTrial) -> None:
+    """ConfigError where a run states who bears a plate that a recording has not."""
+    from rtsim.files.trial import name_some
+
+    if absent := [plate for plate in run.plates.borne_by if plate not in forces.names]:
+        raise ConfigError(
+            f"{forces.source} has no plate {absent[0]!r}", where="plates.borne_by",
+            allowed=name_some(list(forces.names)),
+        )  # fmt: skip
 
 
 def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:

@@ -192,6 +192,19 @@ def call_fdk() -> None:
     ForceDependentKinematics(build(spec), roles_of(spec), FdkSpec()).balance(still, still, still, still[:, 0])
 
 
+def call_torque_generators() -> None:
+    """Activations of the planar body's generators, as on every live frame of such a model."""
+    from kernels._jit import hold
+    from kernels.torque_generator.needed import needed_activations
+    from rtsim.models.load import load_model
+    from rtsim.models.model import build
+
+    model = build(load_model("planar_body"))
+    n, zeros = len(model.names.generators), np.zeros(model.n_v)
+    work = np.zeros(n), np.zeros(n), np.zeros(3), np.zeros(4)
+    hold(needed_activations, (model.forces.generators, model.q_neutral.copy(), zeros, zeros, *work))()
+
+
 def call_simulation() -> None:
     """`rtsim simulate`."""
     from rtsim.simulation.load import load_simulator
@@ -206,3 +219,11 @@ def call_coupled() -> None:
     from rtsim.simulation.run import warm_up
 
     warm_up(load_simulator("kick", equilibrium="loaded"))
+
+
+def call_held() -> None:
+    """`rtsim simulate` of a model that holds constraints."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("squeezer"))

@@ -26,16 +26,19 @@ from rtsim.live.group_calls import (
     call_fdk,
     call_foot,
     call_forces,
+    call_held,
     call_model,
     call_moment_arms,
     call_muscles,
     call_recruitment,
     call_simulation,
     call_solver,
+    call_torque_generators,
 )
 from rtsim.live.sources import brings_markers
 
 if TYPE_CHECKING:
+    from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
 
 POLL_S = 0.1
@@ -85,6 +88,28 @@ NO_MESHES = (
     *(f"kernels.mesh.patch.{name}" for name in ("relative_pose", "write_patch", "write_moved")),
 )
 """What contacts without surfaces of triangles leave out; those with them compile it when they first run."""
+NO_LENGTHS = ("kernels.path.lengths.bend_along",)
+"""What is left out where forces decide the length of no path."""
+NO_PATHS = (
+    *NO_LENGTHS,
+    "kernels.path.muscle_path.follow_path",
+    "kernels.path.muscle_path.gradient",
+    "kernels.path.wrap.place_surfaces",
+)
+"""What the marker solver leaves out there."""
+NO_HOLDS = (
+    "kernels.dynamics.constrained.drift",
+    "kernels.dynamics.constraints.constraint_rows",
+    "kernels.dynamics.constraints.constraint_bias",
+    "kernels.dynamics.constraint_slopes.element_motion",
+    "kernels.dynamics.constraint_slopes.onset_slopes",
+    *(
+        f"kernels.rosenbrock.holds.{name}"
+        for name in ("spread", "spread_active", "choose_rows", "push_back", "press")
+    ),
+    *(f"kernels.rosenbrock.projection.{name}" for name in ("largest_gap", "correction")),
+)
+"""What a simulation leaves out that holds no constraints."""
 
 GROUPS = {
     "solver": Group(
@@ -98,7 +123,7 @@ GROUPS = {
             "kernels.shown.show",
         ),
         call_solver,
-        without=(FUNCTIONS,),
+        without=(FUNCTIONS, *NO_PATHS),
     ),
     "simulation": Group(
         "forward simulation",
@@ -111,7 +136,7 @@ GROUPS = {
             "kernels.rosenbrock.advance.advance",
         ),
         call_simulation,
-        without=NO_MESHES,
+        without=(*NO_MESHES, *NO_HOLDS),
     ),
     "model": Group(
         "the marker solver of models with their own markers",
@@ -125,6 +150,7 @@ GROUPS = {
             "kernels.tree.pose",
         ),
         call_model,
+        without=NO_PATHS,
     ),
     "coupled-simulation": Group(
         "forward simulation with couplers",
@@ -136,7 +162,7 @@ GROUPS = {
             "kernels.rosenbrock.advance.advance",
         ),
         call_coupled,
-        without=NO_MESHES,
+        without=(*NO_MESHES, *NO_HOLDS),
     ),
     "moment-arms": Group(
         "moment arms",
@@ -163,6 +189,8 @@ GROUPS = {
             "kernels.plates.take_off",
             "kernels.bearing.assign_feet",
             "kernels.bearing.foot_wrenches",
+            "kernels.stated_bearing.stated_wrenches",
+            "kernels.stated_bearing.tell_stated",
             "kernels.standing.may_stand",
             "kernels.foot_lines.draw_feet",
             "kernels.shown.show_loads",
@@ -196,7 +224,25 @@ ON_DEMAND = {
             "kernels.rates.savitzky_golay.savitzky_golay",
         ),
         call_fdk,
-        without=NO_TABLES,
+        without=(*NO_TABLES, *NO_LENGTHS),
+    ),
+    "torque-generators": Group(
+        "torque generators of live frames",
+        ("kernels.torque_generator.needed.needed_activations",),
+        call_torque_generators,
+    ),
+    "held-simulation": Group(
+        "forward simulation under constraints",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.mass.mass_matrix",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.projection.put_on_constraints",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_held,
+        without=NO_MESHES,
     ),
     "foot": Group(
         "contact of the feet",
@@ -214,6 +260,13 @@ ALL = {**GROUPS, **ON_DEMAND}
 LIVE = ("solver", "muscles")
 
 
+def group_of_simulation(spec: ModelSpec) -> str:
+    """What a simulation of a model calls."""
+    if spec.held:
+        return "held-simulation"
+    return "coupled-simulation" if spec.couplers else "simulation"
+
+
 def groups_of(run: Run) -> tuple[str, ...]:
     """What a run calls of a frame."""
     from rtsim.live.forces import has_forces
@@ -228,7 +281,8 @@ def groups_of(run: Run) -> tuple[str, ...]:
         return (*balanced, *LIVE, *forces)
     muscles = ("moment-arms",) if spec.muscles else ()
     recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
-    return (*balanced, "model", *muscles, *recruited, *forces)
+    turned = ("torque-generators",) if spec.torque_generators is not None and forces else ()
+    return (*balanced, "model", *muscles, *recruited, *turned, *forces)
 
 
 def compile_groups(names: Iterable[str], tell: Tell | None = None, anew: bool = False) -> dict[str, float]:

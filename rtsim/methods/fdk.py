@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kernels._jit import bind
 from kernels.constraints import AZIMUTH, ELEVATION, HARD, SPHERE_ON_PLANE, Roles
+from kernels.fdk.bands import Bands
 from kernels.fdk.newton import find_balance
 from kernels.fdk.problem import (
     FdkOptions,
@@ -27,10 +28,12 @@ from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk_borne import worked_on
 from rtsim.methods.fdk_coordinates import possible, with_coordinates
+from rtsim.methods.fdk_paths import from_neutral
 from rtsim.methods.fdk_rows import check_borne, check_rows
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.models.model import Model
+from rtsim.models.packing.pulls import paths_of
 
 Array = NDArray[np.float64]
 
@@ -56,7 +59,7 @@ class ForceDependentKinematics:
     residual : (n_fdk,) - what is left along them [N]; of an angle the moment over that lever
     stiffness : (n_fdk, n_fdk) - its slopes [N/m]
     arc : (n_fdk,) - alpha per length [1], or per angle: the lever [m]; rotates : (n_fdk,) bool - which are
-    model : with an element for each coordinate and joint angle that forces decide, behind its own
+    model : with an element for each coordinate, joint angle and path that forces decide, behind its own
     hard, held : names of the elements that the method holds; of those that push and pull
     freedoms : names of the borne dofs; turns : (n_borne,) bool - whether moments work along them
     q : (n_q,); at : lengths, speeds, strengths and more at the answer
@@ -81,6 +84,7 @@ class ForceDependentKinematics:
         self.rotates = rotates_of(model, spec)
         self.arc = np.where(self.rotates, 1e-3 * spec.lever_mm, 1.0)
         # of its own, as targets are written
+        roles = from_neutral(model, roles)
         roles = roles._replace(target=roles.target.copy(), tasks=None, limits=None)
         self.joint = joint = joint_of(model, roles, spec, recruitment, self.arc)
         self.acting = tuple(model.names.muscles[m] for m in joint.acting)
@@ -279,7 +283,18 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
         hold_acceleration=np.zeros(model.n_v),
         isometric=recruitment.strength == "isometric",
         of_optimum=spec.velocities == "optimum",
+        bands=bands_of(model),
     )
+
+
+def bands_of(model: Model) -> Bands | None:
+    """The ligaments along paths, which stand behind the muscles that pull; None where there are none."""
+    first, n = len(model.names.pulling), len(model.names.wrapping)
+    if not n:
+        return None
+    assert model.pulls is not None
+    own = paths_of(model.pulls.stations, first + np.arange(n))
+    return Bands(own, model.surfaces, model.pulls.parameter[first:].copy())
 
 
 def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
@@ -290,23 +305,11 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
         if name in held:
             continue
         allowed = ", ".join(dict.fromkeys([*held, *possible(model)])) or "none"
-        if name in (*model.names.muscles, *model.names.lines):
-            raise ConfigError(
-                f"the length of the path of {name!r} can not be decided by forces, as no element holds it",
-                where="fdk.dofs",
-                allowed=allowed,
-                remedy="where it is straight, have the method hold an element of kind distance of its ends",
-            )
         raise ConfigError(
-            f"the method holds no element {name!r}, and no coordinate and no joint angle is called so",
+            f"the method holds no element {name!r}, and no coordinate, joint angle, muscle, ligament or "
+            "spring is called so",
             where="fdk.dofs",
             allowed=allowed,
-        )
-    if model.names.wrapping:
-        raise ConfigError(
-            f"the ligament {model.names.wrapping[0]} goes over surfaces, which only simulations know",
-            where="fdk",
-            remedy="leave `through` out: a straight one, or several through points of bodies",
         )
     check_borne(model, roles, spec.borne)
     check_rows(model, roles, spec.dofs)

@@ -7,6 +7,7 @@ import numpy as np
 from kernels.constraints import HARD, Roles
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model
+from rtsim.models.packing.pulls import moved_by
 
 
 def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:
@@ -21,6 +22,9 @@ def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[st
         *(d for d, name in enumerate(coordinate_names(model)[1]) if name in reserves),
         *(d for p, n in zip(pairs.path, pairs.n_path, strict=True) for d in p[:n].tolist()),
     }
+    if model.pulls is not None:
+        for m in range(len(names.wrapping)):
+            dofs |= moved_by(tree, model.pulls.stations, len(names.pulling) + m)
     for e in np.flatnonzero(roles.mode == HARD):
         dofs |= {*elements.path[e, : elements.n_path[e]].tolist()}
     found = {int(tree.dof_body[d]) for d in dofs} | crossed(model)

@@ -1,8 +1,9 @@
-"""Coordinates and joint angles as FDK degrees of freedom: one more element each, which is held.
+"""Coordinates, joint angles and lengths as FDK degrees of freedom: one more element each, which is held.
 
 A translation is the distance of a point from a plane: the joint's point of the body, from the plane through
 its neutral place across the translation's axis, fixed in the body's parent. A rotation is the angle of a
 direction that one body carries in the axes of the other (kernels/constraints). Phi = q - q_neutral of both.
+Lengths stand in rtsim/methods/fdk_paths.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import AZIMUTH, ELEVATION, HARD, SPHERE_ON_PLANE, Elements, Roles
+from kernels.constraints import AZIMUTH, DISTANCE, ELEVATION, HARD, PATH_LENGTH, SPHERE_ON_PLANE, Roles
 from kernels.functions import IDENTITY
 from kernels.joints.kinds import CHAIN
 from rtsim.errors import ConfigError
+from rtsim.methods.fdk_elements import NOTHING, Row, with_row
+from rtsim.methods.fdk_paths import names_of_paths, row_of_path
 from rtsim.methods.fdk_rows import value
 from rtsim.models.model import Model
 from rtsim.models.neutral import motions, neutral_places
-from rtsim.models.packing.elements import path_between
 
 Array = NDArray[np.float64]
 
@@ -30,26 +31,15 @@ ACROSS = 1e-12
 """Cosine of the angle to other axes of the joint, below which they do not change what one of them does."""
 ALONG = 0.9
 """Cosine of the angle between the axes of two rotations, above which one hardly shows the other's angle."""
-NOTHING = np.zeros(3)
 Among = tuple[int | None, bool, Array, Array, Array]
 
 
-class Row(NamedTuple):
-    """One element: its columns in kernels/constraints.Elements."""
-
-    kind: int
-    body_a: int
-    body_b: int
-    point_a: Array  # (3,) - in body A [m]; of angles a direction
-    point_b: Array  # (3,) - in body B [m]; of an azimuth a direction
-    normal_b: Array  # (3,) - in body B
-
-
 def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tuple[Model, Roles]:
-    """The model and roles with a held element for each coordinate or joint angle among the names, called so.
+    """The model and roles with a held element for each coordinate, angle or path among the names, called so.
 
-    Elements come first where one is called so, then coordinates. ConfigError for coordinates that can be no
-    such degree of freedom, and for those that others give.
+    Elements come first where one is called so, then coordinates, joint angles, muscles, ligaments, springs.
+    Targets are those of the neutral pose; of paths fdk_paths.from_neutral has them. ConfigError for
+    coordinates that can be no such degree of freedom, and for those that others give.
     """
     for name in names:
         if name in model.names.elements:
@@ -58,6 +48,8 @@ def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tupl
             row = row_of_coordinate(model, name)
         elif name in model.names.joint_angles:
             row = row_of_angle(model, name)
+        elif name in names_of_paths(model):
+            row = row_of_path(model, name)
         else:
             continue
         own = (*model.names.elements, name)
@@ -65,39 +57,28 @@ def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tupl
         roles = roles._replace(
             mode=np.append(roles.mode, HARD),
             weight=np.append(roles.weight, 0.0),
-            target=np.append(roles.target, value(model, len(own) - 1, *neutral_places(model))),
+            target=np.append(roles.target, neutral_target(model, len(own) - 1)),
         )
     return model, roles
 
 
-def with_row(model: Model, row: Row) -> Elements:
-    """The elements of a model, then one more."""
-    old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
-    width = max(old.path.shape[1], len(steps))
-    path, side = (np.pad(table, ((0, 1), (0, width - table.shape[1]))) for table in (old.path, old.side))
-    for k, (d, sign) in enumerate(steps):
-        path[-1, k], side[-1, k] = d, sign
-    return Elements(
-        np.append(old.kind, row.kind),
-        np.append(old.body_a, row.body_a),
-        np.append(old.body_b, row.body_b),
-        np.vstack([old.point_a, row.point_a]),
-        np.vstack([old.point_b, row.point_b]),
-        np.vstack([old.normal_b, row.normal_b]),
-        np.append(old.n_path, len(steps)),
-        path,
-        side,
-    )
+def neutral_target(model: Model, e: int) -> float:
+    """Target with which element e holds in the neutral pose [m, rad]; 0 of the length of a path."""
+    kind = model.elements.kind[e]
+    if kind == PATH_LENGTH:
+        return 0.0
+    found = value(model, e, *neutral_places(model))
+    return math.sqrt(found) if kind == DISTANCE else found
 
 
 def possible(model: Model) -> list[str]:
-    """Names of the coordinates and joint angles that can be FDK degrees of freedom."""
+    """Names of the coordinates, joint angles and paths that can be FDK degrees of freedom."""
     found = []
     for name in model.coordinates.names:
         with suppress(ConfigError):
             row_of_coordinate(model, name)
             found.append(name)
-    return [*found, *model.names.joint_angles]
+    return [*found, *model.names.joint_angles, *names_of_paths(model)]
 
 
 def row_of_angle(model: Model, name: str) -> Row:

@@ -3,7 +3,7 @@
 Rows say how an element changes as the bodies move beside each other: as joints between them let them, or,
 where one of these turns freely, in every way. One that is a sum of others at the neutral pose and beside it
 is so at every pose: where forces decide one of them there is no answer. Of what lies between more bodies, or
-depends in single poses alone, a run tells in its frames.
+depends in single poses alone, a run tells in its frames, and so it does of lengths of paths.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import DISTANCE, ELEVATION, HARD, SPHERE_ON_PLANE, Roles
+from kernels.constraints import DISTANCE, ELEVATION, HARD, PATH_LENGTH, SPHERE_ON_PLANE, Roles
 from kernels.joints.motions import TRANSLATES
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
@@ -35,16 +35,18 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
     """ConfigError where elements that the method holds fix one of the FDK degrees of freedom together."""
     names, elements = model.names.elements, model.elements
-    hard = np.flatnonzero(roles.mode == HARD).tolist()
+    hard = np.flatnonzero((roles.mode == HARD) & (elements.kind != PATH_LENGTH)).tolist()
     pair = {e: frozenset((int(elements.body_a[e]), int(elements.body_b[e]))) for e in hard}
     for name in dofs:
         own = names.index(name)
+        if elements.kind[own] == PATH_LENGTH:
+            if not elements.n_path[own]:
+                raise unmoved(name)
+            continue
         others = [e for e in hard if e != own and pair[e] == pair[own]]
         here, there = (rows_of(model, [own, *others], moved) for moved in (False, True))
         if not (here[0].any() or there[0].any()):
-            raise ConfigError(
-                f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
-            )
+            raise unmoved(name)
         shares = [sum_of(rows[1:], rows[0]) for rows in (here, there)] if others else []
         if shares and all(share is not None for share in shares):
             share = shares[1]
@@ -55,6 +57,13 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
                 where="fdk.dofs",
                 remedy="leave one of them out, or take a method that does not hold them",
             )
+
+
+def unmoved(name: str) -> ConfigError:
+    """An FDK degree of freedom that nothing of the model changes."""
+    return ConfigError(
+        f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
+    )
 
 
 def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:

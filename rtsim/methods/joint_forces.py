@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.constraints import AZIMUTH, ELEVATION, SPHERE_ON_PLANE
+from kernels.constraints import DISTANCE, SPHERE_ON_PLANE
 from kernels.contact.elements import FORCE, PATCH
 from rtsim.config.fdk_schema import JointForceSpec
 from rtsim.config.model_names import check_known
@@ -123,7 +123,7 @@ def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[st
     names = model.names
     kind = dict(zip(names.elements, model.elements.kind.tolist(), strict=True))
     planes = [n for n in held if kind[n] == SPHERE_ON_PLANE]
-    points = [n for n in names.elements if kind[n] not in (AZIMUTH, ELEVATION)]
+    points = [n for n in names.elements if kind[n] in (SPHERE_ON_PLANE, DISTANCE)]
     for name, spec in joints.items():
         try:
             check_known([spec.point], points, f"fdk.joints.{name}.point")

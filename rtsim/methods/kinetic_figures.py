@@ -62,19 +62,22 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
 
 def plate_figures(results: Results) -> dict[str, Any]:
     """How often plates are pressed under the foot that bears them: shares of the loaded readings, each one
-    plate in one frame. Readings with two feet on a plate are counted, and are in no share."""
-    share, bits = (results.fields[name].astype(np.int64) for name in ("plate_shares", "plate_status"))
+    plate in one frame. Readings with two feet on a plate are counted, and are in no share; where it is stated
+    who bears the plates, there are no shares."""
+    bits = results.fields["plate_status"].astype(np.int64)
+    found = "plate_shares" in results.fields
+    share = results.fields["plate_shares"].astype(np.int64) if found else np.zeros((*bits.shape, 0), np.int64)
     loaded = np.isfinite(results.fields["plate_centres"]).all(axis=2)
     one = loaded & ((bits & TWO_FEET) == 0)
     well = one & ((bits & OFF_PLATE) == 0)
     feet = {}
-    for f, side in enumerate(labels_of(results, "foot_forces")):
+    for f, side in enumerate(labels_of(results, "plate_shares")):
         his, borne = one & (share[..., f] != NONE), well & (share[..., f] == BEARS)
         feet[side] = {"loaded": int(his.sum()), "under": part(borne.sum(), his.sum())}
     under = (well & (share == BEARS).any(axis=2)).sum()
     return {
         "loaded": int(loaded.sum()),
-        "under": part(under, one.sum()),
+        "under": part(under, one.sum()) if found else None,
         "feet": feet,
         "flagged": {
             name: int(((bits & bit) != 0).sum()) for name, bit in FLAGS.items() if (bits & bit).any()

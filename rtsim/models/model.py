@@ -21,6 +21,7 @@ from kernels.muscle.hill import Muscles
 from kernels.path.angles import Angles
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
+from kernels.rosenbrock.holds import Holds
 from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.packing.bodies import (
@@ -38,6 +39,7 @@ from rtsim.models.packing.couplers import (
     pack_angles,
     pack_couplers,
 )
+from rtsim.models.packing.driven_generators import generator_names
 from rtsim.models.packing.elements import (
     Lengths,
     Reported,
@@ -81,6 +83,8 @@ class Names:
     contacts: tuple[str, ...]
     frictions: tuple[str, ...]
     loads: tuple[str, ...]
+    generators: tuple[str, ...]
+    holds: tuple[str, ...] = ()  # scalar constraints of model.holds
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,7 @@ class Model:
     outline: Outline
     q_neutral: Array  # (n_q,) - couplers hold there; elements may not
     names: Names
+    holds: Holds | None = None  # what a simulation holds (models/packing/holds); None: nothing
 
     @property
     def tree(self) -> Tree:
@@ -219,4 +224,5 @@ def names_of(
         contacts=tuple(contact.name for contact in spec.contacts if contact.presses),
         frictions=tuple(friction.name for friction in spec.frictions),
         loads=tuple(load.name for load in spec.loads),
+        generators=generator_names(spec),
     )

@@ -46,7 +46,11 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
 
     subject : whose mean lengths are the targets, where the method takes those
     """
-    how, rows = find_method(spec, method), scalar_elements(spec)
+    return roles_among(scalar_elements(spec), find_method(spec, method), subject)
+
+
+def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | None = None) -> Roles:
+    """As roles_of, of these scalar constraints."""
     n = len(rows)
     mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
     for e, row in enumerate(rows):
@@ -57,7 +61,7 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
         target[e] = 1e-3 * target_of(row, how, subject)
         if mode[e] != OFF and row.needs_length and not target[e] > 0.0:
             raise ConfigError(
-                "the method needs a target", where=row.where, remedy="give target_mm or mean_mm"
+                "what holds it needs a target", where=row.where, remedy="give target_mm or mean_mm"
             )
     return Roles(mode, weight, target)
 

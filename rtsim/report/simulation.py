@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kernels.rosenbrock.projection import LOST
 from rtsim.files.recording import Results
 from rtsim.models.packing.joints import translations
 from rtsim.quantity import AXES
@@ -25,6 +26,7 @@ PEAKS = {
     "friction_forces": "friction",
     "prescribed_moments": "moment [N m] of",
     "prescribed_forces": "prescribed",
+    "element_forces": "held",
 }
 N_SHOWN = 12
 """Most lines of one kind in the text; JSON has all of them."""
@@ -37,6 +39,16 @@ def summary(simulator: Simulator, done: Run, results: Results) -> dict[str, Any]
     start: dict[str, Any] = {"equilibrium": settings.equilibrium}
     if (found := simulator.equilibrium) is not None:
         start |= {"iterations": found.n_iteration, "stable": found.stable, "held": list(settings.hold)}
+    if (met := simulator.met) is not None:
+        start["held_exactly"] = {
+            "constraints": met.n_row,
+            "independent": met.n_independent,
+            "gap_m": met.gap,
+            "at": met.element,
+            "turned_rad": met.turned,
+            "shifted_m": met.shifted,
+            "parting_m_s": met.rate,
+        }
     return {
         "model": simulator.model.name,
         "method": settings.method,
@@ -102,6 +114,7 @@ def text(told: dict[str, Any]) -> str:
         lines.append(f"computed in {duration(told['compute_s'])}: {pace(told['real_time_factor'])}")
     lines += [
         start_of(told["start"]),
+        *held_of(told["start"].get("held_exactly")),
         steps_of(told),
         "",
         f"{'at the end':28s}{'value':>12s}{'per second':>14s}",
@@ -136,6 +149,24 @@ def start_of(start: dict[str, Any]) -> str:
     weight = "without weight and loads" if start["equilibrium"] == "weightless" else "under its weight"
     unstable = "" if start["stable"] else "; it is unstable: a deviation grows"
     return f"start: static equilibrium {weight} after {n} iteration{'' if n == 1 else 's'}{held}{unstable}"
+
+
+def held_of(held: dict[str, Any] | None) -> list[str]:
+    """What holds exactly, and what that changed of the start."""
+    if held is None:
+        return []
+    n, spare = held["constraints"], held["constraints"] - held["independent"]
+    said = f"held exactly: {n} constraint{'' if n == 1 else 's'}"
+    if spare:
+        said += f", {spare} of which follow{'s' if spare == 1 else ''} from the others and carr"
+        said += f"{'ies' if spare == 1 else 'y'} no force"
+    if held["gap_m"] > LOST:
+        turned, shifted = math.degrees(held["turned_rad"]), MM * held["shifted_m"]
+        moved = f"the start was off by {MM * held['gap_m']:.3g} mm ({held['at']}); it was turned by"
+        said += f"\n{moved} {turned:.3g} deg and shifted by {shifted:.3g} mm at the most"
+    if held["parting_m_s"] > LOST:
+        said += f"\nits speeds parted what is held by {MM * held['parting_m_s']:.3g} mm/s; others follow them"
+    return [said]
 
 
 def steps_of(told: dict[str, Any]) -> str:

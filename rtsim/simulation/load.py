@@ -11,6 +11,7 @@ import numpy as np
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.reduction import new_reduction_work, reduced_mass
 from kernels.dynamics.system import new_dynamics_work
+from rtsim.config.force_checks import holdable
 from rtsim.config.force_schema import SimulationSpec
 from rtsim.config.model_checks import check_inertias
 from rtsim.config.model_schema import ModelSpec
@@ -19,6 +20,8 @@ from rtsim.errors import ConfigError, ModelError
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import Model, build
 from rtsim.models.packing.couplers import drivers_first
+from rtsim.models.packing.driven_generators import generator_names
+from rtsim.models.packing.holds import with_holds
 from rtsim.simulation.motion import (
     awaiting,
     check_motion,
@@ -63,7 +66,7 @@ def read_setup(
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
     motion : file or address of the motion of coordinates that take one; prescribed : such ones besides
-    excited : excitation of muscles, 0 to 1, in place of what the model says
+    excited : excitation of muscles, activation of torque generators, 0 to 1, in place of what the model says
     """
     spec = with_excitations(with_prescribed(load_model(name, note), prescribed), excited or {})
     check_spec(spec, subject, gains or {}, note)
@@ -75,26 +78,31 @@ def read_setup(
         changes["duration_s"] = within(length, changes.get("duration_s"), motion)
     person = load_subject(find_config(subject, "subjects")) if subject else None
     given = {key: value for key, value in changes.items() if value is not None}
-    model = build(spec, person)
+    model = with_holds(spec, build(spec, person), person)
     check_settings(spec, model)
     return Setup(spec, msgspec.structs.replace(spec.simulation, **given), model, gains or {})
 
 
 def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec:
-    """The model with the excitations of some muscles; ConfigError for what is none."""
+    """The model with the excitations of some muscles, and activations of generators; ConfigError for none."""
     muscles = {muscle.name: muscle for muscle in spec.muscles}
+    turning, driven = generator_names(spec), spec.torque_generators
     for name, excitation in excited.items():
-        able = ", ".join(one for one, muscle in muscles.items() if muscle.hill is not None)
-        if name not in muscles or muscles[name].hill is None:
+        able = [*(one for one, muscle in muscles.items() if muscle.hill is not None), *turning]
+        if name not in able:
             raise ConfigError(
-                f"no muscle {name!r} has a force",
+                f"no muscle and no torque generator {name!r} has a force",
                 where=f"--excite (model {spec.name})",
-                allowed=able or "none: the model has no muscle with `hill`",
+                allowed=", ".join(able) or "none: the model has no muscle with `hill` and no generators",
             )
         if not 0.0 <= excitation <= 1.0:
             raise ConfigError(f"{name}={excitation:g}", where="--excite", allowed="0 to 1")
-        muscles[name] = msgspec.structs.replace(muscles[name], excitation=excitation)
-    return msgspec.structs.replace(spec, muscles=tuple(muscles.values()))
+        if name in muscles:
+            muscles[name] = msgspec.structs.replace(muscles[name], excitation=excitation)
+        elif driven is not None:
+            active = {**driven.activation, name: excitation}
+            driven = msgspec.structs.replace(driven, activation=active)
+    return msgspec.structs.replace(spec, muscles=tuple(muscles.values()), torque_generators=driven)
 
 
 def simulator_of(setup: Setup) -> Simulator:
@@ -111,7 +119,7 @@ def check_spec(
 ) -> None:
     """ConfigError for what can be told of a model without a kernel; notes on what does nothing in it."""
     check_inertias(spec, note)
-    check_free(spec, note)
+    check_holds(spec, note)
     if spec.of_subject and subject is None:
         raise ConfigError(
             "the model has places or axes that only a person's anatomy gives",
@@ -128,29 +136,38 @@ def check_spec(
             )
 
 
-def check_free(spec: ModelSpec, note: Note) -> None:
-    """ConfigError where something holds exactly, which a simulation cannot; notes on what does nothing."""
+def check_holds(spec: ModelSpec, note: Note) -> None:
+    """ConfigError where something cannot be held exactly in a simulation; notes on what does nothing."""
     how = next(iter(spec.methods.values()))
-    remedy = "forward simulation does not hold constraints: replace it by a {0}, or remove it"
-    if how.hard:
-        kind = next(
-            kind
-            for kind in ("contacts", "ligaments", "elements")
-            if how.hard[0] in [record.name for record in getattr(spec, kind)]
-        )
+    for name in spec.held:
+        for kind, acting in (
+            ("contacts", [contact.name for contact in spec.contacts if contact.presses]),
+            ("ligaments", [ligament.name for ligament in spec.ligaments if ligament.pulls]),
+        ):
+            if name in acting:
+                raise ConfigError(
+                    "the first method holds it exactly, and its force law acts in a simulation, too",
+                    where=f"model {spec.name}: {kind}.{name}",
+                    remedy="name what a simulation holds in simulation.holds, or remove the law",
+                )
+    if spec.held and spec.simulation.equilibrium != "none":
         raise ConfigError(
-            "the first method holds it exactly",
-            where=f"model {spec.name}: {kind}.{how.hard[0]}",
-            remedy=remedy.format("force law or a spring"),
+            f"no equilibrium is looked for where something holds exactly ({spec.held[0]})",
+            where=f"model {spec.name}: simulation.equilibrium",
+            allowed="none",
         )
     if spec.rolls:
         raise ConfigError(
-            "it rolls without slipping, which holds exactly",
+            "it rolls without slipping, a constraint of velocity, which forward simulation does not hold",
             where=f"model {spec.name}: rolls.{spec.rolls[0].name}",
-            remedy=remedy.format("contact with friction"),
+            remedy="replace it by a contact with friction, or remove it",
         )
-    if how.soft:
-        note(f"soft elements carry no force in a simulation: {', '.join(how.soft)}")
+    soft = [name for name in how.soft if name not in spec.held]
+    loose = [name for name in how.hard if name not in spec.held and name in holdable(spec)]
+    if soft:
+        note(f"soft elements carry no force in a simulation: {', '.join(soft)}")
+    if loose:
+        note(f"simulation.holds leaves out what the first method holds: {', '.join(loose)}")
     weak = [muscle.name for muscle in spec.muscles if muscle.hill is None]
     if weak:
         note(f"muscles without `hill` carry no force: {', '.join(weak)}")

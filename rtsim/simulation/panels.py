@@ -56,6 +56,7 @@ def panels_of(simulator: Simulator, done: Run, results: Results, over: str = "")
         ("activation", ["muscle_activations"], strongest(results)),
         ("moment of prescribed motion", ["prescribed_moments"], None),
         ("force of prescribed motion", ["prescribed_forces"], None),
+        ("force of what is held", ["element_forces"], None),
     ]
     panels = []
     for title, names, only in rows:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from kernels.contact.elements import DEPTH, FRICTION, NORMAL, PLACE, SLIDING
 from kernels.forces.frictions import FORCE, SLIDING_SPEED
+from kernels.forces.generators import GIVEN_ACTIVATION, GIVEN_TORQUE
 from kernels.forces.lines import LENGTH, TENSION
 from kernels.forces.pulls import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
 from kernels.ligament import LINEAR
@@ -44,7 +45,9 @@ class SimulatedQuantities:
         self._add_contacts()
         self._add_frictions()
         self._add_muscles()
+        self._add_generators()
         self._add_prescribed()
+        self._add_holds()
         self._add_bodies()
         self._take("step_error", trace.error[:, None], slice(None), "1", ("step",),
                    meaning="estimated error of the steps since the frame before")  # fmt: skip
@@ -195,6 +198,18 @@ class SimulatedQuantities:
         self._take("wrapping_ligament_lengths", trace.pull, (wrapping, PATH_LENGTH), "m", m.names.wrapping,
                    meaning="of their whole paths")  # fmt: skip
 
+    def _add_generators(self) -> None:
+        """Torque generators; nothing of a model without."""
+        names, trace = self.simulator.model.names.generators, self._trace
+        if not names:
+            return
+        every = np.arange(len(names))
+        self._take("generator_activations", trace.generator, (every, GIVEN_ACTIVATION), "1", names,
+                   curves=ACTIVATIONS, meaning="as the model gives them over time")  # fmt: skip
+        self._take("generator_torques", trace.generator, (every, GIVEN_TORQUE), "N m", names,
+                   curves=Curves("Generators", "torque", 1, 5.0),
+                   meaning="along their coordinates")  # fmt: skip
+
     def _add_prescribed(self) -> None:
         """What holds prescribed coordinates to their motion; of angles apart from lengths."""
         m, couplers = self.simulator.model.coordinates, self.simulator.simulation.couplers
@@ -211,6 +226,15 @@ class SimulatedQuantities:
             self._take(name, self._trace.coupler, (own[chosen],), unit, labels,
                        curves=Curves("Prescribed", what, 1, 1.0),
                        meaning=f"{what} that holds prescribed coordinates to their motion")  # fmt: skip
+
+    def _add_holds(self) -> None:
+        """Forces of what is held exactly; nothing of a model without."""
+        m = self.simulator.model
+        if m.holds is None:
+            return
+        self._take("element_forces", self._trace.hold, (np.arange(len(m.names.holds)),), "N", m.names.holds,
+                   curves=Curves("Constraints", "force", 1, 20.0),
+                   meaning="that presses both ends of what is held apart, out of a plane")  # fmt: skip
 
     def _add_bodies(self) -> None:
         """What a stick figure needs."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.path.muscle_path import STATUS_NAMES
-from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK
+from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE, OK, UNHELD
 from kernels.rosenbrock.trace import N_LARGE, N_PART, RECORDED, Trace
 from rtsim.errors import ModelError
 from rtsim.simulation.simulator import Simulator
@@ -122,6 +122,17 @@ def check_paths(simulator: Simulator, when: str) -> None:
             )
 
 
+def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
+    """Why a step had no result, and what may help beside a shorter step, in words."""
+    if status == UNHELD:
+        return (
+            f"{simulator.widest} cannot be held any more: the mechanism locks or has come apart",
+            "look at its lengths and at the motions that are prescribed",
+        )
+    what = "the state is no number any more" if status == NON_FINITE else "the step has no solution"
+    return what, "look for forces that grow without end"
+
+
 def check_run(done: Run, simulator: Simulator, kept: str = "") -> None:
     """ModelError, with the time and a remedy, where a step had no result or many had a large error.
 
@@ -131,11 +142,9 @@ def check_run(done: Run, simulator: Simulator, kept: str = "") -> None:
     shorter = f"shorten the step of {step_ms:g} ms (--step or simulation.step_ms)"
     if done.failed:
         check_paths(simulator, f"at {simulator.time:.6g} s")
-        what = "the state is no number any more" if done.status == NON_FINITE else "the step has no solution"
+        what, remedy = fault_of(done.status, simulator)
         raise ModelError(
-            f"{what} at {simulator.time:.6g} s",
-            where=name,
-            remedy=f"{shorter}, or look for forces that grow without end{kept}",
+            f"{what} at {simulator.time:.6g} s", where=name, remedy=f"{shorter}, or {remedy}{kept}"
         )
     if done.too_large:
         raise ModelError(

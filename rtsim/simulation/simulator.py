@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.constraints import DISTANCE
+from kernels.forces.generators import set_activations
 from kernels.forces.pulls import set_excitations, settle
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
@@ -16,6 +18,7 @@ from rtsim.errors import ModelError
 from rtsim.models.model import Model
 from rtsim.models.packing.couplers import drivers_first
 from rtsim.simulation.equilibrium import Found, find_equilibrium
+from rtsim.simulation.held_start import Met, meet_places, meet_speeds
 from rtsim.simulation.inertia import is_constant
 from rtsim.simulation.start import set_speeds
 
@@ -29,15 +32,17 @@ class Simulator:
 
     q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1), for devices to change
     equilibrium : how the one at the start was found, None without one
+    met : how far the start was from what is held, None where nothing is held
     """
 
     def __init__(self, model: Model, settings: SimulationSpec) -> None:
         self.model = model
         self.settings = settings
         system = model.system
-        couplers = drivers_first(model.couplers) if len(model.couplers.dof) else None
+        given = len(model.couplers.dof) > 0 or model.holds is not None
+        couplers = drivers_first(model.couplers) if given else None
         constant = int(couplers is None and is_constant(system))
-        self.simulation = Simulation(system, model.forces, constant, couplers, model.pulls)
+        self.simulation = Simulation(system, model.forces, constant, couplers, model.pulls, model.holds)
         self.work: SimulationWork = new_simulation_work(self.simulation)
         self.method = METHODS[settings.method]
         self.options = Options(
@@ -54,6 +59,7 @@ class Simulator:
         self.start_time = 0.0
         self.n_step = 0
         self.equilibrium: Found | None = None
+        self.met: Met | None = None
         self.refresh()
         self.reset()
 
@@ -73,16 +79,31 @@ class Simulator:
         if self.settings.equilibrium != "none":
             loaded = self.settings.equilibrium == "loaded"
             self.equilibrium = find_equilibrium(self, self.settings.hold, loaded)
+        shifted = meet_places(self)
         self.settle()
         set_speeds(self)
+        self.met = meet_speeds(self, shifted)
 
     def settle(self) -> None:
         """Activations as the excitations at time zero ask, fibres at rest where the state is."""
         pulls, work = self.simulation.pulls, self.work
+        if self.model.names.generators:
+            set_activations(self.simulation.forces.generators, self.start_time, work.forces.generators)
         if pulls is None or work.pulls is None or work.inner is None:
             return
         set_excitations(pulls, self.start_time, work.pulls)
         settle(pulls, self.model.tree, work.dynamics.pose, self.q, work.pulls, work.inner.now)
+
+    @property
+    def widest(self) -> str:
+        """Name of what is held, where the gap was the largest when it was last looked at."""
+        holds, own = self.simulation.holds, self.work.holds
+        if holds is None or own is None:
+            return ""
+        gap = np.abs(own.rows.value[: len(holds.pair)])
+        rods = holds.constraints.elements.kind == DISTANCE
+        gap[rods] /= 2.0 * holds.constraints.roles.target[rods]
+        return self.model.names.holds[int(np.nan_to_num(gap, nan=np.inf).argmax())]
 
     @property
     def time(self) -> float:

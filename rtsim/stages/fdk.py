@@ -70,6 +70,7 @@ class Balance(Stage):
         lines = self.balanced.model.forces.lines
         self._ligaments = np.flatnonzero(lines.law != LINEAR)
         self._tension = np.full(len(self._ligaments), math.nan)
+        self._pull = np.full(len(self.balanced.model.names.wrapping), math.nan)
         for name in ("not_balanced", "load_not_borne", "unstable_joint"):
             self.counters[name] = 0
 
@@ -95,6 +96,7 @@ class Balance(Stage):
         np.divide(own.alpha[self._angles], own.arc[self._angles], out=self._angle)
         np.multiply(own.residual[self._angles], own.arc[self._angles], out=self._moment)
         self._tension[:] = self.balanced.work.forces.lines.state[self._ligaments, TENSION]
+        self._pull[:] = own.at.tension
         told = Status.OK
         if self._stiffness[0] <= 0.0:
             self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
@@ -109,7 +111,7 @@ class Balance(Stage):
         own = self.balanced
         for array in (
             own.activations, own.forces, own.pushes, own.reserves, self._stiffness, self._length, self._force,
-            self._angle, self._moment, self._tension,
+            self._angle, self._moment, self._tension, self._pull,
         ):  # fmt: skip
             array[:] = math.nan
         self.joints.update(known=False)
@@ -152,6 +154,13 @@ class Balance(Stage):
                 Quantity(
                     "ligament_forces", self._tension, "N", tuple(names.lines[e] for e in self._ligaments),
                     meaning=f"tension, 0 = slack{late}",
+                )
+            ]  # fmt: skip
+        if len(self._pull):
+            found += [
+                Quantity(
+                    "wrapping_ligament_forces", self._pull, "N", names.wrapping,
+                    meaning=f"tension of ligaments that go over surfaces, 0 = slack{late}",
                 )
             ]  # fmt: skip
         if lengths:

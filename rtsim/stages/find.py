@@ -29,7 +29,7 @@ GROUP = "rtsim.stages"
 USUAL = ("kinematics", "muscles")
 """The stages of a live run that names none; where there are force plates, with those that follow."""
 WITH_FORCES, WITH_MASS = ("plates",), ("rates", "plates", "inverse_dynamics")
-OF_MODEL = ("muscle_speeds",)
+OF_MODEL = ("muscle_speeds", "torque_generators")
 """After these, of a model that brings its own markers."""
 
 

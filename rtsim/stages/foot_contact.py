@@ -68,6 +68,12 @@ class FootContacts(Stage):
         self._mirrors = subject.side == "left"
         self._feet = [FootContact(contact_foot(spec, a.length, a.side), spec) for _, a in self._axes]
         self._sides = [1 - a.side if self._mirrors else a.side for _, a in self._axes]
+        bodies, segments = model.names.bodies, subject.segments
+        said = dict(feet_of(bodies, subject.side))
+        self._marked = [
+            (segments[bodies[b]].markers_mm if bodies[b] in segments else (), said[b]) for b, _ in self._axes
+        ]
+        self._bearers = [SIDES.index(side) for _, side in self._marked]
         self._followed = Followed(
             np.array([body for body, _ in self._axes], np.int64),
             np.array([a.origin for _, a in self._axes]),
@@ -101,6 +107,8 @@ class FootContacts(Stage):
 
     def begin(self, session: Session, anew: bool) -> None:
         """Filters for the forces like that of the motion; what the feet were taken for is said."""
+        if self.loads is not None:
+            self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
             self.sentences += [self._said(k) for k in range(len(self._feet))]
         if anew or not self._filters:
@@ -187,13 +195,13 @@ class FootContacts(Stage):
         """Vertical force of the plates on foot k, filtered as the motion is [N]; NaN = not known."""
         if self.loads is None or k >= len(self._filters):
             return math.nan
-        self._vertical[0] = self.loads.force[self._sides[k], 1]
+        self._vertical[0] = self.loads.force[self._bearers[k], 1]
         smooth = self._filters[k]
         return float(smooth.rates.q[0]) if smooth.take(frame.time, self._vertical) == OK else math.nan
 
     def _plane(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """A point and the normal of what foot k stands on, as the solver has it."""
-        found = self.loads.plane_under(self._sides[k]) if self.loads is not None else None
+        found = self.loads.plane_under(self._bearers[k]) if self.loads is not None else None
         if found is None:
             return self._ground, UP
         point, normal = found

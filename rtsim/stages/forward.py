@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kernels.rosenbrock.step import ERROR_LARGE, NON_FINITE
+from kernels.rosenbrock.step import ERROR_LARGE
 from rtsim.quantity import Quantity
 from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.simulation.results import described
+from rtsim.simulation.run import fault_of
 from rtsim.simulation.simulator import Simulator
 from rtsim.simulation.stride import Stride, steps_per_tick
 from rtsim.stages.stage import Args, Order, Outcome, Stage
@@ -74,7 +75,7 @@ class ForwardStep(Stage):
             self._flags |= self.feed.drive(self.stride.simulator.time)
         status = self.stride.step(told)
         if status > ERROR_LARGE:
-            what = "the state is no number any more" if status == NON_FINITE else "a step has no solution"
+            what, _ = fault_of(status, self.stride.simulator)
             return Outcome(told=False, failure=f"{what} at {self.stride.simulator.time:.6g} s")
         if status == ERROR_LARGE:
             self.counters["large_error"] += 1

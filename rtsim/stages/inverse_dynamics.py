@@ -16,12 +16,11 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_model, inverse_dynamics_of
 from rtsim.models.entries import coordinate_names, turning
-from rtsim.models.feet import Foot
 from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.applied_loads import AppliedLoads
 from rtsim.stages.find import Setting
 from rtsim.stages.joint_loads import JointLoads, take_over
 from rtsim.stages.kinematic_results import lateral_signs
-from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.yardstick import LEG
 from rtsim.subjects.labs import SIDES
@@ -39,7 +38,7 @@ class PersonLoads(JointLoads):
     """Net joint moments, forces and powers of a person, and what is left at the pelvis."""
 
     def __init__(
-        self, spec: ModelSpec, subject: Subject, person: Person, motion: FilteredMotion, loads: FootLoads
+        self, spec: ModelSpec, subject: Subject, person: Person, motion: FilteredMotion, loads: AppliedLoads
     ) -> None:
         self.person = person
         estimator = motion.kinematics.estimator
@@ -76,7 +75,7 @@ class PersonLoads(JointLoads):
         """Which foot of the plates each of the model is, and filters for the forces."""
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
-        self._feet = [(b, self.loads.foot_with(markers.get(b, ()), side)) for b, side in feet]
+        self._feet = [(b, self.loads.bearer_with(markers.get(b, ()), side)) for b, side in feet]
         super().begin(session, anew)
 
     def report(self) -> None:
@@ -134,17 +133,17 @@ class ModelLoads(JointLoads):
     Names are those of the model's coordinates and joints.
     """
 
-    def __init__(self, motion: FilteredMotion, loads: FootLoads, feet: Sequence[Foot]) -> None:
+    def __init__(self, motion: FilteredMotion, loads: AppliedLoads) -> None:
         estimator = motion.kinematics.estimator
         placed = {method: estimator.placed_by(method) for method in estimator.methods}
         of_model = {id(model): dynamics_of_model(model) for model, *_ in placed.values()}
         of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
-        super().__init__(of, motion, loads, [(foot.bodies[0], foot.side) for foot in feet])
+        super().__init__(of, motion, loads, loads.pressed)
         self.mass = float(estimator.model.system.bodies.mass.sum())
-        self._pressed = [estimator.model.names.bodies[foot.bodies[0]] for foot in feet]
+        self._pressed = [estimator.model.names.bodies[body] for body, _ in loads.pressed]
         self._turns = np.zeros(0, np.bool_)
         self._moments, self._forces = np.zeros(0), np.zeros(0)
-        self._external = np.full((2, len(feet), 3), math.nan)
+        self._external = np.full((2, len(loads.pressed), 3), math.nan)
         self._of_external = self._external.copy()
         self._of_moments, self._of_forces = np.zeros(0), np.zeros(0)
         self._of_residual = np.full((2, 3), math.nan)
@@ -281,10 +280,9 @@ def make(setting: Setting) -> JointLoads | None:
     """Inverse dynamics of a run with plates and a known mass, of a person or of the model itself."""
     motion, loads = setting.before.get("rates"), setting.before.get("plates")
     subject = setting.subject
-    if not isinstance(motion, FilteredMotion) or not isinstance(loads, FootLoads) or not setting.mass_kg:
+    if not isinstance(motion, FilteredMotion) or not isinstance(loads, AppliedLoads) or not setting.mass_kg:
         return None
     if subject is None:
-        assert loads.placed is not None
-        return ModelLoads(motion, loads, loads.placed.feet)
+        return ModelLoads(motion, loads)
     person = person_of(subject, load_inertia_table(), setting.mass_kg)
     return PersonLoads(setting.spec, subject, person, motion, loads)

@@ -12,8 +12,8 @@ from kernels.rates.manifold import OK, plain
 from rtsim.methods.inverse_dynamics import InverseDynamics
 from rtsim.methods.rate_errors import LASTING, NOISE, VALUE
 from rtsim.methods.rates import RateEstimator
+from rtsim.stages.applied_loads import AppliedLoads
 from rtsim.stages.kinematics import Kinematics
-from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Session
@@ -35,10 +35,10 @@ class JointLoads(Stage):
         self,
         of: Mapping[str, InverseDynamics],
         motion: FilteredMotion,
-        loads: FootLoads,
+        loads: AppliedLoads,
         feet: Sequence[tuple[int, int]],
     ) -> None:
-        """of : the dynamics of each method; feet : body and side (0 right, 1 left) of all feet"""
+        """of : the dynamics of each method; feet : body and bearer of loads, of all that bear some"""
         super().__init__()
         self.motion, self.loads = motion, loads
         self.kinematics: Kinematics = motion.kinematics

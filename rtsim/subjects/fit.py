@@ -138,7 +138,8 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> Fit | None:
     while len(moved) < max(1, int(MOST_MOVED * len(tracks))) and (worst := worst_marker(found)) is not None:
         moved[worst[0]] = worst[1]
         found = measured(ruler, tracks, frozenset(moved))
-    ratio = np.concatenate([(d.found / d.expected)[d.expected > MOVED] for d in found.values()])
+    apart = [(d, d.expected > MOVED) for d in found.values()]
+    ratio = np.concatenate([d.found[far] / d.expected[far] for d, far in apart])
     return Fit(root_mean_square(found), float(np.nanmedian(ratio)), moved=moved)
 
 

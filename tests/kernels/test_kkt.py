@@ -190,7 +190,7 @@ def test_redundant_rows_still_solve(seed: int) -> None:
     problem, q = random_problem(seed)
     start = random_models.moved(np.random.default_rng(seed), problem.tree, q, 0.1)
     twice = problem._replace(
-        elements=type(problem.elements)(*(np.concatenate([a, a]) for a in problem.elements)),
+        elements=type(problem.elements)(*(np.concatenate([a, a]) for a in problem.elements if a is not None)),
         roles=Roles(
             np.concatenate([problem.roles.mode, np.where(problem.roles.mode == HARD, HARD, OFF)]),
             np.tile(problem.roles.weight, 2),

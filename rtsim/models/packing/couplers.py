@@ -39,6 +39,11 @@ def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: Function
     )
 
 
+def no_couplers() -> Couplers:
+    """A table without rows."""
+    return Couplers(*(np.zeros(0, np.int64) for _ in Couplers._fields))
+
+
 def at_rest(value: float) -> FunctionSpec:
     """A coordinate that keeps its value until a stream writes another motion into the knots."""
     return FunctionSpec(spline=Spline(at=tuple(map(float, range(N_KNOT))), value=(value,) * N_KNOT))

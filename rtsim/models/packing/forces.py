@@ -34,6 +34,7 @@ from rtsim.config.force_schema import Ligament, Spring
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.place_schema import GROUND, Place
 from rtsim.errors import ConfigError
+from rtsim.models.packing.driven_generators import pack_driven_generators
 from rtsim.models.packing.elements import path_between
 from rtsim.models.packing.joints import Coordinates, turned
 from rtsim.models.packing.mesh_contacts import pack_mesh_contacts
@@ -95,7 +96,8 @@ def pack_forces(
     contacts = pack_contacts(spec, anatomy, pairs)
     frictions = pack_frictions(spec, anatomy, pairs)
     loads = pack_loads(spec, anatomy, pairs)
-    return Forces(pairs.build(), lines, contacts, frictions, loads, pack_springs(spec, coordinates))
+    springs, generators = pack_springs(spec, coordinates), pack_driven_generators(spec, coordinates)
+    return Forces(pairs.build(), lines, contacts, frictions, loads, springs, generators)
 
 
 def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> Lines:

@@ -217,7 +217,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
             q[own.start : own.start + 3] *= length
         assert kind <= FREE  # no functions
     assert {BALL, HINGE} <= set(tree.kind)
-    lines, contacts, frictions, loads, springs = forces[1:]
+    lines, contacts, frictions, loads, springs, _ = forces[1:]
     turns = tree.dof_rotates[springs.dof] == ROTATES
     step = np.where(turns, 1.0, length)
     of_friction = np.array([1.0, 1.0, speed, force / speed, force, 1.0 / speed, speed, 1.0, 1.0 / speed])

@@ -14,6 +14,7 @@ from rtsim.config.load import check_record
 from rtsim.config.model_schema import ModelSpec
 from rtsim.models.load import load_model
 from rtsim.models.model import build
+from rtsim.models.packing.holds import with_holds
 from rtsim.simulation.simulator import Simulator
 from tests.naive.tree import difference
 
@@ -202,7 +203,7 @@ def read(text: str) -> ModelSpec:
 def simulator(model: str, **settings: Any) -> Simulator:
     """Return the simulator of a text, or of a shipped model, with some settings of its own."""
     spec = read(model) if "\n" in model else load_model(model)
-    return Simulator(build(spec), msgspec.structs.replace(spec.simulation, **settings))
+    return Simulator(with_holds(spec, build(spec)), msgspec.structs.replace(spec.simulation, **settings))
 
 
 def run(model: str, n_step: int, duration: float, **settings: Any) -> Simulator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -12,13 +11,7 @@ import rtsim.simulation.run
 from kernels.forces.pulls import ACTIVATION, FIBRE, PATH_LENGTH, PATH_SPEED, PULL
 from kernels.rosenbrock.step import OK
 from kernels.rosenbrock.tableau import METHODS, lower
-from rtsim.config.fdk_schema import FdkSpec
-from rtsim.config.force_schema import Ligament
 from rtsim.errors import ConfigError, ModelError
-from rtsim.methods.fdk import ForceDependentKinematics
-from rtsim.models.load import load_model
-from rtsim.models.model import build
-from rtsim.models.roles import roles_of
 from rtsim.simulation.results import results_of
 from rtsim.simulation.simulator import Simulator
 from rtsim.simulation.stride import Stride
@@ -347,16 +340,3 @@ def test_bands_that_cannot_be_are_told(right: str, wrong: str, words: str) -> No
     """Protects paths of ligaments: a sentence each, with the key."""
     with pytest.raises(ConfigError, match=words):
         simulator(TENDONS["rigid"] + BAND.replace(right, wrong))
-
-
-def test_force_dependent_kinematics_refuses_a_band_over_a_surface() -> None:
-    """Protects from a ligament that is left out in silence: the balance knows straight ones alone."""
-    model = load_model("mandible")
-    band = {
-        "name": "band", "a": {"segment": "skull"}, "b": {"segment": "mandible"}, "stiffness_N": 100.0,
-        "through": [{"segment": "mandible", "offset_mm": [0.0, -5.0, 0.0]}], "slack_length_mm": 50.0,
-    }  # fmt: skip
-    ligaments = (*model.ligaments, msgspec.convert(band, Ligament))
-    spec = msgspec.structs.replace(model, ligaments=ligaments)
-    with pytest.raises(ConfigError, match="band goes over surfaces"):
-        ForceDependentKinematics(build(spec, method="pop"), roles_of(spec, "pop"), FdkSpec())

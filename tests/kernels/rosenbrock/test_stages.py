@@ -57,7 +57,7 @@ def test_speeds_alone_are_all_unknowns(method: Method) -> None:
     work = stages.new_stage_work(n)
     work.M[:] = M
     work.tau_q[:], work.tau_v[:] = tau_q, tau_v
-    assert stages.factor(tree, v, 1.0 / (h * t.g), work)
+    assert stages.factor(tree, v, 1.0 / (h * t.g), work, None)
     A = np.zeros((n, n))
     for own in rotations(tree):
         A[own, own] = -0.5 * skew(v[own])
@@ -67,7 +67,7 @@ def test_speeds_alone_are_all_unknowns(method: Method) -> None:
         state, rate = np.full(2 * n, np.nan), rng.normal(size=2 * n)
         stages.next_stage(t, i, 1.0 / h, start, work, state)
         np.testing.assert_allclose(state, start + t.a[i] @ u, rtol=0.0, atol=1e-10 * np.abs(u).max())
-        stages.stage_solve(tree, i, 1.0 / (h * t.g), v, rate, None, work)
+        stages.stage_solve(tree, i, 1.0 / (h * t.g), v, rate, None, work, None)
         u[i] = np.linalg.solve(np.eye(2 * n) / (h * t.g) - J, rate + t.C[i] @ u / h)
         for half in (slice(n), slice(n, None)):
             found, expected = work.u[i, half], u[i, half]
@@ -98,14 +98,14 @@ def spin_top(method: Method, n_step: int, slopes: Slopes = top_slopes) -> Array:
     work.M[:] = INERTIA
     for _ in range(n_step):
         work.tau_q[:], work.tau_v[:] = slopes(R, w)
-        assert stages.factor(TOP, w, 1.0 / (h * t.g), work)
+        assert stages.factor(TOP, w, 1.0 / (h * t.g), work, None)
         for i in range(len(t.m)):
             stages.next_stage(t, i, n_step, np.concatenate([np.zeros(3), w]), work, state)
             local.local_rate(TOP, theta, speed, rate[:3])
             down = (R @ Rotation.from_rotvec(theta).as_matrix()).T @ PULL
             torque = np.cross(CENTRE, down) - np.cross(speed, INERTIA @ speed)
             rate[3:] = np.linalg.solve(INERTIA, torque)
-            stages.stage_solve(TOP, i, 1.0 / (h * t.g), w, rate, None, work)
+            stages.stage_solve(TOP, i, 1.0 / (h * t.g), w, rate, None, work, None)
         moved = t.m @ work.u[: len(t.m)]
         R, w = R @ Rotation.from_rotvec(moved[:3]).as_matrix(), w + moved[3:]
     return np.concatenate([R.ravel(), w])

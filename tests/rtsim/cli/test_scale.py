@@ -123,3 +123,25 @@ def test_measurements_that_cannot_be_taken_are_told(here, files):
     done = scale(here, files, "p.toml")
     assert done.code == 0, done.err
     assert "measurement thigh is not used: the model has no nose" in done.err
+
+
+def test_the_planar_body_of_a_person(here, tmp_path):
+    """Protects a body made from three numbers: it weighs what was asked, and is read again as it was made."""
+    path = tmp_path / "me.toml"
+    done = here("scale", "planar_body", "--sex", "female", "--mass", 58, "--stature", 1650, "--out", path)
+    assert done.code == 0, done.err
+    spec = load_model(str(path))
+    assert sum(body.mass_kg for body in spec.bodies) == pytest.approx(58.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "words"),
+    [
+        ("planar_body", ["--mass", "60"], "sex, mass and stature"),
+        ("planar_body", ["--mass", "60", "--sex", "male", "--stature", "17"], "17 mm is no stature"),
+        ("legs.osim", ["--mass", "60"], "scaled by marker distances"),
+    ],
+)
+def test_what_a_planar_body_cannot_be_made_of(refused, tmp_path, model, options, words):
+    """Protects from a guess: what lacks or cannot be meant is named."""
+    assert words in refused("scale", model, *options, "--out", tmp_path / "me.toml")

@@ -9,17 +9,19 @@ import msgspec
 import pytest
 
 from kernels._jit import allow_compilation
+from rtsim.config.marker_schema import Marker
 from rtsim.config.model_schema import Element, MethodSpec, Reaction
 from rtsim.config.muscle_schema import Hill
 from rtsim.config.paths import find_config
 from rtsim.config.place_schema import Place
 from rtsim.config.recruitment_schema import RecruitmentSpec
-from rtsim.config.run_schema import Run, Uncertainty
+from rtsim.config.run_schema import PlateUse, Run, Uncertainty
 from rtsim.live.course import Course
 from rtsim.live.recorded import RecordingInput
 from rtsim.methods.force_feed import ForceFeed
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
+from rtsim.models.planar_body import planar_body
 from rtsim.quantity import Fields
 from rtsim.simulation.load import load_simulator
 from rtsim.simulation.quantities import SimulatedQuantities
@@ -148,6 +150,19 @@ def recruited(folder: Path) -> Iterable[FieldSpec]:
     return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
 
 
+def turned(folder: Path) -> Iterable[FieldSpec]:
+    """What torque generators add to a model with markers of its own and inverse dynamics."""
+    spec, names = planar_body("male", 80.0, 1800.0), ("kinematics", "rates", "plates", "inverse_dynamics")
+    marker = msgspec.convert({"name": "A", "segment": "pelvis"}, Marker)
+    spec = msgspec.structs.replace(spec, markers=(marker,))
+    borne = PlateUse(borne_by={"plate": {"foot_r": 1.0}})
+    run = Run(name="test", stages=(*names, "torque_generators"), plates=borne)
+    stages = make_stages(run, spec, None, ForceFeed(), 80.0)
+    session = marker_session(["A"], rate=100.0, t_start=0)
+    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+
+
 def simulated(folder: Path) -> Iterable[FieldSpec]:
     """Of a model that has a thing of every kind."""
     path = folder / "loose.toml"
@@ -158,7 +173,8 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
 
 
 @pytest.mark.parametrize(
-    "fields", [estimated, with_forces, on_ground, of_own_markers, own_with_forces, recruited, simulated]
+    "fields",
+    [estimated, with_forces, on_ground, of_own_markers, own_with_forces, recruited, turned, simulated],
 )
 def test_the_table_is_in_the_document(fields, tmp_path):
     """Protects strangers who write a client from the document: every field of a frame, as it is."""

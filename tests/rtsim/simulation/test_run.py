@@ -133,15 +133,19 @@ def test_the_start_depends_on_gains_where_it_is_loaded(build):
     assert abs(found[1] - found[0]).max() > 1e-4
 
 
-def test_what_holds_exactly_is_refused(build):
-    """Protects against constraints that are left out in silence: each is named, with what to put instead."""
+def test_what_holds_exactly_is_held_or_told(build):
+    """Protects against constraints that are left out in silence: speeds that part them are named, and what
+    the model says to leave out is noted."""
     springs = '[[springs]]\nname = "centring"'
     ends = 'a = { segment = "bob" }\nb = { segment = "ball" }\ntarget_mm = 400.0\n\n'
     rod = '[[elements]]\nname = "rod"\nkind = "distance"\n' + ends
-    with pytest.raises(
-        ConfigError, match=r"elements\.rod: the first method holds it exactly; .* or a spring, or remove"
-    ):
+    with pytest.raises(ModelError, match=r"loose: rod: the speeds at the start part what is held"):
         build(springs, rod + springs)
+    notes: list[str] = []
+    last = 'plot = ["position"]\n'
+    loose = build(last, f"{last}holds = []\n\n{rod}", note=notes.append)
+    assert loose.work.holds is None
+    assert notes == ["simulation.holds leaves out what the first method holds: rod"]
 
 
 def test_a_method_may_take_a_coordinate_away(build):

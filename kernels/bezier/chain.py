@@ -1,0 +1,182 @@
+"""Chains of corners: a table of curves, evaluated with slope, curvature, and slopes by parameters.
+
+Along a segment x(u) and y(u) are polynomials; y' = Y'/X', y'' = (Y'' X' - Y' X'') / X'^3. Outside its knots a
+curve is the straight line of its end, y'' = 0, so that both derivatives are continuous everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.bezier.corner import (
+    N_TERM,
+    NO_CORNER,
+    OK,
+    S0,
+    S1,
+    X0,
+    X1,
+    Y0,
+    Y1,
+    write_corner,
+    write_corner_slope,
+)
+
+STEADY = 1e-9
+"""A Newton step below this is the last one: the next would be its square."""
+MOST_STEPS = 60
+"""Newton steps, or halves of the interval where they lead out of it."""
+
+
+class Curves(NamedTuple):
+    """A table of curves; the segments of one lie together, from the lowest x to the highest.
+
+    `Curves` also hold derivatives of all these numbers by a parameter (`write_chain_slope`).
+    """
+
+    first: np.ndarray  # (n_curve + 1,) int64 - first segment, the last entry is the number of segments
+    ends: np.ndarray  # (n_curve, 6) - columns X0 to S1 of the whole chain
+    x: np.ndarray  # (n_segment, 6) - x(u) in powers of u
+    y: np.ndarray  # (n_segment, 6) - y(u)
+
+
+def new_curves(n_segments: tuple[int, ...]) -> Curves:
+    """Room for curves of so many segments each."""
+    first = np.concatenate([[0], np.cumsum(n_segments)]).astype(np.int64)
+    n = int(first[-1])
+    return Curves(first, np.zeros((len(n_segments), 6)), np.zeros((n, N_TERM)), np.zeros((n, N_TERM)))
+
+
+@njit
+def write_chain(knots, shapes, c, ends, curves):
+    """Write curve c; returns OK, or NO_CORNER for knots between which no curve rises steadily.
+
+    knots : (n + 1, 3) - x, y and slope, x rising
+    shapes : (n,) - shape of each corner, 0 to 1 [1]
+    c : int
+    ends : (6,) - scratch
+    curves : Curves - curve c written
+    """
+    start, status = curves.first[c], OK
+    n = curves.first[c + 1] - start
+    for k in range(n):
+        join(knots, k, k + 1, ends)
+        if write_corner_of(ends, shapes[k], start + k, curves) == NO_CORNER:
+            status = NO_CORNER
+    join(knots, 0, n, curves.ends[c])
+    return status
+
+
+@njit
+def write_chain_slope(knots, shapes, by, c, scratch, slopes):
+    """Write how curve c changes with a parameter on which its knots depend.
+
+    knots, by : (n + 1, 3) - x, y and slope, and their derivatives by the parameter
+    shapes : (n,) - shape of each corner [1]
+    c : int
+    scratch : (2, 6)
+    slopes : Curves - derivatives of all numbers of curve c written
+    """
+    start = slopes.first[c]
+    n = slopes.first[c + 1] - start
+    for k in range(n):
+        join(knots, k, k + 1, scratch[0])
+        join(by, k, k + 1, scratch[1])
+        write_corner_slope(scratch[0], shapes[k], scratch[1], slopes.x[start + k], slopes.y[start + k])
+    join(by, 0, n, slopes.ends[c])
+
+
+@njit
+def join(knots, i, j, ends_out):
+    """ends_out : (6,) - knots i and j side by side."""
+    for k in range(3):
+        ends_out[k], ends_out[3 + k] = knots[i, k], knots[j, k]
+
+
+@njit
+def write_corner_of(ends, shape, segment, curves):
+    """Write one segment of a table; returns OK or NO_CORNER."""
+    return write_corner(ends, shape, curves.x[segment], curves.y[segment])
+
+
+@njit
+def evaluate(curves, c, x):
+    """(value, slope, curvature) of curve c at x."""
+    ends = curves.ends[c]
+    if x <= ends[X0]:
+        return ends[Y0] + ends[S0] * (x - ends[X0]), ends[S0], 0.0
+    if x >= ends[X1]:
+        return ends[Y1] + ends[S1] * (x - ends[X1]), ends[S1], 0.0
+    return evaluate_segment(curves, segment_at(curves, c, x), x)
+
+
+@njit
+def evaluate_segment(curves, segment, x):
+    """(value, slope, curvature) of one segment at an x within it."""
+    a, b = curves.x[segment], curves.y[segment]
+    u = parameter(a, x)
+    _, X1u, X2u = powers(a, u)
+    y, Y1u, Y2u = powers(b, u)
+    inverse = 1.0 / X1u
+    slope = Y1u * inverse
+    return y, slope, (Y2u - slope * X2u) * inverse * inverse
+
+
+@njit
+def evaluate_by(curves, slopes, c, x):
+    """Derivative of curve c at a fixed x by the parameter that `slopes` : Curves belong to.
+
+    y(x, p): Y_p - y' X_p at the same u.
+    """
+    ends, by = curves.ends[c], slopes.ends[c]
+    if x <= ends[X0]:
+        return by[Y0] + by[S0] * (x - ends[X0]) - ends[S0] * by[X0]
+    if x >= ends[X1]:
+        return by[Y1] + by[S1] * (x - ends[X1]) - ends[S1] * by[X1]
+    segment = segment_at(curves, c, x)
+    u = parameter(curves.x[segment], x)
+    slope = powers(curves.y[segment], u)[1] / powers(curves.x[segment], u)[1]
+    return powers(slopes.y[segment], u)[0] - slope * powers(slopes.x[segment], u)[0]
+
+
+@njit
+def segment_at(curves, c, x):
+    """The segment of curve c that holds x; the last one for NaN."""
+    segment = curves.first[c + 1] - 1
+    while segment > curves.first[c] and x < curves.x[segment, 0]:
+        segment -= 1
+    return segment
+
+
+@njit
+def powers(a, u):
+    """(value, slope, second derivative) of a polynomial a : (6,) at u."""
+    value, slope, half = a[5], 0.0, 0.0
+    for k in range(4, -1, -1):
+        half = half * u + slope
+        slope = slope * u + value
+        value = value * u + a[k]
+    return value, slope, 2.0 * half
+
+
+@njit
+def parameter(a, x):
+    """u in 0 to 1 with x(u) = x, for x(u) : (6,) that rises: Newton's method, kept in the interval."""
+    low, high = 0.0, 1.0
+    u = (x - a[0]) / (a[1] + a[2] + a[3] + a[4] + a[5])
+    for _ in range(MOST_STEPS):
+        value, slope, _ = powers(a, u)
+        step = (value - x) / slope
+        if abs(step) < STEADY:
+            return u - step
+        if step > 0.0:
+            high = u
+        else:
+            low = u
+        u -= step
+        if not (u > low and u < high):
+            u = 0.5 * (low + high)
+    return u

@@ -1,0 +1,73 @@
+"""Ligaments along paths, through points and over surfaces, in the balance of a joint.
+
+A band of the length L, g = dL/dq, pulls with -F(L, g . v) g (kernels/ligament). It is smooth, as muscles are,
+so that the slopes of f take it along by differences (kernels/fdk/slopes).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.ligament import TOE_LINEAR, line_force
+from kernels.linear import inner_product
+from kernels.path.muscle_path import (
+    OK,
+    PathWork,
+    follow_paths,
+    gradients,
+    new_path_work,
+    wraps_in_closed_form,
+)
+from kernels.path.stations import Stations
+from kernels.path.surfaces import Surfaces
+
+
+class Bands(NamedTuple):
+    """Ligaments along paths."""
+
+    stations: Stations
+    surfaces: Surfaces
+    parameter: np.ndarray  # (n_band, N_LIGAMENT) - of kernels/ligament
+
+
+def n_band_of(bands: Bands | None) -> int:
+    """How many there are."""
+    return 0 if bands is None else len(bands.parameter)
+
+
+def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
+    """Allocate the work of their paths; None where there are none."""
+    if bands is None:
+        return None
+    closed = wraps_in_closed_form(bands.stations, bands.surfaces)
+    return new_path_work(bands.stations, bands.surfaces, n_v, closed)
+
+
+@njit
+def bands_at(bands, tree, pose, q, borne, work, out):
+    """Tension of all bands, which demand loses; False where a path fails.
+
+    bands : Bands - None: there are none
+    tree : Tree
+    pose : Pose
+    q : (n_q,) - coordinates [rad, m]
+    borne : (n_borne,) int64 - dofs of the demand
+    work : PathWork - written
+    out : Smooth - v; tension, demand written
+    """
+    if bands is None:
+        return True
+    follow_paths(tree, bands.stations, bands.surfaces, pose, q, work)
+    gradients(tree, bands.stations, pose, 1, work)
+    sound = True
+    for m in range(bands.parameter.shape[0]):
+        g = work.gradient[m]
+        force, _, _ = line_force(TOE_LINEAR, bands.parameter[m], work.length[m], inner_product(g, out.v))
+        out.tension[m] = force
+        sound = sound and work.status[m] == OK
+        for k in range(borne.shape[0]):
+            out.demand[k] += force * g[borne[k]]
+    return sound

@@ -1,0 +1,96 @@
+"""Torque generators that turn coordinates in forward simulation: forces and slopes.
+
+Each adds the torque of kernels/torque_generator/torque at its coordinate's angle and speed and an activation
+that is given over time and held over a step, as loads are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.functions import Functions, evaluate
+from kernels.torque_generator.torque import (
+    BY_ANGLE,
+    BY_SPEED,
+    N_TORQUE,
+    TORQUE,
+    Generators,
+    torque,
+)
+
+GIVEN_ACTIVATION, GIVEN_TORQUE = 0, 1
+"""Columns of GeneratorWork.state: activation [1], torque along the coordinate [N m]."""
+N_GENERATOR_OUT = 2
+
+
+class DrivenGenerators(NamedTuple):
+    """Generators of a model's coordinates, and their activations."""
+
+    generators: Generators
+    coordinate: np.ndarray  # (n_generator,) int64 - index in q
+    dof: np.ndarray  # (n_generator,) int64 - index in v
+    functions: Functions  # of time [s]
+    activation: np.ndarray  # (n_generator,) int64 - function of each
+
+
+class GeneratorWork(NamedTuple):
+    """Results and working space."""
+
+    state: np.ndarray  # (n_generator, N_GENERATOR_OUT)
+    point: np.ndarray  # (3,) - angle [rad], speed [rad/s], activation [1]
+    torque: np.ndarray  # (n_generator, N_TORQUE) - and its derivatives
+
+
+def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
+    """Allocate a GeneratorWork; None for a model without generators."""
+    if driven is None:
+        return None
+    n = len(driven.dof)
+    return GeneratorWork(np.zeros((n, N_GENERATOR_OUT)), np.zeros(3), np.zeros((n, N_TORQUE)))
+
+
+@entry
+def set_activations(driven, t, work):
+    """work.state : (n_generator, N_GENERATOR_OUT) - activations at the time t [s]; driven None: none."""
+    if driven is None:
+        return
+    for g in range(driven.dof.shape[0]):
+        work.state[g, GIVEN_ACTIVATION] = evaluate(driven.functions, driven.activation[g], t)[0]
+
+
+@njit
+def add_generators(driven, q, v, work, tau):
+    """tau : (n_v,) += the generators' torques; driven None: there are none.
+
+    driven : DrivenGenerators
+    q : (n_q,) - coordinates [rad]
+    v : (n_v,) - speeds [rad/s]
+    work : GeneratorWork - written
+    """
+    if driven is None:
+        return
+    point = work.point
+    for g in range(driven.dof.shape[0]):
+        d = driven.dof[g]
+        point[0], point[1], point[2] = q[driven.coordinate[g]], v[d], work.state[g, GIVEN_ACTIVATION]
+        torque(driven.generators, g, point, work.torque[g])
+        work.state[g, GIVEN_TORQUE] = work.torque[g, TORQUE]
+        tau[d] += work.torque[g, TORQUE]
+
+
+@njit
+def add_generator_slopes(driven, work, tau_q, tau_v):
+    """tau_q, tau_v : (n_v, n_v) += their derivatives, right after add_generators; driven None: none.
+
+    driven : DrivenGenerators
+    work : GeneratorWork
+    """
+    if driven is None:
+        return
+    for g in range(driven.dof.shape[0]):
+        d = driven.dof[g]
+        tau_q[d, d] += work.torque[g, BY_ANGLE]
+        tau_v[d, d] += work.torque[g, BY_SPEED]

@@ -1,0 +1,202 @@
+"""Lengths of paths as constraints: Phi = L(q) - target of a muscle's or a ligament's path, over surfaces.
+
+Value and row are those of kernels/path/muscle_path: L and g = dL/dq along the tangent of q. Nothing closed is
+known for how g changes over surfaces, so it is found by central differences of g, of the fourth order, along
+single dofs for the curvature and along the motion for d2L/dt2. Of paths that bend over a radius of 5 mm they
+truncate and round 1e-8 of it; where a path lifts off a surface g is continuous and its slope leaps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.copying import copy
+from kernels.linear import inner_product
+from kernels.path.muscle_path import (
+    OK,
+    PathWork,
+    follow_path,
+    gradient,
+    new_path_work,
+    wraps_in_closed_form,
+)
+from kernels.path.stations import Stations
+from kernels.path.surfaces import Surfaces
+from kernels.path.wrap import place_surfaces
+from kernels.tree import Pose, Tree, integrate, new_pose, pose
+
+STEP = 5e-5
+"""Of the differences of g, as the largest entry of a step of q [rad, m]."""
+AT = (1.0, -1.0, 2.0, -2.0)
+PART = (8.0 / 12.0, -8.0 / 12.0, -1.0 / 12.0, 1.0 / 12.0)
+"""Where g is taken, in steps, and its part of the difference."""
+
+
+class PathLengths(NamedTuple):
+    """Paths whose lengths are elements (kernels/constraints)."""
+
+    path: np.ndarray  # (n_element,) int64 - which path is an element's, -1 = it is of another kind
+    stations: Stations
+    surfaces: Surfaces
+
+
+class LengthWork(NamedTuple):
+    """Paths at the pose at hand, and beside it."""
+
+    here: PathWork
+    beside: PathWork
+    near: Pose
+    q: np.ndarray  # (n_q,) - of the pose at hand
+    q_near: np.ndarray  # (n_q,)
+    move: np.ndarray  # (n_v,) - direction of differences
+    bend: np.ndarray  # (n_v,) - change of a gradient along it
+
+
+def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | None:
+    """Allocate a LengthWork; None where there are no paths."""
+    if lengths is None:
+        return None
+    stations, surfaces, n_v, n_q = lengths.stations, lengths.surfaces, len(tree.dof_body), tree.q_start[-1]
+    closed = wraps_in_closed_form(stations, surfaces)
+    return LengthWork(
+        new_path_work(stations, surfaces, n_v, closed),
+        new_path_work(stations, surfaces, n_v, closed),
+        new_pose(len(tree.parent), n_v, len(tree.chains.dof)),
+        np.zeros(n_q),
+        np.zeros(n_q),
+        np.zeros(n_v),
+        np.zeros(n_v),
+    )
+
+
+@entry
+def path_lengths(tree, lengths, q, target, work, value_out):
+    """value_out : (n_element,) - of the elements that are paths, at q : (n_q,); not a number where one fails.
+
+    tree : Tree
+    lengths : PathLengths
+    target : (n_element,) [m]
+    work : LengthWork - written
+    """
+    pose(tree, q, work.near)
+    length_values(tree, lengths, work.near, q, target, work, value_out)
+
+
+@njit
+def length_values(tree, lengths, at, q, target, work, value_out):
+    """value_out : (n_element,) - L - target of the elements that are paths [m], and their gradients in work.
+
+    Not a number where a path is not found.
+
+    tree : Tree
+    lengths : PathLengths - None: no element is a path
+    at : Pose
+    q : (n_q,) - of that pose [rad, m]
+    target : (n_element,) [m]
+    work : LengthWork - written
+    """
+    if lengths is None:
+        return
+    copy(q, work.q)
+    place_surfaces(lengths.surfaces, at, work.here.wrap)
+    for e in range(lengths.path.shape[0]):
+        m = lengths.path[e]
+        if m < 0:
+            continue
+        follow_path(tree, lengths.stations, lengths.surfaces, at, q, m, work.here)
+        gradient(tree, lengths.stations, at, 1, m, work.here)
+        found = work.here.status[m] == OK
+        value_out[e] = work.here.length[m] - target[e] if found else math.nan
+
+
+@njit
+def length_slope(lengths, e, d, work):
+    """dPhi along dof d of element e, which is a path, after length_values.
+
+    lengths : PathLengths - None: no element is a path
+    e, d : int
+    work : LengthWork
+    """
+    if lengths is None:
+        return 0.0
+    return work.here.gradient[lengths.path[e], d]
+
+
+@njit
+def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
+    """H : (n_v, n_v), lower triangle += factor * d2Phi of element e, which is a path, after length_values.
+
+    What g changes by along the tangent depends, inside a joint that turns freely, on the order of two dofs;
+    half the sum of both orders is the second derivative along steps of kernels/tree.integrate.
+
+    tree : Tree
+    lengths : PathLengths - None: no element is a path
+    e : int - element
+    factor : float
+    dofs : (n,) int64 - those that move the path
+    work : LengthWork - beside, move, bend written
+    """
+    if lengths is None:
+        return
+    if factor == 0.0:  # as without residuals
+        return
+    for k in range(dofs.shape[0]):
+        p = dofs[k]
+        work.move[:] = 0.0
+        work.move[p] = 1.0
+        bend_along(tree, lengths, lengths.path[e], STEP, work)
+        for i in range(dofs.shape[0]):
+            r = dofs[i]
+            part = 1.0 if p == r else 0.5
+            H[max(p, r), min(p, r)] += factor * part * work.bend[r]
+
+
+@njit
+def length_bias(tree, lengths, e, v, work):
+    """d2L/dt2 at zero v_dot of element e, which is a path, after length_values [m/s^2].
+
+    tree : Tree
+    lengths : PathLengths - None: no element is a path
+    e : int - element
+    v : (n_v,) - speeds [rad/s, m/s]
+    work : LengthWork - beside, move, bend written
+    """
+    if lengths is None:
+        return 0.0
+    fastest = 0.0
+    for d in range(v.shape[0]):
+        fastest = max(fastest, abs(v[d]))
+    if fastest == 0.0:
+        return 0.0
+    copy(v, work.move)
+    bend_along(tree, lengths, lengths.path[e], STEP / fastest, work)
+    return inner_product(work.bend, v)
+
+
+@njit
+def bend_along(tree, lengths, m, step, work):
+    """work.bend : (n_v,) - change of path m's gradient along work.move from work.q, per unit of it.
+
+    Not a number where the path is not found beside the pose.
+
+    tree : Tree
+    lengths : PathLengths
+    m : int - path
+    step : float - of work.move, to either side
+    work : LengthWork - q_near, near, beside written
+    """
+    stations, surfaces, beside = lengths.stations, lengths.surfaces, work.beside
+    work.bend[:] = 0.0
+    for k in range(4):
+        integrate(tree, work.q, work.move, step * AT[k], work.q_near)
+        pose(tree, work.q_near, work.near)
+        place_surfaces(surfaces, work.near, beside.wrap)
+        follow_path(tree, stations, surfaces, work.near, work.q_near, m, beside)
+        gradient(tree, stations, work.near, 1, m, beside)
+        part = PART[k] / step if beside.status[m] == OK else math.nan
+        for d in range(work.bend.shape[0]):
+            work.bend[d] += part * beside.gradient[m, d]

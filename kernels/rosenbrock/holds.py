@@ -1,0 +1,397 @@
+"""Constraints that a simulation holds: closed loops, points on planes and lines, rods.
+
+The motion is that of the accelerations under all constraints, an ordinary differential equation, so that
+every method keeps its order: with the rows G of Phi(q) = 0 and multipliers lambda,
+  M v_dot + h = tau + G' lambda,   G v_dot = -gamma,   gamma = Phi-double-dot at zero v_dot,
+and kernels/rosenbrock/projection takes q and v back onto Phi = 0 and G v = 0 after each step (Hairer, Wanner
+1996, section VII.2). Of a stage u, with s = 1/(h g), S its matrix without constraints and the slopes
+  W_q, W_v of Phi-double-dot at fixed v_dot (kernels/dynamics/constraint_slopes),
+  S u_v - G' mu = r,   (G + (W_v + W_q B)/s) u_v = (G r_v - W_q B r_q)/s:
+one bordered matrix, factored once a step. d(G' lambda)/dq at fixed lambda is part of tau_q. Coordinates that
+others give are folded out of rows and slopes as in kernels/dynamics/reduction.
+
+A row that depends on earlier ones where a step starts is left out of this step, and its multiplier is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import inlined, njit
+from kernels.constraints import DISTANCE, element_wrench
+from kernels.copying import copy
+from kernels.couplers import fold_vector
+from kernels.dynamics.constrained import drift
+from kernels.dynamics.constraint_slopes import N_CHANGE, N_MOTION, element_motion, onset_slopes
+from kernels.dynamics.constraints import (
+    DEPENDENT,
+    Constraints,
+    ConstraintWork,
+    constraint_bias,
+    constraint_rows,
+    new_constraint_work,
+)
+from kernels.dynamics.reduction import follow_accelerations
+from kernels.forces.pairs import BY_PLACE, Pairs, PairWork, add_pair_derivatives, clear_slopes, new_pair_work
+from kernels.forces.places import add_displaced, add_stiffness
+from kernels.linear import cholesky_drop, inner_product, lu, lu_solve, solve_lower, solve_lower_transposed
+from kernels.rosenbrock.local import local_solve
+from kernels.tree import Tree
+
+
+class Holds(NamedTuple):
+    """What is held: n_row scalar constraints."""
+
+    constraints: Constraints  # all of its elements hard, no couplers and no rolls
+    pairs: Pairs  # of bodies that elements hold
+    pair: np.ndarray  # (n_row,) int64 - of each element
+
+
+class HoldWork(NamedTuple):
+    """Rows, multipliers and slopes; the first n_active rows of most tables belong to the rows that act."""
+
+    rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
+    drift: np.ndarray  # (n_body, 6) - accelerations of the bodies at zero v_dot, without gravity
+    active: np.ndarray  # (n_row,) int64 - rows that act
+    n_active: np.ndarray  # (1,) int64
+    Y: np.ndarray  # (n_row, n_v) - L^-1 E'G', by rows
+    left: np.ndarray  # (n_row,) - what a rate lacks along the rows, then their multipliers
+    delta: np.ndarray  # (n_v,)
+    kept: np.ndarray  # (n_v,) int64 - 1 = stays where the start is put on the constraints, 0 in a run
+    multiplier: np.ndarray  # (n_row,) - of all; 0 where a row depends on earlier ones
+    force: np.ndarray  # (n_row,) - that it presses the two ends apart with, out of a plane [N]
+    folded: np.ndarray  # (n_row, n_v) - G E
+    by_q: np.ndarray  # (n_row, n_v) - W_q
+    by_v: np.ndarray  # (n_row, n_v) - W_v
+    by_time: np.ndarray  # (n_row,) - slope of Phi-double-dot with time
+    pairs: PairWork
+    motion: np.ndarray  # (N_MOTION, 3)
+    change: np.ndarray  # (N_CHANGE, 3)
+    S: np.ndarray  # (n_v + n_row, n_v + n_row) - LU factors of the bordered matrix
+    pivot: np.ndarray  # (n_v + n_row,) int64
+    right: np.ndarray  # (n_v + n_row,)
+
+
+def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
+    """Allocate a HoldWork."""
+    n, n_v, n_body = len(holds.pair), len(tree.dof_body), len(tree.parent)
+    Y, folded, by_q, by_v = np.zeros((4, n, n_v))
+    left, multiplier, force, by_time = np.zeros((4, n))
+    return HoldWork(
+        new_constraint_work(holds.constraints, n_v),
+        np.zeros((n_body, 6)),
+        np.zeros(n, np.int64),
+        np.zeros(1, np.int64),
+        Y,
+        left,
+        np.zeros(n_v),
+        np.zeros(n_v, np.int64),
+        multiplier,
+        force,
+        folded,
+        by_q,
+        by_v,
+        by_time,
+        new_pair_work(len(holds.pairs.body_a), tree),
+        np.zeros((N_MOTION, 3)),
+        np.zeros((N_CHANGE, 3)),
+        np.zeros((n_v + n, n_v + n)),
+        np.zeros(n_v + n, np.int64),
+        np.zeros(n_v + n),
+    )
+
+
+@njit
+def spread(couplers, coupler_work, L, own):
+    """own.Y of the active rows, and own.rows.kernel, lower triangle, = Y Y'.
+
+    couplers : Couplers
+    coupler_work : CouplerWork - of the slopes there
+    L : (n_v, n_v) - Cholesky factor of E'ME
+    own : HoldWork - written
+    """
+    n_v, S = L.shape[0], own.rows.kernel
+    for a in range(own.n_active[0]):
+        y = own.Y[a]
+        copy(own.rows.row[own.active[a]], y)
+        fold_vector(couplers, coupler_work, y)
+        for d in range(n_v):
+            if own.kept[d]:
+                y[d] = 0.0
+        solve_lower(L, n_v, y)
+        for b in range(a + 1):
+            S[a, b] = inner_product(y, own.Y[b])
+
+
+@njit
+def spread_active(couplers, coupler_work, L, own):
+    """As spread, and the factor of own.rows.kernel.
+
+    couplers : Couplers
+    coupler_work : CouplerWork - of the slopes there
+    L : (n_v, n_v) - Cholesky factor of E'ME
+    own : HoldWork - written
+    """
+    spread(couplers, coupler_work, L, own)
+    cholesky_drop(own.rows.kernel, own.n_active[0], 0.0)
+
+
+@njit
+def choose_rows(couplers, coupler_work, L, own):
+    """own.active: the rows that do not depend on earlier ones; then as spread_active.
+
+    couplers : Couplers
+    coupler_work : CouplerWork - of the slopes there
+    L : (n_v, n_v) - Cholesky factor of E'ME
+    own : HoldWork - written
+    """
+    n, S = own.left.shape[0], own.rows.kernel
+    for i in range(n):
+        own.active[i] = i
+    own.n_active[0] = n
+    spread(couplers, coupler_work, L, own)
+    if cholesky_drop(S, n, DEPENDENT) == 0:
+        return
+    k = 0
+    for i in range(n):
+        if S[i, i] < math.inf:
+            own.active[k] = i
+            k += 1
+    own.n_active[0] = k
+    spread_active(couplers, coupler_work, L, own)
+
+
+@njit
+def push_back(L, own, x):
+    """x : (n_v,) += M^-1 G' lambda with G M^-1 G' lambda = own.left, which becomes lambda.
+
+    L : (n_v, n_v) - Cholesky factor of E'ME
+    own : HoldWork - after spread_active; left, delta written
+    """
+    n_v, k, delta = x.shape[0], own.n_active[0], own.delta
+    solve_lower(own.rows.kernel, k, own.left)
+    solve_lower_transposed(own.rows.kernel, k, own.left)
+    for d in range(n_v):
+        delta[d] = 0.0
+    for a in range(k):
+        for d in range(n_v):
+            delta[d] += own.Y[a, d] * own.left[a]
+    solve_lower_transposed(L, n_v, delta)
+    for d in range(n_v):
+        x[d] += delta[d]
+
+
+@inlined
+def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
+    """v_dot : (n_v,) under the constraints, from that without; work.tau with the forces of the constraints.
+
+    holds : Holds - None where nothing is held
+    couplers : Couplers
+    tree : Tree
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    starting : int - 1 = a step starts, which rows act is found
+    work : SimulationWork - written, after reduced_accelerations
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    """
+    if holds is None:
+        return
+    own, dynamics, L = work.holds, work.dynamics, work.dynamics.M
+    rows, body = own.rows, work.dynamics.velocities.body
+    drift(tree, dynamics.velocities.bias, own.drift)
+    constraint_rows(tree, holds.constraints, dynamics.pose, q, rows)
+    constraint_bias(tree, holds.constraints, dynamics.pose, body, own.drift, q, v, rows)
+    if starting:
+        choose_rows(couplers, work.reduction.coupler, L, own)
+    else:
+        spread_active(couplers, work.reduction.coupler, L, own)
+    for a in range(own.n_active[0]):
+        i = own.active[a]
+        own.left[a] = -rows.bias[i] - inner_product(rows.row[i], v_dot)
+    push_back(L, own, v_dot)
+    follow_accelerations(couplers, work.reduction, v, v_dot)
+    for i in range(own.multiplier.shape[0]):
+        own.multiplier[i] = 0.0
+    for a in range(own.n_active[0]):
+        i = own.active[a]
+        own.multiplier[i] = own.left[a]
+        for d in range(v.shape[0]):
+            work.tau[d] += own.left[a] * rows.row[i, d]
+
+
+@inlined
+def add_hold_slopes(holds, system, work):
+    """work.stages.tau_q += those of the constraints' forces at fixed multipliers; own.by_q, by_v, force.
+
+    holds : Holds - None where nothing is held
+    system : System
+    work : SimulationWork - written, after derivatives_after_rates of the accelerations there
+    """
+    if holds is None:
+        return
+    own, dynamics, elements = work.holds, work.dynamics, holds.constraints.elements
+    pose, bodies = dynamics.pose, (dynamics.velocities.body, work.derivatives.acceleration)
+    press(holds, pose, own)
+    add_pair_derivatives(
+        system.tree, holds.pairs, pose, dynamics.velocities.body, work.derivatives.psi_dot, own.pairs,
+        work.stages.tau_q, work.stages.tau_v,
+    )  # fmt: skip
+    for a in range(own.n_active[0]):
+        e = own.active[a]
+        copy(own.rows.row[e], own.folded[a])
+        element_motion(elements, pose, bodies, system.gravity, e, own.rows.element, own.motion)
+        onset_slopes(
+            elements, e, pose.twist, work.derivatives, own.motion, own.change, own.by_q[a], own.by_v[a]
+        )
+
+
+@njit
+def press(holds, pose, own):
+    """own.force, and the wrenches of all constraints on their pairs with slopes, at own.multiplier.
+
+    holds : Holds
+    pose : Pose
+    own : HoldWork - written
+    """
+    elements, sums, origin = holds.constraints.elements, own.pairs, pose.position[0]
+    for p in range(sums.wrench.shape[0]):
+        for i in range(6):
+            sums.wrench[p, i] = 0.0
+    clear_slopes(sums)
+    for e in range(holds.pair.shape[0]):
+        p, factor, ends = holds.pair[e], own.multiplier[e], own.rows.element
+        mx, my, mz, fx, fy, fz = element_wrench(elements, pose, e, ends)
+        own.force[e] = factor * math.sqrt(fx * fx + fy * fy + fz * fz)
+        if factor == 0.0:
+            continue
+        w = sums.wrench[p]
+        w[0], w[1], w[2] = w[0] + factor * mx, w[1] + factor * my, w[2] + factor * mz
+        w[3], w[4], w[5] = w[3] + factor * fx, w[4] + factor * fy, w[5] + factor * fz
+        a, b = ends.end_a[e], ends.end_b[e]
+        at = (a[0] - origin[0], a[1] - origin[1], a[2] - origin[2])
+        sums.loaded[p] = 1
+        if elements.kind[e] == DISTANCE:
+            s = 2.0 * factor
+            end = (b[0] - origin[0], b[1] - origin[1], b[2] - origin[2])
+            add_stiffness((s, 0.0, 0.0, 0.0, s, 0.0, 0.0, 0.0, s), at, end, sums.slopes[p, BY_PLACE])
+        else:
+            add_displaced(at, factor * fx, factor * fy, factor * fz, sums.slopes[p, BY_PLACE])
+
+
+@inlined
+def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
+    """held.folded, by_q, by_v <- those along what the couplers leave, and held.by_time; as reduce_slopes.
+
+    holds : Holds - None where nothing is held
+    couplers : Couplers
+    own : ReductionWork - after follow
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    held : HoldWork - written
+    """
+    if holds is None:
+        return
+    for a in range(held.n_active[0]):
+        g, by_q, by_v, onset = held.folded[a], held.by_q[a], held.by_v[a], 0.0
+        for k in range(couplers.dof.shape[0] - 1, -1, -1):
+            f, d, s, bend, third = (
+                couplers.dof[k], couplers.driver_dof[k], own.coupler.slope[k], own.coupler.curvature[k],
+                own.third[k],
+            )  # fmt: skip
+            if d == f:
+                onset += s * by_q[f] + bend * by_v[f] + third * g[f]
+            else:
+                turn = bend * v[d]
+                by_q[d] += s * by_q[f] + turn * by_v[f] + (bend * v_dot[d] + third * v[d] * v[d]) * g[f]
+                by_v[d] += s * by_v[f] + 2.0 * turn * g[f]
+                g[d] += s * g[f]
+            g[f], by_q[f], by_v[f] = 0.0, 0.0, 0.0
+        held.by_time[a] = onset
+
+
+@inlined
+def hold_onset(holds, L, own, onset):
+    """onset : (n_v,) - slope of v_dot with time, under the constraints from that without.
+
+    holds : Holds - None where nothing is held
+    L : (n_v, n_v) - Cholesky factor of E'ME
+    own : HoldWork - after reduce_hold_slopes
+    """
+    if holds is None:
+        return
+    for a in range(own.n_active[0]):
+        own.left[a] = -own.by_time[a] - inner_product(own.folded[a], onset)
+    push_back(L, own, onset)
+
+
+@inlined
+def hold_jerk(holds, L, own, v, v_dot, jerk):
+    """jerk : (n_v,) - rate of v_dot along the motion but for time's part, as hold_onset.
+
+    holds : Holds - None where nothing is held
+    L : (n_v, n_v) - Cholesky factor of E'ME
+    own : HoldWork - after reduce_hold_slopes
+    v : (n_v,) - speeds [rad/s, m/s]
+    v_dot : (n_v,) - accelerations [rad/s^2, m/s^2]
+    jerk : (n_v,) [rad/s^3, m/s^3]
+    """
+    if holds is None:
+        return
+    for a in range(own.n_active[0]):
+        left = inner_product(own.by_q[a], v) + inner_product(own.by_v[a], v_dot)
+        own.left[a] = -left - inner_product(own.folded[a], jerk)
+    push_back(L, own, jerk)
+
+
+@inlined
+def factor_bordered(tree, v, shift, stages, own):
+    """The matrix of the stages with its border; False where it is singular. own None: stages.S alone.
+
+    tree : Tree
+    v : (n_v,) - speeds at the start [rad/s, m/s]
+    shift : float - 1/(h g) [1/s]
+    stages : StageWork - S written; its row is used
+    own : HoldWork - S, pivot written
+    """
+    n = v.shape[0]
+    if own is None:
+        return lu(stages.S, n, stages.pivot)
+    k, S, column = own.n_active[0], own.S, stages.row[0]
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = stages.S[i, j]
+    for a in range(k):
+        local_solve(tree, v, shift, -1.0, own.by_q[a], column)
+        for d in range(n):
+            S[d, n + a] = -own.folded[a, d]
+            S[n + a, d] = own.folded[a, d] + (own.by_v[a, d] + column[d]) / shift
+        for b in range(k):
+            S[n + a, n + b] = 0.0
+    return lu(S, n + k, own.pivot)
+
+
+@inlined
+def solve_bordered(shift, stages, own, u_v):
+    """u_v : (n_v,) of a stage from its right-hand side; own None: no border.
+
+    shift : float - 1/(h g) [1/s]
+    stages : StageWork - its row: r_q, r_v, B r_q
+    own : HoldWork - right written
+    u_v : (n_v,)
+    """
+    n = u_v.shape[0]
+    if own is None:
+        lu_solve(stages.S, n, stages.pivot, u_v)
+        return
+    x, k = own.right, own.n_active[0]
+    for d in range(n):
+        x[d] = u_v[d]
+    for a in range(k):
+        x[n + a] = inner_product(own.folded[a], stages.row[1]) - inner_product(own.by_q[a], stages.row[2])
+        x[n + a] /= shift
+    lu_solve(own.S, n + k, own.pivot, x)
+    for d in range(n):
+        u_v[d] = x[d]

@@ -1,0 +1,163 @@
+"""Back onto the constraints: coordinates by Newton's method, then speeds, both by the shortest way.
+
+With L L' = E'ME of where the step has ended, to within its own length, the way is the shortest in the metric
+of the masses: delta = -M^-1 G' (G M^-1 G')^-1 Phi, repeated until Phi is rounding; speeds take one such step
+to G v = 0. What is held so stays so: nothing drifts, and a method keeps its order (Hairer, Wanner 1996,
+section VII.2). Coordinates that others give follow at every step.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kernels._jit import entry, njit
+from kernels.constraints import DISTANCE
+from kernels.couplers import isolate
+from kernels.dynamics.constraints import constraint_rows
+from kernels.dynamics.inertia import spatial_inertia
+from kernels.dynamics.mass import composite_mass
+from kernels.dynamics.reduction import fold_mass, follow
+from kernels.linear import cholesky, inner_product
+from kernels.rosenbrock.holds import choose_rows, push_back, spread_active
+from kernels.tree import integrate, pose
+
+HELD, LOST = 1e-12, 1e-9
+"""Gap [m, rad] from which on nothing is corrected any more, and that is borne where rounding leaves it."""
+N_CORRECTION, N_TRUSTED = 12, 3
+"""Corrections at the most; from which on the rows that act are found anew."""
+MOST = 0.3
+"""Largest correction of a dof [rad, m]: beyond it the slopes say little."""
+N_ROUND = 50
+"""How often the masses are taken anew where a start is put on the constraints."""
+
+
+@njit
+def gap_of(constraints, rows, e):
+    """How far element e is from where it is held [m, rad], after constraint_rows.
+
+    constraints : Constraints - all of its elements hard
+    rows : ConstraintWork
+    e : int - element
+    """
+    value = abs(rows.value[e])
+    if constraints.elements.kind[e] == DISTANCE:
+        return value / (2.0 * constraints.roles.target[e])
+    return value
+
+
+@njit
+def largest_gap(constraints, rows):
+    """Of all elements [m, rad]; constraints : Constraints, rows : ConstraintWork. NaN where one has none."""
+    largest = 0.0
+    for e in range(constraints.elements.kind.shape[0]):
+        gap = gap_of(constraints, rows, e)
+        if not gap <= largest:
+            largest = gap
+    return largest
+
+
+@njit
+def project(holds, simulation, ahead, q, v, work):
+    """q : (n_q,) and v : (n_v,) onto what is held; False where it cannot be, or not from here.
+
+    holds : Holds - None where nothing is held
+    simulation : Simulation
+    ahead : float - of the clock [s]
+    q : (n_q,) - coordinates [rad, m], changed
+    v : (n_v,) - speeds [rad/s, m/s], changed
+    work : SimulationWork - its dynamics hold the factor of the mass matrix; written
+    """
+    if holds is None:
+        return True
+    couplers, tree = simulation.couplers, simulation.system.tree
+    own, dynamics, step = work.holds, work.dynamics, work.state[0, : v.shape[0]]
+    n = 0
+    while True:
+        pose(tree, q, dynamics.pose)
+        constraint_rows(tree, holds.constraints, dynamics.pose, q, own.rows)
+        gap = largest_gap(holds.constraints, own.rows)
+        if n < N_TRUSTED:
+            spread_active(couplers, work.reduction.coupler, dynamics.M, own)
+        else:
+            choose_rows(couplers, work.reduction.coupler, dynamics.M, own)
+        if gap <= HELD or n == N_CORRECTION or not gap < math.inf:
+            break
+        correction(dynamics.M, own, step)
+        integrate(tree, q, step, 1.0, q)
+        follow(couplers, tree.functions, ahead, work.reduction, q, v)
+        n += 1
+    for a in range(own.n_active[0]):
+        own.left[a] = -inner_product(own.rows.row[own.active[a]], v)
+    push_back(dynamics.M, own, v)
+    follow(couplers, tree.functions, ahead, work.reduction, q, v)
+    return gap <= LOST
+
+
+@njit
+def correction(L, own, step_out):
+    """step_out : (n_v,) - Newton's step towards zero of the active rows, no longer than MOST.
+
+    L : (n_v, n_v) - Cholesky factor of E'ME
+    own : HoldWork - after spread_active; left, delta written
+    """
+    largest = MOST
+    for d in range(step_out.shape[0]):
+        step_out[d] = 0.0
+    for a in range(own.n_active[0]):
+        own.left[a] = -own.rows.value[own.active[a]]
+    push_back(L, own, step_out)
+    for d in range(step_out.shape[0]):
+        largest = max(largest, abs(step_out[d]))
+    for d in range(step_out.shape[0]):
+        step_out[d] *= MOST / largest
+
+
+@entry
+def put_on_constraints(simulation, q, v, work, before_out, after_out):
+    """q : (n_q,) and v : (n_v,) onto what is held, from farther away; False where coordinates cannot be.
+
+    Dofs that work.holds.kept marks keep their coordinates and their speeds.
+
+    simulation : Simulation
+    q : (n_q,) - coordinates [rad, m], changed
+    v : (n_v,) - speeds [rad/s, m/s], changed
+    work : SimulationWork - at its clock; written
+    before_out, after_out : (n_row, 2) - gap of each element [m] and its rate [m/s], before and after
+    """
+    holds, couplers, system = simulation.holds, simulation.couplers, simulation.system
+    tree, own, dynamics, n_v = system.tree, work.holds, work.dynamics, v.shape[0]
+    for k in range(N_ROUND):
+        follow(couplers, tree.functions, 0.0, work.reduction, q, v)
+        pose(tree, q, dynamics.pose)
+        spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)
+        composite_mass(tree, dynamics.pose, dynamics.inertia, dynamics.M)
+        fold_mass(couplers, work.reduction, dynamics.M)
+        for d in range(n_v):
+            if own.kept[d]:
+                isolate(d, dynamics.M)
+        if not cholesky(dynamics.M, n_v, 0.0):
+            return False
+        constraint_rows(tree, holds.constraints, dynamics.pose, q, own.rows)
+        if k == 0:
+            write_gaps(holds.constraints, own.rows, v, before_out)
+        choose_rows(couplers, work.reduction.coupler, dynamics.M, own)
+        met = project(holds, simulation, 0.0, q, v, work)
+        write_gaps(holds.constraints, own.rows, v, after_out)
+        if met:
+            return True
+    return False
+
+
+@njit
+def write_gaps(constraints, rows, v, out):
+    """out : (n_row, 2) - gap [m] of every element and its rate [m/s], after constraint_rows.
+
+    constraints : Constraints - all of its elements hard
+    rows : ConstraintWork
+    v : (n_v,) - speeds [rad/s, m/s]
+    """
+    for e in range(out.shape[0]):
+        rate = abs(inner_product(rows.row[e], v))
+        if constraints.elements.kind[e] == DISTANCE:
+            rate /= 2.0 * constraints.roles.target[e]
+        out[e, 0], out[e, 1] = gap_of(constraints, rows, e), rate

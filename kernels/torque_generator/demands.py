@@ -1,0 +1,169 @@
+"""What a motion demands of a generator, as rows that must not be negative, with both derivatives.
+
+Of every frame, torques in parts of tau_o in the generator's own direction, x = (s_A, s_V, Delta_P, lambda_P,
+s_tau):
+  strong enough   s_tau [cap t^A t^V + t^PE (1 - beta w)] - demand >= 0     (eq. 10)
+  not too stiff   demand - s_tau t^PE (1 - beta w) >= 0                     (eq. 11)
+  not stretched   t^PE_max - t^PE >= 0                                      (eq. 12, of either direction)
+Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.bezier.chain import Curves
+from kernels.torque_generator.torque import (
+    DAMPING,
+    DELTA,
+    LAMBDA,
+    S_A,
+    S_TAU,
+    S_V,
+    SPEED,
+    angle_multiplier,
+    passive_curve,
+    speed_multiplier,
+)
+
+N_KIND = 3
+"""Rows of a frame: strong enough, not too stiff, not stretched."""
+A, A_1, A_2, V, V_1, V_2, P, P_1, P_2, D, D_1, D_2, T, T_1 = range(14)
+"""Pieces of a frame: t^A and t^V with derivatives by s_A and s_V; t^PE with those by Delta_P; the damping
+1 - beta w with those by s_V; t^PE before it is blended, and its derivative by Delta_P."""
+N_PIECE = 14
+
+
+class Demands(NamedTuple):
+    """A motion and what it demands of one generator."""
+
+    curves: Curves
+    velocity: int  # its curve t^V
+    parameter: np.ndarray  # (14,) - of the generator
+    theta: np.ndarray  # (n,) - angle, positive in flexion [rad]
+    omega: np.ndarray  # (n,) - speed, positive where it shortens [rad/s]
+    demand: np.ndarray  # (n,) - torque in its direction, 0 where it has none [tau_o]
+    cap: np.ndarray  # (n,) - activation that it may reach [1]
+    most_passive: float  # t^PE_max [1]
+
+
+@njit
+def write_pieces(demands, x, k, out):
+    """Pieces of frame k : int; demands : Demands, x : (5,), out : (14,) - columns A to T_1, written."""
+    p, curves = demands.parameter, demands.curves
+    theta, omega = demands.theta[k], demands.omega[k]
+    out[A], _, out[A_1], out[A_2] = angle_multiplier(curves, p, theta, x[S_A])
+    out[V], _, out[V_1], out[V_2] = speed_multiplier(curves, p, demands.velocity, omega, x[S_V])
+    free, slope, curvature = passive_curve(curves, p, theta, x[DELTA])
+    kept = 1.0 - x[LAMBDA]
+    out[P], out[P_1], out[P_2] = kept * free, -kept * slope, kept * curvature
+    out[T], out[T_1] = free, -slope
+    slowed = p[DAMPING] * omega / (x[S_V] * p[SPEED])
+    out[D], out[D_1], out[D_2] = 1.0 - slowed, slowed / x[S_V], -2.0 * slowed / (x[S_V] * x[S_V])
+
+
+@njit
+def write_rows(demands, x, piece, value_out, slope_out):
+    """All rows at x.
+
+    demands : Demands
+    x : (5,) - columns S_A to S_TAU
+    piece : (14,) - scratch
+    value_out : (3 n,) - the rows of frame k from 3 k, written
+    slope_out : (3 n, 5) or wider - their derivatives by x, written
+    """
+    s = x[S_TAU]
+    for k in range(demands.theta.shape[0]):
+        write_pieces(demands, x, k, piece)
+        cap, demand, j = demands.cap[k], demands.demand[k], N_KIND * k
+        active, passive = cap * piece[A] * piece[V], piece[P] * piece[D]
+        value_out[j] = s * (active + passive) - demand
+        value_out[j + 1] = demand - s * passive
+        value_out[j + 2] = demands.most_passive - piece[P]
+        slope_out[j, S_A] = s * cap * piece[A_1] * piece[V]
+        slope_out[j, S_V] = s * (cap * piece[A] * piece[V_1] + piece[P] * piece[D_1])
+        slope_out[j, DELTA] = s * piece[P_1] * piece[D]
+        slope_out[j, LAMBDA] = -s * piece[T] * piece[D]
+        slope_out[j, S_TAU] = active + passive
+        slope_out[j + 1, S_A] = 0.0
+        slope_out[j + 1, S_V] = -s * piece[P] * piece[D_1]
+        slope_out[j + 1, DELTA] = -slope_out[j, DELTA]
+        slope_out[j + 1, LAMBDA] = -slope_out[j, LAMBDA]
+        slope_out[j + 1, S_TAU] = -passive
+        slope_out[j + 2, S_A] = slope_out[j + 2, S_V] = slope_out[j + 2, S_TAU] = 0.0
+        slope_out[j + 2, DELTA] = -piece[P_1]
+        slope_out[j + 2, LAMBDA] = piece[T]
+
+
+@njit
+def largest_violation(demands, x, piece, value_out):
+    """Largest violation of a row at x, 0 where all hold.
+
+    demands : Demands
+    x : (5,) - columns S_A to S_TAU
+    piece : (14,) - scratch
+    value_out : (3 n,) - the rows, written
+    """
+    s, worst = x[S_TAU], 0.0
+    for k in range(demands.theta.shape[0]):
+        write_pieces(demands, x, k, piece)
+        passive, j = piece[P] * piece[D], N_KIND * k
+        value_out[j] = s * (demands.cap[k] * piece[A] * piece[V] + passive) - demands.demand[k]
+        value_out[j + 1] = demands.demand[k] - s * passive
+        value_out[j + 2] = demands.most_passive - piece[P]
+        worst = max(worst, -value_out[j], -value_out[j + 1], -value_out[j + 2])
+    return worst
+
+
+@njit
+def add_curvatures(demands, x, weight, piece, H):
+    """H : (5, 5) or larger <- H - sum of weight times second derivative of all rows, both triangles.
+
+    demands : Demands
+    x : (5,) - columns S_A to S_TAU
+    weight : (3 n,) or longer - multipliers of the rows
+    piece : (14,) - scratch
+    H : (5, 5) - in place
+    """
+    for k in range(demands.theta.shape[0]):
+        j = N_KIND * k
+        strong, stiff, stretched = weight[j], weight[j + 1], weight[j + 2]
+        write_pieces(demands, x, k, piece)
+        add_active(piece, strong * demands.cap[k], x[S_TAU], H)
+        add_passive(piece, strong - stiff, x[S_TAU], H)
+        H[DELTA, DELTA] += stretched * piece[P_2]
+        H[DELTA, LAMBDA] -= stretched * piece[T_1]
+        H[LAMBDA, DELTA] -= stretched * piece[T_1]
+
+
+@njit
+def add_active(piece, weight, s, H):
+    """Take weight times the second derivatives of s t^A t^V off H : (5, 5); piece : (14,)."""
+    H[S_A, S_A] -= weight * s * piece[A_2] * piece[V]
+    H[S_V, S_V] -= weight * s * piece[A] * piece[V_2]
+    take(H, S_A, S_V, weight * s * piece[A_1] * piece[V_1])
+    take(H, S_A, S_TAU, weight * piece[A_1] * piece[V])
+    take(H, S_V, S_TAU, weight * piece[A] * piece[V_1])
+
+
+@njit
+def add_passive(piece, weight, s, H):
+    """Take weight times the second derivatives of s t^PE (1 - beta w) off H : (5, 5); piece : (14,)."""
+    H[S_V, S_V] -= weight * s * piece[P] * piece[D_2]
+    H[DELTA, DELTA] -= weight * s * piece[P_2] * piece[D]
+    take(H, S_V, DELTA, weight * s * piece[P_1] * piece[D_1])
+    take(H, S_V, LAMBDA, -weight * s * piece[T] * piece[D_1])
+    take(H, S_V, S_TAU, weight * piece[P] * piece[D_1])
+    take(H, DELTA, LAMBDA, -weight * s * piece[T_1] * piece[D])
+    take(H, DELTA, S_TAU, weight * piece[P_1] * piece[D])
+    take(H, LAMBDA, S_TAU, -weight * piece[T] * piece[D])
+
+
+@njit
+def take(H, i, k, value):
+    """H[i, k] and H[k, i] less by value."""
+    H[i, k] -= value
+    H[k, i] -= value

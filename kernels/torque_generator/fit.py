@@ -1,0 +1,313 @@
+"""The least change of a generator that lets it make a motion: a nonlinear program in five unknowns.
+
+  min sum of weight (x - x_o)^2 subject to the rows of kernels/torque_generator/demands and to bounds (eq. 9)
+Sequential quadratic programs on exact second derivatives within a trust region (Fletcher 1987, Practical
+Methods of Optimization, sections 12.4, 14.4): first the least violation t that rows allow to first order,
+  min t + small d'd,  rows + their slopes d + t >= 0,  t >= 0,  |d| <= trust
+then, with that t, which is 0 where they do not contradict each other, the best step
+  min (x + d - x_o)' W (x + d - x_o) + d'Cd/2,  rows + their slopes d + t >= 0,  |d| <= trust
+A step is gone where an exact penalty of the largest violation falls (Byrd, Nocedal, Waltz 2008, Comput Optim
+Appl 39:117-141, on its weight); a second-order correction follows rows round their bends. The problem is not
+convex: what is found is the local minimum to which the start leads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.linear import cholesky
+from kernels.quadratic import Quadratic, QuadraticWork, new_quadratic, solve_quadratic
+from kernels.torque_generator.demands import (
+    N_KIND,
+    N_PIECE,
+    add_curvatures,
+    largest_violation,
+    write_rows,
+)
+from kernels.torque_generator.torque import N_FIT
+
+FITTED, IMPOSSIBLE, UNFINISHED = 0, 1, 2
+"""What `fit` returns: a minimum; none of its surroundings fulfils all rows; iterations ran out."""
+
+
+class FitOptions(NamedTuple):
+    """What the fit is held to."""
+
+    target: np.ndarray  # (5,) - x_o
+    weight: np.ndarray  # (5,) - diagonal of W
+    low: np.ndarray  # (5,)
+    high: np.ndarray  # (5,)
+    trust: float  # first trust region [1, rad]
+    settled: float  # step at which it has converged [1, rad]
+    fulfilled: float  # largest violation of a row that counts as none [tau_o]
+    n_iteration: int
+
+
+class FitWork(NamedTuple):
+    """Room for one fit."""
+
+    program: Quadratic
+    quadratic: QuadraticWork
+    value: np.ndarray  # (3 n,) - rows
+    tried: np.ndarray  # (3 n,) - rows at a step that is tried
+    x: np.ndarray  # (5,) - a step that is tried
+    piece: np.ndarray  # (14,)
+    H: np.ndarray  # (5, 5)
+
+
+def new_fit_work(n_frame: int) -> FitWork:
+    """Room for fits to motions of so many frames."""
+    rows = N_KIND * n_frame
+    program, work = new_quadratic(N_FIT + 1, rows + 1 + 2 * N_FIT)
+    return FitWork(
+        program, work, np.zeros(rows), np.zeros(rows), np.zeros(N_FIT), np.zeros(N_PIECE),
+        np.zeros((N_FIT, N_FIT)),
+    )  # fmt: skip
+
+
+SMALL = 1e-3
+"""Weight of the step's length beside the violation, while the least violation is looked for."""
+ALLOWED = 0.5
+"""Part of what counts as no violation that rows are let off by, so that there is room between them."""
+STEERED = 0.5
+"""Part of the violation's foreseen fall that the penalty is worth at least, whatever the objective does."""
+LEAST_TRUST, MOST_TRUST = 1e-12, 1.0
+POOR, GOOD = 0.1, 0.75
+"""Parts of what the program foresees: below, a step is not gone; above, the next may be longer."""
+ROUNDING = 1e-15
+FIRST_SHIFT, MOST_SHIFT = 1e-3, 1e12
+DEFINITE = 1e-6
+
+
+@entry
+def fit(demands, options, work, x):
+    """Fit from x : (5,), which is replaced by what is found.
+
+    demands : Demands
+    options : FitOptions
+    work : FitWork - written
+    x : (5,) - start and answer
+    Returns (status, iterations, largest violation); multipliers of the last program stay in the work: of the
+    rows, of t >= 0, of the bounds of each parameter, low and high.
+    """
+    for i in range(N_FIT):
+        x[i] = min(max(x[i], options.low[i]), options.high[i])
+    work.quadratic.multiplier[:] = 0.0
+    trust, penalty = options.trust, 1.0
+    for n in range(options.n_iteration):
+        write_rows(demands, x, work.piece, work.value, work.program.G)
+        violation = largest(work.value)
+        bound(options, x, trust, work)
+        add_bends(demands, x, work)
+        left = least_violation(options, violation, work)
+        pose(options, x, left, work)
+        solve_quadratic(work.program, work.quadratic)
+        gain = foreseen_gain(work)
+        if violation > left and gain < 0.0:
+            penalty = max(penalty, -gain / ((1.0 - STEERED) * (violation - left)))
+        penalty = max(penalty, total(work))
+        now = merit(options, x, violation, penalty)
+        foreseen = gain + penalty * max(violation - left, 0.0)
+        length = largest_step(work.quadratic.y)
+        if length < options.settled or foreseen <= ROUNDING * (1.0 + now) or trust < LEAST_TRUST:
+            return (FITTED if violation <= options.fulfilled else IMPOSSIBLE), n, violation
+        ratio = (now - attempt(demands, options, x, penalty, work)) / foreseen
+        if ratio < POOR:
+            correct(left, work)
+            ratio = (now - attempt(demands, options, x, penalty, work)) / foreseen
+        if ratio >= POOR:
+            for i in range(N_FIT):
+                x[i] = work.x[i]
+        trust = next_trust(trust, ratio, length)
+    violation = largest_violation(demands, x, work.piece, work.value)
+    return UNFINISHED, options.n_iteration, violation
+
+
+@njit
+def add_bends(demands, x, work):
+    """The bends of the rows by their multipliers, in work.H.
+
+    demands : Demands
+    x : (5,)
+    work : FitWork - H written
+    """
+    work.H[:, :] = 0.0
+    add_curvatures(demands, x, work.quadratic.multiplier, work.piece, work.H)
+
+
+@njit
+def least_violation(options, violation, work):
+    """The least violation that a step within its bounds leaves to first order, at least what is allowed.
+
+    options : FitOptions
+    violation : float - without a step [tau_o]
+    work : FitWork - its program is the one that was solved
+    """
+    allowed = ALLOWED * options.fulfilled
+    if violation <= allowed:
+        return allowed
+    program = work.program
+    program.H[:, :] = 0.0
+    for i in range(N_FIT):
+        program.H[i, i] = SMALL
+        program.h[i] = work.quadratic.y[i] = 0.0
+    program.H[N_FIT, N_FIT], program.h[N_FIT] = SMALL, 1.0
+    work.quadratic.y[N_FIT] = violation
+    for j in range(work.value.shape[0]):
+        program.b[j] = work.value[j]
+        program.G[j, N_FIT] = 1.0
+    solve_quadratic(program, work.quadratic)
+    return min(max(work.quadratic.y[N_FIT], 0.0) + allowed, violation)
+
+
+@njit
+def pose(options, x, left, work):
+    """The program of the best step, with the rows let off by what is left of violation.
+
+    options : FitOptions
+    x : (5,)
+    left : float - [tau_o]
+    work : FitWork - its program written
+    """
+    program = work.program
+    convexify(work.H, options.weight, work)
+    for i in range(N_FIT):
+        program.h[i] = 2.0 * options.weight[i] * (x[i] - options.target[i])
+        program.H[N_FIT, i] = program.H[i, N_FIT] = 0.0
+        work.quadratic.y[i] = 0.0
+    program.H[N_FIT, N_FIT], program.h[N_FIT] = 1.0, 0.0
+    work.quadratic.y[N_FIT] = 0.0
+    for j in range(work.value.shape[0]):
+        program.b[j] = work.value[j] + left
+        program.G[j, N_FIT] = 0.0
+
+
+@njit
+def convexify(H, weight, work):
+    """The program's H : 2 W + H : (5, 5), with as much on the diagonal as makes it positive definite."""
+    shift = 0.0
+    while True:
+        for i in range(N_FIT):
+            for k in range(N_FIT):
+                work.program.H[i, k] = work.quadratic.M[i, k] = H[i, k]
+            work.program.H[i, i] += 2.0 * weight[i] + shift
+            work.quadratic.M[i, i] = work.program.H[i, i]
+        if cholesky(work.quadratic.M, N_FIT, DEFINITE) or not shift < MOST_SHIFT:
+            return
+        shift = max(2.0 * shift, FIRST_SHIFT)
+
+
+@njit
+def bound(options, x, trust, work):
+    """The last rows of the program: t >= 0, and steps d within the trust region and the bounds of x : (5,).
+
+    options : FitOptions
+    x : (5,)
+    trust : float - largest step [1, rad]
+    work : FitWork - written
+    """
+    G, b, j = work.program.G, work.program.b, work.value.shape[0]
+    G[j:, :] = 0.0
+    G[j, N_FIT], b[j] = 1.0, 0.0
+    for i in range(N_FIT):
+        low, high = j + 1 + 2 * i, j + 2 + 2 * i
+        G[low, i], b[low] = 1.0, min(trust, x[i] - options.low[i])
+        G[high, i], b[high] = -1.0, min(trust, options.high[i] - x[i])
+
+
+@njit
+def largest(value):
+    """Largest violation among rows : (n,), 0 where all hold."""
+    worst = 0.0
+    for j in range(value.shape[0]):
+        worst = max(worst, -value[j])
+    return worst
+
+
+@njit
+def largest_step(y):
+    """Largest change of a parameter in a step y : (6,)."""
+    length = 0.0
+    for i in range(N_FIT):
+        length = max(length, abs(y[i]))
+    return length
+
+
+@njit
+def merit(options, x, violation, penalty):
+    """Objective and penalty of a violation beyond what is allowed.
+
+    options : FitOptions
+    x : (5,)
+    violation : float - largest [tau_o]
+    penalty : float - of it
+    """
+    total = penalty * max(violation - ALLOWED * options.fulfilled, 0.0)
+    for i in range(N_FIT):
+        away = x[i] - options.target[i]
+        total += options.weight[i] * away * away
+    return total
+
+
+@njit
+def total(work):
+    """Sum of the multipliers of the rows: what a violation is worth."""
+    value = 0.0
+    for j in range(work.value.shape[0]):
+        value += work.quadratic.multiplier[j]
+    return value
+
+
+@njit
+def foreseen_gain(work):
+    """By how much the program says that its step lowers the objective."""
+    program, y = work.program, work.quadratic.y
+    gain = 0.0
+    for i in range(N_FIT):
+        gain -= program.h[i] * y[i]
+        for k in range(N_FIT):
+            gain -= 0.5 * program.H[i, k] * y[i] * y[k]
+    return gain
+
+
+@njit
+def attempt(demands, options, x, penalty, work):
+    """The merit where the program's step leads to; that point, within its bounds, in the work.
+
+    demands : Demands
+    options : FitOptions
+    x : (5,)
+    penalty : float
+    work : FitWork - x and tried written
+    """
+    for i in range(N_FIT):
+        work.x[i] = min(max(x[i] + work.quadratic.y[i], options.low[i]), options.high[i])
+    return merit(options, work.x, largest_violation(demands, work.x, work.piece, work.tried), penalty)
+
+
+@njit
+def correct(left, work):
+    """Solve the program again with the rows as they are where its step leads to, less their slopes.
+
+    left : float - violation by which they are let off [tau_o]
+    work : FitWork
+    """
+    program, y = work.program, work.quadratic.y
+    for j in range(work.value.shape[0]):
+        program.b[j] = work.tried[j] + left
+        for i in range(N_FIT):
+            program.b[j] -= program.G[j, i] * y[i]
+    return solve_quadratic(program, work.quadratic)
+
+
+@njit
+def next_trust(trust, ratio, length):
+    """The trust region after a step of this length that gave this part of what was foreseen."""
+    if ratio < POOR:
+        return 0.25 * min(trust, length)
+    if ratio > GOOD and length > 0.99 * trust:
+        return min(2.0 * trust, MOST_TRUST)
+    return trust

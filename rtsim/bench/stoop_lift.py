@@ -1,0 +1,169 @@
+"""The stoop lift of Millard et al. (2019) as this project reads it: model, and forces on feet and hands.
+
+The recording (MIT licence; docs/planar_body.md) has a planar model with X forwards, Z up and joints about Y,
+which points to the left; here Y is up and Z to the right, and angles are anatomical: flexion, dorsiflexion
+and ulnar deviation are positive, the pelvis turns backwards where its tilt grows. Of forearms and hands the
+file has inertia tensors that are not symmetric, with nothing about the joint's axis: their entries are taken
+as those of a tensor turned by 90 degrees on one side, the smaller of the two beside the diagonal as the
+moment about the joint's axis.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import savgol_filter
+
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.run_schema import Run
+from rtsim.files.markers import read_markers
+from rtsim.files.output import write_text
+from rtsim.models.planar_body import BODIES, COORDINATES, GENERATORS
+from rtsim.stages.find import Setting
+from rtsim.stages.kinematics import make
+from rtsim.subjects.marker_names import find_markers
+
+Array = NDArray[np.float64]
+
+RATE, BOX_KG = 50.0, 15.0
+"""Samples per second; mass of the box, whose plate was tared with it."""
+WINDOW, ORDER = 11, 3
+"""Samples and order of the polynomials that the box's accelerations are read from."""
+TRIALS = {
+    "stoop1": "stoop1_t169_f620f800", "stoop2": "stoop2_t169_f1395f1590", "stoop3": "stoop3_t169_f2101f2300",
+}  # fmt: skip
+LATERAL = {"R": "r", "L": "l"}
+THEIRS = {
+    "Pelvis": "pelvis", "Thigh": "thigh", "Shank": "shank", "Foot": "foot", "MiddleTrunk": "middle_trunk",
+    "UpperTrunk": "upper_trunk", "Head": "head", "UpperArm": "upper_arm", "LowerArm": "forearm",
+    "Hand": "hand",
+}  # fmt: skip
+COLUMNS = (
+    "pelvis_x", "pelvis_y", "pelvis_tilt",
+    *(f"{joint}_{side}" for side in "rl" for joint in ("hip_flexion", "knee_flexion", "ankle_dorsiflexion")),
+    "lumbar_flexion", "thoracic_flexion", "neck_flexion",
+    *(
+        f"{joint}_{side}"
+        for side in "rl"
+        for joint in ("shoulder_flexion", "elbow_flexion", "wrist_ulnar_deviation")
+    ),
+)  # fmt: skip
+"""Our names of the authors' columns after the three of the box; a coordinate about -Z has their sign."""
+
+
+def own_name(theirs: str) -> str:
+    """Our name of a body of theirs, as Thigh_R."""
+    name, _, side = theirs.partition("_")
+    return THEIRS[name] + (f"_{LATERAL[side]}" if side else "")
+
+
+def signs() -> Array:
+    """(18,) - of our coordinates in COLUMNS relative to theirs."""
+    about = dict(COORDINATES.values())
+    stems = [name[:-2] if name[-2:] in ("_r", "_l") else name for name in COLUMNS]
+    return np.array([1.0 if stem in ("pelvis_x", "pelvis_y") else -about[stem] for stem in stems])
+
+
+def millimetres(place: list[float]) -> list[float]:
+    """A place of theirs [m] in our axes [mm]."""
+    return [1e3 * place[0], 1e3 * place[2], -1e3 * place[1]]
+
+
+def moments_of(inertia: list[list[float]]) -> list[float]:
+    """xx, yy, zz of our axes of a tensor of theirs; see above of one that is not symmetric."""
+    xx, yy, zz = inertia[0][0], inertia[1][1], inertia[2][2]
+    if not xx:
+        xx, yy = sorted((abs(inertia[0][1]), abs(inertia[1][0])), reverse=True)
+    return [xx, zz, yy]
+
+
+def stoop_model(folder: Path) -> ModelSpec:
+    """The model of the person, with markers; folder : of the recording."""
+    frames = json.loads((folder / "vuaHuman2d.json").read_text())["frames"]
+    bodies: list[dict[str, Any]] = []
+    markers: list[dict[str, Any]] = []
+    for frame in frames:
+        name, mass = own_name(frame["name"]), frame["body"]
+        body = {
+            "name": name, **BODIES[name], "mass_kg": mass["mass"], "mass_centre_mm": millimetres(mass["com"]),
+            "inertia_kg_m2": moments_of(mass["inertia"]),
+        }  # fmt: skip
+        if "parent" in body:
+            body["in_parent"] = {"offset_mm": millimetres(frame["joint_frame"]["r"])}
+        bodies.append(body)
+        markers += [
+            {"name": marker, "segment": name, "offset_mm": millimetres(place)}
+            for marker, place in frame["markers"].items()
+        ]
+    tables = {
+        "name": "stoop_lift", "source": "Millard et al. (2019), vuaHuman2d", "bodies": bodies,
+        "markers": markers, "torque_generators": {"set": GENERATORS},
+    }  # fmt: skip
+    return msgspec.convert(tables, ModelSpec)
+
+
+def markers_of(folder: Path, trial: str) -> Path:
+    """The file of markers of a trial: stoop1, stoop2 or stoop3."""
+    return folder / "VUA2UHEI" / "2D" / f"{TRIALS[trial]}_2D.c3d"
+
+
+def table_of(folder: Path, name: str) -> Array:
+    """A table of numbers below the recording."""
+    return np.loadtxt(folder / name, delimiter=",")
+
+
+def wrists(spec: ModelSpec, path: Path) -> Array:
+    """(n, 3) - the middle between both wrists in a trial [m]."""
+    trial = read_markers(path)
+    estimator = make(Setting(Run(name="wrists", source="", model=""), spec, None)).estimator
+    names = estimator.model.names.markers
+    hands = [estimator.model.names.bodies.index(f"hand_{side}") for side in "rl"]
+    measured = np.full((len(trial.times), len(names), 3), np.nan)
+    for name, column in find_markers(names, trial.names).items():
+        measured[:, names.index(name)] = trial.positions[:, column]
+    found = np.zeros((len(trial.times), 3))
+    for k, frame in enumerate(measured):
+        estimator.aim(float(trial.times[k]))
+        estimator.estimate(frame, 1.0 / RATE)
+        position, _ = estimator.pose
+        found[k] = position[hands].mean(axis=0)
+    return found
+
+
+def write_loads(folder: Path, trial: str, path: Path) -> None:
+    """Write what feet and hands bear in a trial as a file of two plates, `feet` and `box` (.mot).
+
+    Both feet stand on one plate. The box presses the hands, at the wrists, where the authors have it, with
+    the force that its own plate has lost since the first second, in which nobody touches it, and with its
+    inertia. The authors took the plate's horizontal force the other way round; so, while the hands pull
+    before the box leaves the floor, 10 N and 7 N m are left at the root, here 4 N and 4 N m (RMS).
+    """
+    plates = table_of(folder, f"VUA2UHEI/2D/{trial}_F1Cop1F2Cop2_2D.csv")
+    box = table_of(folder, f"VUA2UHEI/2D/{trial}_15kgBox_2D.csv")
+    swing = savgol_filter(box[:, 1:3], WINDOW, ORDER, deriv=2, delta=1.0 / RATE, axis=0)
+    lost = plates[:, [1, 3]] - plates[: int(RATE), [1, 3]].mean(axis=0)
+    held = lost - BOX_KG * swing
+    grip = wrists(stoop_model(folder), markers_of(folder, trial))
+    nothing = np.zeros(len(plates))
+    columns = {
+        "time": np.arange(len(plates)) / RATE,
+        "feet_vx": plates[:, 7], "feet_vy": plates[:, 9], "feet_vz": nothing,
+        "feet_px": plates[:, 10], "feet_py": plates[:, 12], "feet_pz": nothing,
+        "box_vx": held[:, 0], "box_vy": held[:, 1], "box_vz": nothing,
+        "box_px": grip[:, 0], "box_py": grip[:, 1], "box_pz": nothing,
+    }  # fmt: skip
+    rows = ["\t".join(f"{value:.9g}" for value in row) for row in np.column_stack(list(columns.values()))]
+    head = [
+        trial,
+        "version=1",
+        f"nRows={len(rows)}",
+        f"nColumns={len(columns)}",
+        "endheader",
+        "\t".join(columns),
+    ]
+    write_text(path, "\n".join([*head, *rows]) + "\n")

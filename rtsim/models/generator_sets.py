@@ -1,0 +1,66 @@
+"""Sets of torque generators by name or file, and the generators that they place at joints."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.torque_generator_schema import GeneratorFit, GeneratorSet, TorqueGenerator
+from rtsim.errors import ConfigError
+from rtsim.models.packing.torque_generators import Placed
+
+FOLDER = "generators"
+
+
+def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
+    """The set of that name or file, with the generators of its base, and the joints where it has none."""
+    path = find_config(name, FOLDER)
+    if str(path) in through:
+        raise ConfigError(f"{name} is its own base", where=f"{through[-1]}: base", remedy="leave base out")
+    own: GeneratorSet = load_toml(path, GeneratorSet)
+    if not own.base:
+        return own
+    base = load_set(own.base, (*through, str(path)))
+    generators: dict[str, TorqueGenerator] = {**base.generators, **own.generators}
+    return replace(
+        own,
+        generators=generators,
+        joints=own.joints or base.joints,
+        columns=own.columns or base.columns,
+        fits={**base.fits, **own.fits},
+    )
+
+
+@lru_cache(maxsize=8)
+def generators_of(name: str) -> tuple[Placed, ...]:
+    """Extensor and flexor of every joint of a set; ConfigError for one that the set has not."""
+    found, placed = load_set(name), []
+    for joint in found.joints:
+        for kind, muscle, sign in (("extensor", joint.extensor, -1), ("flexor", joint.flexor, 1)):
+            if muscle not in found.generators:
+                raise ConfigError(
+                    f"there is no generator {muscle!r}", where=f"{name}: joints.{joint.coordinate}",
+                    allowed=", ".join(found.generators),
+                )  # fmt: skip
+            name_at_joint = f"{joint.coordinate}_{kind}"
+            fit = found.fits.get(name_at_joint, GeneratorFit())
+            spec = found.generators[muscle]
+            if fit.strength_Nm is not None:
+                spec = replace(spec, strength_Nm=fit.strength_Nm)
+            sign_of_torque = sign * joint.flexion_sign
+            placed.append(Placed(name_at_joint, muscle, spec, joint, sign_of_torque, fit=fit.row))
+    names = [one.name for one in placed]
+    if unknown := [one for one in found.fits if one not in names]:
+        raise ConfigError(
+            f"there is no generator {unknown[0]!r} at a joint",
+            where=f"{name}: fits",
+            allowed=", ".join(names),
+        )
+    if not placed:
+        raise ConfigError(
+            f"{name} has no joints", where="torque_generators.set", remedy="name a set with joints"
+        )
+    return tuple(placed)

@@ -1,0 +1,49 @@
+"""Torque generators of a model's coordinates, and how active they are over time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels.forces.generators import DrivenGenerators
+from rtsim.config.function_schema import FunctionSpec
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.generator_sets import generators_of
+from rtsim.models.packing.functions import FunctionTable
+from rtsim.models.packing.joints import Coordinates
+from rtsim.models.packing.torque_generators import pack_generators
+
+REST = FunctionSpec(constant=0.0)
+
+
+def generator_names(spec: ModelSpec) -> tuple[str, ...]:
+    """Of the generators of a model, in the order of their table."""
+    if spec.torque_generators is None:
+        return ()
+    return tuple(one.name for one in generators_of(spec.torque_generators.set))
+
+
+def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenGenerators | None:
+    """The table; None for a model without. ConfigError for a coordinate or a generator that is not there."""
+    said = spec.torque_generators
+    if said is None:
+        return None
+    placed, where = generators_of(said.set), f"torque_generators of model {spec.name}"
+    names = [one.name for one in placed]
+    if unknown := [name for name in said.activation if name not in names]:
+        raise ConfigError(
+            f"there is no generator {unknown[0]!r}", where=f"{where}.activation", allowed=", ".join(names)
+        )
+    at = np.array([coordinates.find(one.joint.coordinate, where) for one in placed], np.int64)
+    if sliding := [
+        one.joint.coordinate for one, k in zip(placed, at, strict=True) if not coordinates.is_angle[k]
+    ]:
+        raise ConfigError(
+            f"{sliding[0]} is no angle", where=where, remedy="name coordinates of hinges in the set's joints"
+        )
+    table, activations = FunctionTable(), [said.activation.get(name, REST) for name in names]
+    given = [x if isinstance(x, FunctionSpec) else FunctionSpec(constant=x) for x in activations]
+    rows = np.array([table.add(function) for function in given], np.int64)
+    return DrivenGenerators(
+        pack_generators(placed), coordinates.q[at], coordinates.dof[at], table.build(), rows
+    )

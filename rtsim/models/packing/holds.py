@@ -1,0 +1,47 @@
+"""What a simulation holds exactly, into the tables of kernels/rosenbrock/holds."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import msgspec
+import numpy as np
+
+from kernels.constraints import Elements
+from kernels.dynamics.constraints import Constraints
+from kernels.rosenbrock.holds import Holds
+from rtsim.config.model_schema import ModelSpec
+from rtsim.errors import ConfigError
+from rtsim.models.model import Model
+from rtsim.models.packing.bodies import body_index
+from rtsim.models.packing.couplers import no_couplers
+from rtsim.models.packing.elements import scalar_elements
+from rtsim.models.packing.forces import PairTable
+from rtsim.models.roles import find_method, roles_among
+from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.subject import Subject
+
+
+def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) -> Model:
+    """The model with what its simulation holds; ConfigError where something of it cannot be held."""
+    if subject is not None:
+        spec = for_person(spec, subject)
+    if not spec.held:
+        return model
+    every = scalar_elements(spec)
+    chosen = [e for e, row in enumerate(every) if row.record in spec.held]
+    rows, pairs = [every[e] for e in chosen], PairTable(model.tree, body_index(spec))
+    how = find_method(spec)
+    for row in rows:
+        if how.target == "polynomial" and row.length.polynomial:
+            raise ConfigError(
+                "its length follows an angle by the first method",
+                where=f"model {spec.name}: {row.where}",
+                remedy="hold it at a fixed length, or leave it out of simulation.holds",
+            )
+    roles = roles_among(rows, msgspec.structs.replace(how, hard=spec.held, soft={}, target="fixed"))
+    elements = Elements(*(np.ascontiguousarray(column[chosen]) for column in model.elements))
+    pair = np.array([pairs.find(row.a.segment, row.b.segment, row.where) for row in rows], np.int64)
+    names = dataclasses.replace(model.names, holds=tuple(row.name for row in rows))
+    held = Holds(Constraints(elements, roles, no_couplers()), pairs.build(), pair)
+    return dataclasses.replace(model, names=names, holds=held)

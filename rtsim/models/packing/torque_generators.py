@@ -1,0 +1,96 @@
+"""Torque generators of joints as the kernels' table: their curves, parameters and, unfitted, their fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.bezier.chain import Curves, new_curves, write_chain
+from kernels.bezier.corner import NO_CORNER
+from kernels.torque_generator.curves import (
+    N_ANGLE,
+    N_PASSIVE,
+    N_VELOCITY,
+    angle_knots,
+    find_shape,
+    passive_knots,
+    velocity_knots,
+)
+from kernels.torque_generator.torque import ANGLE_CURVE, FIRST_VELOCITY, PASSIVE_CURVE, Generators
+from rtsim.config.torque_generator_schema import JointGenerators, TorqueGenerator
+from rtsim.errors import ConfigError
+
+UNFITTED = (1.0, 1.0, 0.0, 0.0, 1.0)
+"""s_A, s_V, Delta_P, lambda_P, s_tau that leave a generator as it is."""
+BLENDED = float(np.finfo(float).eps ** 0.25)
+"""lambda_A and lambda_V by which eq. 3 can be solved for any activation; Millard et al. (2019), 2.2."""
+SHORTENING_CORNER = 2
+
+
+class Placed(NamedTuple):
+    """A generator at a joint; torque_sign is that of its torque about the coordinate.
+
+    name : of the generator at this joint; muscle : of it in its set
+    fit : s_A, s_V, Delta_P [rad], lambda_P, s_tau
+    blend : lambda_A and lambda_V; to_one : t^V is blended towards 1 (eq. 5), else to its eccentric maximum
+    """
+
+    name: str
+    muscle: str
+    spec: TorqueGenerator
+    joint: JointGenerators
+    torque_sign: int
+    blend: float = BLENDED
+    to_one: bool = False
+    fit: tuple[float, ...] = UNFITTED
+
+
+def pack_generators(placed: Sequence[Placed]) -> Generators:
+    """The table of these generators."""
+    n = len(placed)
+    return Generators(
+        pack_curves([one.spec for one in placed]),
+        np.array([parameters(one) for one in placed], float).reshape(n, -1),
+        np.array([one.fit for one in placed], float).reshape(n, -1),
+        np.array([one.spec.min_activation for one in placed], float),
+        1e-3 * np.array([one.spec.activation_ms for one in placed], float),
+        1e-3 * np.array([one.spec.deactivation_ms for one in placed], float),
+    )
+
+
+def parameters(one: Placed) -> tuple[float, ...]:
+    """A row of numbers in the order of the kernels' columns, STRENGTH to FACTOR."""
+    spec, joint = one.spec, one.joint
+    optimal, width, speed, zero, last = np.radians(
+        [spec.optimal_angle_deg, spec.width_deg, spec.speed_deg_s, spec.passive_zero_deg,
+         spec.passive_one_deg]
+    )  # fmt: skip
+    flat = 1.0 if one.to_one else spec.lengthening
+    signs = (float(joint.flexion_sign), float(one.torque_sign))
+    curves = (spec.strength_Nm, speed, optimal, width, zero, last - zero, spec.damping)
+    return (*curves, one.blend, one.blend, flat, *signs, joint.offset, joint.factor)
+
+
+def pack_curves(specs: Sequence[TorqueGenerator]) -> Curves:
+    """t^A and t^PE, which are the same for all, then t^V of each."""
+    curves = new_curves((N_ANGLE, N_PASSIVE, *(N_VELOCITY,) * len(specs)))
+    scratch, knots, shapes = np.zeros(6), np.zeros((5, 3)), np.zeros(4)
+    angle_knots(knots, shapes)
+    write_chain(knots, shapes, ANGLE_CURVE, scratch, curves)
+    passive_knots(knots, shapes)
+    write_chain(knots, shapes, PASSIVE_CURVE, scratch, curves)
+    for g, spec in enumerate(specs):
+        c = FIRST_VELOCITY + g
+        velocity_knots(spec.lengthening, spec.half_speed, knots, shapes)
+        segment = int(curves.first[c]) + SHORTENING_CORNER
+        shapes[2:] = find_shape(spec.half_speed, knots, segment, scratch, curves)
+        if write_chain(knots, shapes, c, scratch, curves) == NO_CORNER:
+            raise ConfigError(
+                f"no smooth torque-velocity curve goes through {spec.half_speed:g} at half speed and "
+                f"{spec.lengthening:g} while lengthening",
+                where="half_speed and lengthening",
+                remedy="move half_speed towards 0.25",
+            )
+    return curves

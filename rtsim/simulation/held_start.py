@@ -1,0 +1,132 @@
+"""A start that meets what a simulation holds: coordinates, then speeds, by the shortest way in the masses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.dynamics.reduction import set_time
+from kernels.rosenbrock.projection import LOST, put_on_constraints
+from rtsim.errors import ModelError
+from rtsim.models.packing.joints import rotations, translations
+
+if TYPE_CHECKING:
+    from rtsim.simulation.simulator import Simulator
+
+Array = NDArray[np.float64]
+GAP, RATE = 0, 1
+"""Columns of kernels/rosenbrock/projection.write_gaps."""
+
+
+class Met(NamedTuple):
+    """How far a start was from what is held, and how much was changed: largest ones."""
+
+    gap: float  # [m], of the neutral pose
+    element: str  # that it is of
+    turned: float  # of an angle of the model [rad]
+    shifted: float  # of a length [m]
+    rate: float  # [m/s], of the speeds that the settings give
+    n_row: int  # scalar constraints
+    n_independent: int
+
+
+class Shift(NamedTuple):
+    """What was done to the coordinates."""
+
+    gap: Array  # (n_row,) - before [m]
+    turned: float  # [rad]
+    shifted: float  # [m]
+
+
+def meet_places(simulator: Simulator) -> Shift | None:
+    """Move simulator.q onto what is held; coordinates that `hold` names stay. None where nothing is held.
+
+    ModelError where it cannot be met from there.
+    """
+    model, own = simulator.model, simulator.work.holds
+    if own is None:
+        return None
+    names = model.coordinates.names
+    kept = [model.coordinates.dof[names.index(name)] for name in simulator.settings.hold]
+    start = simulator.q.copy()
+    before, after, met = put(simulator, kept)
+    if not met:
+        k = int(np.nan_to_num(after[:, GAP], nan=np.inf).argmax())
+        held = f" with {', '.join(simulator.settings.hold)} held" if simulator.settings.hold else ""
+        raise ModelError(
+            f"the neutral pose cannot be put together{held}: a gap of {1e3 * after[k, GAP]:.3g} mm is left",
+            where=f"{model.name}: {model.names.holds[k]}",
+            remedy="correct places and lengths of what is held, or neutral values to near where it closes",
+        )
+    return Shift(before[:, GAP], *moved(simulator, start))
+
+
+def meet_speeds(simulator: Simulator, shift: Shift | None) -> Met | None:
+    """Change simulator.v to what the constraints allow; speeds that the settings name stay as they are.
+
+    ModelError where these contradict what is held.
+    """
+    model, own = simulator.model, simulator.work.holds
+    if own is None or shift is None:
+        return None
+    before, after, _ = put(simulator, named_speeds(simulator))
+    k, worst = int(after[:, RATE].argmax()), int(shift.gap.argmax())
+    if not after[k, RATE] <= LOST * max(1.0, float(np.abs(simulator.v).max(initial=0.0))):
+        raise ModelError(
+            f"the speeds at the start part what is held by {1e3 * after[k, RATE]:.3g} mm/s",
+            where=f"{model.name}: {model.names.holds[k]}",
+            remedy="give fewer speeds in [simulation], those that others follow",
+        )
+    return Met(
+        float(shift.gap[worst]),
+        model.names.holds[worst],
+        shift.turned,
+        shift.shifted,
+        float(before[:, RATE].max(initial=0.0)),
+        len(own.multiplier),
+        int(own.n_active[0]),
+    )
+
+
+def put(simulator: Simulator, kept: list[int]) -> tuple[Array, Array, bool]:
+    """Gaps and rates before and after, and whether the gaps are closed; these dofs are left alone."""
+    own, work = simulator.work.holds, simulator.work
+    assert own is not None
+    before, after = np.zeros((2, len(own.multiplier), 2))
+    set_time(simulator.simulation.couplers, simulator.start_time, work.reduction)
+    own.kept[kept] = 1
+    try:
+        met = put_on_constraints(simulator.simulation, simulator.q, simulator.v, work, before, after)
+    finally:
+        own.kept[:] = 0
+    return before, after, bool(met)
+
+
+def named_speeds(simulator: Simulator) -> list[int]:
+    """Dofs whose speeds the settings name."""
+    model, settings = simulator.model, simulator.settings
+    found = [int(model.coordinates.dof[model.coordinates.names.index(name)]) for name in settings.speeds]
+    for table, joints in (
+        (settings.velocities_mm_s, translations(model.tree)),
+        (settings.turning_deg_s, rotations(model.tree)),
+    ):
+        for b, _, start in joints:
+            if model.names.bodies[b] in table:
+                found += range(start, start + 3)
+    return found
+
+
+def moved(simulator: Simulator, start: Array) -> tuple[float, float]:
+    """Largest turn [rad] and shift [m] of a joint between the coordinates start : (n_q,) and simulator.q."""
+    coordinates, tree, q = simulator.model.coordinates, simulator.model.tree, simulator.q
+    angle = np.abs(q - start)[coordinates.q]
+    turned = float(angle[coordinates.is_angle].max(initial=0.0))
+    shifted = float(angle[~coordinates.is_angle].max(initial=0.0))
+    for _, at, _ in translations(tree):
+        shifted = max(shifted, float(np.linalg.norm(q[at : at + 3] - start[at : at + 3])))
+    for _, at, _ in rotations(tree):
+        cosine = abs(float(q[at : at + 4] @ start[at : at + 4]))
+        turned = max(turned, 2.0 * float(np.arccos(min(1.0, cosine))))
+    return turned, shifted

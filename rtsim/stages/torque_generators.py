@@ -1,0 +1,107 @@
+"""Torque generators: the activations that they need for the moments of inverse dynamics."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernels._jit import hold
+from kernels.torque_generator.needed import needed_activations
+from rtsim.quantity import ACTIVATIONS, Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.inverse_dynamics import ModelLoads
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.ring import Frame
+
+TOO_STIFF, TOO_WEAK = -1.0, 1.0
+ROUNDING = 1e-9
+"""Beyond 0 and 1 by so much an activation is out of bounds."""
+
+
+class NeededActivations(Stage):
+    """Activations of the generators of a model that brings its own markers, extensors and flexors apart.
+
+    Attributes
+    ----------
+    activations, torques, limits : (n_generator,) - needed [1]; asked of each [N m]; -1 where its passive
+        torque is too high (activation below 0), 1 where it is too weak (above 1), else 0
+    """
+
+    needs = ("kinematics", "rates", "inverse_dynamics")
+
+    def __init__(self, loads: ModelLoads) -> None:
+        super().__init__()
+        self.loads, estimator = loads, loads.kinematics.estimator
+        self._names = estimator.model.names.generators
+        n = len(self._names)
+        self.activations, self.torques, self.limits = (np.full(n, math.nan) for _ in range(3))
+        self._counts = np.zeros((2, n), np.int64)
+        self._of = {}
+        for method in estimator.methods:
+            model, *_ = estimator.placed_by(method)
+            zeros = np.zeros(len(model.q_neutral)), np.zeros(model.n_v), np.zeros(model.n_v)
+            arguments = (
+                model.forces.generators,
+                *zeros,
+                self.activations,
+                self.torques,
+                np.zeros(3),
+                np.zeros(4),
+            )
+            self._of[method] = hold(needed_activations, arguments, given=(1, 2, 3))
+        self.counters["generators_too_stiff"] = self.counters["generators_too_weak"] = 0
+
+    def warm(self) -> None:
+        """Call the kernel by every method once."""
+        estimator = self.loads.kinematics.estimator
+        for method, needed in self._of.items():
+            model, *_ = estimator.placed_by(method)
+            needed(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+
+    def run(self, frame: Frame) -> Outcome:
+        """Activations at the time of the filtered motion; NaN where it or its forces are unknown."""
+        self.n_frame += 1
+        motion, tau = self.loads.motion, self.loads.dynamics.tau
+        if not (motion.settled and math.isfinite(tau.sum())):
+            self.activations[:] = self.torques[:] = self.limits[:] = math.nan
+            return FINE
+        self._of[self.loads.kinematics.estimator.method](motion.rates.q, motion.rates.v, tau)
+        np.sign(self.activations - 0.5, out=self.limits)
+        self.limits[(self.activations >= -ROUNDING) & (self.activations <= 1.0 + ROUNDING)] = 0.0
+        self._tell(
+            self.limits == TOO_STIFF, "generators_too_stiff", "below 0: their passive torque is too high"
+        )
+        self._tell(self.limits == TOO_WEAK, "generators_too_weak", "above 1: they are too weak")
+        return FINE
+
+    def _tell(self, odd: np.ndarray, name: str, words: str) -> None:
+        if odd.any():
+            first = self._names[int(odd.argmax())]
+            self.count(name, f"Torque generators need activations {words} ({first} and perhaps others).")
+
+    def quantities(self) -> list[Quantity]:
+        """Of every generator."""
+        return [
+            Quantity(
+                "generator_activations", self.activations, "1", self._names, curves=ACTIVATIONS,
+                meaning="needed where each bears the torque of its own direction alone: below 0 its passive "
+                "torque is too high, above 1 it is too weak; filtered",
+            ),
+            Quantity(
+                "generator_torques", self.torques, "N m", self._names,
+                meaning="asked of each, along its coordinate; filtered",
+            ),
+            Quantity(
+                "generator_limits", self.limits, "1", self._names,
+                meaning="-1 = needs an activation below 0, 1 = above 1, 0 = neither",
+            ),
+        ]  # fmt: skip
+
+
+def make(setting: Setting) -> NeededActivations | None:
+    """The generators of a model with inverse dynamics and markers of its own, where it has some."""
+    loads = setting.before.get("inverse_dynamics")
+    if setting.spec.torque_generators is None or not isinstance(loads, ModelLoads):
+        return None
+    return NeededActivations(loads)

@@ -1,0 +1,92 @@
+"""Shipped sets of torque generators: the table of the paper, the planar body, fits that are read back."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.config.paths import shipped_names
+from rtsim.errors import ConfigError
+from rtsim.models.generator_sets import generators_of, load_set
+from rtsim.models.packing.torque_generators import pack_generators
+from rtsim.models.planar_body import planar_body
+
+TABLE = Path(__file__).resolve().parents[4] / "shared" / "reference" / "mtg_table_a2.csv"
+NAMES = (
+    "hip_extension", "hip_flexion", "knee_extension", "knee_flexion", "ankle_plantarflexion",
+    "ankle_dorsiflexion", "lumbar_extension", "lumbar_flexion", "shoulder_extension", "shoulder_flexion",
+    "elbow_extension", "elbow_flexion", "wrist_ulnar_deviation", "wrist_radial_deviation",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(not TABLE.is_file(), reason="the reference files are not there")
+def test_the_gymnast_is_table_a2():
+    """Protects every number of the table, the elbow as printed, angles with the other sign."""
+    generators = load_set("gymnast").generators
+    with TABLE.open(encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    for name, row in zip(NAMES, rows, strict=True):
+        m = generators[name]
+        found = (
+            m.strength_Nm, -m.optimal_angle_deg, m.width_deg, m.speed_deg_s, m.lengthening, m.half_speed,
+            -m.passive_zero_deg, -m.passive_one_deg,
+        )  # fmt: skip
+        printed = [float(row[key]) for key in list(row)[1:9]]
+        assert np.round(found[:4]) == pytest.approx(printed[:4], abs=0.5), name
+        assert found[4:6] == pytest.approx(printed[4:6], abs=0.0051), name
+        assert found[6:] == pytest.approx(printed[6:], abs=0.55), name
+
+
+def test_every_generator_says_where_it_comes_from():
+    """Protects the ownership of numbers: head generators are told to be nobody's measurement."""
+    generators = load_set("gymnast").generators
+    assert {*generators} == {*NAMES, "head_extension", "head_flexion"}
+    assert all(len(m.source) > 10 for m in generators.values())
+    assert all("nobody measured" in generators[f"head_{way}"].derivation for way in ("extension", "flexion"))
+
+
+def test_every_joint_of_the_planar_body_has_a_pair():
+    """Protects the planar set: all 15 joints, agonist and antagonist, lumbar joints at twice the angle."""
+    placed = generators_of("planar")
+    joints = {c.name for body in planar_body("male", 80.0, 1750.0).bodies[1:] for c in body.coordinates}
+    assert {one.joint.coordinate for one in placed} == joints
+    assert len(placed) == 30
+    doubled = {one.joint.coordinate for one in placed if one.joint.factor == 2.0}
+    assert doubled == {"lumbar_flexion", "thoracic_flexion"}
+    assert {one.torque_sign for one in placed if one.name.endswith("extensor")} == {-1}
+
+
+@pytest.mark.parametrize("name", [name for name in shipped_names("generators") if name != "gymnast"])
+def test_extensors_and_flexors_pull_apart(name):
+    """Protects signs: an extensor's passive torque rises in flexion, a flexor's in extension."""
+    placed = generators_of(name)
+    spans = pack_generators(placed).parameter[:, 5]
+    for one, span in zip(placed, spans, strict=True):
+        assert (span > 0.0) == one.name.endswith("extensor"), one.name
+
+
+def test_fits_are_read_back(tmp_path):
+    """Protects persons: strength before the fit, and the five numbers that it found."""
+    path = tmp_path / "me.toml"
+    path.write_text(
+        'name = "me"\nsource = "a fit"\nbase = "planar"\n[fits.hip_flexion_r_extensor]\nstrength_Nm = 90.0\n'
+        "angle_scale = 1.1\nspeed_scale = 1.2\npassive_shift_deg = 10.0\npassive_blend = 0.2\n"
+        "strength_scale = 1.3\n"
+    )
+    placed = generators_of(str(path))
+    k = [one.name for one in placed].index("hip_flexion_r_extensor")
+    packed = pack_generators(placed)
+    assert packed.fit[k] == pytest.approx([1.1, 1.2, np.radians(10.0), 0.2, 1.3])
+    assert packed.parameter[k, 0] == 90.0
+    assert (packed.fit[k + 1] == [1.0, 1.0, 0.0, 0.0, 1.0]).all()
+
+
+def test_a_fit_of_nothing_is_refused(tmp_path):
+    """Protects from a misspelt name that would be passed over."""
+    path = tmp_path / "me.toml"
+    path.write_text('name = "me"\nsource = "a fit"\nbase = "planar"\n[fits.hip_extensor]\n')
+    with pytest.raises(ConfigError, match=r"'hip_extensor' at a joint.*hip_flexion_r_extensor"):
+        generators_of(str(path))
