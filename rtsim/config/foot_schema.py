@@ -18,6 +18,8 @@ class FootSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     model: str = "foot"
     # whether the model is scaled to the person's foot, from the heel to the first metatarsal
     scaled: bool = True
+    # whether a static trial tells how it stands; not for a foot that was fitted to a person's own markers
+    sole: bool = True
     # raised until it bears what the plates tell, or as high as the markers have it, and raised_mm
     level: Literal["plates", "given"] = "given"
     raised_mm: Annotated[float, msgspec.Meta(ge=-100.0, le=100.0)] = 0.0

@@ -246,11 +246,7 @@ ON_DEMAND = {
     ),
     "foot": Group(
         "contact of the feet",
-        (
-            "kernels.contact.standing_foot.follow",
-            "kernels.contact.standing_foot.stand",
-            "kernels.contact.standing_foot.press_grid",
-        ),
+        tuple(f"kernels.contact.standing_foot.{name}" for name in ("follow", "stand", "press_grid")),
         call_foot,
         without=NO_MESHES,
     ),
@@ -274,9 +270,7 @@ def groups_of(run: Run) -> tuple[str, ...]:
 
     spec = load_model(run.model)
     forces = ("forces",) if has_forces(run) else ()
-    balanced = ("fdk",) if "fdk" in run.stages else ()
-    if "foot_contact" in run.stages:
-        balanced = (*balanced, "foot")
+    balanced = [name for name, stage in (("fdk", "fdk"), ("foot", "foot_contact")) if stage in run.stages]
     if not brings_markers(run, spec):
         return (*balanced, *LIVE, *forces)
     muscles = ("moment-arms",) if spec.muscles else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -24,13 +25,12 @@ from rtsim.errors import ConfigError
 from rtsim.methods.prescribed_contacts import prescribed_contacts
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
+from rtsim.subjects.foot_frame import third_metatarsal
 
 Array = NDArray[np.float64]
 
 UP = np.array([0.0, 1.0, 0.0])
 MIRROR = np.diag([1.0, 1.0, -1.0])
-THIRD = 0.5
-"""Head of the third metatarsal on the way from the first to the fifth."""
 
 
 class FootAxes(NamedTuple):
@@ -46,10 +46,11 @@ class FootAxes(NamedTuple):
     length: float
 
 
-def foot_axes(heel: Array, first: Array, fifth: Array, third: Array | None = None) -> FootAxes:
-    """The frame of a foot from its markers, in axes whose y is up; third None: midway from 1 to 5."""
-    middle = first + THIRD * (fifth - first) if third is None else third
-    x, across = middle - heel, first - heel
+def foot_axes(marks: Mapping[str, Array]) -> FootAxes:
+    """The frame of a foot from places of its marks by role, in axes whose y is up."""
+    third, _ = third_metatarsal(marks)
+    heel = marks["calcaneus"]
+    x, across = third - heel, marks["metatarsal_1"] - heel
     x = x / np.linalg.norm(x)
     normal = np.cross(x, across)
     if not np.linalg.norm(normal) > 1e-3:

@@ -7,6 +7,7 @@ has the delay of the rates, and the plates' forces are filtered equally.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.foot_sole import stand_on
 from rtsim.subjects.labs import SIDES, find_lab, load_lab, side_of
+from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
 from streams.ring import Frame
@@ -227,21 +229,25 @@ def axes_of(
     lacking = ""
     names, ground = list(model.names.markers), 1e-3 * spec.ground_mm
     for body, side in feet_of(model.names.bodies, own):
-        marks = markers_of(lab, subject.side if subject.side in SIDES else side)
+        marked = subject.side if subject.side in SIDES else side
         if static is not None:
             rows = np.flatnonzero(model.markers.body == body)
             tracked, local = [names[k] for k in rows], model.markers.position[rows]
-            stood = stand_on(static, marks, tracked, local, ground, subject.side == "left")
-            if stood is not None:
-                axes = foot_axes(*stood.marks)
-                found.append((body, on_sole(axes, stood.up, float(stood.heights[0]), spec, load), True))
+            roles = markers_of(lab, marked, static.names)
+            stood = stand_on(static, list(roles.values()), tracked, local, ground, subject.side == "left")
+            if stood is not None and roles.keys() >= set(NEEDED):
+                axes = foot_axes(dict(zip(roles, stood.marks, strict=True)))
+                if spec.sole:
+                    axes = on_sole(axes, stood.up, float(stood.heights[0]), spec, load)
+                found.append((body, axes, spec.sole))
                 continue
-        missing = [name for name in marks if name not in names]
+        roles = markers_of(lab, marked, names)
+        missing = [role for role in NEEDED if role not in roles]
         if missing:
-            lacking = missing[0]
+            lacking = str(getattr(side_of(lab, marked), missing[0]))
             continue
-        places = [model.markers.position[names.index(name)] for name in marks]
-        found.append((body, foot_axes(*places), False))
+        places = {role: model.markers.position[names.index(name)] for role, name in roles.items()}
+        found.append((body, foot_axes(places), False))
     if not found:
         raise ConfigError(
             f"no foot has its markers{f': {lacking} is not there' if lacking else ''}", where="stages",
@@ -251,10 +257,16 @@ def axes_of(
     return found
 
 
-def markers_of(lab: Lab, side: str) -> tuple[str, str, str]:
-    """Markers at heel, first and fifth metatarsal."""
+NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
+"""Marks that the frame of a foot needs, the heel first."""
+
+
+def markers_of(lab: Lab, side: str, names: Collection[str]) -> dict[str, str]:
+    """Role -> marker among these names, of the marks that the frame of a foot is made of."""
     table = side_of(lab, side)
-    return table.calcaneus, table.metatarsal_1, table.metatarsal_5
+    roles = {role: str(getattr(table, role)) for role in (*NEEDED, "metatarsal_2", "metatarsal_3")}
+    found = find_markers([name for name in roles.values() if name], list(names))
+    return {role: name for role, name in roles.items() if name in found}
 
 
 def make(setting: Setting) -> FootContacts | None:

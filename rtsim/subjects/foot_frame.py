@@ -63,7 +63,7 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
         raise ConfigError(
             f"the foot lacks its marker {lacking[0]}", where=source, remedy="check the marker map"
         )
-    third, notes = _third(flat)
+    third, notes = third_metatarsal(flat)
     heel, first = flat["calcaneus"], flat["metatarsal_1"]
     along = third - heel
     across = first - heel
@@ -96,7 +96,7 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
     )
 
 
-def _third(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
+def third_metatarsal(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
     """Head of the third metatarsal, and what stands in for it."""
     if "metatarsal_3" in flat:
         return flat["metatarsal_3"], []

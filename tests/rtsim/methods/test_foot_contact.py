@@ -14,7 +14,7 @@ from kernels.contact.standing_foot import FOOT, TOES, new_standing_work, stand
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.methods.foot_contact import MIRROR, FootContact, contact_foot, foot_axes, on_sole
+from rtsim.methods.foot_contact import MIRROR, FootAxes, FootContact, contact_foot, foot_axes, on_sole
 from rtsim.subjects.foot_sole import stand_on
 
 Array = NDArray[np.floating]
@@ -54,6 +54,11 @@ def contact(
     return foot
 
 
+def axes_of(heel: Array, first: Array, fifth: Array) -> FootAxes:
+    """Return the frame of a foot from three marks."""
+    return foot_axes({"calcaneus": heel, "metatarsal_1": first, "metatarsal_5": fifth})
+
+
 def test_axes_of_a_foot_are_those_of_its_markers() -> None:
     """Protects the frame: heel, metatarsal 3 in front, 1 medial in the plane; either side by its markers."""
     heel, first, fifth = (
@@ -61,7 +66,7 @@ def test_axes_of_a_foot_are_those_of_its_markers() -> None:
         np.array([0.2, 0.04, -0.04]),
         np.array([0.18, 0.03, 0.06]),
     )
-    right, left = foot_axes(heel, first, fifth), foot_axes(MIRROR @ heel, MIRROR @ first, MIRROR @ fifth)
+    right, left = axes_of(heel, first, fifth), axes_of(MIRROR @ heel, MIRROR @ first, MIRROR @ fifth)
     assert (right.side, left.side) == (0, 1)
     for found, x1, x5 in ((right, first, fifth), (left, MIRROR @ first, MIRROR @ fifth)):
         assert np.linalg.det(found.axes) == pytest.approx(1.0)
@@ -71,7 +76,7 @@ def test_axes_of_a_foot_are_those_of_its_markers() -> None:
         assert found.length == pytest.approx(one[0])
         assert found.axes[1, 1] > 0.9
     with pytest.raises(ConfigError, match="one line"):
-        foot_axes(heel, first, first)
+        axes_of(heel, first, first)
 
 
 def test_a_left_foot_is_the_mirror_image() -> None:
@@ -192,7 +197,7 @@ def test_a_static_trial_tells_the_sole() -> None:
     found = stand_on(static, names[:3], ("HEE", "D5M", "TOE"), tracked, 0.0, mirrors=False)
     assert found is not None
     np.testing.assert_allclose(found.marks, local[:3], atol=1e-12)
-    axes = on_sole(foot_axes(*found.marks), found.up, found.heights[0], spec, load)
+    axes = on_sole(axes_of(*found.marks), found.up, found.heights[0], spec, load)
     np.testing.assert_allclose(turn @ axes.axes[:, 1], UP, atol=1e-12)
     foot = FootContact(contact_foot(spec, axes.length, axes.side), spec)
     place = shift + turn @ axes.origin
