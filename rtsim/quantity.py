@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.messages import Curves, FieldSpec, Session, new_session_id
+from streams.messages import Curves, FieldSpec, Image, Session, new_session_id
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ class Quantity(NamedTuple):
     name : field of the frames; array : float64 of the shape of every frame, in SI units, kept up to date
     labels : of the entries of the first axis; parts : of the second, where tables have a column for each
     frame : axes of vectors and rotation matrices, GROUND or in words
-    curves : how it is drawn over time; meaning : what it is, in a line
+    curves : how it is drawn over time; image : as an image; meaning : what it is, in a line
     deviation, mask : of the shape of the array; standard deviations, and 1 where an entry is not to be used
     implausible : likewise, 1 where an entry is outside the range of its joint
     """
@@ -45,13 +45,14 @@ class Quantity(NamedTuple):
     deviation: Array | None = None
     mask: Array | None = None
     implausible: Array | None = None
+    image: Image | None = None
 
     def fields(self) -> list[tuple[FieldSpec, Array]]:
         """Its fields of a frame: the values, then deviations and masks where it has them."""
         shape = self.array.shape
         own = FieldSpec(
             self.name, shape, self.unit, self.labels, self.parts, self.frame,
-            curves=self.curves, meaning=self.meaning,
+            curves=self.curves, image=self.image, meaning=self.meaning,
         )  # fmt: skip
         found = [(own, self.array)]
         if self.deviation is not None:

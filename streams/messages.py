@@ -77,13 +77,24 @@ class Curves(Struct, frozen=True):
     from_zero: bool = False
 
 
+class Image(Struct, frozen=True):
+    """How a field of two axes, or of three with a label for each of the first, is drawn as an image.
+
+    title : of its panel; across, along : size of a cell from column to column and from row to row [mm]
+    """
+
+    title: Annotated[str, Meta(max_length=64)] = ""
+    across: Number = 1.0
+    along: Number = 1.0
+
+
 class FieldSpec(Struct, frozen=True):
     """One array of every frame.
 
     name, shape, unit : of the array; labels : of the entries of its first axis, parts : of its second
     frame : axes in which vectors are given, "ground" or in words
     of : the field whose standard deviation or mask this is; role : which of them
-    curves : how it is drawn over time; meaning : what it is, in a line
+    curves : how it is drawn over time; image : how it is drawn as an image; meaning : what it is, in a line
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -95,6 +106,7 @@ class FieldSpec(Struct, frozen=True):
     of: Annotated[str, Meta(max_length=64)] = ""
     role: Literal["value", "deviation", "mask"] = "value"
     curves: Curves | None = None
+    image: Image | None = None
     meaning: Annotated[str, Meta(max_length=256)] = ""
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kernels.friction import N_FRICTION
 from kernels.mesh.meshes import MeshContacts, Meshes, MeshWork, new_mesh_work
 
 DEPTH, NORMAL, FRICTION, PLACE, SLIDING = 0, 1, 2, 5, 8
@@ -18,7 +19,7 @@ SPEED, RATE, LIMIT = 0, 1, 4
 acceleration (3) [m/s^2], and the time to touch-down or over a part of the viscous ramp [s], infinite where
 neither comes."""
 SPIN, SPIN_RATE = 5, 6
-"""Further columns: signed speed r_g w_n of spinning friction [m/s] and its rate [m/s^2]."""
+"""Further columns: signed angular velocity about the normal [rad/s] and its rate [rad/s^2], where it rubs."""
 N_KINK = 7
 
 CENTRE, AXIS, POINT, PATCH, SLIP, FORCE, PRESSING, RUBBING = 0, 3, 6, 9, 12, 15, 18, 22
@@ -36,10 +37,10 @@ D_DEPTH, D_VOLUME = 6, 7
 """Columns of ContactWork.moved after the change of the point and of the normal (3 each)."""
 N_MOVED = 8
 
-D_SUPPORT, D_TORQUE, OMEGA, ETA, TURN, D_TURN, FLAT, D_FLAT = range(8)
+D_SUPPORT, D_TORQUE, OMEGA, ETA, TURN, D_TURN, FLAT, D_FLAT, STRETCH = range(9)
 """Rows of ContactWork.change for the torques of the patch: what a unit twist changes, then its angular part
-where it displaces the ellipsoid and where it moves it, and working space."""
-N_CHANGE = 8
+where it displaces the ellipsoid and where it moves it, working space, and w where Q grows by w w'."""
+N_CHANGE = 9
 
 
 class Contacts(NamedTuple):
@@ -60,6 +61,7 @@ class Contacts(NamedTuple):
     pressure: np.ndarray  # (n_contact, N_PRESSURE) - parameters of the law
     friction_law: np.ndarray  # (n_contact,) int64 - of kernels/friction, -1 = frictionless
     friction: np.ndarray  # (n_contact, N_FRICTION)
+    spin_friction: np.ndarray  # (n_contact, N_FRICTION) - likewise by angular velocities: V_T [rad/s], dry
     rolls: np.ndarray  # (n_contact,) int64 - 1 = with rolling resistance
     spins: np.ndarray  # (n_contact,) int64 - 1 = with spinning friction
     ramp: np.ndarray  # (n_contact,) - depth over which viscous friction sets in [m], 0 = none
@@ -77,6 +79,7 @@ class ContactWork(NamedTuple):
     Q: np.ndarray  # (n_contact, 3, 3) - of the ellipsoids in ground axes [m^2]
     moved: np.ndarray  # (6, N_MOVED) - of one patch, where A turns about its centre, then where that moves
     change: np.ndarray  # (N_CHANGE, 3)
+    law: np.ndarray  # (N_FRICTION,) - friction with other coefficients
     meshes: MeshWork | None
 
 
@@ -90,5 +93,6 @@ def new_contact_work(contacts: Contacts) -> ContactWork:
         np.zeros((n_contact, 3, 3)),
         np.zeros((6, N_MOVED)),
         np.zeros((N_CHANGE, 3)),
+        np.zeros(N_FRICTION),
         None if contacts.pressed is None else new_mesh_work(contacts.pressed),
     )

@@ -119,3 +119,62 @@ def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
         change[i] += by_s * s[j]
         change[j] -= by_s * s[i]
         change[D_DEPTH], change[D_VOLUME] = rise / h, V_d * (1.0 - d) * rise / (h * h)
+
+
+@njit
+def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
+    """change : (N_MOVED,) - of the patch where radius k grows, as a row of ContactWork.moved.
+
+    With the axis u of that radius, Q changes by 2 r u u', s by 2 r (u . n) u and h by r (u . n)^2/h, the
+    height h (1 - d) of the centre over the plane by nothing.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact
+    k : int - of its radii
+    pose : Pose
+    row : (N_STATE,) - of ContactWork.state
+    Returns the change of h [1], 2 r (u . n) [m], of which u times is the change of s, and u.
+    """
+    n, s, h, r = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], row[HEIGHT], contacts.radii[e, k]
+    R = contacts.rotation[e]
+    u = direction(pose, pairs.body_a[contacts.pair[e]], (R[0, k], R[1, k], R[2, k]))
+    along = u[0] * n[0] + u[1] * n[1] + u[2] * n[2]
+    d, by = row[PATCH] / h, 2.0 * r * along
+    deep, grown = min(d, 2.0), r * along * along / h
+    d_d = (1.0 - d) * grown / h
+    kappa, d_kappa = 1.0, 0.0
+    if contacts.spread[e]:
+        kappa = 0.75 * (2.0 - deep) ** 2 / (3.0 - deep)
+        d_kappa = 0.75 * (2.0 - deep) * (deep - 4.0) / (3.0 - deep) ** 2 * d_d
+    for i in range(3):
+        change[i] = ((kappa * grown / h - d_kappa) * s[i] - kappa * by * u[i]) / h
+        change[3 + i] = 0.0
+    radii = contacts.radii[e]
+    V_d = math.pi * radii[0] * radii[1] * radii[2] * deep * (2.0 - deep)
+    change[D_DEPTH], change[D_VOLUME] = grown, row[PATCH + 1] / r + V_d * d_d
+    return grown, by, u
+
+
+@njit
+def ellipsoid_metric(round_, radius, Q, M_out):
+    """M_out : (3, 3) = Q^-1: y' M y = 1 on the surface [1/m^2].
+
+    round_ : int - 1 = a sphere, of which Q may not be there
+    radius : float - of a sphere [m]
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    """
+    if round_:
+        for i in range(3):
+            for j in range(3):
+                M_out[i, j] = 1.0 / (radius * radius) if i == j else 0.0
+        return
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for m in range(3):
+            p, q = (m + 1) % 3, (m + 2) % 3
+            M_out[m, i] = Q[j, p] * Q[k, q] - Q[j, q] * Q[k, p]
+    inverse = 1.0 / (Q[0, 0] * M_out[0, 0] + Q[0, 1] * M_out[1, 0] + Q[0, 2] * M_out[2, 0])
+    for i in range(3):
+        for j in range(3):
+            M_out[i, j] *= inverse

@@ -8,9 +8,15 @@ rtsim/config/contact_geometries.
 from __future__ import annotations
 
 from kernels._jit import inlined
-from kernels.contact.ellipsoid_on_plane import ellipsoid_on_plane, ellipsoid_on_plane_moved
+from kernels.contact.ellipsoid_on_plane import (
+    ellipsoid_metric,
+    ellipsoid_on_plane,
+    ellipsoid_on_plane_grown,
+    ellipsoid_on_plane_moved,
+)
 from kernels.contact.mesh_on_mesh import mesh_on_mesh, mesh_on_mesh_moved
 from kernels.contact.sphere_on_sphere import sphere_on_sphere, sphere_on_sphere_moved
+from kernels.forces.places import place
 
 ELLIPSOID_ON_PLANE, SPHERE_ON_SPHERE, MESH_ON_MESH = 0, 1, 2
 
@@ -53,3 +59,35 @@ def find_moved(contacts, e, row, Q, moved, meshes):
         return True
     sphere_on_sphere_moved(contacts, e, row, moved)
     return True
+
+
+@inlined
+def find_grown(pairs, contacts, e, k, pose, row, change):
+    """As ellipsoid_on_plane_grown, of the one geometry whose radii are parameters of a fit.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact
+    k : int - of its radii
+    pose : Pose
+    row : (N_STATE,) - of ContactWork.state
+    change : (N_MOVED,) - as a row of ContactWork.moved, written
+    """
+    return ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change)
+
+
+@inlined
+def find_columns(pairs, contacts, e, pose, Q, work):
+    """What a column along the normal needs of both surfaces: work.metric, work.centre_b; radius of B's, or 0.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact
+    pose : Pose
+    Q : (3, 3) - of an ellipsoid on A in ground axes [m^2]
+    work : FieldWork - written
+    """
+    ellipsoid_metric(contacts.round[e], contacts.radii[e, 0], Q, work.metric)
+    x, y, z = place(pose, pairs.body_b[contacts.pair[e]], contacts.point[e])
+    work.centre_b[0], work.centre_b[1], work.centre_b[2] = x, y, z
+    return contacts.radii_b[e, 0] if contacts.geometry[e] == SPHERE_ON_SPHERE else 0.0

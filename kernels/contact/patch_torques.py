@@ -3,9 +3,9 @@
 With the centroidal second moment of the volume, flattened along the normal into the plane,
 C = P {c1 Q + c2 s s'/h^2} P, P = 1 - n n', c1 = a b c Jn/2, c2 = a b c (m - Jn/2),
 Jn = pi d^3 (3 d^2 - 15 d + 20)/30, m = pi d^4 (3 d^2 - 24 d + 40)/(240 (3 - d)), and J = tr(C) 1 - C:
-exact, where eqs 5.36-5.37 of the thesis project obliquely (errata). Rolling: -k_V |a_V| J w_t (eq. 5.45);
-spinning: -F(r_g |w_n|) r_g about the normal with the contact's friction law and r_g = sqrt(tr(C)/V) (eq. 5.50
-with the errata).
+exact, where eqs 5.36-5.37 of the thesis project obliquely (errata). Rolling: -k_V |a_V| J w_t (eq. 5.45),
+none where the normal force is clamped; spinning: -F(|w_n|) r_g about the normal with the contact's friction
+law, whose transition is at w_t of its own (eq. 5.51), and r_g = sqrt(tr(C)/V) (eq. 5.50 with the errata).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from kernels.contact.elements import (
     PATCH,
     POINT,
     PRESSING,
+    STRETCH,
     TURN,
 )
 from kernels.contact.ellipsoid_on_plane import HEIGHT, SUPPORT
@@ -70,7 +71,7 @@ def add_patch_torque(contacts, e, row, Q, V, change, wrench):
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e)
-    patch_torque(patch, contacts.pressure[e], contacts.friction[e], row, Q, V, change, wrench)
+    patch_torque(patch, contacts.pressure[e], contacts.spin_friction[e], row, Q, V, change, wrench)
 
 
 @njit
@@ -79,7 +80,7 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
 
     patch : (rolls, spins, friction law, a b c [m^3])
     p : (N_PRESSURE,) - parameters of the normal force
-    friction : (N_FRICTION,) - parameters of friction
+    friction : (N_FRICTION,) - parameters of friction against spinning
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
@@ -88,6 +89,8 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
     rolls, spins, law, size = patch
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
     h, N = row[HEIGHT], row[PRESSING]
+    if not N > 0.0:
+        return
     c1, c2, volume, _, _, _ = patch_moments(min(row[PATCH] / h, 2.0), size)
     trace = flat_trace(c1, c2, h, s, Q)
     spin = V[0] * n[0] + V[1] * n[1] + V[2] * n[2]
@@ -103,9 +106,9 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
             wrench[i] -= resistance * (trace * turn[i] - flat)
         for i in range(3):
             wrench[i] -= resistance * across * n[i]
-    if spins and N > 0.0:
+    if spins:
         row[GYRATION] = radius = math.sqrt(trace / volume)
-        F, _, _ = friction_force(law, friction, radius * spin, N)
+        F, _, _ = friction_force(law, friction, spin, N)
         for i in range(3):
             wrench[i] -= F * radius * n[i]
 
@@ -124,7 +127,7 @@ def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e), secant
-    constants = contacts.pressure[e], contacts.friction[e]
+    constants = contacts.pressure[e], contacts.spin_friction[e]
     patch_slopes(patch, contacts.round[e], constants, row, Q, V, moved, change, slopes)
 
 
@@ -134,7 +137,7 @@ def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
 
     patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
     round_ : int - 1 = a sphere
-    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of friction
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
@@ -142,27 +145,99 @@ def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
     change : (N_CHANGE, 3) - of ContactWork, rows written
     slopes : (2, 6, 6)
     """
-    p, friction = constants
+    if not row[PRESSING] > 0.0:
+        return
     omega, eta, torque, d_s = change[OMEGA], change[ETA], change[D_TORQUE], change[D_SUPPORT]
     n, x, N_v = row[AXIS : AXIS + 3], row[POINT : POINT + 3], row[PRESSING + 3]
-    for i in range(3):
-        change[TURN, i] = V[i] - (V[0] * n[0] + V[1] * n[1] + V[2] * n[2]) * n[i]
-    for c in range(6):
+    known = held_patch(patch, constants, row, Q, V)
+    start_change(row, V, change)
+    patch_slope(patch, known, (1.0, 0.0, 0.0, 0.0), row, Q, change)
+    by_d = torque[0], torque[1], torque[2]
+    for c in range(3):
         for i in range(3):
             omega[i], eta[i] = 1.0 if i == c else 0.0, 0.0
         d_h = turned_support(c, round_, row, Q, d_s)
         d_depth, d_N = displaced(c, round_, row, V, moved)
         d_d = (d_depth - row[PATCH] / row[HEIGHT] * d_h) / row[HEIGHT]
-        patch_slope(patch, p, friction, (d_d, d_h, d_N), row, Q, V, change)
+        patch_slope(patch, known, (d_d, d_h, d_N, 0.0), row, Q, change)
         for i in range(3):
             slopes[BY_PLACE, c, i] += torque[i]
-    for c in range(6):
-        for i in range(3):
             omega[i], eta[i], d_s[i] = 0.0, 1.0 if i == c else 0.0, 0.0
-        d_N = N_v * (n[c - 3] if c > 2 else cross_at(c, x, n))
-        patch_slope(patch, p, friction, (0.0, 0.0, d_N), row, Q, V, change)
+        patch_slope(patch, known, (0.0, 0.0, N_v * cross_at(c, x, n), 0.0), row, Q, change)
         for i in range(3):
             slopes[BY_SPEED, c, i] += torque[i]
+    for c in range(3, 6):
+        d_depth, d_N = displaced(c, round_, row, V, moved)
+        for i in range(3):
+            by_N = -known[SPIN_GRIP] * n[i]
+            slopes[BY_PLACE, c, i] += by_d[i] * d_depth / row[HEIGHT] + by_N * d_N
+            slopes[BY_SPEED, c, i] += by_N * N_v * n[c - 3]
+
+
+SPIN_GRIP = 8
+"""Number in what held_patch returns: r_g times the change of friction by the normal force [m]."""
+
+
+@njit
+def held_patch(patch, constants, row, Q, V):
+    """What all slopes of a patch share: c1, c2 and V with their derivatives by d; tr(C), r_g, and of spinning
+    r_g F_N, F and F_v; k_V |a_V|.
+
+    patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    """
+    _, spins, law, size, secant = patch
+    s, h, n = row[SUPPORT : SUPPORT + 3], row[HEIGHT], row[AXIS : AXIS + 3]
+    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(row[PATCH] / h, 2.0), size)
+    trace = flat_trace(c1, c2, h, s, Q)
+    radius, F, F_v, F_N = math.sqrt(trace / volume), 0.0, 0.0, 0.0
+    if spins:
+        spin = dot3(V, n)
+        F, F_v, F_N = friction_force(law, constants[1], spin, row[PRESSING])
+        if secant:
+            F_v = max(F_v, F / spin)
+    resistance = constants[0][STIFFNESS] * constants[0][DAMPING]
+    return c1, c2, volume, c1_d, c2_d, volume_d, trace, radius, radius * F_N, F, F_v, resistance
+
+
+@inlined
+def start_change(row, V, change):
+    """change : (N_CHANGE, 3) - the turning in the plane in change[TURN]; no twist, no growth, s as it is.
+
+    row : (N_STATE,) - of ContactWork.state
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    """
+    spin = V[0] * row[AXIS] + V[1] * row[AXIS + 1] + V[2] * row[AXIS + 2]
+    for i in range(3):
+        change[TURN, i] = V[i] - spin * row[AXIS + i]
+        change[OMEGA, i], change[ETA, i] = 0.0, 0.0
+        change[D_SUPPORT, i], change[STRETCH, i] = 0.0, 0.0
+
+
+@njit
+def grown_torque(patch, constants, moves, grown, row, Q, V, change):
+    """change[D_TORQUE] : (3,) = that of add_patch_torque where the ellipsoid and what presses it change.
+
+    patch : (rolls, spins, friction law, a b c, False)
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
+    moves : (change of depth [m], of h [m], of the normal force [N], of a b c in parts of it [1])
+    grown : (r [m], 2 r (u . n) [m], u) - of the radius that grows, r = 0 where none does
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    change : (N_CHANGE, 3) - of ContactWork, rows written
+    """
+    d_depth, d_h, d_N, growth = moves
+    r, by, u = grown
+    w, known = math.sqrt(2.0 * r), held_patch(patch, constants, row, Q, V)
+    start_change(row, V, change)
+    for i in range(3):
+        change[D_SUPPORT, i], change[STRETCH, i] = by * u[i], w * u[i]
+    d_d = (d_depth - row[PATCH] / row[HEIGHT] * d_h) / row[HEIGHT]
+    patch_slope(patch, known, (d_d, d_h, d_N, growth), row, Q, change)
 
 
 @njit
@@ -236,67 +311,61 @@ def flat_trace(c1, c2, h, s, Q):
 
 
 @njit
+def dot3(x, y):
+    return x[0] * y[0] + x[1] * y[1] + x[2] * y[2]
+
+
+@njit
 def dot_row(A, i, x):
     return A[i, 0] * x[0] + A[i, 1] * x[1] + A[i, 2] * x[2]
 
 
 @njit
-def patch_slope(patch, p, friction, moves, row, Q, V, change):
+def patch_slope(patch, known, moves, row, Q, change):
     """change[D_TORQUE] : (3,) = change of add_patch_torque along the twist of change[OMEGA], change[ETA].
 
+    It also knows an ellipsoid that grows: by change[STRETCH], by what change[D_SUPPORT] and `moves` say.
+
     patch : (rolls, spins, friction law, a b c, whether the secant slope of spinning is due)
-    p : (N_PRESSURE,) - parameters of the normal force
-    friction : (N_FRICTION,) - parameters of friction
-    moves : (change of d [1], of h [m], of the normal force [N])
+    known : (12,) - numbers that held_patch returns
+    moves : (change of d [1], of h [m], of the normal force [N], of a b c in parts of it [1])
     row : (N_STATE,) - of ContactWork.state
     Q : (3, 3) - of the ellipsoid in ground axes [m^2]
-    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
-    rolls, spins, law, size, secant = patch
-    d_d, d_h, d_N = moves
+    d_d, d_h, d_N, growth = moves
     n, s, turn = row[AXIS : AXIS + 3], row[SUPPORT : SUPPORT + 3], change[TURN]
-    h, N = row[HEIGHT], row[PRESSING]
-    d = row[PATCH] / h
-    torque = change[D_TORQUE]
+    h, d_s, w = row[HEIGHT], change[D_SUPPORT], change[STRETCH]
+    torque, d_turn, eta = change[D_TORQUE], change[D_TURN], change[ETA]
     torque[0], torque[1], torque[2] = 0.0, 0.0, 0.0
-    d_s, d_turn, eta = change[D_SUPPORT], change[D_TURN], change[ETA]
-    if d > 2.0:
+    if row[PATCH] > 2.0 * h:
         d_d = 0.0
-    c1, c2, volume, c1_d, c2_d, volume_d = patch_moments(min(d, 2.0), size)
-    trace = flat_trace(c1, c2, h, s, Q)
-    square, rise, spin, d_spin = 0.0, 0.0, 0.0, 0.0
-    for i in range(3):
-        square += s[i] * s[i]
-        rise += s[i] * d_s[i]
-        spin += V[i] * n[i]
-        d_spin += eta[i] * n[i]
+    c1, c2, volume, c1_d, c2_d, volume_d, trace, radius, grip, F, F_v, resistance = known
+    d_c1, d_c2 = c1_d * d_d + c1 * growth, c2_d * d_d + c2 * growth
+    square, rise, d_spin = dot3(s, s), dot3(s, d_s), dot3(eta, n)
     for i in range(3):
         d_turn[i] = eta[i] - d_spin * n[i]
-    d_trace = flat_trace(c1_d * d_d, c2_d * d_d, h, s, Q) - 2.0 * c1 * h * d_h
+    d_trace = flat_trace(d_c1, d_c2, h, s, Q) + c1 * (dot3(w, w) - 2.0 * h * d_h)
     d_trace += 2.0 * c2 * (rise / (h * h) - square * d_h / (h * h * h) - h * d_h)
-    if rolls:
-        flat_change(c1, c2, c1_d * d_d, c2_d * d_d, h, d_h, row, Q, change)
+    if patch[0]:
+        flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change)
         d_flat = change[D_FLAT]
-        across = d_flat[0] * n[0] + d_flat[1] * n[1] + d_flat[2] * n[2]
-        resistance = p[STIFFNESS] * p[DAMPING]
+        across = dot3(d_flat, n)
         for i in range(3):
             gain = d_trace * turn[i] + trace * d_turn[i] - d_flat[i] + across * n[i]
             torque[i] -= resistance * gain
-    if spins and N > 0.0:
-        radius = math.sqrt(trace / volume)
-        d_radius = (d_trace - radius * radius * volume_d * d_d) / (2.0 * radius * volume)
-        F, F_v, F_N = friction_force(law, friction, radius * spin, N)
-        if secant:
-            F_v = max(F_v, F / (radius * spin))
-        d_F = F_v * (d_radius * spin + radius * d_spin) + F_N * d_N
+    if patch[1]:
+        d_volume = volume_d * d_d + volume * growth
+        d_radius = (d_trace - radius * radius * d_volume) / (2.0 * radius * volume)
         for i in range(3):
-            torque[i] -= (d_F * radius + F * d_radius) * n[i]
+            torque[i] -= (F_v * d_spin * radius + grip * d_N + F * d_radius) * n[i]
 
 
 @njit
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
     """change[D_FLAT] : (3,) - change of c1 Q t + c2 s (s . t)/h^2 for the turning t in the plane.
+
+    Q turns with change[OMEGA] and grows by w w', w = change[STRETCH].
 
     c1 : float - factor of Q [1]
     c2 : float - factor of the support vector [1]
@@ -309,7 +378,8 @@ def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
     change : (N_CHANGE, 3) - of ContactWork, rows written
     """
     s, t, d_s, d_t = row[SUPPORT : SUPPORT + 3], change[TURN], change[D_SUPPORT], change[D_TURN]
-    flat, omega, d_flat = change[FLAT], change[OMEGA], change[D_FLAT]
+    flat, omega, d_flat, w = change[FLAT], change[OMEGA], change[D_FLAT], change[STRETCH]
+    growth = dot3(w, t)
     reach, d_reach, inverse = 0.0, 0.0, 1.0 / (h * h)
     for i in range(3):
         flat[i] = dot_row(Q, i, t)
@@ -321,6 +391,6 @@ def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
     along = (d_c2 * reach + c2 * d_reach - 2.0 * c2 * reach * d_h / h) * inverse
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        turned = omega[j] * flat[k] - omega[k] * flat[j]
+        turned = omega[j] * flat[k] - omega[k] * flat[j] + growth * w[i]
         turned += dot_row(Q, i, d_t) - Q[i, 0] * wx - Q[i, 1] * wy - Q[i, 2] * wz
         d_flat[i] = d_c1 * flat[i] + c1 * turned + along * s[i] + c2 * reach * inverse * d_s[i]

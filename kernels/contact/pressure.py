@@ -44,6 +44,27 @@ def normal_force(law, p, depth, volume, v_n):
 
 
 @njit
+def force_by_parameters(law, p, depth, volume, v_n):
+    """(F_stiffness, F_damping) of a law, whose force is linear in each; zero where it is clamped or open.
+
+    law : int - VOLUMETRIC, KELVIN_VOIGT, HUNT_CROSSLEY or POWER
+    p : (N_PRESSURE,) - parameters of the law
+    depth : float - how far the surfaces overlap [m]
+    volume : float - of their overlap [m^3]
+    v_n : float - normal velocity, positive where the bodies part [m/s]
+    """
+    F, _, _, _ = normal_force(law, p, depth, volume, v_n)
+    if not F > 0.0:
+        return 0.0, 0.0
+    if law == VOLUMETRIC:
+        return F / p[STIFFNESS], -v_n * p[STIFFNESS] * volume
+    if law == KELVIN_VOIGT:
+        return depth, -v_n
+    raised = depth ** p[EXPONENT]
+    return raised, 0.0 if law == POWER else -v_n * raised
+
+
+@njit
 def volumetric(p, volume, v_n):
     """F = k_V V (1 + a_V v_n) (thesis, eq. 5.44, after Gonthier 2007).
 

@@ -20,7 +20,6 @@ from kernels.contact.elements import (
     DEPTH,
     FORCE,
     FRICTION,
-    GYRATION,
     LIMIT,
     N_CONTACT_OUT,
     NORMAL,
@@ -121,9 +120,11 @@ def friction_slope(step, row, kink):
 
 @njit
 def spinning(motion, row):
-    """Part about the normal of a contact's motion : (6,), times r_g of its spinning friction."""
+    """Part about the normal of the motion : (6,) of a contact that presses; 0 where nothing does."""
+    if not row[PRESSING] > 0.0:
+        return 0.0
     n = row[AXIS : AXIS + 3]
-    return row[GYRATION] * (motion[0] * n[0] + motion[1] * n[1] + motion[2] * n[2])
+    return motion[0] * n[0] + motion[1] * n[1] + motion[2] * n[2]
 
 
 @inlined
@@ -152,26 +153,10 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
     V : (6,) - velocity of A relative to B [rad/s, m/s]
     moved : (6, N_MOVED) - of ContactWork
     """
-    drag, F_N, speed, N_v = row[RUBBING], row[RUBBING + 2], row[RUBBING + 3], row[PRESSING + 3]
-    nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
-    vx, vy, vz = row[SLIP], row[SLIP + 1], row[SLIP + 2]
     c, x = (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]), (row[POINT], row[POINT + 1], row[POINT + 2])
-    grip, bend = 0.0, 0.0
-    if speed > 0.0:
-        grip, bend = F_N / speed, (steepness - drag) / (speed * speed)
-    g = gx, gy, gz = nx - grip * vx, ny - grip * vy, nz - grip * vz
-    mx, my, mz = N_v * gx + drag * nx, N_v * gy + drag * ny, N_v * gz + drag * nz
-    rx, ry, rz = bend * vx, bend * vy, bend * vz
-    xx, xy, xz = mx * nx - rx * vx - drag, mx * ny - rx * vy, mx * nz - rx * vz
-    yx, yy, yz = my * nx - ry * vx, my * ny - ry * vy - drag, my * nz - ry * vz
-    zx, zy, zz = mz * nx - rz * vx, mz * ny - rz * vy, mz * nz - rz * vz - drag
-    add_stiffness((xx, xy, xz, yx, yy, yz, zx, zy, zz), x, x, slopes[BY_SPEED])
-    # B W~
-    D = (
-        xy * V[2] - xz * V[1], xz * V[0] - xx * V[2], xx * V[1] - xy * V[0],
-        yy * V[2] - yz * V[1], yz * V[0] - yx * V[2], yx * V[1] - yy * V[0],
-        zy * V[2] - zz * V[1], zz * V[0] - zx * V[2], zx * V[1] - zy * V[0],
-    )  # fmt: skip
+    B, g, bend = force_slopes(steepness, row)
+    add_stiffness(B, x, x, slopes[BY_SPEED])
+    D = swept(B, V)
     by_place = slopes[BY_PLACE]
     for k in range(3, 6):
         w = moved_wrench(D, g, moved[k], row, leans, bend)
@@ -182,6 +167,41 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
     if not round_:
         for k in range(3):
             add_wrench(1.0, moved_wrench(D, g, moved[k], row, leans, bend), by_place[k])
+
+
+@njit
+def force_slopes(steepness, row):
+    """(B, g, bend): by the velocity of the point (9,) [N s/m], by the normal force (3,), (F_v - F/v)/|u|^2.
+
+    steepness : float - slope of friction by the sliding speed [N s/m]
+    row : (N_STATE,) - of ContactWork.state
+    """
+    drag, F_N, speed, N_v = row[RUBBING], row[RUBBING + 2], row[RUBBING + 3], row[PRESSING + 3]
+    nx, ny, nz = row[AXIS], row[AXIS + 1], row[AXIS + 2]
+    vx, vy, vz = row[SLIP], row[SLIP + 1], row[SLIP + 2]
+    grip, bend = 0.0, 0.0
+    if speed > 0.0:
+        grip, bend = F_N / speed, (steepness - drag) / (speed * speed)
+    g = gx, gy, gz = nx - grip * vx, ny - grip * vy, nz - grip * vz
+    mx, my, mz = N_v * gx + drag * nx, N_v * gy + drag * ny, N_v * gz + drag * nz
+    rx, ry, rz = bend * vx, bend * vy, bend * vz
+    B = (
+        mx * nx - rx * vx - drag, mx * ny - rx * vy, mx * nz - rx * vz,
+        my * nx - ry * vx, my * ny - ry * vy - drag, my * nz - ry * vz,
+        mz * nx - rz * vx, mz * ny - rz * vy, mz * nz - rz * vz - drag,
+    )  # fmt: skip
+    return B, g, bend
+
+
+@njit
+def swept(B, V):
+    """B W~ : (9,) - change of the force where the point of contact moves in the velocities V : (6,)."""
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = B
+    return (
+        xy * V[2] - xz * V[1], xz * V[0] - xx * V[2], xx * V[1] - xy * V[0],
+        yy * V[2] - yz * V[1], yz * V[0] - yx * V[2], yx * V[1] - yy * V[0],
+        zy * V[2] - zz * V[1], zz * V[0] - zx * V[2], zx * V[1] - zy * V[0],
+    )  # fmt: skip
 
 
 @njit

@@ -31,9 +31,9 @@ def sticks(forces, work):
     contacts, frictions = forces.contacts, forces.frictions
     for e in range(contacts.pair.shape[0]):
         speed = work.contacts.kink[e, SPEED]
-        slow = STICKING * contacts.friction[e, V_T]
-        if contacts.friction_law[e] >= 0 and 0.0 <= speed < slow:
+        if contacts.friction_law[e] >= 0 and 0.0 <= speed < STICKING * contacts.friction[e, V_T]:
             return True
+        slow = STICKING * contacts.spin_friction[e, V_T]
         if contacts.spins[e] and speed >= 0.0 and abs(work.contacts.kink[e, SPIN]) < slow:
             return True
     for e in range(frictions.pair.shape[0]):
@@ -75,7 +75,7 @@ def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
                 kink[SPIN_RATE],
                 spinning(work.pairs.motion[contacts.pair[e], JERK], work.contacts.state[e]),
             )
-            D = max(fraction * abs(kink[SPIN]), floor * contacts.friction[e, V_T])
+            D = max(fraction * abs(kink[SPIN]), floor * contacts.spin_friction[e, V_T])
             h = min(h, allowed(D, abs(a), rise if a > 0.0 else -rise))
     for e in range(frictions.pair.shape[0]):
         row = work.frictions.state[e]

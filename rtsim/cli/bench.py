@@ -194,6 +194,29 @@ def friction(as_json: bool) -> None:
     click.echo(figures.report("friction", friction.run(), as_json))
 
 
+@command.command("foot")
+@AS_JSON
+def foot(as_json: bool) -> None:
+    """The foot on the ground: one contact, a recorded step, its pressure, and how fast it drops."""
+    from rtsim.bench import figures, foot
+
+    click.echo(figures.report("foot", foot.run(), as_json))
+
+
+@command.command("foot-fit")
+@AS_JSON
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with gait_bmc: fit its steps as well.",
+)
+def foot_fit(as_json: bool, data: Path | None) -> None:
+    """The contact of a foot found again from synthetic steps: seconds, errors, what the data determine."""
+    from rtsim.bench import figures, foot_fit
+
+    click.echo(figures.report("foot-fit", foot_fit.run(data), as_json))
+
+
 @command.command("knee")
 @AS_JSON
 def knee(as_json: bool) -> None:

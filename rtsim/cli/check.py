@@ -53,7 +53,7 @@ FOLDERS = {
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
     """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, torque
-    generators, runs and subjects, by content."""
+    generators, runs and subjects, by content; and pressure files (.asf, .lst, .apd), by suffix."""
     named = [found for path in paths for found in (shipped(path) or [path])]
     chosen = tuple(named if paths else sorted(configs_root().glob("*/*.toml")))
     faults = 0
@@ -106,11 +106,14 @@ def check_config(path: Path) -> list[str]:
     from rtsim.config.choices import choices_in, load_run
     from rtsim.config.inertia_schema import InertiaTable
     from rtsim.config.load import load_toml, read_toml
+    from rtsim.files.pressure import PRESSURE_SUFFIXES, read_pressure, told
     from rtsim.models.load import OPENSIM, load_model
     from rtsim.report.model import feet_told, size_of, understood
     from rtsim.subjects.labs import load_lab
     from rtsim.subjects.subject import load_subject
 
+    if path.suffix.lower() in PRESSURE_SUFFIXES:
+        return told(read_pressure(path))
     foreign = path.suffix.lower() == OPENSIM
     kind = "model" if foreign else kind_of(path)
     if kind == "model":
@@ -136,12 +139,12 @@ def check_config(path: Path) -> list[str]:
     if kind == "generators":
         return [check_generators(path)]
     run = load_run(path)
-    told = [f"run {run.name}", *check_run(run, path)]
+    lines = [f"run {run.name}", *check_run(run, path)]
     for name, tables in choices_in(read_toml(path), path).items():
         for choice in tables:
             check_run(load_run(path, [f"{name}={choice}"]), path)
-        told.append(f"note: --set {name}={'|'.join(tables)}")
-    return told
+        lines.append(f"note: --set {name}={'|'.join(tables)}")
+    return lines
 
 
 def check_generators(path: Path) -> str:

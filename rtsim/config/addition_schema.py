@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from rtsim.config.contact_schema import Contact
-from rtsim.config.force_schema import Spring
+from rtsim.config.force_schema import Load, SimulationSpec, Spring
 from rtsim.config.joint_schema import Body
-from rtsim.config.model_schema import Element, MethodSpec
+from rtsim.config.model_schema import Coupler, Element, MethodSpec
 from rtsim.config.place_schema import Name
 
 KEY = "adds_to"
@@ -22,6 +22,7 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     adds_to : a shipped model or a file (.toml)
     laws : keys of force laws, by the name of one of its contacts or ligaments
     contacts : behind its own, or in the place of that of the same name
+    simulation : in the place of its own
     """
 
     name: Name
@@ -31,5 +32,8 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     bodies: tuple[Body, ...] = ()
     contacts: tuple[Contact, ...] = ()
     springs: tuple[Spring, ...] = ()
+    couplers: tuple[Coupler, ...] = ()
+    loads: tuple[Load, ...] = ()
+    simulation: SimulationSpec | None = None
     elements: tuple[Element, ...] = ()
     methods: dict[str, MethodSpec] = {}

@@ -49,6 +49,16 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
             raise ValueError(f"{key}.rolling: it comes from damping; add damping")
         if self.spinning and self.friction is None:
             raise ValueError(f"{key}.spinning: it comes from friction; add friction")
+        threshold = self.friction and self.friction.transition_angular_velocity_rad_s
+        if self.spinning and threshold is None:
+            raise ValueError(
+                f"{key}.friction: spinning needs transition_angular_velocity_rad_s; add it (0.01: Brown 2017)"
+            )
+        if threshold is not None and not self.spinning:
+            raise ValueError(
+                f"{key}.friction.transition_angular_velocity_rad_s: only spinning reads it; "
+                "add spinning = true to the contact, or remove the key"
+            )
 
     @property
     def geometry(self) -> str:

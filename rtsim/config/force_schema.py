@@ -163,6 +163,11 @@ class LoadedFriction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         if not any(self.direction):
             raise ValueError(f"frictions.{self.name}.direction: [0, 0, 0] has no direction; correct it")
+        if self.friction.transition_angular_velocity_rad_s is not None:
+            raise ValueError(
+                f"frictions.{self.name}.friction.transition_angular_velocity_rad_s: a point does not spin; "
+                "remove the key"
+            )
 
 
 class Load(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -20,6 +20,8 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     dynamic: NonNegative = 0.0
     # where static friction peaks; andersson: over which it decays
     transition_velocity_m_s: Positive = 1e-3
+    # likewise of spinning about the normal of a patch, which needs it
+    transition_angular_velocity_rad_s: Positive | None = None
     # not hollars, bengisu_akay
     viscous_N_s_m: NonNegative = 0.0
     # proposed: normal force from which viscous friction is whole
@@ -51,6 +53,14 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             self.static, self.dynamic, v_t, self.viscous_N_s_m, self.transition_force_N,
             self.viscous_s_m, v_d, self.exponent, self.steepness_s_m,
         )  # fmt: skip
+
+    @property
+    def spin_row(self) -> tuple[float, ...]:
+        """Parameters against spinning: of angular velocities, all transitions in one proportion; dry."""
+        mu_s, mu_d, v_t, _, F_nt, _, v_d, exponent, steepness = self.row
+        w_t = self.transition_angular_velocity_rad_s or v_t
+        part = w_t / v_t
+        return mu_s, mu_d, w_t, 0.0, F_nt, 0.0, v_d * part, exponent, steepness / part
 
     @property
     def wets_at_N(self) -> float:

@@ -76,6 +76,10 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # only checked to lie where they should
     tibial_tuberosity: str = ""
     greater_trochanter: str = ""
+    # of the foot's own frame, for its contact with the ground: heads of metatarsals, and the first toe
+    metatarsal_2: str = ""
+    metatarsal_3: str = ""
+    hallux: str = ""
     # where it is marked
     trunk: Trunk | None = None
 

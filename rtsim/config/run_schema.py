@@ -8,6 +8,7 @@ import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.fdk_schema import FdkSpec
+from rtsim.config.foot_schema import FootSpec
 from rtsim.config.model_schema import Positive
 from rtsim.config.rate_schema import ButterworthSpec, RateSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
@@ -193,6 +194,8 @@ class Run(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     recruitment: RecruitmentSpec | None = None
     # of the stage fdk
     fdk: FdkSpec = FdkSpec()
+    # of the stage foot_contact
+    foot: FootSpec = FootSpec()
     # NAME=CHOICE of the choices that its config offers, as taken by --set
     chosen: tuple[str, ...] = ()
     # of `rtsim analyse --compare`

@@ -122,6 +122,26 @@ def call_forces() -> None:
     hold(show_loads, (body.results, body.deviations, np.zeros(3 * n, bool), *signs, body.weight, shown))()
 
 
+def call_foot() -> None:
+    """The contact of the walker's foot."""
+    from rtsim.config.paths import find_config
+    from rtsim.config.run_schema import Run
+    from rtsim.methods.multibody import MultibodyEstimator
+    from rtsim.models.load import load_model
+    from rtsim.stages.foot_contact import FootContacts
+    from rtsim.stages.kinematics import Kinematics
+    from rtsim.stages.rates import FilteredMotion
+    from rtsim.subjects.labs import find_lab
+    from rtsim.subjects.subject import load_subject
+
+    run, subject = Run(name="warmup"), load_subject(find_config(WALKER, "subjects"))
+    estimator = MultibodyEstimator(
+        load_model(LOWER_LIMB), subject, "zero", ("zero",), run.solver, run.markers
+    )
+    motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
+    FootContacts(run.foot, motion, None, find_lab(subject.marker_names), subject).warm()
+
+
 def call_moment_arms() -> None:
     """`rtsim moment-arms`."""
     from rtsim.methods.moment_arms import MomentArms

@@ -24,6 +24,7 @@ from rtsim.live.children import APART
 from rtsim.live.group_calls import (
     call_coupled,
     call_fdk,
+    call_foot,
     call_forces,
     call_held,
     call_model,
@@ -243,6 +244,12 @@ ON_DEMAND = {
         call_held,
         without=NO_MESHES,
     ),
+    "foot": Group(
+        "contact of the feet",
+        tuple(f"kernels.contact.standing_foot.{name}" for name in ("follow", "stand", "press_grid")),
+        call_foot,
+        without=NO_MESHES,
+    ),
 }
 """What few runs call; `rtsim warmup` leaves it to them."""
 ALL = {**GROUPS, **ON_DEMAND}
@@ -263,7 +270,7 @@ def groups_of(run: Run) -> tuple[str, ...]:
 
     spec = load_model(run.model)
     forces = ("forces",) if has_forces(run) else ()
-    balanced = ("fdk",) if "fdk" in run.stages else ()
+    balanced = [name for name, stage in (("fdk", "fdk"), ("foot", "foot_contact")) if stage in run.stages]
     if not brings_markers(run, spec):
         return (*balanced, *LIVE, *forces)
     muscles = ("moment-arms",) if spec.muscles else ()

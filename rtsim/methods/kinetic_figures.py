@@ -11,6 +11,7 @@ from kernels.bearing import BEARS, FAR, NONE, OFF_PLATE, TWO_FEET, UNMEASURED, U
 from rtsim.files.force_trial import THRESHOLD
 from rtsim.files.recording import Results
 from rtsim.methods.plate_check import GRAVITY, UNDER, WEIGHT_OFF
+from rtsim.subjects.labs import SIDES
 
 Array = NDArray[np.float64]
 
@@ -71,7 +72,7 @@ def plate_figures(results: Results) -> dict[str, Any]:
     one = loaded & ((bits & TWO_FEET) == 0)
     well = one & ((bits & OFF_PLATE) == 0)
     feet = {}
-    for f, side in enumerate(labels_of(results, "plate_shares")):
+    for f, side in enumerate(SIDES if found else ()):
         his, borne = one & (share[..., f] != NONE), well & (share[..., f] == BEARS)
         feet[side] = {"loaded": int(his.sum()), "under": part(borne.sum(), his.sum())}
     under = (well & (share == BEARS).any(axis=2)).sum()

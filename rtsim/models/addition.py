@@ -1,4 +1,4 @@
-"""A model that is another one with force laws, bodies, contacts, springs, elements and methods more."""
+"""A model that is another one with force laws, bodies, contacts, springs, motions, loads and methods more."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rtsim.errors import ConfigError
 
 LAWFUL: dict[str, type[msgspec.Struct]] = {"contacts": Contact, "ligaments": Ligament}
 """What of a model can have a force law."""
-BEHIND = ("bodies", "springs", "elements")
+BEHIND = ("bodies", "springs", "elements", "couplers", "loads")
 """What stands behind the model's own; names of its own are told as given twice."""
 
 
@@ -57,5 +57,6 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
         "contacts": [*contacts.values()],
         "methods": {**model["methods"], **added["methods"]},
         **{key: [*model[key], *added[key]] for key in BEHIND},
+        "simulation": added["simulation"] or model["simulation"],
     }
     return check_record(record, ModelSpec, where)

@@ -50,6 +50,8 @@ FIGURE_FIELDS: dict[str, tuple[int, ...]] = {
 
 COLUMNS_MOST = 3  # of curves; what a descriptor wants beyond stands in the last
 CONTACTS_MOST = 12  # traces in the plot of the contact points
+IMAGES_MOST, CELLS_MOST = 4, 40_000  # of one field: images, and cells of each
+CELL = (1e-3, 1e4)  # sides of a cell [mm]; others are not believed
 ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [mm]
 
 
@@ -92,6 +94,23 @@ class Contact(NamedTuple):
     first: int
 
 
+class Picture(NamedTuple):
+    """A field that is drawn as an image for each entry of its first axis.
+
+    shape : rows and columns; across, along : size of a cell [mm]; order : of the images, from the left
+    """
+
+    title: str
+    unit: str
+    scale: float
+    field: str
+    labels: tuple[str, ...]
+    shape: tuple[int, int]
+    across: float
+    along: float
+    order: list[int]
+
+
 class Layout(NamedTuple):
     """Everything the window builds from one descriptor.
 
@@ -113,6 +132,7 @@ class Layout(NamedTuple):
     channels: tuple[Channel, ...]
     n_channel: int
     contact: Contact | None
+    picture: Picture | None
     stick: NDArray[np.intp]
     follow: int | None
     commands: tuple[str, ...] | None
@@ -160,6 +180,9 @@ def layout_of(session: Session) -> Layout:
         channels.append(contact[1])
         n_channel += len(contact[1].entries)
     parts = _parts(specs, notes)
+    picture = _picture(specs, notes)
+    if picture is not None:
+        parts[picture.field] = tuple(specs[picture.field].shape)
     labels = {name: labels_of(specs[name], shape[0]) for name, shape in parts.items()}
     segments = labels.get("segment_positions", ())
     centres = labels.get("joint_centres", ())
@@ -174,6 +197,7 @@ def layout_of(session: Session) -> Layout:
         channels=tuple(channels),
         n_channel=n_channel,
         contact=contact[0] if contact else None,
+        picture=picture,
         stick=bones(session.meta.get("stick"), centres, len(centres)),
         follow=segments.index("pelvis") if "pelvis" in segments else None,
         commands=_commands(session),
@@ -247,6 +271,25 @@ def _contact(spec: FieldSpec | None, first: int) -> tuple[Contact, Channel] | No
     points = np.arange(0, 3 * len(names), 3)
     entries = np.stack([points, points + 2], axis=1).ravel()
     return Contact(names, unit, first), Channel("contact_points", entries, scale, first)
+
+
+def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> Picture | None:
+    """The first field that wants to be an image and can be one; of a person the left side stands left."""
+    for name, spec in specs.items():
+        if spec.image is None or name in FIGURE_FIELDS:
+            continue
+        shape, sizes = tuple(spec.shape), (spec.image.across, spec.image.along)
+        n_image, n_row, n_column = (1, *shape) if len(shape) == 2 else shape if len(shape) == 3 else (0, 0, 0)
+        sound = 0 < n_image <= IMAGES_MOST and 0 < n_row * n_column <= CELLS_MOST
+        if not (sound and all(CELL[0] <= size <= CELL[1] for size in sizes)):
+            notes.append(f"{spoken((name,))[0]} of shape {list(shape)} is not drawn")
+            continue
+        unit, scale = _display_unit(spec)
+        labels = spoken(labels_of(spec, IMAGES_MOST)) if len(shape) == 3 else ("",)
+        title = printable(spec.image.title) or spoken((printable(name),))[0]
+        order = sorted(range(n_image), key=lambda k: (labels[k] != "left", k))
+        return Picture(title, unit, scale, name, labels, (n_row, n_column), *sizes, order)
+    return None
 
 
 def _parts(specs: Mapping[str, FieldSpec], notes: list[str]) -> dict[str, tuple[int, ...]]:

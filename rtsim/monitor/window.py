@@ -25,6 +25,7 @@ from rtsim.monitor.contact import ContactPlot
 from rtsim.monitor.controls import FigureCard, ToolBar
 from rtsim.monitor.curves import Curves
 from rtsim.monitor.feed import Change, Feed
+from rtsim.monitor.heat import HeatImage
 from rtsim.monitor.history import Quality
 from rtsim.monitor.status import StatusStrip
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
@@ -57,6 +58,7 @@ class MonitorWindow(QMainWindow):
         self.bar = ToolBar()
         self.figure_card = FigureCard()
         self.contact, self.curves, self.status = ContactPlot(), Curves(), StatusStrip()
+        self.heat = HeatImage()
         self.theme: Theme = LIGHT
         self._n_turn = 0
         self._method = self._asked = ""
@@ -74,7 +76,8 @@ class MonitorWindow(QMainWindow):
         left = QSplitter(Qt.Orientation.Vertical)
         left.addWidget(self.figure_card)
         left.addWidget(self.contact)
-        left.setSizes([460, 200])
+        left.addWidget(self.heat)
+        left.setSizes([460, 200, 260])
         middle = QSplitter(Qt.Orientation.Horizontal)
         middle.addWidget(left)
         self.plots = QScrollArea()  # for more plots than have room
@@ -116,6 +119,7 @@ class MonitorWindow(QMainWindow):
         self.setStyleSheet(style_sheet(theme))
         self.figure_card.figure.set_theme(theme)
         self.contact.set_theme(theme)
+        self.heat.set_theme(theme)
         self.curves.set_theme(theme)
         self.status.set_theme(theme)
         self._changed = True
@@ -159,7 +163,7 @@ class MonitorWindow(QMainWindow):
 
     def _build(self) -> None:
         if self.feed.layout:
-            for part in (self.figure_card.figure, self.contact, self.curves):
+            for part in (self.figure_card.figure, self.contact, self.heat, self.curves):
                 part.set_layout(self.feed.layout)
             self.bar.arms.setVisible(bool(self.feed.layout.arms))
 
@@ -172,6 +176,7 @@ class MonitorWindow(QMainWindow):
     def _draw_figure(self) -> None:
         if self.feed.layout:
             self.figure_card.figure.set_frame(self.feed.pose)
+            self.heat.set_frame(self.feed.pose)
             self._dim_figure()
 
     def _dim_figure(self) -> None:

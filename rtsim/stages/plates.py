@@ -143,6 +143,14 @@ class FootLoads(AppliedLoads):
             self._doubt(feet, dt)
         self._former[:] = feet
 
+    def plane_under(self, foot: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """A point and the normal (3,) of the plate that a foot bears, of two the one it bears more; None."""
+        borne = np.flatnonzero(self._share[:, foot] == BEARS)
+        if not len(borne):
+            return None
+        plate = int(borne[np.argmax(self._force[0, borne, 1])])
+        return self._plates.centre[plate], self._plates.axes[plate, 2]
+
     def _find_feet(self, session: Session) -> None:
         field = next((f for f in session.fields if f.name == "positions"), None)
         labels = tuple(field.labels) if field is not None else ()

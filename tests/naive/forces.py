@@ -189,12 +189,12 @@ def add_contact(forces: Forces, e: int, at: State, v: Array, tau: Array, thesis:
     n, d = E.T @ found.normal, min(found.d, 2.0)
     patch = volumetric.patch(radii, n, d)
     J = E @ (volumetric.thesis_J(radii, n, d) if thesis else patch.J) @ E.T
-    if contacts.rolls[e]:
+    if contacts.rolls[e] and N > 0.0:
         k_V, damping = contacts.pressure[e, STIFFNESS], contacts.pressure[e, DAMPING]
         torque += volumetric.rolling_torque(k_V, damping, J, w - w_n * found.normal)
     if contacts.spins[e]:
         r_g = volumetric.gyration(J, patch.volume, found.normal)
-        F_t = friction_force(law, parameters, r_g * w_n, N)
+        F_t = friction_force(law, Parameters(*contacts.spin_friction[e]), w_n, N)
         torque += volumetric.spinning_torque(F_t, r_g, found.normal)
     tau += found.J.T @ (N * found.normal + friction) + turn.T @ torque
     return found._replace(N=N, friction=friction, torque=torque)

@@ -152,7 +152,7 @@ def rolling_torque(k_V: float, damping: float, J: Array, w_t: Array) -> Array:
 
 
 def spinning_torque(F_t: float, r_g: float, n: Array) -> Array:
-    """Return the torque on the ellipsoid (3,); F_t : friction at the sliding velocity r_g w_n [N].
+    """Return the torque on the ellipsoid (3,); F_t : friction at the angular velocity w_n, by eq. 5.51 [N].
 
     Eq. 5.50, mu F_n J/V, is N m^2; the radius r_g = sqrt(J_nn/V) in its place makes it a torque.
     """

@@ -174,6 +174,7 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
     keys = [f"contacts.{contact.name}" for contact in contacts]
     shapes = [contact.shape for contact in contacts]
     rows = [c.friction.row if c.friction else (0.0,) * N_FRICTION for c in contacts]
+    spin_rows = [c.friction.spin_row if c.friction and c.spinning else (0.0,) * N_FRICTION for c in contacts]
     radii = millimetres([shape.radii_a_mm for shape in shapes])
     meshed = [shape.meshes is not None for shape in shapes]
     meshes, pressed = pack_mesh_contacts(
@@ -200,6 +201,7 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
         pressure=np.array([contact.pressure_row for contact in contacts], float).reshape(-1, N_PRESSURE),
         friction_law=whole(number(kernels.friction, c.friction.law) if c.friction else -1 for c in contacts),
         friction=np.array(rows, float).reshape(-1, N_FRICTION),
+        spin_friction=np.array(spin_rows, float).reshape(-1, N_FRICTION),
         rolls=whole(contact.rolling for contact in contacts),
         spins=whole(contact.spinning for contact in contacts),
         ramp=np.array([viscous_ramp(contact) for contact in contacts], float),

@@ -39,6 +39,7 @@ PAIRS = {
 }
 KINDS = ("lines", "contacts", "frictions", "loads", "springs")
 FRICTION = Parameters(mu_s=0.6, mu_d=0.4, v_t=0.3, mu_v=0.5, F_nt=20.0, k_v=0.1, v_d=0.2, p=2.0, k_tanh=5.0)
+SPIN_FRICTION = FRICTION._replace(v_t=0.8, mu_v=0.0, k_v=0.0, v_d=0.5, k_tanh=2.0)
 # pressure law: stiffness, damping, exponent
 PRESSURE = {
     VOLUMETRIC: (2000.0, 0.3, 0.0),
@@ -211,6 +212,7 @@ def aimed_contacts(
         pressure=np.array([PRESSURE[plan.law] for plan in plans]),
         friction_law=np.array([plan.friction_law for plan in plans], np.int64),
         friction=np.tile(np.array(FRICTION), (n, 1)),
+        spin_friction=np.tile(np.array(SPIN_FRICTION), (n, 1)),
         rolls=has_patch,
         spins=has_patch.copy(),
         ramp=np.full(n, 0.05),

@@ -221,6 +221,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
     turns = tree.dof_rotates[springs.dof] == ROTATES
     step = np.where(turns, 1.0, length)
     of_friction = np.array([1.0, 1.0, speed, force / speed, force, 1.0 / speed, speed, 1.0, 1.0 / speed])
+    of_spinning = np.array([1.0, 1.0, 1.0 / time, 1.0, force, 1.0, 1.0 / time, 1.0, time])
     of_pressure = {
         VOLUMETRIC: (force / length**3, 1.0 / speed, 1.0),
         KELVIN_VOIGT: (force / length, force / speed, 1.0),
@@ -243,6 +244,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
             drift=speed * contacts.drift,
             pressure=contacts.pressure * [of_pressure[law] for law in contacts.law],
             friction=contacts.friction * of_friction,
+            spin_friction=contacts.spin_friction * of_spinning,
             ramp=length * contacts.ramp,
         ),
         frictions._replace(

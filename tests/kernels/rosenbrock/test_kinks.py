@@ -154,7 +154,12 @@ ellipsoid = { segment = "ball", radius_mm = 50.0 }
 plane = { segment = "ground", normal = [0.0, 1.0, 0.0] }
 stiffness = 2.0e9
 spinning = true
-friction = { static = 0.2, dynamic = 0.15, transition_velocity_m_s = 0.001 }
+
+[contacts.friction]
+static = 0.2
+dynamic = 0.15
+transition_velocity_m_s = 0.001
+transition_angular_velocity_rad_s = 0.05
 
 [simulation]
 speeds = { turn = 600.0 }

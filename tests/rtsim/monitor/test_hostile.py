@@ -360,4 +360,4 @@ def test_replaced_plots_are_freed(stage: Any, sender: Any, session_of: SessionOf
         sender.announce(session_of((field("joint_angles", 10 + k, unit="rad", labels=labels),)))
         stage.join(sender)
         stage.application.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-        assert len(stage.window.findChildren(PlotCard)) == 10 + k + 1  # and the one of the contact points
+        assert len(stage.window.findChildren(PlotCard)) == 10 + k + 2  # and contact points and image

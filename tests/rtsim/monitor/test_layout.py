@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtsim.monitor.layout import ARM_COLUMN, layout_of
-from streams.messages import Curves, FieldSpec, Session
+from streams.messages import Curves, FieldSpec, Image, Session
 
 SessionOf = Callable[..., Session]
 
@@ -217,3 +217,37 @@ def test_notes_go_with_the_details():
     assert details["note 1"] == "walk.trc: the rate was guessed"
     assert len(details["note 2"]) <= 300
     assert "note 3" not in details
+
+
+def pictured(shape: tuple[int, ...], name: str = "foot_pressure", **keys: float) -> FieldSpec:
+    image = Image("Pressure", **{"across": 9.0, "along": 7.5, **keys})
+    labels = ("right", "left") if len(shape) == 3 else ()
+    return FieldSpec(name=name, shape=shape, unit="Pa", labels=labels, image=image)
+
+
+def test_an_image_is_drawn_for_each_side(session_of: SessionOf) -> None:
+    """Protects heat images: their cells, the unit on the screen, and the left foot on the left."""
+    layout = layout_of(session_of((pictured((2, 39, 16)),)))
+    assert layout.picture is not None
+    assert layout.picture.shape == (39, 16)
+    assert layout.picture.order == [1, 0]
+    assert (layout.picture.unit, layout.picture.scale) == ("kPa", 1e-3)
+    assert layout.parts["foot_pressure"] == (2, 39, 16)
+    assert layout_of(session_of((pictured((5, 4)),))).picture is not None
+    assert layout_of(session_of(())).picture is None
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pictured((4,)),
+        pictured((9, 3, 3)),
+        pictured((2, 1000, 1000)),
+        pictured((2, 0, 4)),
+        pictured((2, 4, 4), across=0.0),
+        pictured((2, 3, 3), "segment_rotations"),
+    ],
+)
+def test_what_is_no_image_is_not_drawn(session_of: SessionOf, spec: FieldSpec) -> None:
+    """Protects from a sender that wants an image of anything."""
+    assert layout_of(session_of((spec,))).picture is None

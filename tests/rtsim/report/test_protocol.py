@@ -94,6 +94,16 @@ def with_forces(folder: Path) -> Iterable[FieldSpec]:
     return every[len(Course(stages[:1], source.session, {}).fields.session.fields) :]
 
 
+def on_ground(folder: Path) -> Iterable[FieldSpec]:
+    """What the contact of the feet adds."""
+    spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
+    run = Run(name="test", method="zero", stages=("kinematics", "rates", "foot_contact"))
+    stages = make_stages(run, spec, subject)
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+
+
 def of_own_markers(folder: Path) -> Iterable[FieldSpec]:
     """What only a model with markers of its own has, and what means another thing there."""
     path = folder / "marked.toml"
@@ -163,7 +173,8 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
 
 
 @pytest.mark.parametrize(
-    "fields", [estimated, with_forces, of_own_markers, own_with_forces, recruited, turned, simulated]
+    "fields",
+    [estimated, with_forces, on_ground, of_own_markers, own_with_forces, recruited, turned, simulated],
 )
 def test_the_table_is_in_the_document(fields, tmp_path):
     """Protects strangers who write a client from the document: every field of a frame, as it is."""

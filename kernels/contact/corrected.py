@@ -1,0 +1,180 @@
+"""Contacts of a recorded foot whose motion is corrected by splines, and whose toes turn by one.
+
+Inverse simulation of a step (Brown 2017, MASc thesis, section 5.3.2): the foot is shifted along and turned
+about the axes of ground by C = Rx(a) Ry(b) Rz(c), its toes are turned about their axis; seven cubic splines
+over time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, inlined
+from kernels.contact.prescribed import (
+    Motion,
+    Prescribed,
+    PrescribedWork,
+    contact_wrenches,
+    new_motion,
+    new_prescribed_work,
+)
+from kernels.contact.pressure_field import FieldWork, add_pressures, new_field_work
+
+SHIFT, TURN, TOES = 0, 3, 6
+"""Splines: along x, y, z [m], about x, y, z [rad], of the toes [rad]."""
+N_SPLINE = 7
+FOOT, TOE_BODY = 0, 1
+
+
+class FootMotion(NamedTuple):
+    """A foot as it was recorded, and where its toes are joined to it."""
+
+    time: np.ndarray  # (n,) [s]
+    position: np.ndarray  # (n, 3) - of its origin in ground [m]
+    rotation: np.ndarray  # (n, 3, 3) - its axes as columns
+    velocity: np.ndarray  # (n, 3) - of its origin [m/s]
+    turning: np.ndarray  # (n, 3) - angular velocity [rad/s]
+    toe_origin: np.ndarray  # (3,) - of the toes, on the foot [m]
+    toe_axes: np.ndarray  # (3, 3) - axes of the toes on the foot where they are not turned, as columns
+    toe_axis: np.ndarray  # (3,) - unit, what they turn about, in the axes of the foot
+
+
+class Correction(NamedTuple):
+    """Cubics between knots that lie evenly."""
+
+    start: float  # [s]
+    step: float  # from knot to knot [s]
+    cubic: np.ndarray  # (N_SPLINE, n_knot - 1, 4) - coefficients of u^0 to u^3, u = (t - knot)/step
+
+
+class CorrectedWork(NamedTuple):
+    """Results of n frames, and working space."""
+
+    wrench: np.ndarray  # (n, 6) - on the foot, moment about the origin of ground [N m], force [N]
+    pressure: np.ndarray  # (n, n_row, n_column) [Pa], or (0, ..) for none
+    motion: Motion
+    contacts: PrescribedWork
+    field: FieldWork
+    turn: np.ndarray  # (2, 3, 3)
+    way: np.ndarray  # (2, N_SPLINE) - values of the splines and their rates
+
+
+def new_corrected_work(model: Prescribed, n: int, shape: tuple[int, int] = (0, 0)) -> CorrectedWork:
+    """Allocate a CorrectedWork for n frames; shape : of the grid of pressures, if any are asked for."""
+    return CorrectedWork(
+        np.zeros((n, 6)),
+        np.zeros((n if shape[0] else 0, *shape)),
+        new_motion(2),
+        new_prescribed_work(model, 2),
+        new_field_work(),
+        np.zeros((2, 3, 3)),
+        np.zeros((2, N_SPLINE)),
+    )
+
+
+@entry
+def corrected_wrenches(model, foot, correction, grid, work):
+    """work.wrench of every frame, and work.pressure where it has rows.
+
+    model : Prescribed - body 0 the foot, 1 its toes
+    foot : FootMotion
+    correction : Correction
+    grid : Grid - in ground
+    work : CorrectedWork - written
+    """
+    contacts = work.contacts
+    for n in range(foot.time.shape[0]):
+        splines(correction, foot.time[n], work.way)
+        place_foot(foot, n, work)
+        contact_wrenches(model, work.motion, contacts)
+        for i in range(6):
+            work.wrench[n, i] = 0.0
+            for e in range(contacts.wrench.shape[0]):
+                work.wrench[n, i] += contacts.wrench[e, i]
+        if work.pressure.shape[0]:
+            work.pressure[n, :, :] = 0.0
+            add_pressures(
+                model.pairs, model.contacts, contacts.pose, contacts.contacts, contacts.pairs, grid,
+                work.field, work.pressure[n],
+            )  # fmt: skip
+
+
+@inlined
+def splines(correction, time, way_out):
+    """way_out : (2, N_SPLINE) - values and rates at a time [s]; beyond the knots the last cubic goes on."""
+    n_piece = correction.cubic.shape[1]
+    at = (time - correction.start) / correction.step
+    piece = int(min(max(math.floor(at), 0.0), n_piece - 1.0))
+    u = at - piece
+    for k in range(N_SPLINE):
+        c = correction.cubic[k, piece]
+        way_out[0, k] = c[0] + u * (c[1] + u * (c[2] + u * c[3]))
+        way_out[1, k] = (c[1] + u * (2.0 * c[2] + u * 3.0 * c[3])) / correction.step
+
+
+@inlined
+def place_foot(foot, n, work):
+    """work.motion of frame n : int, after `splines`.
+
+    foot : FootMotion
+    n : int - frame
+    work : CorrectedWork - written
+    """
+    value, rate, motion = work.way[0], work.way[1], work.motion
+    C, before = work.turn[0], work.turn[1]
+    ca, sa = math.cos(value[TURN]), math.sin(value[TURN])
+    cb, sb = math.cos(value[TURN + 1]), math.sin(value[TURN + 1])
+    cc, sc = math.cos(value[TURN + 2]), math.sin(value[TURN + 2])
+    C[0, 0], C[0, 1], C[0, 2] = cb * cc, -cb * sc, sb
+    C[1, 0], C[1, 1], C[1, 2] = ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb
+    C[2, 0], C[2, 1], C[2, 2] = sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb
+    da, db, dc = rate[TURN], rate[TURN + 1], rate[TURN + 2]
+    extra = da + sb * dc, ca * db - sa * cb * dc, sa * db + ca * cb * dc
+    product(C, foot.rotation[n], motion.rotation[FOOT])
+    w = foot.turning[n]
+    for i in range(3):
+        motion.position[FOOT, i] = foot.position[n, i] + value[SHIFT + i]
+        motion.velocity[FOOT, i] = foot.velocity[n, i] + rate[SHIFT + i]
+        motion.turning[FOOT, i] = C[i, 0] * w[0] + C[i, 1] * w[1] + C[i, 2] * w[2] + extra[i]
+    turned(foot.toe_axis, value[TOES], C)
+    product(C, foot.toe_axes, before)
+    product(motion.rotation[FOOT], before, motion.rotation[TOE_BODY])
+    arm = along(motion.rotation[FOOT], foot.toe_origin)
+    axis = along(motion.rotation[FOOT], foot.toe_axis)
+    w = motion.turning[FOOT]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        motion.position[TOE_BODY, i] = motion.position[FOOT, i] + arm[i]
+        motion.velocity[TOE_BODY, i] = motion.velocity[FOOT, i] + w[j] * arm[k] - w[k] * arm[j]
+        motion.turning[TOE_BODY, i] = w[i] + rate[TOES] * axis[i]
+
+
+@inlined
+def product(A, B, out):
+    """out : (3, 3) = A B."""
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
+
+
+@inlined
+def along(R, x):
+    """R x as three numbers."""
+    return (
+        R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2],
+        R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2],
+        R[2, 0] * x[0] + R[2, 1] * x[1] + R[2, 2] * x[2],
+    )
+
+
+@inlined
+def turned(axis, angle, out):
+    """out : (3, 3) - rotation about a unit axis : (3,) by an angle [rad] (Rodrigues)."""
+    c, s = math.cos(angle), math.sin(angle)
+    x, y, z, d = axis[0], axis[1], axis[2], 1.0 - c
+    out[0, 0], out[0, 1], out[0, 2] = c + x * x * d, x * y * d - z * s, x * z * d + y * s
+    out[1, 0], out[1, 1], out[1, 2] = y * x * d + z * s, c + y * y * d, y * z * d - x * s
+    out[2, 0], out[2, 1], out[2, 2] = z * x * d - y * s, z * y * d + x * s, c + z * z * d

@@ -1,0 +1,210 @@
+"""Derivatives of the wrench of a contact by its own parameters: place, axes, sizes and the laws' numbers.
+
+Brown (2017), MASc thesis, table 5.1. Where the surface on A is displaced on its body, the contact changes
+as where A is displaced with its field of velocity held (kernels/forces/pairs, BY_PLACE); where a radius
+grows, the patch changes (kernels/contact/geometries); every law is linear in its stiffness, its damping and
+in both coefficients of friction.
+"""
+
+from __future__ import annotations
+
+from kernels._jit import inlined, njit
+from kernels.contact.elements import (
+    AXIS,
+    CENTRE,
+    D_DEPTH,
+    D_TORQUE,
+    D_VOLUME,
+    GYRATION,
+    PATCH,
+    POINT,
+    PRESSING,
+    RUBBING,
+    SLIP,
+)
+from kernels.contact.geometries import find_grown
+from kernels.contact.patch_torques import grown_torque, patch_torque, size_of
+from kernels.contact.pressure import DAMPING, STIFFNESS, force_by_parameters
+from kernels.contact.slopes import force_slopes, moved_wrench, swept
+from kernels.forces.pairs import BY_PLACE
+from kernels.forces.places import add_force, direction
+from kernels.friction import K_V, MU_D, MU_S, MU_V, N_FRICTION, friction_force
+
+BY_CENTRE, BY_TURN, BY_RADIUS, BY_STIFFNESS, BY_DAMPING, BY_STATIC, BY_DYNAMIC = 0, 3, 6, 9, 10, 11, 12
+"""Rows of the derivatives: centre along the axes of body A (3) [m], turning about the centre and these
+axes (3) [rad], radii (3) [m], stiffness and damping of the pressure law, mu_s and mu_d of friction and
+spinning."""
+N_PARAMETER = 13
+
+
+@inlined
+def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
+    """out : (N_PARAMETER, 6) - by the parameters of contact e, after its wrench and the slopes of it alone.
+
+    pairs : Pairs
+    contacts : Contacts
+    e : int - contact, of an ellipsoid on a plane
+    pose : Pose
+    V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
+    work : ContactWork - moved, change and law written
+    slopes : (2, 6, 6) - of contact e, transposed, as in PairWork
+    """
+    row, Q = work.state[e], work.Q[e]
+    for k in range(N_PARAMETER):
+        for i in range(6):
+            out[k, i] = 0.0
+    if row[PATCH] <= 0.0 or not row[PRESSING] > 0.0:  # an open contact keeps the force of the frame before
+        return
+    by_place(pose, pairs.body_a[contacts.pair[e]], row, slopes[BY_PLACE], out)
+    patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e), False
+    constants = contacts.pressure[e], contacts.spin_friction[e]
+    for k in range(3):
+        d_h, by, u = find_grown(pairs, contacts, e, k, pose, row, work.moved[0])
+        r = contacts.radii[e, k]
+        by_radius(
+            patch, constants, (d_h, r, by, u), row, Q, V, (work.moved[0], work.change), out[BY_RADIUS + k]
+        )
+    by_pressure(contacts.law[e], patch, constants, row, Q, V, work.change, out)
+    if patch[2] >= 0:
+        by_friction(patch, contacts.friction[e], constants[1], row, V, work.law, out)
+
+
+@inlined
+def unit_vector(k):
+    return 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+
+
+@inlined
+def by_place(pose, body, row, slopes, out):
+    """out[BY_CENTRE], out[BY_TURN] : by displacements of the surface on its body.
+
+    pose : Pose
+    body : int - that carries the surface
+    row : (N_STATE,) - of ContactWork.state
+    slopes : (6, 6) - by twists of the body about the reference point, transposed
+    out : (N_PARAMETER, 6)
+    """
+    cx, cy, cz = row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]
+    for k in range(3):
+        x, y, z = direction(pose, body, unit_vector(k))
+        # turned about the centre: it moves the reference point by centre x axis
+        tx, ty, tz = cy * z - cz * y, cz * x - cx * z, cx * y - cy * x
+        for i in range(6):
+            out[BY_CENTRE + k, i] = x * slopes[3, i] + y * slopes[4, i] + z * slopes[5, i]
+            turned = x * slopes[0, i] + y * slopes[1, i] + z * slopes[2, i]
+            out[BY_TURN + k, i] = turned + tx * slopes[3, i] + ty * slopes[4, i] + tz * slopes[5, i]
+
+
+@njit
+def by_radius(patch, constants, grown, row, Q, V, changes, out):
+    """out : (6,) += where a radius grows.
+
+    patch : (rolls, spins, friction law, a b c, False)
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
+    grown : (change of h [1], r [m], 2 r (u . n) [m], u)
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    changes : ((N_MOVED,) of the patch, (N_CHANGE, 3) of ContactWork, written)
+    """
+    d_h, r, by, u = grown
+    moved, change = changes
+    B, g, bend = force_slopes(row[RUBBING + 1], row)
+    w = moved_wrench(swept(B, V), g, moved, row, False, bend)
+    for i in range(6):
+        out[i] += w[i]
+    if not (patch[0] or patch[1]):
+        return
+    d_vn = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        d_vn += row[AXIS + i] * (V[j] * moved[k] - V[k] * moved[j])
+    d_N = row[PRESSING + 1] * moved[D_DEPTH] + row[PRESSING + 2] * moved[D_VOLUME] + row[PRESSING + 3] * d_vn
+    moves = moved[D_DEPTH], d_h, d_N, 1.0 / r
+    grown_torque(patch, constants, moves, (r, by, u), row, Q, V, change)
+    for i in range(3):
+        out[i] += change[D_TORQUE, i]
+
+
+@njit
+def by_pressure(law, patch, constants, row, Q, V, change, out):
+    """out[BY_STIFFNESS], out[BY_DAMPING] : (6,) each.
+
+    law : int - of kernels/contact/pressure
+    patch : (rolls, spins, friction law, a b c, False)
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    change : (N_CHANGE, 3) - of ContactWork, rows written
+    out : (N_PARAMETER, 6)
+    """
+    p = constants[0]
+    by_laws = force_by_parameters(law, p, row[PATCH], row[PATCH + 1], row[PATCH + 2])
+    _, g, _ = force_slopes(row[RUBBING + 1], row)
+    x, y, z = row[POINT], row[POINT + 1], row[POINT + 2]
+    for k in range(2):
+        d_N, one = by_laws[k], out[BY_STIFFNESS + k]
+        add_force(x, y, z, d_N * g[0], d_N * g[1], d_N * g[2], one)
+        if not (patch[0] or patch[1]):
+            continue
+        none = (0.0, 0.0, (0.0, 0.0, 0.0))
+        grown_torque(patch, constants, (0.0, 0.0, d_N, 0.0), none, row, Q, V, change)
+        for i in range(3):
+            one[i] += change[D_TORQUE, i]
+        if patch[0]:  # rolling resistance is k_V |a_V| times what it is
+            rolling = (patch[0], 0, patch[2], patch[3])
+            add_scaled_rolling(rolling, constants, (STIFFNESS, DAMPING)[k], row, Q, V, change, one)
+
+
+@njit
+def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
+    """out : (6,) += rolling resistance by the parameter of this column, in which it is linear.
+
+    patch : (1, 0, friction law, a b c)
+    constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
+    column : int - STIFFNESS or DAMPING
+    row : (N_STATE,) - of ContactWork.state
+    Q : (3, 3) - of the ellipsoid in ground axes [m^2]
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    change : (N_CHANGE, 3) - of ContactWork, rows written
+    """
+    p, torque = constants[0], change[D_TORQUE]
+    for i in range(3):
+        torque[i] = 0.0
+    patch_torque(patch, p, constants[1], row, Q, V, change, torque)
+    if p[column] > 0.0:
+        for i in range(3):
+            out[i] += torque[i] / p[column]
+
+
+@njit
+def by_friction(patch, friction, spin_friction, row, V, dry, out):
+    """out[BY_STATIC], out[BY_DYNAMIC] : (6,) each; every law is linear in both coefficients.
+
+    patch : (rolls, spins, friction law, a b c, False)
+    friction : (N_FRICTION,) - parameters of friction
+    spin_friction : (N_FRICTION,) - of spinning friction
+    row : (N_STATE,) - of ContactWork.state
+    V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
+    dry : (N_FRICTION,) - working space
+    out : (N_PARAMETER, 6)
+    """
+    N, speed, law = row[PRESSING], row[RUBBING + 3], patch[2]
+    spin = V[0] * row[AXIS] + V[1] * row[AXIS + 1] + V[2] * row[AXIS + 2]
+    x, y, z = row[POINT], row[POINT + 1], row[POINT + 2]
+    for k in range(2):
+        one = out[BY_STATIC + k]
+        if speed > 0.0:
+            for i in range(N_FRICTION):
+                dry[i] = friction[i]
+            dry[MU_S], dry[MU_D], dry[MU_V], dry[K_V] = 1.0 - k, 1.0 * k, 0.0, 0.0
+            F = -friction_force(law, dry, speed, N)[0] / speed
+            add_force(x, y, z, F * row[SLIP], F * row[SLIP + 1], F * row[SLIP + 2], one)
+        if patch[1]:
+            for i in range(N_FRICTION):
+                dry[i] = spin_friction[i]
+            dry[MU_S], dry[MU_D] = 1.0 - k, 1.0 * k
+            torque = -friction_force(law, dry, spin, N)[0] * row[GYRATION]
+            for i in range(3):
+                one[i] += torque * row[AXIS + i]

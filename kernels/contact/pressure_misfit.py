@@ -1,0 +1,352 @@
+"""How far the pressure of ellipsoids on the plane Z = 0 is from a measured one, and its exact derivatives.
+
+A cell at (x, y) bears p = sum over the ellipsoids of k_V depth (1 + a_V v_n), clamped at 0, with the depth of
+the column of the ellipsoid that lies below the plane and the normal velocity v_n of its body at the cell
+(Gonthier 2007; Brown 2017, MASc thesis, eq. 5.44). The misfit of a frame is that of eq. 5.52, area sum |p -
+p_measured|. A surface point u from the centre, with the gradient g = M u of the ellipsoid's form, moves along
+Z by [g . dc + (u x g) . dtheta + sum dr_k (axis_k . u)^2/r_k^3]/g_z.
+
+A sum of magnitudes bends where a difference changes its sign, and its slope tells nothing of that. Its square
+lies below (sum |p - p_m|) sum (p - p_m)^2/|p - p_m|, held in the denominator, and touches it: the curvature
+of this bound (iteratively reweighted squares) is what a search should reckon with.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, inlined, njit
+from kernels.contact.parameter_slopes import (
+    BY_CENTRE,
+    BY_DAMPING,
+    BY_RADIUS,
+    BY_STIFFNESS,
+    BY_TURN,
+    N_PARAMETER,
+)
+from kernels.contact.prescribed import N_MOTION, POSITION, SPEED, TURNED, TURNING
+from kernels.contact.pressure import DAMPING, STIFFNESS
+
+BY_C, BY_W, BY_R, BY_K, BY_D, BY_V = 0, 3, 6, 9, 10, 11
+"""Of the sums over the cells: by the centre (3), by turning about it (3), by the radii (3), by stiffness and
+damping, and by the normal velocity: of the body's origin, and its changes along X and Y."""
+N_SUM = 14
+SOFT = 10.0
+"""Difference of pressures below which a magnitude counts as round [Pa]."""
+N_ROW = N_PARAMETER + N_MOTION
+"""Of the curvature of a contact: its parameters, then the motion of its body."""
+
+
+class Measured(NamedTuple):
+    """Pressure of n frames on one set of cells."""
+
+    frames: np.ndarray  # (n,) int64 - of the recorded motion
+    cells: np.ndarray  # (n_cell, 2) - their middles, X and Y [m]
+    pressure: np.ndarray  # (n, n_cell) - [Pa]
+    area: float  # of a cell [m^2]
+
+
+class MisfitWork(NamedTuple):
+    """Results of n frames, and working space of one."""
+
+    misfit: np.ndarray  # (n,) [N]
+    pressure: np.ndarray  # (n, n_cell) - calculated [Pa]
+    by_motion: np.ndarray  # (n, n_body, N_MOTION) - of the misfit, as kernels/contact/prescribed has it
+    by_parameter: np.ndarray  # (n, n_contact, N_PARAMETER) - as kernels/contact/parameter_slopes has it
+    # (n, n_contact, N_ROW, N_ROW) - area^2 times the sum of slopes by slopes over max(|p - p_m|, SOFT)
+    curvature: np.ndarray
+    row: np.ndarray  # (N_ROW,) - slopes of the pressure of one cell, per unit area
+    form: np.ndarray  # (6, 3) - of an ellipsoid: its matrix M [1/m^2], then its axes as rows
+    sums: np.ndarray  # (N_SUM,)
+
+
+def new_misfit_work(measured: Measured, n_body: int, n_contact: int) -> MisfitWork:
+    """Allocate a MisfitWork."""
+    n = len(measured.frames)
+    return MisfitWork(
+        np.zeros(n),
+        np.zeros((n, len(measured.cells))),
+        np.zeros((n, n_body, N_MOTION)),
+        np.zeros((n, n_contact, N_PARAMETER)),
+        np.zeros((n, n_contact, N_ROW, N_ROW)),
+        np.zeros(N_ROW),
+        np.zeros((6, 3)),
+        np.zeros(N_SUM),
+    )
+
+
+@entry
+def pressure_misfit(model, recorded, measured, work, with_derivatives):
+    """work.misfit and work.pressure; with derivatives also work.by_motion, by_parameter and curvature.
+
+    model : Prescribed - ellipsoids of the volumetric law on the plane Z = 0
+    recorded : Recorded
+    measured : Measured
+    work : MisfitWork - written
+    with_derivatives : bool
+    """
+    for f in range(measured.frames.shape[0]):
+        n, p = measured.frames[f], work.pressure[f]
+        for m in range(p.shape[0]):
+            p[m] = 0.0
+        for e in range(model.contacts.pair.shape[0]):
+            add_pressure(model, e, recorded, n, measured.cells, work.form, p)
+        total = 0.0
+        for m in range(p.shape[0]):
+            total += abs(p[m] - measured.pressure[f, m])
+        work.misfit[f] = measured.area * total
+        if with_derivatives:
+            misfit_slopes(model, recorded, measured, f, work)
+
+
+@inlined
+def misfit_slopes(model, recorded, measured, f, work):
+    """work.by_motion[f], work.by_parameter[f], work.curvature[f], after work.pressure[f].
+
+    model : Prescribed
+    recorded : Recorded
+    measured : Measured
+    f : int - of the measured frames
+    work : MisfitWork - written
+    """
+    n = measured.frames[f]
+    for b in range(work.by_motion.shape[1]):
+        for r in range(N_MOTION):
+            work.by_motion[f, b, r] = 0.0
+    for e in range(model.contacts.pair.shape[0]):
+        b, curvature = model.pairs.body_a[e], work.curvature[f, e]
+        for r in range(N_PARAMETER):
+            work.by_parameter[f, e, r] = 0.0
+        for r in range(N_ROW):
+            for c in range(N_ROW):
+                curvature[r, c] = 0.0
+        place_form(model.contacts, e, recorded.rotation[n, b], work.form)
+        add_slopes(model, e, recorded, n, measured, f, work)
+        for r in range(N_ROW):
+            for c in range(r):
+                curvature[c, r] = curvature[r, c]
+
+
+@inlined
+def place_form(contacts, e, R, form_out):
+    """form_out : (6, 3) - M of an ellipsoid [1/m^2], and its axes as rows, in ground.
+
+    contacts : Contacts
+    e : int - contact
+    R : (3, 3) - axes of its body, as columns
+    """
+    for k in range(3):
+        for i in range(3):
+            form_out[3 + k, i] = 0.0
+            for j in range(3):
+                form_out[3 + k, i] += R[i, j] * contacts.rotation[e, j, k]
+    for i in range(3):
+        for j in range(3):
+            form_out[i, j] = 0.0
+            for k in range(3):
+                r = contacts.radii[e, k]
+                form_out[i, j] += form_out[3 + k, i] * form_out[3 + k, j] / (r * r)
+
+
+@njit
+def centre_of(recorded, n, b, offset, i):
+    """Coordinate i of a point on a body [m].
+
+    recorded : Recorded
+    n : int - frame
+    b : int - body
+    offset : (3,) - of the point on the body [m]
+    i : int - of the coordinate
+    """
+    R = recorded.rotation[n, b]
+    along = R[i, 0] * offset[0] + R[i, 1] * offset[1] + R[i, 2] * offset[2]
+    return recorded.position[n, b, i] + along
+
+
+@njit
+def column(M, dx, dy):
+    """(z of the lower, of the upper surface) of the ellipsoid M : (3, 3) at dx, dy, all from its centre [m];
+    (1, -1) where there is none."""
+    a, b = M[2, 2], M[0, 2] * dx + M[1, 2] * dy
+    c = M[0, 0] * dx * dx + 2.0 * M[0, 1] * dx * dy + M[1, 1] * dy * dy - 1.0
+    rest = b * b - a * c
+    if rest <= 0.0:
+        return 1.0, -1.0
+    root = math.sqrt(rest)
+    return (-b - root) / a, (root - b) / a
+
+
+@inlined
+def add_pressure(model, e, recorded, n, cells, form, p_out):
+    """p_out : (n_cell,) += pressure of contact e in frame n [Pa].
+
+    model : Prescribed
+    e : int - contact
+    recorded : Recorded
+    n : int - frame
+    cells : (n_cell, 2) [m]
+    form : (6, 3) - written
+    """
+    b, law = model.pairs.body_a[e], model.contacts.pressure[e]
+    place_form(model.contacts, e, recorded.rotation[n, b], form)
+    offset = model.contacts.centre[e]
+    cx, cy = centre_of(recorded, n, b, offset, 0), centre_of(recorded, n, b, offset, 1)
+    cz = centre_of(recorded, n, b, offset, 2)
+    px, py = recorded.position[n, b, 0], recorded.position[n, b, 1]
+    wx, wy, vz = recorded.turning[n, b, 0], recorded.turning[n, b, 1], recorded.velocity[n, b, 2]
+    for m in range(cells.shape[0]):
+        x, y = cells[m, 0], cells[m, 1]
+        low, high = column(form, x - cx, y - cy)
+        if low > high or cz + low >= 0.0:
+            continue
+        bracket = 1.0 - law[DAMPING] * (vz + wx * (y - py) - wy * (x - px))
+        if bracket > 0.0:
+            p_out[m] += law[STIFFNESS] * (min(high, -cz) - low) * bracket
+
+
+@inlined
+def add_slopes(model, e, recorded, n, measured, f, work):
+    """work.by_motion[f], work.by_parameter[f, e] and half of work.curvature[f, e] += those of contact e.
+
+    model : Prescribed
+    e : int - contact
+    recorded : Recorded
+    n : int - frame
+    measured : Measured
+    f : int - of the measured frames
+    work : MisfitWork - form placed
+    """
+    b, law = model.pairs.body_a[e], model.contacts.pressure[e]
+    R, w, offset = recorded.rotation[n, b], recorded.turning[n, b], model.contacts.centre[e]
+    cx, cy = centre_of(recorded, n, b, offset, 0), centre_of(recorded, n, b, offset, 1)
+    cz = centre_of(recorded, n, b, offset, 2)
+    px, py, vz = recorded.position[n, b, 0], recorded.position[n, b, 1], recorded.velocity[n, b, 2]
+    for m in range(measured.cells.shape[0]):
+        x, y = measured.cells[m, 0], measured.cells[m, 1]
+        off = work.pressure[f, m] - measured.pressure[f, m]
+        low, high = column(work.form, x - cx, y - cy)
+        v_n = vz + w[0] * (y - py) - w[1] * (x - px)
+        if low > high or cz + low >= 0.0 or 1.0 - law[DAMPING] * v_n <= 0.0 or off == 0.0:
+            continue
+        cell_slopes(model.contacts, e, (x - cx, y - cy, low, high, -cz), (x - px, y - py, v_n), work)
+        share_parameters(R, work.sums, work.row)
+        share_motion(R, offset, w, work.sums, work.row[N_PARAMETER:])
+        add_cell(
+            measured.area, off, work.row, work.by_parameter[f, e], work.by_motion[f, b], work.curvature[f, e]
+        )
+
+
+@njit
+def cell_slopes(contacts, e, column_at, body_at, work):
+    """work.sums : (N_SUM,) - slopes of the pressure of contact e in a cell.
+
+    contacts : Contacts
+    e : int - contact
+    column_at : (x, y, lower z, upper z, z of the plane) - of the cell's column, from the centre [m]
+    body_at : (x, y, v_n) - of the cell from the body's origin [m], normal velocity there [m/s]
+    work : MisfitWork - form placed
+    """
+    ux, uy, low, high, plane = column_at
+    rx, ry, v_n = body_at
+    law, radii, sums = contacts.pressure[e], contacts.radii[e], work.sums
+    for r in range(N_SUM):
+        sums[r] = 0.0
+    bracket, depth = 1.0 - law[DAMPING] * v_n, min(high, plane) - low
+    by_depth = law[STIFFNESS] * bracket
+    add_surface(work.form, radii, ux, uy, low, -by_depth, sums)
+    if high < plane:
+        add_surface(work.form, radii, ux, uy, high, by_depth, sums)
+    sums[BY_K] = depth * bracket
+    sums[BY_D] = -law[STIFFNESS] * depth * v_n
+    rate = -law[STIFFNESS] * depth * law[DAMPING]
+    sums[BY_V], sums[BY_V + 1], sums[BY_V + 2] = rate, rate * rx, rate * ry
+
+
+@njit
+def add_cell(area, off, row, by_parameter, by_motion, curvature):
+    """Add a cell to the sums over all.
+
+    area : float [m^2]
+    off : float - calculated less measured pressure [Pa]
+    row : (N_ROW,) - slopes of the pressure
+    by_parameter : (N_PARAMETER,) - written
+    by_motion : (N_MOTION,) - written
+    curvature : (N_ROW, N_ROW) - its lower half written
+    """
+    sign, weight = math.copysign(area, off), area * area / max(abs(off), SOFT)
+    for r in range(N_PARAMETER):
+        by_parameter[r] += sign * row[r]
+    for r in range(N_MOTION):
+        by_motion[r] += sign * row[N_PARAMETER + r]
+    for r in range(N_ROW):
+        if row[r] != 0.0:
+            for c in range(r + 1):
+                curvature[r, c] += weight * row[r] * row[c]
+
+
+@njit
+def add_surface(form, radii, ux, uy, uz, weight, sums):
+    """sums : (N_SUM,) += weight times the change of a surface point's height.
+
+    form : (6, 3) - of the ellipsoid, as MisfitWork has it
+    radii : (3,) [m]
+    ux, uy, uz : float - the point from the centre [m]
+    weight : float
+    """
+    gx = form[0, 0] * ux + form[0, 1] * uy + form[0, 2] * uz
+    gy = form[1, 0] * ux + form[1, 1] * uy + form[1, 2] * uz
+    gz = form[2, 0] * ux + form[2, 1] * uy + form[2, 2] * uz
+    w = weight / gz
+    sums[BY_C] += w * gx
+    sums[BY_C + 1] += w * gy
+    sums[BY_C + 2] += weight
+    sums[BY_W] += w * (uy * gz - uz * gy)
+    sums[BY_W + 1] += w * (uz * gx - ux * gz)
+    sums[BY_W + 2] += w * (ux * gy - uy * gx)
+    for k in range(3):
+        along = form[3 + k, 0] * ux + form[3 + k, 1] * uy + form[3 + k, 2] * uz
+        sums[BY_R + k] += w * along * along / (radii[k] * radii[k] * radii[k])
+
+
+@njit
+def share_parameters(R, sums, out):
+    """out : (N_PARAMETER,) - by the parameters of the contact.
+
+    R : (3, 3) - axes of its body, as columns
+    sums : (N_SUM,)
+    """
+    for k in range(N_PARAMETER):
+        out[k] = 0.0
+    for k in range(3):
+        for i in range(3):
+            out[BY_CENTRE + k] += R[i, k] * sums[BY_C + i]
+            out[BY_TURN + k] += R[i, k] * sums[BY_W + i]
+        out[BY_RADIUS + k] = sums[BY_R + k]
+    out[BY_STIFFNESS], out[BY_DAMPING] = sums[BY_K], sums[BY_D]
+
+
+@njit
+def share_motion(R, offset, w, sums, out):
+    """out : (N_MOTION,) - by the motion of the body.
+
+    R : (3, 3) - axes of the body as columns
+    offset : (3,) - centre of the ellipsoid on the body [m]
+    w : (3,) - angular velocity of the body [rad/s]
+    sums : (N_SUM,)
+    """
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        rj = R[j, 0] * offset[0] + R[j, 1] * offset[1] + R[j, 2] * offset[2]
+        rk = R[k, 0] * offset[0] + R[k, 1] * offset[1] + R[k, 2] * offset[2]
+        out[POSITION + i] = sums[BY_C + i]
+        # e_i x r has r_j along k and -r_k along j
+        out[TURNED + i] = sums[BY_W + i] + rj * sums[BY_C + k] - rk * sums[BY_C + j]
+        out[SPEED + i], out[TURNING + i] = 0.0, 0.0
+    # the cell stays where it is as the origin moves
+    out[POSITION] += w[1] * sums[BY_V]
+    out[POSITION + 1] -= w[0] * sums[BY_V]
+    out[SPEED + 2] = sums[BY_V]
+    out[TURNING], out[TURNING + 1] = sums[BY_V + 2], -sums[BY_V + 1]

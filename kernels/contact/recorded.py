@@ -1,0 +1,122 @@
+"""Contacts along a recorded motion: the sum of their wrenches frame by frame, and its derivatives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, inlined
+from kernels.contact.parameter_slopes import N_PARAMETER
+from kernels.contact.prescribed import (
+    N_MOTION,
+    Motion,
+    Prescribed,
+    PrescribedWork,
+    contact_derivatives,
+    contact_wrenches,
+    new_motion,
+    new_prescribed_work,
+)
+
+
+class Recorded(NamedTuple):
+    """Where bodies are and how they move in n frames, in ground."""
+
+    position: np.ndarray  # (n, n_body, 3) - of the bodies' origins [m]
+    rotation: np.ndarray  # (n, n_body, 3, 3) - their axes as columns
+    velocity: np.ndarray  # (n, n_body, 3) - of their origins [m/s]
+    turning: np.ndarray  # (n, n_body, 3) - angular velocities [rad/s]
+
+
+class RecordedWork(NamedTuple):
+    """Results of n frames, and working space of one."""
+
+    wrench: np.ndarray  # (n, 6) - of all contacts, moment about the origin of ground [N m], force [N]
+    by_motion: np.ndarray  # (n, n_body, N_MOTION, 6) - of it, by the motion of each body
+    by_parameter: np.ndarray  # (n, n_contact, N_PARAMETER, 6) - of it, by the parameters of each contact
+    motion: Motion
+    frame: PrescribedWork
+
+
+def new_recorded(n: int, n_body: int) -> Recorded:
+    """Allocate a Recorded, at rest in ground's own axes."""
+    zero = np.zeros((n, n_body, 3))
+    return Recorded(zero, np.tile(np.eye(3), (n, n_body, 1, 1)), zero.copy(), zero.copy())
+
+
+def new_recorded_work(model: Prescribed, n: int, n_body: int) -> RecordedWork:
+    """Allocate a RecordedWork."""
+    n_contact = len(model.contacts.pair)
+    return RecordedWork(
+        np.zeros((n, 6)),
+        np.zeros((n, n_body, N_MOTION, 6)),
+        np.zeros((n, n_contact, N_PARAMETER, 6)),
+        new_motion(n_body),
+        new_prescribed_work(model, n_body),
+    )
+
+
+@entry
+def recorded_wrenches(model, recorded, work):
+    """work.wrench of all frames.
+
+    model : Prescribed
+    recorded : Recorded
+    work : RecordedWork - written
+    """
+    for n in range(recorded.position.shape[0]):
+        at_frame(recorded, n, work.motion)
+        contact_wrenches(model, work.motion, work.frame)
+        add_up(work.frame.wrench, work.wrench[n])
+
+
+@entry
+def recorded_derivatives(model, recorded, work):
+    """work.wrench, work.by_motion and work.by_parameter of all frames.
+
+    model : Prescribed
+    recorded : Recorded
+    work : RecordedWork - written
+    """
+    for n in range(recorded.position.shape[0]):
+        at_frame(recorded, n, work.motion)
+        contact_derivatives(model, work.motion, work.frame, True)
+        add_up(work.frame.wrench, work.wrench[n])
+        for b in range(recorded.position.shape[1]):
+            for r in range(N_MOTION):
+                for i in range(6):
+                    work.by_motion[n, b, r, i] = 0.0
+        for e in range(model.contacts.pair.shape[0]):
+            b = model.pairs.body_a[e]
+            for r in range(N_MOTION):
+                for i in range(6):
+                    work.by_motion[n, b, r, i] += work.frame.by_motion[e, r, i]
+            for r in range(N_PARAMETER):
+                for i in range(6):
+                    work.by_parameter[n, e, r, i] = work.frame.by_parameter[e, r, i]
+
+
+@inlined
+def at_frame(recorded, n, motion_out):
+    """motion_out : Motion - that of frame n.
+
+    recorded : Recorded
+    n : int
+    """
+    for b in range(recorded.position.shape[1]):
+        for i in range(3):
+            motion_out.position[b, i] = recorded.position[n, b, i]
+            motion_out.velocity[b, i] = recorded.velocity[n, b, i]
+            motion_out.turning[b, i] = recorded.turning[n, b, i]
+            for j in range(3):
+                motion_out.rotation[b, i, j] = recorded.rotation[n, b, i, j]
+
+
+@inlined
+def add_up(wrenches, total_out):
+    """total_out : (6,) - sum of the wrenches (n_contact, 6)."""
+    for i in range(6):
+        total_out[i] = 0.0
+        for e in range(wrenches.shape[0]):
+            total_out[i] += wrenches[e, i]

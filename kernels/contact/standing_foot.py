@@ -1,0 +1,201 @@
+"""The contacts of a foot that is followed frame by frame: level toes, and a height that forces can tell.
+
+Where the sole meets the ground no marker tells to a millimetre, and a millimetre is some 75 N under a heel.
+Where a force plate tells the normal force, the foot is raised along the plane's normal until it bears that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.contact.corrected import along, turned
+from kernels.contact.elements import PATCH
+from kernels.contact.prescribed import (
+    POSITION,
+    Motion,
+    Prescribed,
+    PrescribedWork,
+    contact_derivatives,
+    contact_wrenches,
+    new_motion,
+    new_prescribed_work,
+)
+from kernels.contact.pressure_field import FieldWork, add_pressures, new_field_work
+from kernels.dynamics.motion import velocities
+from kernels.tree import pose
+
+FOOT, TOES = 0, 1
+MOST_STEPS = 40
+LEAST_STEP = 0.001
+"""By which a foot that bears nothing is lowered beyond touch [m]."""
+LONGEST_STEP = 0.008
+CLOSE = 1e-3
+"""Part of the normal force to which it is met."""
+MOST_EXTENSION = 1.2
+"""Of toes that lie level under a raised heel [rad]."""
+
+
+class Followed(NamedTuple):
+    """Frames on the bodies of a model, as those of feet."""
+
+    body: np.ndarray  # (n,) int64
+    position: np.ndarray  # (n, 3) - on the body [m]
+    rotation: np.ndarray  # (n, 3, 3) - axes on the body, as columns
+
+
+class Toes(NamedTuple):
+    """How the toes are joined to a foot; their axes are those of the foot where they are not turned."""
+
+    origin: np.ndarray  # (3,) - on the foot [m]
+    axis: np.ndarray  # (3,) - unit, extension turns them about it
+
+
+class StandingWork(NamedTuple):
+    """Results and working space of one foot."""
+
+    motion: Motion  # of the foot and its toes
+    contacts: PrescribedWork
+    field: FieldWork
+
+
+def new_standing_work(model: Prescribed) -> StandingWork:
+    """Allocate a StandingWork."""
+    return StandingWork(new_motion(2), new_prescribed_work(model, 2), new_field_work())
+
+
+@entry
+def follow(tree, q, v, followed, at, speeds, motion_out):
+    """motion_out : Motion - of the frames at the coordinates q : (n_q,) and speeds v : (n_v,).
+
+    tree : Tree
+    q : (n_q,) - coordinates [rad, m]
+    v : (n_v,) - speeds [rad/s, m/s]
+    followed : Followed
+    at : Pose - written
+    speeds : Velocities - written
+    motion_out : Motion
+    """
+    pose(tree, q, at)
+    velocities(tree, at, v, speeds)
+    origin = at.position[0]
+    for k in range(followed.body.shape[0]):
+        b, x = followed.body[k], followed.position[k]
+        R, V = at.rotation[b], speeds.body[b]
+        for i in range(3):
+            motion_out.turning[k, i] = V[i]
+            away = R[i, 0] * x[0] + R[i, 1] * x[1] + R[i, 2] * x[2]
+            motion_out.position[k, i] = at.position[b, i] + away
+            for j in range(3):
+                axis = followed.rotation[k]
+                motion_out.rotation[k, i, j] = (
+                    R[i, 0] * axis[0, j] + R[i, 1] * axis[1, j] + R[i, 2] * axis[2, j]
+                )
+        for i in range(3):
+            j, m = (i + 1) % 3, (i + 2) % 3
+            rj, rm = motion_out.position[k, j] - origin[j], motion_out.position[k, m] - origin[m]
+            motion_out.velocity[k, i] = V[3 + i] + V[j] * rm - V[m] * rj
+
+
+@entry
+def stand(model, motion, k, toes, target, raised, work):
+    """How far the foot stands above where it was followed [m], NaN if nothing meets the force; work there.
+
+    model : Prescribed - body 0 the foot, 1 its toes, all on one plane
+    motion : Motion - of feet, after `follow`
+    k : int - which of them
+    toes : Toes
+    target : float - normal force to be met [N]; not above 0, or NaN: the foot stays at `raised`
+    raised : float - where to begin [m]
+    work : StandingWork - written
+    """
+    n = model.contacts.normal[0]
+    if not target > 0.0:
+        set_foot(motion, k, toes, n, raised, work.motion)
+        contact_wrenches(model, work.motion, work.contacts)
+        return raised
+    for _ in range(MOST_STEPS):
+        set_foot(motion, k, toes, n, raised, work.motion)
+        contact_derivatives(model, work.motion, work.contacts, False)
+        force, slope, deepest = pressed(n, work.contacts)
+        if abs(force - target) < CLOSE * target:
+            return raised
+        if force > target and slope >= 0.0:  # swallowed: deeper changes nothing
+            raised += LONGEST_STEP
+        elif force <= 0.0 or slope >= 0.0:
+            raised -= max(-deepest, 0.0) + LEAST_STEP
+        else:
+            raised += min(max((target - force) / slope, -LONGEST_STEP), LONGEST_STEP)
+    return math.nan
+
+
+@njit
+def pressed(n, contacts):
+    """(normal force [N], its change by the height of the foot [N/m], largest depth [m]) of all contacts.
+
+    n : (3,) - normal of their plane
+    contacts : PrescribedWork
+    """
+    force, slope, deepest = 0.0, 0.0, -math.inf
+    for e in range(contacts.wrench.shape[0]):
+        deepest = max(deepest, contacts.contacts.state[e, PATCH])
+        for i in range(3):
+            force += n[i] * contacts.wrench[e, 3 + i]
+            for j in range(3):
+                slope += n[i] * n[j] * contacts.by_motion[e, POSITION + j, 3 + i]
+    return force, slope, deepest
+
+
+@njit
+def set_foot(motion, k, toes, n, raised, out):
+    """out : Motion - of foot k, raised, and of its toes, which lie level while the heel is above them.
+
+    motion : Motion - of feet
+    k : int - which of them
+    toes : Toes
+    n : (3,) - normal of the plane
+    raised : float - along it [m]
+    """
+    R, w = out.rotation[FOOT], out.turning[FOOT]
+    for i in range(3):
+        out.position[FOOT, i] = motion.position[k, i] + raised * n[i]
+        out.velocity[FOOT, i], w[i] = motion.velocity[k, i], motion.turning[k, i]
+        for j in range(3):
+            R[i, j] = motion.rotation[k, i, j]
+    rise, fall = R[0, 0] * n[0] + R[1, 0] * n[1] + R[2, 0] * n[2], 0.0
+    for i in range(3):
+        j, m = (i + 1) % 3, (i + 2) % 3
+        fall -= n[i] * (w[j] * R[m, 0] - w[m] * R[j, 0])
+    level, rate = max(-math.asin(min(max(rise, -1.0), 1.0)), 0.0), 0.0
+    if 0.0 < level < MOST_EXTENSION:
+        rate = fall / math.cos(level)
+    level = min(level, MOST_EXTENSION)
+    turned(toes.axis, level, out.rotation[TOES])
+    for j in range(3):
+        x = out.rotation[TOES, 0, j], out.rotation[TOES, 1, j], out.rotation[TOES, 2, j]
+        out.rotation[TOES, 0, j], out.rotation[TOES, 1, j], out.rotation[TOES, 2, j] = along(R, x)
+    arm, axis = along(R, toes.origin), along(R, toes.axis)
+    for i in range(3):
+        j, m = (i + 1) % 3, (i + 2) % 3
+        out.position[TOES, i] = out.position[FOOT, i] + arm[i]
+        out.velocity[TOES, i] = out.velocity[FOOT, i] + w[j] * arm[m] - w[m] * arm[j]
+        out.turning[TOES, i] = w[i] + rate * axis[i]
+
+
+@entry
+def press_grid(model, grid, work, pressure_out):
+    """pressure_out : (n_row, n_column) - the pressure of all contacts, after `stand` [Pa].
+
+    model : Prescribed
+    grid : Grid - in ground
+    work : StandingWork
+    """
+    pressure_out[:, :] = 0.0
+    contacts = work.contacts
+    add_pressures(
+        model.pairs, model.contacts, contacts.pose, contacts.contacts, contacts.pairs, grid, work.field,
+        pressure_out,
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""`rtsim fit foot`: contact of a foot with the ground, from walking over force plates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtsim.cli.lines import tell
+from rtsim.cli.options import file_options
+from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_free
+
+if TYPE_CHECKING:
+    from rtsim.methods.foot_misfit import Weights
+    from rtsim.methods.foot_trial import FootTrial
+    from rtsim.methods.walked_steps import WalkedSteps
+    from rtsim.report.foot_fit import Step
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("foot")
+@click.argument("trials", nargs=-1, required=True, type=FILE)
+@click.option("--forces", multiple=True, type=FILE, help="Force plates of each trial (default: beside it).")
+@click.option(
+    "--plate", "plates", multiple=True, help="Plate whose step is fitted; several: several together."
+)
+@click.option("--pressure", type=FILE, help="Pressure under the one fitted step (.asf, .lst).")
+@click.option("--pressure-delay", type=float, default=0.0, help="Of its clock behind the trial's [s].")
+@click.option("--pressure-as-scaled", is_flag=True, help="Do not scale it to the plate's force.")
+@click.option("--pressure-as-placed", is_flag=True, help="Do not lay it by the centre of pressure.")
+@click.option("--friction", is_flag=True, help="Fit friction and spinning as well (weights 1).")
+@click.option("--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only tell its error.")
+@click.option("--starts", type=click.IntRange(1, 1000), default=10, show_default=True,
+              help="Starts within 10 % of the initial guess.")  # fmt: skip
+@click.option("--hops", type=click.IntRange(0, 1000), default=0, show_default=True,
+              help="Steps of basin hopping after them, a global search.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the starts.")
+@click.option(
+    "--validate", type=FILE, metavar="MODEL", help="Hold MODEL's contact, fit the motion of all steps."
+)
+@click.option("--lab", default="", help="Marker map (default: found by the names).")
+@click.option(
+    "--mass", "mass_kg", type=float, help="Of the person [kg] (default: from whole strides on plates)."
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Model of the foot (.toml).")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--force", is_flag=True, help="Replace a file that exists already.")
+@plot_options
+@file_options
+def command(
+    trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
+    pressure_delay: float, pressure_as_scaled: bool, pressure_as_placed: bool, friction: bool,
+    no_pressure: bool, starts: int, hops: int, seed: int, validate: Path | None, lab: str,
+    mass_kg: float | None, out: Path | None, as_json: bool, force: bool, plot: Path | None,
+    plot_size: str | None, plot_dpi: int | None, units: str | None, up: str | None,
+) -> None:  # fmt: skip
+    """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over plates.
+
+    The first complete step is fitted, or those of --plate; the others are then held against it. Ctrl-C keeps
+    the best so far.
+    """
+    from rtsim.live.signals import exit_code
+    from rtsim.methods.foot_fit import fit_foot, validate_foot
+    from rtsim.methods.foot_misfit import Weights
+    from rtsim.methods.foot_model import foot_of, model_of, with_toes
+    from rtsim.methods.foot_parameters import guess
+    from rtsim.methods.foot_parameters import starts as guesses
+    from rtsim.methods.walked_steps import walked_steps
+    from rtsim.models.load import load_model
+    from rtsim.report.foot_fit import as_lines, as_table, steps_of
+
+    paper = paper_for(plot, plot_size, plot_dpi)
+    check_options(trials, forces, pressure, validate, out, force, mass_kg)
+    weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
+    walks = []
+    for k, path in enumerate(trials):
+        walk = walked_steps(path, forces[k] if forces else None, lab=lab, mass=mass_kg, up=up, units=units)
+        for note in (*walk.notes, *walk.left_out):
+            tell(f"{path}: {note}")
+        walks.append(walk)
+    fit, frame = None, None
+    fitted: list[FootTrial] = []
+    steps: list[Step] = []
+    if validate is not None:
+        own = foot_of(load_model(str(validate)), str(validate))
+        others, parameters = all_steps(walks), own.parameters
+    else:
+        fitted, others = chosen(walks, plates)
+        if pressure is not None:
+            fitted = [
+                with_pressure(
+                    fitted, pressure, pressure_delay, not pressure_as_scaled, not pressure_as_placed
+                )
+            ]
+        frame = fitted[0].frame
+        fitted = [t._replace(frame=with_toes(t.frame, frame.toe_origin, frame.toe_axes)) for t in fitted]
+        around = guess(frame)
+        fit = fit_foot(fitted, weights, guesses(around, starts, seed), around, tell, hops)
+        parameters, steps = fit.parameters, steps_of(fitted, fit, True)
+    toes = (own.toe_origin, own.toe_axes) if frame is None else (frame.toe_origin, frame.toe_axes)
+    if fit is None or fit.complete:
+        for trial in others:
+            moved = trial._replace(frame=with_toes(trial.frame, *toes))
+            steps += steps_of([moved], validate_foot([moved], weights, parameters, tell), False)
+    click.echo(json.dumps(as_table(fit, steps)) if as_json else as_lines(fit, steps))
+    if out is not None and frame is not None:
+        write_model(
+            out, model_of(parameters, frame, fitted[0].weight, out.stem, source_of(fitted, weights)), steps
+        )
+    if paper is not None:
+        from rtsim.monitor.foot_figure import Drawn, save_foot
+        from rtsim.report.foot_drawn import drawn
+
+        save_foot(paper, Drawn(**drawn(steps[0], parameters)))
+        click.echo(f"wrote {plot}", err=True)
+    if exit_code() is not None:
+        raise SystemExit(exit_code())
+
+
+def check_options(
+    trials: tuple[Path, ...], forces: tuple[Path, ...], pressure: Path | None, validate: Path | None,
+    out: Path | None, force: bool, mass_kg: float | None,
+) -> None:  # fmt: skip
+    """ConfigError for options that do not go together, before anything is read."""
+    if forces and len(forces) != len(trials):
+        raise ConfigError(
+            f"{len(forces)} files of forces for {len(trials)} trials",
+            where="--forces",
+            remedy="give one of each",
+        )
+    if mass_kg is not None and not 0.0 < mass_kg <= 500.0:
+        raise ConfigError(f"{mass_kg:g} kg cannot be meant", where="--mass", allowed="above 0 to 500 kg")
+    if validate is not None and (out is not None or pressure is not None):
+        option = "--out" if out is not None else "--pressure"
+        raise ConfigError("it is for a fit", where=option, remedy="leave it out with --validate")
+    if out is not None:
+        if out.suffix.lower() != ".toml":
+            raise ConfigError(f"{out} cannot be a model", where="--out", allowed="a name in .toml")
+        check_free(out, overwrite=force)
+
+
+def all_steps(walks: list[WalkedSteps]) -> list[FootTrial]:
+    """Every complete step."""
+    return [step for walk in walks for step in walk.steps.values()]
+
+
+def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[FootTrial], list[FootTrial]]:
+    """Steps that are fitted, and the others; ConfigError for a plate without a complete step."""
+    steps = all_steps(walks)
+    names = list(dict.fromkeys(name for walk in walks for name in walk.steps))
+    unknown = next((name for name in plates if name not in names), None)
+    if unknown is not None:
+        raise ConfigError(f"no complete step is on {unknown!r}", where="--plate", allowed=", ".join(names))
+    if not plates:
+        return steps[:1], steps[1:]
+    fitted = [walk.steps[name] for walk in walks for name in plates if name in walk.steps]
+    return fitted, [step for step in steps if all(step is not one for one in fitted)]
+
+
+def with_pressure(fitted: list[FootTrial], path: Path, delay: float, scaled: bool, placed: bool) -> FootTrial:
+    """The one fitted step with its pressure."""
+    from rtsim.files.pressure import read_pressure
+    from rtsim.methods.foot_pressure import lay_pressure
+
+    if len(fitted) > 1:
+        raise ConfigError("it belongs to one step", where="--pressure", remedy="give one --plate")
+    (trial,) = fitted
+    felt = lay_pressure(
+        read_pressure(path), trial.times, trial.force[:, 2], trial.centre, scaled=scaled, placed=placed,
+        delay=delay,
+    )  # fmt: skip
+    return trial._replace(pressure=felt)
+
+
+def source_of(fitted: list[FootTrial], weights: Weights) -> str:
+    """Where the numbers of a fitted model come from."""
+    steps = "; ".join(trial.name.rpartition("/")[2] for trial in fitted)
+    kind = "with friction" if weights.rubs else "without friction"
+    felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
+    return (
+        f"contact by rtsim fit foot ({kind}, {felt}; Brown 2017, MASc thesis, section 5.3.2) from: "
+        f"{steps}. Masses, inertias, toe joint and friction as in the shipped model foot"
+    )
+
+
+def write_model(out: Path, spec: object, steps: list[Step]) -> None:
+    """The model with the errors it was found with."""
+    from rtsim.files.model_toml import model_text
+    from rtsim.files.output import write_text
+
+    lines = []
+    for step in steps:
+        normal, cop = 100.0 * step.errors.normal, 100.0 * step.errors.cop
+        kind = "fitted" if step.fitted else "another step"
+        name = step.trial.name.rpartition("/")[2]
+        lines.append(
+            f"{name}, {kind}: RMS {normal:.1f} % of body weight, centre of pressure {cop:.1f} % of 20 cm"
+        )
+    write_text(out, model_text(spec, "\n".join(lines)))  # type: ignore[arg-type]
+    click.echo(f"wrote {out}", err=True)

@@ -1,0 +1,134 @@
+"""The record every reader of pressure files hands over: frames of pressure on a grid of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.units import METRES
+
+FloatArray = NDArray[np.float64]
+
+PASCALS = {
+    "pa": 1.0,
+    "kpa": 1e3,
+    "mpa": 1e6,
+    "n/cm2": 1e4,
+    "n/mm2": 1e6,
+    "psi": 6894.757293168,
+    "mmhg": 133.322387415,
+    "kg/cm2": 98066.5,
+    "g/cm2": 98.0665,
+}
+"""Pascals per unit (NIST SP 811, 2008, appendix B)."""
+MOST_CELLS = 50_000_000
+"""Cells of all frames that a file may have."""
+LARGEST_CELL = 0.1
+"""Longest edge of a cell [m]."""
+
+
+class PressureTrial(NamedTuple):
+    """Pressure under a foot, frame by frame, on a grid of equal cells.
+
+    times : (n,) float64 - of each frame, the first at 0 [s]; (0,) of a picture of peaks
+    rate : nominal rate [Hz]; 0 of a picture of peaks
+    cell : (2,) float64 - distance between rows and between columns [m]
+    pressure : (n, n_row, n_column) float64 - [Pa]; NaN = there is no cell
+    origin : (2,) float64 - centre of the first row's first cell from that of the device's first cell,
+        along the rows' distance and along the columns' [m]
+    peak : whether the one frame is the greatest pressure of a step in each cell, and not of one instant
+    source : the file it came from
+    notes : plain sentences: everything that was converted, assumed, dropped or repaired
+    """
+
+    times: FloatArray
+    rate: float
+    cell: FloatArray
+    pressure: FloatArray
+    origin: FloatArray
+    peak: bool
+    source: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def force(self) -> FloatArray:
+        """Force of each frame (n,), the sum over its cells [N]; of peaks it is no force."""
+        return np.asarray(np.nansum(self.pressure, axis=(1, 2)) * self.cell.prod())
+
+    @property
+    def centre(self) -> FloatArray:
+        """Centre of pressure of each frame (n, 2) as `origin` counts [m]; NaN where nothing presses."""
+        total = np.nansum(self.pressure, axis=(1, 2))
+        total = np.where(total > 0.0, total, np.nan)
+        along = np.nansum(self.pressure, axis=2) @ np.arange(self.pressure.shape[1]) / total
+        across = np.nansum(self.pressure, axis=1) @ np.arange(self.pressure.shape[2]) / total
+        return self.origin + self.cell * np.stack([along, across], axis=1)
+
+
+def pascals_per_unit(unit: str, where: str) -> float:
+    """Pascals of one unit of pressure; ConfigError for one that is not known, as raw counts of a sensor."""
+    plain = unit.strip().lower().replace(" ", "").replace("^", "").replace("²", "2")
+    if plain not in PASCALS:
+        raise ConfigError(
+            f"pressure in {unit.strip()!r} cannot be turned into pascals",
+            where=where,
+            allowed=", ".join(PASCALS),
+            remedy="export calibrated pressure",
+        )
+    return PASCALS[plain]
+
+
+def metres_per_cell_unit(unit: str, where: str) -> float:
+    """Metres of one unit of length; ConfigError for one that is not known."""
+    if unit.strip().lower() not in METRES:
+        raise ConfigError(f"{unit.strip()!r} is not a unit of length", where=where,
+                          allowed=", ".join(METRES), remedy="correct the header")  # fmt: skip
+    return METRES[unit.strip().lower()]
+
+
+def pressure_trial(
+    source: str,
+    rate: float,
+    cell: Sequence[float],
+    pressure: FloatArray,
+    origin: Sequence[float],
+    notes: Sequence[str],
+) -> PressureTrial:
+    """The trial of checked frames; ConfigError for what no sensor says. A rate of 0 is a picture of peaks.
+
+    pressure : (n, n_row, n_column) [Pa], NaN = no cell
+    """
+    if pressure.size == 0:
+        raise ConfigError("it holds no frame of pressure", where=source, remedy="export it again")
+    if not all(0.0 < edge <= LARGEST_CELL for edge in cell):
+        raise ConfigError(
+            f"cells of {' x '.join(f'{1e3 * edge:g}' for edge in cell)} mm",
+            where=source,
+            allowed=f"up to {1e3 * LARGEST_CELL:g} mm",
+            remedy="check the unit of the distances",
+        )
+    if np.isinf(pressure).any() or (pressure < 0.0).any():
+        raise ConfigError(
+            "a pressure that is negative or infinite", where=source, remedy="export calibrated pressure"
+        )
+    if not np.isfinite(pressure).any():
+        raise ConfigError("no cell has a pressure", where=source, remedy="export it again")
+    times = np.arange(len(pressure)) / rate if rate > 0.0 else np.zeros(len(pressure))
+    return PressureTrial(
+        times, rate, np.array(cell), pressure, np.array(origin), rate == 0.0, source, tuple(notes)
+    )
+
+
+def check_cells(n_frame: int, n_row: int, n_column: int, where: str) -> None:
+    """ConfigError for a grid that is none, or would fill memory."""
+    if n_frame < 1 or n_row < 1 or n_column < 1 or n_frame * n_row * n_column > MOST_CELLS:
+        raise ConfigError(
+            f"{n_frame} frames of {n_row} x {n_column} cells",
+            where=where,
+            allowed=f"at least one of each, {MOST_CELLS} cells altogether",
+            remedy="export fewer frames",
+        )

@@ -1,0 +1,215 @@
+"""One foot on the ground, frame by frame: force, centre of pressure and pressure from its motion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.contact.elements import PATCH, PRESSING
+from kernels.contact.prescribed import Motion, Prescribed
+from kernels.contact.pressure_field import Grid
+from kernels.contact.standing_foot import (
+    FOOT,
+    Toes,
+    new_standing_work,
+    press_grid,
+    stand,
+)
+from rtsim.config.foot_schema import FootSpec
+from rtsim.errors import ConfigError
+from rtsim.methods.prescribed_contacts import prescribed_contacts
+from rtsim.models.load import load_model
+from rtsim.models.model import Model, build
+from rtsim.subjects.foot_frame import third_metatarsal
+
+Array = NDArray[np.float64]
+
+UP = np.array([0.0, 1.0, 0.0])
+MIRROR = np.diag([1.0, 1.0, -1.0])
+
+
+class FootAxes(NamedTuple):
+    """The frame of a foot on its segment: origin at the heel, x to metatarsal 3, 1 in the plane of x and z.
+
+    side : 0 a right foot, 1 a left one, as its markers lie
+    length : from the heel to metatarsal 1 along x [m]
+    """
+
+    origin: Array  # (3,) [m]
+    axes: Array  # (3, 3) - as columns
+    side: int
+    length: float
+
+
+def foot_axes(marks: Mapping[str, Array]) -> FootAxes:
+    """The frame of a foot from places of its marks by role, in axes whose y is up."""
+    third, _ = third_metatarsal(marks)
+    heel = marks["calcaneus"]
+    x, across = third - heel, marks["metatarsal_1"] - heel
+    x = x / np.linalg.norm(x)
+    normal = np.cross(x, across)
+    if not np.linalg.norm(normal) > 1e-3:
+        raise ConfigError("heel and metatarsals lie on one line", where="foot", remedy="check the markers")
+    normal /= np.linalg.norm(normal)
+    side = 0 if normal[1] > 0.0 else 1  # forwards x medial is up on a right foot
+    y = normal if side == 0 else -normal
+    return FootAxes(heel, np.stack([x, y, np.cross(x, y)], axis=1), side, float(across @ x))
+
+
+def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: float) -> FootAxes:
+    """The frame turned until the sole is level, and as high as the model stands under a load [N].
+
+    up : (3,) - normal of the ground where the foot stands, in the axes of found; height : of the heel [m]
+    """
+    y = up / np.linalg.norm(up)
+    x = found.axes[:, 0] - y * (y @ found.axes[:, 0])
+    x /= np.linalg.norm(x)
+    flat = Motion(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)), np.zeros((1, 3)))
+    foot = FootContact(contact_foot(spec, found.length, found.side), levelling(spec))
+    foot.take(flat, 0, np.zeros(3), UP, load)
+    origin = found.origin - (height - float(foot.raised[0])) * y
+    return found._replace(origin=origin, axes=np.stack([x, y, np.cross(x, y)], axis=1))
+
+
+def levelling(spec: FootSpec) -> FootSpec:
+    """The same foot, raised until it bears what it is told to, however little that is."""
+    return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
+
+
+class ContactFoot(NamedTuple):
+    """A foot model ready for given motion."""
+
+    contacts: Prescribed
+    toes: Toes
+    size: float  # by which it was scaled [1]
+
+
+def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
+    """The foot of a run, scaled by its length, mirrored for a left foot; ConfigError for no foot."""
+    model = build(load_model(spec.model))
+    toes = toes_of(model)
+    size = length / float(toes.origin[0]) if spec.scaled else 1.0
+    given = prescribed_contacts(model)
+    contacts = given.contacts
+    centre, rotation = size * contacts.centre, contacts.rotation
+    origin, axis = size * toes.origin, toes.axis
+    if side == 1:
+        centre, origin = centre @ MIRROR, MIRROR @ origin
+        rotation = MIRROR @ rotation @ MIRROR
+        axis = -(MIRROR @ axis)  # a mirror image turns the other way round
+    made = contacts._replace(
+        centre=np.ascontiguousarray(centre),
+        rotation=np.ascontiguousarray(rotation),
+        radii=size * contacts.radii,
+        point=contacts.point.copy(),
+        normal=np.tile([0.0, 1.0, 0.0], (len(centre), 1)),
+    )
+    return ContactFoot(given._replace(contacts=made), Toes(origin, axis), size)
+
+
+def toes_of(model: Model) -> Toes:
+    """How the second body of a foot model hangs on its first; ConfigError where it is no foot."""
+    tree = model.tree
+    if len(tree.parent) != 2 or tree.parent[1] != 0 or not tree.position_in_parent[1, 0] > 0.0:
+        raise ConfigError(
+            f"it is no foot with toes before it, but has {len(tree.parent)} bodies",
+            where=f"model {model.name}", allowed="a foot and, on a hinge, its toes",
+            remedy="give foot.model another one",
+        )  # fmt: skip
+    if not np.allclose(tree.rotation_in_parent[1], np.eye(3)):
+        raise ConfigError(
+            "the toes' joint is turned against the foot", where=f"model {model.name}",
+            remedy="give the axis of the toes in the axes of the foot, and no turned_deg",
+        )  # fmt: skip
+    return Toes(tree.position_in_parent[1].copy(), tree.parameter[1].copy())
+
+
+class FootContact:
+    """One foot over time.
+
+    Attributes
+    ----------
+    force : (3,) [N]; centre : (3,) - of pressure, on the plane [m]; free : (1,) - moment about its normal
+        through there [N m]; raised : (1,) [m]; normal : (n_contact,) - of each contact [N]
+    pressure : (n_row, n_column) [Pa]
+    """
+
+    def __init__(self, foot: ContactFoot, spec: FootSpec) -> None:
+        self.foot, self.spec = foot, spec
+        self._work = new_standing_work(foot.contacts)
+        rows, columns = spec.grid
+        self.force, self.centre = np.full(3, np.nan), np.full(3, np.nan)
+        self.free, self.raised = np.full(1, np.nan), np.full(1, np.nan)
+        self.normal = np.full(len(foot.contacts.contacts.pair), np.nan)
+        self.pressure = np.full((rows, columns), np.nan)
+        along, across = (1e-3 * x for x in spec.cell_mm)
+        self._grid = Grid(np.zeros(3), np.zeros(3), np.zeros(3), np.array([across, along]))
+        self._raised = 1e-3 * spec.raised_mm
+
+    def forget(self) -> None:
+        """Nothing is known of the frame at hand."""
+        for row in (self.force, self.centre, self.free, self.raised, self.normal, self.pressure):
+            row[...] = math.nan
+
+    def take(self, motion: Motion, k: int, point: Array, normal: Array, target: float) -> None:
+        """Results where foot k of a motion is over the plane through a point.
+
+        target : normal force that the plates tell [N]; NaN = not known, or not asked for
+        """
+        contacts = self.foot.contacts.contacts
+        contacts.point[:], contacts.normal[:] = point, normal
+        told = self.spec.level == "plates" and not math.isnan(target)
+        if told and target < self.spec.least_force_N:
+            self._lift()
+            return
+        found = stand(
+            self.foot.contacts, motion, k, self.foot.toes, target if told else 0.0, self._raised, self._work
+        )
+        if math.isnan(found):
+            self.forget()
+            return
+        self._raised = found
+        self.raised[0] = found
+        self._sum_up(point, normal)
+        self._press(point, normal)
+
+    def _lift(self) -> None:
+        """The plates tell that the foot bears nothing."""
+        for row in (self.force, self.free, self.normal, self.pressure):
+            row[...] = 0.0
+        self.centre[:], self.raised[0] = math.nan, math.nan
+
+    def _sum_up(self, point: Array, normal: Array) -> None:
+        """Force, centre of pressure and free moment of all contacts."""
+        work = self._work.contacts
+        wrench = work.wrench.sum(axis=0)
+        self.normal[:] = np.where(work.contacts.state[:, PATCH] > 0.0, work.contacts.state[:, PRESSING], 0.0)
+        self.force[:] = wrench[3:]
+        press = float(normal @ self.force)
+        if not press > 0.0:
+            self.centre[:], self.free[0] = math.nan, 0.0
+            return
+        moment = wrench[:3] - np.cross(point, self.force)  # about the point of the plane
+        self.centre[:] = point + np.cross(normal, moment) / press
+        self.free[0] = normal @ (wrench[:3] - np.cross(self.centre, self.force))
+
+    def _press(self, point: Array, normal: Array) -> None:
+        """Pressure over a grid that goes with the foot: it begins behind the heel, along its long axis."""
+        motion, grid, size = self._work.motion, self._grid, self.foot.size
+        forward = motion.rotation[FOOT, :, 0] - normal * (normal @ motion.rotation[FOOT, :, 0])
+        forward /= max(float(np.linalg.norm(forward)), 1e-9)
+        right = np.cross(forward, normal)
+        heel = motion.position[FOOT] - normal * (normal @ (motion.position[FOOT] - point))
+        middle = 0.5 * (self.spec.grid[1] - 1) * grid.cell[0]
+        start = heel - BEHIND * size * forward - middle * right
+        grid.corner[:], grid.along_row[:], grid.along_column[:] = start, right, forward
+        press_grid(self.foot.contacts, grid, self._work, self.pressure)
+
+
+BEHIND = 0.02
+"""Where the grid begins behind the heel's marker, of a foot of the model's size [m]."""

@@ -1,0 +1,202 @@
+"""A step made ready for the contact of a foot: its motion, and what the plate felt, in the frame of the step.
+
+The frame of a step: origin on the plate under the heel where the foot stands flat, X medial, Y along the
+foot, Z up. It is the laboratory's frame of Brown (2017, section 5.3.1), whose foot is a left one: of a right
+foot all is mirrored, so that both read alike. Motion is filtered there and back (pass 5 Hz, stop 20 Hz, where
+a tenth remains), forces are the means over the frames of the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.rates.manifold import plain
+from rtsim.config.lab_schema import Lab
+from rtsim.config.rate_schema import ButterworthSpec
+from rtsim.errors import ConfigError
+from rtsim.files.force_trial import ForceTrial
+from rtsim.files.trial import MarkerTrial
+from rtsim.methods.foot_pressure import StepPressure
+from rtsim.methods.foot_steps import FEET, FootStep
+from rtsim.methods.plate_loads import PlateLoads
+from rtsim.methods.smoothing import smooth
+from rtsim.subjects.foot_frame import FootFrame, foot_frame, rigid_pose, rigid_twist
+from rtsim.subjects.labs import side_of
+from rtsim.subjects.marker_names import find_markers
+
+Array = NDArray[np.float64]
+
+PASS_HZ, STOP_HZ, ATTENUATION = 5.0, 20.0, 10.0
+"""Of the motion's filter (section 5.3.1)."""
+FLAT = (0.25, 0.5)
+"""Part of the contact in which a foot that walks stands flat."""
+CLEAR = 0.3
+"""Cosine between medial as the markers and as their labels have it, below which neither is clear."""
+ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
+
+
+class FootTrial(NamedTuple):
+    """One step, in the frame of the step.
+
+    name : of the trial, the plate and the foot
+    side : the foot that it is, right or left; a right one is mirrored here
+    times : (n,) - of the trial [s]
+    position, velocity : (n, 3) - of the heel, the origin of the foot's frame [m], [m/s]
+    rotation : (n, 3, 3) - of the foot, its axes as columns
+    turning : (n, 3) - angular velocity [rad/s]
+    force : (n, 3) - on the foot [N]
+    centre : (n, 2) - centre of pressure, X and Y [m]
+    free_moment : (n,) - about Z [N m]
+    weight : of the person [N]
+    frame : the foot
+    ground : (4, 3) - the step's axes in the laboratory as rows, then its origin [m]
+    pressure : under the foot, None = not measured
+    notes : plain sentences: what was assumed, mirrored or stands in for something
+    """
+
+    name: str
+    side: str
+    times: Array
+    position: Array
+    rotation: Array
+    velocity: Array
+    turning: Array
+    force: Array
+    centre: Array
+    free_moment: Array
+    weight: float
+    frame: FootFrame
+    ground: Array
+    pressure: StepPressure | None = None
+    notes: tuple[str, ...] = ()
+
+
+def low_pass(rate: float) -> ButterworthSpec:
+    """The filter of least order that keeps what passes and leaves a tenth where it stops, there exactly."""
+    stop, passing = (np.tan(np.pi * f / rate) for f in (min(STOP_HZ, 0.45 * rate), PASS_HZ))
+    for order in (2, 4, 6, 8):
+        corner = stop / (ATTENUATION - 1.0) ** (0.5 / order)
+        if 1.0 + (passing / corner) ** (2 * order) <= np.sqrt(2.0):
+            break
+    both = corner * (np.sqrt(2.0) - 1.0) ** (0.5 / order)
+    return ButterworthSpec(cutoff_hz=float(rate / np.pi * np.arctan(both)), order=order)
+
+
+def prepare_step(
+    trial: MarkerTrial, forces: ForceTrial, loads: PlateLoads, lab: Lab, step: FootStep, weight: float
+) -> FootTrial:
+    """The step of a foot; ConfigError where its markers are not seen or do not tell which foot it is."""
+    labelled = FEET[step.foot]
+    where = f"{trial.source}, {forces.names[step.plate]}"
+    rows = foot_markers(trial, lab, labelled)
+    frames = slice(step.first, step.last + 1)
+    with np.errstate(invalid="ignore"):
+        known = {name: row for name, row in rows.items() if np.isfinite(trial.positions[frames, row]).all()}
+    if not {"calcaneus", "metatarsal_1", "metatarsal_5"} <= known.keys():
+        missing = [name for name in ("calcaneus", "metatarsal_1", "metatarsal_5") if name not in known]
+        raise ConfigError(
+            f"{missing[0]} of the {labelled} foot is not seen throughout the step",
+            where=where,
+            remedy="fill the gap, or take another step",
+        )
+    seen = trial.positions[:, list(known.values())]
+    place, velocity = _filtered(trial, seen)
+    place, velocity = place[frames], velocity[frames]
+    n = len(place)
+    flat_rows = slice(int(FLAT[0] * n), max(int(FLAT[1] * n), int(FLAT[0] * n) + 1))
+    mean = dict(zip(known, place[flat_rows].mean(axis=0), strict=True))
+    axes, side, notes = step_axes(mean, labelled, where)
+    labels, exchanged = in_order(mean, axes[0])
+    columns = [list(known).index(labels[role]) for role in known]
+    place, velocity = place[:, columns], velocity[:, columns]
+    mean = {role: mean[labels[role]] for role in known}
+    surface = forces.plates.centre[step.plate]
+    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, surface[1], 0.0]
+    local = {name: axes @ (x - origin) for name, x in mean.items()}
+    frame = foot_frame(local, where)
+    body = [k for k, name in enumerate(frame.names) if name != "hallux"]  # the toe moves against the foot
+    at = (place[:, body] - origin) @ axes.T
+    position, rotation = rigid_pose(frame.markers[body], at)
+    speed, turning = rigid_twist(rotation, frame.markers[body], velocity[:, body] @ axes.T)
+    handed = float(np.linalg.det(axes))
+    centre = (loads.centre[frames, step.plate] - origin) @ axes.T
+    return FootTrial(
+        f"{where}, {side} foot",
+        side,
+        loads.times[frames],
+        position,
+        rotation,
+        speed,
+        turning,
+        loads.force[frames, step.plate] @ axes.T,
+        centre[:, :2],
+        handed * loads.free_moment[frames, step.plate],
+        weight,
+        frame,
+        np.vstack([axes, origin]),
+        notes=(*notes, *exchanged, *frame.notes),
+    )
+
+
+def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
+    """Column of each marker on a foot: by its role where it has one, else by its name."""
+    table = side_of(lab, side)
+    role_of = {name: role for role, name in table.roles.items() if role in ROLES}
+    wanted = [*role_of, *(name for name in table.tracking.foot if name not in role_of)]
+    found = find_markers(wanted, trial.names)
+    return {role_of.get(name, name): row for name, row in found.items()}
+
+
+def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Role -> the role by which its marker is labelled, and what is exchanged.
+
+    Heads of metatarsals lie from the first, medial, to the fifth.
+
+    mean : role -> (3,) [m]; medial : (3,) - unit, from the fifth to the first
+    """
+    heads = [role for role in ROLES if role.startswith("metatarsal") and role in mean]
+    labelled = sorted(heads, key=lambda role: -float(mean[role] @ medial))
+    exchanged = [(role, other) for role, other in zip(heads, labelled, strict=True) if role != other]
+    notes: tuple[str, ...] = ()
+    if exchanged:
+        said = ", ".join(f"{role} is labelled {other}" for role, other in exchanged)
+        notes = (f"labels of the metatarsals are exchanged, and were taken by their place: {said}",)
+    return {**{role: role for role in mean}, **dict(exchanged)}, notes
+
+
+def step_axes(mean: Mapping[str, Array], labelled: str, where: str) -> tuple[Array, str, tuple[str, ...]]:
+    """Axes of a step (3, 3) as rows, the side the foot is on, and what is to be told of it.
+
+    mean : role -> (3,) in the laboratory, Y up, where the foot stands flat [m]
+    """
+    forward = 0.5 * (mean["metatarsal_1"] + mean["metatarsal_5"]) - mean["calcaneus"]
+    forward = forward * [1.0, 0.0, 1.0]
+    length = float(np.linalg.norm(forward))
+    across = mean["metatarsal_1"] - mean["metatarsal_5"]
+    up = np.array([0.0, 1.0, 0.0])
+    to_right = np.cross(forward, up)
+    cosine = float(to_right @ across / max(length * float(np.linalg.norm(across)), 1e-12))
+    if abs(cosine) < CLEAR:
+        raise ConfigError(
+            "the markers do not tell a right from a left foot: the metatarsals do not lie beside each other",
+            where=where,
+            remedy="check medial and lateral of the labels, and the lab's marker map",
+        )
+    side = "left" if cosine > 0.0 else "right"
+    notes: tuple[str, ...] = ()
+    if side != labelled:
+        notes = (f"the markers labelled {labelled} are on a {side} foot: taken as a {side} one",)
+    y = forward / length
+    x = to_right / length * (1.0 if side == "left" else -1.0)
+    return np.stack([x, y, up]), side, notes
+
+
+def _filtered(trial: MarkerTrial, seen: Array) -> tuple[Array, Array]:
+    """Places and velocities (n, n_marker, 3) of markers without delay; NaN where one is not seen."""
+    n, n_marker = seen.shape[:2]
+    found = smooth(low_pass(trial.rate), plain(3 * n_marker), trial.rate, trial.times, seen.reshape(n, -1))
+    return found.q.reshape(n, n_marker, 3), found.v.reshape(n, n_marker, 3)

@@ -1,0 +1,122 @@
+"""The complete steps of a recorded walk, made ready for the contact of a foot; what stands against them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.force_trial import ForceTrial
+from rtsim.files.forces import FORCE_SUFFIXES, read_forces
+from rtsim.files.markers import read_markers
+from rtsim.files.trial import MarkerTrial, name_some
+from rtsim.methods.foot_steps import FEET, body_weight, find_steps, usable
+from rtsim.methods.foot_trial import FootTrial, prepare_step
+from rtsim.methods.plate_check import check_plates
+from rtsim.methods.plate_loads import PlateLoads, plate_loads
+from rtsim.subjects.foot_lines import foot_lines
+from rtsim.subjects.labs import find_lab, load_lab
+
+Array = NDArray[np.float64]
+
+BESIDE = (".forces", "_grf.mot", "_forces.mot", ".mot")
+"""What the file of the forces of a trial is called beside it, after the trial's name."""
+NOT_FATAL = ("weight", "side", "two_feet")
+"""Findings about plates that are told; those of others mean that nothing under the foot would be right."""
+
+
+class WalkedSteps(NamedTuple):
+    """Steps of one recording.
+
+    steps : that are complete, by the names of their plates; one each
+    left_out : sentences on contacts that are not
+    notes : sentences on what was found in the recording
+    """
+
+    steps: dict[str, FootTrial]
+    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def walked_steps(
+    path: str | Path,
+    forces: str | Path | None = None,
+    *,
+    lab: str = "",
+    mass: float | None = None,
+    up: str | None = None,
+    units: str | None = None,
+) -> WalkedSteps:
+    """The complete steps of a recorded walk with force plates.
+
+    forces : file of the plates; None = the recording itself (C3D), or the file of its name beside it
+    lab : marker map; "" = found by the names
+    mass : of the person [kg]; None = from strides that are wholly on plates
+
+    ConfigError where there are no plates, where they cannot be right, and where no step is complete.
+    """
+    trial = read_markers(path, up=up, units=units)
+    plates = read_forces(forces or _beside(Path(path)))
+    table = load_lab(lab) if lab else find_lab(trial.names)
+    feet = foot_lines(trial, table)
+    half = 0.5 / trial.rate
+    loads = plate_loads(plates, trial.times, feet, before=half, after=half)
+    told = _checked(trial, plates, loads, feet, mass)
+    found = find_steps(loads, plates.names)
+    left_out = tuple(f"{plates.names[step.plate]}: {step.fault}" for step in found if step.fault)
+    if not usable(found):
+        reasons = "; ".join(left_out) or f"no plate is borne as long as by a step ({name_some(plates.names)})"
+        raise ConfigError(f"no complete step: {reasons}", where=str(path), remedy="take another trial")
+    weight = body_weight(loads, mass, str(path))
+    steps: dict[str, FootTrial] = {}
+    for step in usable(found):
+        name = plates.names[step.plate]
+        if name in steps:
+            left_out = (*left_out, f"{name}: a second contact, of the {FEET[step.foot]} foot")
+            continue
+        steps[name] = prepare_step(trial, plates, loads, table, step, weight)
+    notes = (
+        *trial.notes,
+        *plates.notes,
+        *told,
+        f"weight {weight:.1f} N" + ("" if mass else ", of whole strides"),
+    )
+    return WalkedSteps(steps, left_out, notes)
+
+
+def _beside(path: Path) -> Path:
+    """The file with the forces of a trial; ConfigError where there is none."""
+    if path.suffix.lower() in FORCE_SUFFIXES:
+        return path
+    for ending in BESIDE:
+        other = path.with_name(path.stem + ending)
+        if other.is_file():
+            return other
+    raise ConfigError(
+        "the trial has no force plates: the contact of a foot is identified from what they feel",
+        where=str(path),
+        allowed=f"a file beside it that is called {path.stem} and ends in {', '.join(BESIDE)}",
+        remedy="give --forces",
+    )
+
+
+def _checked(
+    trial: MarkerTrial, plates: ForceTrial, loads: PlateLoads, feet: Array, mass: float | None
+) -> list[str]:
+    """Sentences on the plates; ConfigError where they cannot be right."""
+    findings = check_plates(
+        plates.names,
+        plates.plates,
+        loads.force,
+        loads.moment,
+        trial.times,
+        feet,
+        mass,
+    )
+    fatal = [finding for finding in findings if finding.name not in NOT_FATAL]
+    if fatal:
+        raise ConfigError(" ".join(dict.fromkeys(f.sentence for f in fatal)), where=plates.source)
+    return [finding.sentence for finding in findings]

@@ -1,0 +1,61 @@
+"""What a figure of a fitted foot shows: figures 5.9 to 5.15 of Brown (2017)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.methods.foot_misfit import StepMisfit, Weights
+from rtsim.methods.foot_parameters import BODY, ELLIPSOIDS, N_GLOBAL, N_SHAPE, euler, fill, new_foot
+from rtsim.methods.foot_pressure import StepPressure, chosen_frames
+from rtsim.report.foot_fit import Step, panels
+
+Array = NDArray[np.float64]
+
+CELL = 0.00846
+"""Edge of the cells where no pressure was measured [m]: those of a zebris mat."""
+ACROSS, ALONG = (-0.07, 0.09), (-0.05, 0.31)
+"""Part of the ground that they cover [m]."""
+
+
+def drawn(step: Step, parameters: Array) -> dict[str, Any]:
+    """The fields of rtsim.monitor.foot_figure.Drawn, for a step and the parameters (30,) of its foot."""
+    trial, maps = step.trial, {}
+    if trial.pressure is not None:
+        maps["measured"] = trial.pressure.pressure
+    else:
+        trial = trial._replace(pressure=cells_below(len(trial.times)))
+    model = new_foot(friction=False)
+    fill(model, parameters)
+    felt = trial.pressure
+    assert felt is not None
+    simulated = StepMisfit(trial, Weights(), model).simulate(step.knots).pressure
+    maps["simulated"] = np.zeros((0, 0)) if simulated is None else simulated
+    shapes = parameters[N_GLOBAL:].reshape(-1, N_SHAPE)
+    turns, _ = euler(shapes[:, 6:])
+    frame, centres, forms = trial.frame, [], []
+    for shape, turn, body in zip(shapes, turns, BODY.tolist(), strict=True):
+        carrier = frame.toe_axes if body else np.eye(3)
+        axes = carrier @ turn
+        centres.append(carrier @ shape[3:6] + (frame.toe_origin if body else 0.0))
+        forms.append((axes * shape[:3] ** 2) @ axes.T)
+    return {
+        "title": f"{trial.name.rpartition('/')[2]}: contact of the foot",
+        "panels": panels(step),
+        "centres": np.array(centres),
+        "forms": np.array(forms),
+        "names": ELLIPSOIDS,
+        "maps": maps,
+        "cells": felt.cells,
+        "instants": trial.times[felt.frames] - trial.times[0],
+    }
+
+
+def cells_below(n: int) -> StepPressure:
+    """A mat under a step of n frames on which nothing was measured."""
+    across, along = np.arange(*ACROSS, CELL), np.arange(*ALONG, CELL)
+    cells = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
+    frames = chosen_frames(n)
+    return StepPressure(frames, cells, CELL**2, np.zeros((len(frames), len(cells))))

@@ -1,0 +1,187 @@
+"""What the fit of a foot tells: errors beside those of the thesis, parameters, what is not determined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.files.panels import Panel
+from rtsim.methods.foot_fit import FootFit
+from rtsim.methods.foot_misfit import BEARS_COP, Errors, Simulated
+from rtsim.methods.foot_parameters import NAMES, TABLE_5_6, UNITS
+from rtsim.methods.foot_trial import FootTrial
+
+Array = NDArray[np.float64]
+
+THESIS = (
+    ("thesis, with friction (table 5.5)", 0.115, 0.050, 0.517, 0.265, 0.142),
+    ("thesis, calibration step (table 5.7)", 0.034, 0.032, 0.339, None, None),
+    ("thesis, other steps, like cadence", 0.042, 0.042, 0.381, None, None),
+    ("thesis, other steps, faster", 0.049, 0.066, 0.441, None, None),
+    ("thesis, other steps, slower", 0.044, 0.050, 0.400, None, None),
+    ("thesis, without pressure (table 5.9)", 0.027, 0.018, 0.702, None, None),
+)
+"""Normal force, centre of pressure, pressure, friction, spinning: of other data, a man of 70 kg."""
+THESIS_MM = "thesis (table 5.8): normal force 28.8 N, centre of pressure 8.0 mm along, 2.4 mm across"
+MM, DEGREES = 1e3, 180.0 / np.pi
+HEAD = f"{'':44s} normal    cop  pressure  friction*  spin*"
+
+
+class Step(NamedTuple):
+    """A step, fitted or held against the fit, and what came of it."""
+
+    trial: FootTrial
+    errors: Errors
+    simulated: Simulated
+    knots: Array
+    fitted: bool
+
+
+def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[Step]:
+    """The steps of a fit."""
+    return [
+        Step(trial, errors, simulated, knots, fitted)
+        for trial, errors, simulated, knots in zip(trials, fit.errors, fit.simulated, fit.knots, strict=True)
+    ]
+
+
+def as_lines(fit: FootFit | None, steps: Sequence[Step]) -> str:
+    """All of it for people; fit : None where parameters were not looked for."""
+    lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:", HEAD]
+    for step in steps:
+        e = step.errors
+        kind = "fitted" if step.fitted else "motion alone fitted"
+        lines.append(
+            _row(f"{_short(step.trial.name)} ({kind})", e.normal, e.cop, e.pressure, e.friction, e.spin)
+        )
+    lines += [_row(*row) for row in THESIS]
+    lines.append("* not validated: from prescribed motion friction tells next to nothing (section 5.3.3)")
+    for step in steps:
+        e = step.errors
+        lines.append(
+            f"{_short(step.trial.name)}: normal force {e.normal * step.trial.weight:.1f} N, centre "
+            f"{MM * e.cop_along:.1f} mm along, {MM * e.cop_across:.1f} mm across"
+            + (f"; no simulated contact in {e.n_lost} frames that bear" if e.n_lost else "")
+        )
+    lines.append(THESIS_MM)
+    lines.append(f"centres of pressure are compared where the plate bears at least {BEARS_COP:g} N")
+    if fit is not None:
+        lines += ["", *_parameters(fit), "", *_weak(fit)]
+    notes = dict.fromkeys(f"note: {_short(s.trial.name)}: {note}" for s in steps for note in _notes(s.trial))
+    return "\n".join([*lines, *notes])
+
+
+def _notes(trial: FootTrial) -> tuple[str, ...]:
+    return (*trial.notes, *(trial.pressure.notes if trial.pressure is not None else ()))
+
+
+def _short(name: str) -> str:
+    """The name of a step without the folder of its file."""
+    return name.rpartition("/")[2]
+
+
+def _row(name: str, *values: float | None) -> str:
+    normal, cop, pressure, friction, spin = (
+        "-" if v is None or v != v else f"{100.0 * v:.1f} %" for v in values
+    )
+    return f"{name[:44]:44s} {normal:>6s} {cop:>6s} {pressure:>9s} {friction:>10s} {spin:>6s}"
+
+
+def shown(k: int, value: float) -> str:
+    """A parameter in the unit of its table."""
+    if UNITS[k] == "m":
+        return f"{MM * value:.1f} mm"
+    if UNITS[k] == "rad":
+        return f"{value:.3f} rad"
+    return f"{value:.3g} {UNITS[k]}" if UNITS[k] != "1" else f"{value:.3g}"
+
+
+def _parameters(fit: FootFit) -> list[str]:
+    """Table 5.6 beside what was found."""
+    lines = ["Parameters (X medial, Y forward, Z up; the toe in the toes' own frame), beside table 5.6:"]
+    for k, name in enumerate(NAMES):
+        bound = "  at its bound" if name in fit.at_bound else "  not looked for" if name in fit.held else ""
+        lines.append(f"  {name:12s} {shown(k, fit.parameters[k]):>14s}  {shown(k, TABLE_5_6[k]):>14s}{bound}")
+    known = fit.costs[np.isfinite(fit.costs)]
+    if known.size:
+        lines.append(
+            f"cost {fit.cost:.4g}; {known.size} of {fit.costs.size} searches, {known.min():.4g} to "
+            f"{known.max():.4g}" + ("" if fit.complete else "; interrupted")
+        )
+    return lines
+
+
+def _weak(fit: FootFit) -> list[str]:
+    """Directions that are not determined."""
+    if not fit.weak:
+        return ["The data determine all parameters that are at no bound."]
+    lines = [f"The data hardly determine {len(fit.weak)} directions (singular value, parameters in it):"]
+    for weak in fit.weak:
+        parts = ", ".join(f"{share:+.2f} {name}" for name, share in weak.parts)
+        lines.append(f"  {weak.singular:.1e}: {parts}")
+    return lines
+
+
+def as_table(fit: FootFit | None, steps: Sequence[Step]) -> dict[str, Any]:
+    """The same for programs; numbers in SI units."""
+    table: dict[str, Any] = {
+        "steps": [
+            {
+                "name": step.trial.name,
+                "side": step.trial.side,
+                "fitted": step.fitted,
+                "weight_N": step.trial.weight,
+                "rms": {
+                    key: None if value != value else value
+                    for key, value in step.errors._asdict().items()
+                    if key != "n_lost"
+                },
+                "unvalidated": ["friction", "spin"],
+                "frames_without_simulated_contact": step.errors.n_lost,
+                "motion_correction": step.knots.tolist(),
+                "notes": list(_notes(step.trial)),
+            }
+            for step in steps
+        ],
+    }
+    if fit is not None:
+        table["parameters"] = dict(zip(NAMES, fit.parameters.tolist(), strict=True))
+        table["at_bound"], table["not_looked_for"] = list(fit.at_bound), list(fit.held)
+        table["cost"], table["complete"] = fit.cost, fit.complete
+        table["costs"] = [None if cost != cost else cost for cost in fit.costs.tolist()]
+        table["weak"] = [{"singular": weak.singular, "parts": dict(weak.parts)} for weak in fit.weak]
+    return table
+
+
+def panels(step: Step) -> list[Panel]:
+    """Figures 5.9, 5.10, 5.13 and 5.15: forces, centre of pressure and toes over the step."""
+    t, s = step.trial, step.simulated
+    x = t.times - t.times[0]
+    axis = "time [s]"
+    found = [
+        Panel("Normal force", "N", axis, x, {"measured": t.force[:, 2], "simulated": s.force[:, 2]}),
+        Panel("Centre of pressure along the foot", "mm", axis, x, _both(t.centre[:, 1], s.centre[:, 1])),
+        Panel("Centre of pressure, medial", "mm", axis, x, _both(t.centre[:, 0], s.centre[:, 0])),
+        Panel(
+            "Friction, not validated", "N", axis, x,
+            {"measured": np.hypot(*t.force[:, :2].T), "simulated": np.hypot(*s.force[:, :2].T)},
+        ),
+        Panel(
+            "Free moment, not validated", "N m", axis, x,
+            {"measured": t.free_moment, "simulated": s.free_moment},
+        ),
+    ]  # fmt: skip
+    if t.pressure is not None and s.pressure is not None:
+        felt = t.pressure
+        most = {"measured": felt.pressure.max(axis=1), "simulated": s.pressure.max(axis=1)}
+        found.append(
+            Panel("Peak pressure", "kPa", axis, x[felt.frames], {k: 1e-3 * p for k, p in most.items()})
+        )
+    return found
+
+
+def _both(measured: Array, simulated: Array) -> dict[str, Array]:
+    return {"measured": MM * measured, "simulated": MM * simulated}

@@ -1,0 +1,139 @@
+"""The frame of a foot for its contact with the ground, and the axis of its toes (Brown 2017, figure 5.7).
+
+Origin at the heel, Y through the head of the third metatarsal, that of the first in the X-Y plane, X towards
+the first (medial), Z up. The axis of the toes is parallel to the ground, 16 mm above it, below the head of
+the first metatarsal and passes under that of the third. The thesis' foot is a left one; positions of a right
+foot are mirrored before they come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+
+Array = NDArray[np.float64]
+
+AXIS_HEIGHT = 0.016
+"""Of the toes' axis above the ground [m], about half that of the third metatarsal (section 5.3.1)."""
+THIRD_FROM_SECOND = 1.0 / 3.0
+"""Head of the third metatarsal on the way from the second to the fifth: heads spaced alike."""
+THIRD_FROM_FIRST = 0.5
+"""The same from the first to the fifth."""
+
+
+class FootFrame(NamedTuple):
+    """A foot as a rigid body, and where its toes turn.
+
+    names : of the n_marker markers that the foot is followed by
+    markers : (n_marker, 3) - in the frame of the foot [m]
+    toe_origin : (3,) - of the toes' axis, below the first metatarsal [m]
+    toe_axes : (3, 3) - of the toes' frame in that of the foot, as columns: x medial along their axis, y
+        forward, z up
+    up : (3,) - the vertical in the frame of the foot where it stands flat
+    heel_height : of the origin above the ground where the foot stands flat [m]
+    length : from the heel to the toes' axis along Y [m]
+    notes : plain sentences: what stands in for markers that are missing
+    """
+
+    names: tuple[str, ...]
+    markers: Array
+    toe_origin: Array
+    toe_axes: Array
+    up: Array
+    heel_height: float
+    length: float
+    notes: tuple[str, ...]
+
+
+def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
+    """The frame of a foot from its markers where it stands flat, Z up, the ground at Z = 0.
+
+    flat : role of configs/labs or other name -> (3,) mean position, of a left foot [m]; calcaneus,
+        metatarsal_1 and metatarsal_5 are needed
+
+    ConfigError naming `source` for markers that are missing or span no foot.
+    """
+    lacking = [role for role in ("calcaneus", "metatarsal_1", "metatarsal_5") if role not in flat]
+    if lacking:
+        raise ConfigError(
+            f"the foot lacks its marker {lacking[0]}", where=source, remedy="check the marker map"
+        )
+    third, notes = third_metatarsal(flat)
+    heel, first = flat["calcaneus"], flat["metatarsal_1"]
+    along = third - heel
+    across = first - heel
+    normal = np.cross(across, along)
+    if not np.linalg.norm(normal) > 1e-4:
+        raise ConfigError("heel and metatarsals lie on one line", where=source, remedy="check the labels")
+    y = along / np.linalg.norm(along)
+    z = normal / np.linalg.norm(normal)
+    axes = np.stack([np.cross(y, z), y, z], axis=1)
+    level = np.array([1.0, 1.0, 0.0])
+    origin = first * level + [0.0, 0.0, AXIS_HEIGHT]
+    medial = (first - third) * level
+    medial /= np.linalg.norm(medial)
+    if "hallux" not in flat:
+        notes.append("no marker on the first toe: the toes point level where the foot stands flat")
+    forward = (flat["hallux"] - origin) if "hallux" in flat else np.cross([0.0, 0.0, 1.0], medial)
+    forward = forward - medial * (forward @ medial)
+    forward /= np.linalg.norm(forward)
+    toe = np.stack([medial, forward, np.cross(medial, forward)], axis=1)
+    names = tuple(flat)
+    return FootFrame(
+        names,
+        np.array([(flat[name] - heel) @ axes for name in names]),
+        (origin - heel) @ axes,
+        axes.T @ toe,
+        axes[2],
+        float(heel[2]),
+        float(((origin - heel) @ axes)[1]),
+        tuple(notes),
+    )
+
+
+def third_metatarsal(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
+    """Head of the third metatarsal, and what stands in for it."""
+    if "metatarsal_3" in flat:
+        return flat["metatarsal_3"], []
+    fifth = flat["metatarsal_5"]
+    if "metatarsal_2" in flat:
+        second = flat["metatarsal_2"]
+        return second + THIRD_FROM_SECOND * (fifth - second), [
+            "no marker on the third metatarsal: a third of the way from the second to the fifth was taken"
+        ]
+    first = flat["metatarsal_1"]
+    return first + THIRD_FROM_FIRST * (fifth - first), [
+        "no marker on the third metatarsal: the middle between the first and the fifth was taken"
+    ]
+
+
+def rigid_pose(local: Array, seen: Array) -> tuple[Array, Array]:
+    """Position (n, 3) [m] and rotation (n, 3, 3) of a body with least squares (Arun et al. 1987).
+
+    local : (n_marker, 3) - markers on the body [m]; seen : (n, n_marker, 3) [m]
+    """
+    centre, mean = local.mean(axis=0), seen.mean(axis=1)
+    u, _, vt = np.linalg.svd(np.einsum("nmi,mj->nij", seen - mean[:, None], local - centre))
+    turned = np.ones((len(seen), 3))
+    turned[:, 2] = np.linalg.det(u) * np.linalg.det(vt)
+    rotation = np.einsum("nij,nj,njk->nik", u, turned, vt)
+    return mean - rotation @ centre, rotation
+
+
+def rigid_twist(rotation: Array, local: Array, velocity: Array) -> tuple[Array, Array]:
+    """Velocity of the body's origin and angular velocity, (n, 3) each, from markers' velocities.
+
+    rotation : (n, 3, 3); local : (n_marker, 3) - on the body [m]; velocity : (n, n_marker, 3) [m/s]
+    """
+    arm = np.einsum("nij,mj->nmi", rotation, local - local.mean(axis=0))
+    mean = velocity.mean(axis=1)
+    spin = np.cross(arm, velocity - mean[:, None]).sum(axis=1)
+    square = np.einsum("nmi,nmi->n", arm, arm)
+    inertia = square[:, None, None] * np.eye(3) - np.einsum("nmi,nmj->nij", arm, arm)
+    turning = np.linalg.solve(inertia, spin[..., None])[..., 0]
+    return mean - np.cross(turning, rotation @ local.mean(axis=0)), turning

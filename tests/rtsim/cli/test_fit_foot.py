@@ -1,0 +1,100 @@
+"""`rtsim fit foot`: a model and a report from a real walk, other steps held against it, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rtsim.cli.main import main
+from rtsim.methods.foot_model import foot_of
+from rtsim.models.load import load_model
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    """Return exit code, output and errors of `rtsim fit foot`."""
+    with pytest.raises(SystemExit) as ended:
+        main(["fit", "foot", *map(str, arguments)])
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), said.out, said.err
+
+
+@pytest.fixture
+def gait(shared: Path) -> Path:
+    """The walks over seven plates."""
+    return shared / "data" / "gait_bmc"
+
+
+def test_a_walk_gives_a_model(gait, tmp_path, capsys):
+    """Protects the whole way: errors within the thesis' on a calibration step, a model that can be used."""
+    out = tmp_path / "mine.toml"
+    code, text, said = run(capsys, gait / "walk1.trc", "--starts", 2, "--out", out, "--json")
+    assert code == 0
+    report = json.loads(text)
+    first, *others = report["steps"]
+    assert first["fitted"]
+    assert first["rms"]["normal"] <= 0.034
+    assert first["rms"]["cop"] <= 0.032
+    assert [step["side"] for step in others] == ["left", "right"]
+    assert others[1]["rms"]["normal"] <= 0.049
+    assert others[1]["rms"]["cop"] <= 0.066
+    assert first["unvalidated"] == ["friction", "spin"]
+    assert report["not_looked_for"] == ["mu_d"]
+    assert report["weak"]
+    assert "start 2 of 2: cost" in said
+    assert "the trial ends while plate_4 bears" in said
+    spec = load_model(str(out))
+    assert "walk1.trc, plate_6, right foot" in spec.source
+    assert foot_of(spec, "mine").parameters[0] == pytest.approx(report["parameters"]["k_V"])
+    code, text, _ = run(capsys, gait / "walk1.trc", "--validate", out, "--json")
+    assert code == 0
+    held = json.loads(text)["steps"]
+    assert not any(step["fitted"] for step in held)
+    assert held[0]["rms"]["normal"] <= 0.034
+
+
+def test_the_report_stands_beside_the_thesis(gait, capsys):
+    """Protects what people read: the tables of the thesis, what is unvalidated, what is undetermined."""
+    code, text, _ = run(capsys, gait / "walk2.trc", "--starts", 1, "--plate", "plate_5")
+    assert code == 0
+    for words in (
+        "walk2.trc, plate_5, left foot (fitted)", "table 5.5", "table 5.7", "table 5.8", "table 5.9",
+        "not validated", "beside table 5.6", "hardly determine", "labels of the metatarsals are exchanged",
+    ):  # fmt: skip
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("walk.trc",), "the trial has no force plates"),
+        (
+            ("walk1.trc", "--plate", "plate_4"),
+            "no complete step is on 'plate_4'; allowed: plate_6, plate_5, plate_3",
+        ),
+        (("walk1.trc", "--mass", "-1"), "-1 kg cannot be meant"),
+        (("walk1.trc", "--out", "a.osim"), "a.osim cannot be a model; allowed: a name in .toml"),
+        (("walk1.trc", "--forces", "a.mot", "--forces", "b.mot"), "2 files of forces for 1 trials"),
+        (("walk1.trc", "--validate", "foot", "--out", "a.toml"), "--out: it is for a fit"),
+        (("walk1.trc", "--validate", "knee"), "this is no model of a foot"),
+        (("walk1.trc", "--pressure", "MDwalk2.apd"), "a picture of peaks has no frames"),
+        (("walk1.trc", "--lab", "mcgill"), "of the"),
+    ],
+)
+def test_what_cannot_be_is_told(gait, capsys, monkeypatch, arguments, said):
+    """Protects one sentence and a non-zero exit for each mistake."""
+    monkeypatch.chdir(gait)
+    code, _, text = run(capsys, *arguments)
+    assert code != 0
+    assert said in " ".join(text.split())
+    assert "Traceback" not in text
+
+
+def test_a_figure_is_drawn(gait, tmp_path, capsys):
+    """Protects the figure of curves, ellipsoids and pressure."""
+    pytest.importorskip("PySide6")
+    picture = tmp_path / "step.png"
+    code, _, said = run(capsys, gait / "walk2.trc", "--starts", 1, "--plot", picture)
+    assert code == 0, said
+    assert picture.stat().st_size > 20_000

@@ -1,0 +1,349 @@
+"""Steps of a walk made ready: which are complete, the foot's frame, mirroring, filter, pressure in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from kernels.bearing import BEARS, NONE, TWO_FEET
+from kernels.plates import EMPTY, LOADED
+from rtsim.errors import ConfigError
+from rtsim.files.pressure_trial import PressureTrial
+from rtsim.methods.foot_pressure import chosen_frames, lay, lay_pressure
+from rtsim.methods.foot_steps import body_weight, find_steps, usable
+from rtsim.methods.foot_trial import in_order, low_pass, step_axes
+from rtsim.methods.plate_loads import PlateLoads
+from rtsim.methods.smoothing import cutoff_of_each_run
+from rtsim.methods.walked_steps import walked_steps
+from rtsim.subjects.foot_frame import AXIS_HEIGHT, foot_frame, rigid_pose, rigid_twist
+
+Array = NDArray[np.floating]
+FLAT = {
+    "calcaneus": np.array([0.01, 0.0, 0.035]),
+    "metatarsal_1": np.array([0.05, 0.2, 0.04]),
+    "metatarsal_3": np.array([0.01, 0.205, 0.045]),
+    "metatarsal_5": np.array([-0.04, 0.17, 0.03]),
+    "hallux": np.array([0.045, 0.25, 0.025]),
+}
+
+
+def loads(n: int = 100, plates: int = 2) -> PlateLoads:
+    """Return plates of which nothing is pressed, at 100 Hz."""
+    zero = np.zeros((n, plates, 3))
+    return PlateLoads(
+        np.arange(n) / 100.0, 0.0, zero.copy(), zero.copy(), zero.copy(), zero[..., 0].copy(),
+        np.full((n, plates), EMPTY), np.full((n, plates, 2), NONE), np.zeros((n, plates), np.int64),
+        zero.copy(), zero.copy(),
+    )  # fmt: skip
+
+
+def press(some: PlateLoads, plate: int, first: int, last: int, foot: int = 0, force: float = 700.0) -> None:
+    """A foot presses a plate from one frame to another."""
+    rows = slice(first, last + 1)
+    some.force[rows, plate, 1] = force
+    some.loaded[rows, plate] = LOADED
+    some.share[rows, plate, foot] = BEARS
+
+
+def test_a_complete_step_is_found():
+    """Protects first and last frame, plate and foot of a step."""
+    some = loads()
+    press(some, 1, 20, 80, foot=1)
+    (step,) = find_steps(some, ("a", "b"))
+    assert step == (1, 1, 20, 80, "")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [(60, 99, "the trial ends while a bears 700 N"), (0, 40, "the trial begins while a bears 700 N")],
+)
+def test_a_cut_step_is_told(first, last, said):
+    """Protects against a step that the trial cuts."""
+    some = loads()
+    press(some, 0, first, last)
+    (step,) = find_steps(some, ("a", "b"))
+    assert said in step.fault
+    assert not usable([step])
+
+
+def test_a_force_that_has_nearly_gone_is_no_cut():
+    """Protects steps whose last newtons fall to the end of a trial."""
+    some = loads()
+    press(some, 0, 40, 99)
+    some.force[95:, 0, 1] = 40.0
+    assert usable(find_steps(some, ("a", "b")))
+
+
+def test_two_feet_on_a_plate_are_told():
+    """Protects against what two feet press together."""
+    some = loads()
+    press(some, 0, 20, 80)
+    some.status[20:60, 0] = TWO_FEET
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == "two feet are on a in 40 of 61 frames"
+
+
+def test_a_plate_that_no_foot_bears_is_told():
+    """Protects against a foot that is on another plate than its force."""
+    some = loads()
+    press(some, 0, 20, 80)
+    some.share[20:81, 0] = NONE
+    (step,) = find_steps(some, ("a", "b"))
+    assert "pressed where the foot is not in 61 of 61 frames" in step.fault
+
+
+def test_a_touch_is_no_step():
+    """Protects against a contact shorter than any step."""
+    some = loads()
+    press(some, 0, 20, 30)
+    assert find_steps(some, ("a", "b")) == []
+
+
+def test_weight_is_the_mean_of_a_stride():
+    """Protects the scale of the normal force: from the second of four contacts to the fourth."""
+    some = loads(300, 4)
+    for k in range(4):
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
+    assert body_weight(some, None, "a trial") == pytest.approx(700.0)
+    assert body_weight(some, 70.0, "a trial") == pytest.approx(686.7)
+    with pytest.raises(ConfigError, match="give --mass"):
+        body_weight(loads(), None, "a trial")
+
+
+def test_the_frame_of_a_foot():
+    """Protects figure 5.7: Y through the third metatarsal, the first in the X-Y plane, toes 16 mm high."""
+    frame = foot_frame(FLAT, "a foot")
+    at = dict(zip(frame.names, frame.markers, strict=True))
+    np.testing.assert_allclose(at["calcaneus"], 0.0, atol=1e-15)
+    np.testing.assert_allclose(at["metatarsal_3"][[0, 2]], 0.0, atol=1e-15)
+    assert at["metatarsal_1"][0] > 0.02
+    assert at["metatarsal_1"][2] == pytest.approx(0.0, abs=1e-15)
+    assert frame.up[2] > 0.95
+    height = frame.heel_height + frame.toe_origin @ frame.up
+    assert height == pytest.approx(AXIS_HEIGHT)
+    assert frame.toe_axes[:, 0] @ frame.up == pytest.approx(0.0, abs=1e-14)
+    np.testing.assert_allclose(frame.toe_axes.T @ frame.toe_axes, np.eye(3), atol=1e-14)
+    assert np.linalg.det(frame.toe_axes) == pytest.approx(1.0)
+    toe = frame.toe_axes.T @ (at["hallux"] - frame.toe_origin)
+    assert toe[1] > 0.0
+    assert toe[2] == pytest.approx(0.0, abs=1e-14)
+    assert frame.notes == ()
+
+
+def test_what_stands_in_for_missing_markers_is_named():
+    """Protects the report: the third metatarsal from its neighbours, toes level."""
+    without = {name: x for name, x in FLAT.items() if name not in ("metatarsal_3", "hallux")}
+    notes = foot_frame(without, "a foot").notes
+    assert "the middle between the first and the fifth" in notes[0]
+    assert "the toes point level" in notes[1]
+    second = {**without, "metatarsal_2": np.array([0.02, 0.21, 0.04])}
+    assert "a third of the way from the second to the fifth" in foot_frame(second, "a foot").notes[0]
+
+
+def test_a_foot_without_its_markers_is_refused():
+    """Protects the sentence for a foot that cannot be placed."""
+    with pytest.raises(ConfigError, match="lacks its marker metatarsal_1"):
+        foot_frame({k: x for k, x in FLAT.items() if k != "metatarsal_1"}, "a foot")
+    line = {name: np.array([0.0, 0.05 * k, 0.0]) for k, name in enumerate(FLAT)}
+    with pytest.raises(ConfigError, match="lie on one line"):
+        foot_frame(line, "a foot")
+
+
+def test_a_rigid_motion_is_found_again():
+    """Protects pose and twist of a body from its markers."""
+    rng = np.random.default_rng(2)
+    local, R = rng.uniform(-0.1, 0.1, (4, 3)), Rotation.random(6, rng).as_matrix()
+    x, v, w = (rng.uniform(-1.0, 1.0, (6, 3)) for _ in range(3))
+    seen = x[:, None] + np.einsum("nij,mj->nmi", R, local)
+    velocity = v[:, None] + np.cross(w[:, None], seen - x[:, None])
+    found_x, found_R = rigid_pose(local, seen)
+    np.testing.assert_allclose(found_x, x, atol=1e-12)
+    np.testing.assert_allclose(found_R, R, atol=1e-12)
+    found_v, found_w = rigid_twist(R, local, velocity)
+    np.testing.assert_allclose(found_v, v, atol=1e-10)
+    np.testing.assert_allclose(found_w, w, atol=1e-10)
+
+
+@pytest.mark.parametrize("rate", [100.0, 128.0, 150.0, 200.0])
+def test_the_filter_is_that_of_the_thesis(rate):
+    """Protects pass 5 Hz, stop 20 Hz: there and back a tenth is left at the stop, 0.7 or more passes."""
+    spec = low_pass(rate)
+    corner = np.tan(np.pi * cutoff_of_each_run(spec, rate) / rate)
+
+    def gain(f: float) -> float:
+        return 1.0 / (1.0 + (np.tan(np.pi * f / rate) / corner) ** (2 * spec.order))
+
+    assert gain(20.0) == pytest.approx(0.1)
+    assert gain(5.0) > np.sqrt(0.5)
+
+
+def axes_of(mean: dict[str, Array], labelled: str) -> tuple[Array, str, tuple[str, ...]]:
+    """Return the axes of a step whose positions are given with Z up."""
+    turned = {name: x[[1, 2, 0]] for name, x in mean.items()}  # X right, Y forward, Z up to x forward, y up
+    return step_axes(turned, labelled, "a step")
+
+
+def test_a_right_foot_is_a_mirrored_left_one():
+    """Protects that both feet read alike, and that exchanged labels are seen and told."""
+    left, side, notes = axes_of(FLAT, "left")
+    assert side == "left"
+    assert notes == ()
+    assert np.linalg.det(left) == pytest.approx(1.0)
+    mirrored = {name: x * [-1.0, 1.0, 1.0] for name, x in FLAT.items()}
+    right, side, notes = axes_of(mirrored, "left")
+    assert side == "right"
+    assert "taken as a right one" in notes[0]
+    assert np.linalg.det(right) == pytest.approx(-1.0)
+    for name, x in FLAT.items():
+        np.testing.assert_allclose(left @ x[[1, 2, 0]], right @ mirrored[name][[1, 2, 0]], atol=1e-14)
+
+
+def test_a_foot_that_is_neither_right_nor_left_is_refused():
+    """Protects the sentence for metatarsals that do not lie beside each other."""
+    bad = {**FLAT, "metatarsal_5": FLAT["metatarsal_1"] - [0.0, 0.05, 0.0]}
+    with pytest.raises(ConfigError, match="a right from a left foot"):
+        axes_of(bad, "left")
+
+
+def test_exchanged_metatarsals_are_put_in_order():
+    """Protects against labels of neighbouring metatarsals that are exchanged."""
+    mean = {**FLAT, "metatarsal_1": FLAT["metatarsal_3"], "metatarsal_3": FLAT["metatarsal_1"]}
+    found, notes = in_order(mean, np.array([1.0, 0.0, 0.0]))
+    assert found["metatarsal_1"] == "metatarsal_3"
+    assert found["calcaneus"] == "calcaneus"
+    assert "metatarsal_1 is labelled metatarsal_3" in notes[0]
+    assert in_order(FLAT, np.array([1.0, 0.0, 0.0]))[1] == ()
+
+
+def pressure() -> tuple[PressureTrial, Array, Array, Array]:
+    """Return a mat over which a spot moves, and times, force and centre of pressure of a plate beneath it."""
+    times = np.arange(80) / 100.0
+    normal = 600.0 + 200.0 * np.sin(8.0 * times)
+    rows, columns = np.meshgrid(np.arange(40), np.arange(16), indexing="ij")
+    spot = 5.0 + 35.0 * times
+    felt = np.exp(
+        -0.1 * ((rows - spot[:, None, None]) ** 2 + (columns - 6.0 - 3.0 * times[:, None, None]) ** 2)
+    )
+    trial = PressureTrial(times, 100.0, np.array([0.008, 0.008]), 1e5 * felt, np.zeros(2), False, "a mat")
+    turn, shift = np.array([[0.8, -0.6], [0.6, 0.8]]), np.array([0.3, -0.2])
+    centre = trial.centre[:, ::-1] @ turn.T + shift
+    return trial, times, normal, centre
+
+
+def test_pressure_is_scaled_and_laid_by_the_plate():
+    """Protects figure 5.8: each frame sums to the plate's force, the mat lies under the centre of pressure."""
+    trial, times, normal, centre = pressure()
+    found = lay_pressure(trial, times, normal, centre)
+    assert len(found.frames) == 15
+    np.testing.assert_allclose(found.pressure.sum(axis=1) * found.area, normal[found.frames])
+    path = found.pressure @ found.cells / found.pressure.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(path, centre[found.frames], atol=1e-9)
+    assert "scaled" in found.notes[0]
+    assert "0.0 mm off" in found.notes[1]
+    plain = lay_pressure(trial, times, normal, centre, scaled=False, placed=False)
+    assert plain.notes == ()
+    np.testing.assert_allclose(plain.pressure, trial.pressure[plain.frames].reshape(15, -1))
+
+
+def test_pressure_that_does_not_cover_the_step_is_refused():
+    """Protects against a clock that is another one, and against pictures of peaks."""
+    trial, times, normal, centre = pressure()
+    with pytest.raises(ConfigError, match="the pressure lasts from 5.00"):
+        lay_pressure(trial, times, normal, centre, delay=5.0)
+    with pytest.raises(ConfigError, match="picture of peaks"):
+        lay_pressure(trial._replace(peak=True), times, normal, centre)
+
+
+def test_a_mirrored_mat_is_laid_as_well():
+    """Protects steps of right feet, whose mats are mirrored with them."""
+    rng = np.random.default_rng(5)
+    path = rng.uniform(-0.1, 0.1, (9, 2))
+    goal = path * [-1.0, 1.0] + [0.2, 0.1]
+    turn, shift, off = lay(path, goal, np.ones(9))
+    np.testing.assert_allclose(path @ turn.T + shift, goal, atol=1e-12)
+    assert off < 1e-12
+    assert np.linalg.det(turn) == pytest.approx(-1.0)
+
+
+def test_chosen_frames_are_inside_the_contact():
+    """Protects the fifteen frames: even, without the first and the last."""
+    found = chosen_frames(97)
+    assert len(found) == 15
+    assert found[0] == 6
+    assert found[-1] == 90
+
+
+@pytest.fixture
+def gait(shared: Path) -> Path:
+    """The walks over seven plates."""
+    return shared / "data" / "gait_bmc"
+
+
+def test_steps_of_a_real_walk(gait):
+    """Protects what is found in walk1: three complete steps, one cut by its end, sides exchanged."""
+    walk = walked_steps(gait / "walk1.trc")
+    assert [(name, step.side) for name, step in walk.steps.items()] == [
+        ("plate_6", "right"), ("plate_5", "left"), ("plate_3", "right")
+    ]  # fmt: skip
+    assert walk.left_out == ("plate_4: the trial ends while plate_4 bears 422 N: the step is cut",)
+    for step in walk.steps.values():
+        assert any("taken as a" in note for note in step.notes)
+        assert 700.0 < step.weight < 800.0
+        assert abs(step.force[:, 2].max() / step.weight - 1.1) < 0.1
+        # anterior of the heel all along, and under the foot
+        bears = step.force[:, 2] > 100.0
+        assert step.centre[bears, 1].min() > 0.0
+        assert step.centre[bears, 1].max() < 0.3
+        slopes = np.gradient(step.position, step.times, axis=0)
+        np.testing.assert_allclose(slopes[5:-5], step.velocity[5:-5], atol=0.06)
+
+
+def test_exchanged_labels_of_a_real_foot_are_put_right(gait):
+    """Protects walk2's left foot, whose first and second metatarsal are exchanged: it mirrors the right one."""
+    walk = walked_steps(gait / "walk2.trc")
+    left, right = walk.steps["plate_5"].frame, walk.steps["plate_6"].frame
+    assert any("labels of the metatarsals are exchanged" in note for note in walk.steps["plate_5"].notes)
+    np.testing.assert_allclose(left.toe_origin, right.toe_origin, atol=0.006)
+
+
+def rewritten(gait: Path, tmp_path: Path, change) -> Path:
+    """Return walk1 with other forces beside it; change : of the seven columns of a plate."""
+    path = tmp_path / "walk1.trc"
+    path.write_bytes((gait / "walk1.trc").read_bytes())
+    lines = (gait / "walk1.forces").read_text().splitlines()
+    head = next(k for k, line in enumerate(lines) if line.startswith("#Sample"))
+    rows = [line.split() for line in lines[head + 1 :] if line.strip()]
+    table = np.array(rows, float)
+    columns = table[:, 1:].reshape(len(table), 7, 7)
+    table[:, 1:] = np.array(change(columns)).reshape(len(table), 49)
+    body = ["\t".join(f"{value:.3f}" for value in row) for row in table.tolist()]
+    (tmp_path / "walk1.forces").write_text("\n".join([*lines[: head + 1], *body]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda c: c[..., [0, 2, 1, 3, 4, 5, 6]], "Z looks like the vertical"),
+        (lambda c: c[..., [0, 1, 2, 5, 4, 3, 6]], "under a foot|no foot is"),
+        (lambda c: np.concatenate([c[..., :3], 1e-3 * c[..., 3:6], c[..., 6:]], axis=2), "a foot"),
+        (
+            lambda c: c[:, [0, 1, 3, 2, 5, 4, 6]] * [1, 1, 1, 0, 0, 0, 1] + c * [0, 0, 0, 1, 1, 1, 0],
+            "a foot|foot is",
+        ),
+    ],
+)
+def test_wrong_plates_are_told(gait, tmp_path, change, said):
+    """Protects against swapped axes, swapped places, metres read as millimetres, and feet on the wrong plate."""
+    with pytest.raises(ConfigError, match=said):
+        walked_steps(rewritten(gait, tmp_path, change))
+
+
+def test_a_walk_without_plates_is_refused(gait):
+    """Protects the sentence for a trial of markers alone."""
+    with pytest.raises(ConfigError, match=r"the trial has no force plates.*give --forces"):
+        walked_steps(gait / "walk.trc")

@@ -1,0 +1,71 @@
+"""The stage of the feet on the ground: the walker on its plate, without plates, and what cannot be."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+
+from rtsim.config.foot_schema import FootSpec
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import Run
+from rtsim.errors import ConfigError
+from rtsim.live.course import Course
+from rtsim.live.groups import groups_of
+from rtsim.stages.find import make_stages
+
+RUN = Run(name="test", method="zero", stages=("kinematics", "rates", "foot_contact"))
+
+
+def frames_of(course, trial, session, make_frame, n):
+    """Return what the stage says in n frames: arrays by field."""
+    told = []
+    for k in range(n):
+        frame = make_frame(session, trial.positions[k], k)
+        result = course.run(frame)
+        data = course.message(frame, result, k, result.status).data
+        told.append({name: np.frombuffer(data[name]).copy() for name in data if name.startswith("foot_")})
+    return told
+
+
+def test_without_plates_the_markers_tell_the_height(spec, subject, session, trial, make_frame):
+    """Protects the stage by itself: NaN until the filter has settled, then the right foot alone."""
+    run = msgspec.structs.replace(RUN, foot=FootSpec(ground_mm=40.0))
+    course = Course(make_stages(run, spec, subject), session, {})
+    told = frames_of(course, trial, session, make_frame, 100)
+    assert np.isnan(told[0]["foot_contact_loads"]).all()
+    last = np.array([frame["foot_contact_loads"] for frame in told[30:]])
+    assert np.isfinite(last[:, 0]).all()
+    assert np.isnan(last[:, 1]).all()
+    loaded = max(told[30:], key=lambda frame: frame["foot_contact_loads"][0])
+    cell = 7.5e-3 * 9.0e-3
+    pressure = loaded["foot_pressure"].reshape(2, 39, 16)
+    assert loaded["foot_contact_loads"][0] > 0.0
+    assert cell * pressure[0].sum() == pytest.approx(loaded["foot_contact_loads"][0], rel=0.03)
+    assert loaded["foot_contact_normals"][:3].sum() == pytest.approx(
+        loaded["foot_contact_loads"][0], rel=1e-9
+    )
+
+
+def test_what_it_publishes_is_told(spec, subject, session):
+    """Protects the descriptor: an image with its cells, and the size of the foot."""
+    course = Course(make_stages(RUN, spec, subject), session, {})
+    field = next(f for f in course.fields.session.fields if f.name == "foot_pressure")
+    assert tuple(field.shape) == (2, 39, 16)
+    assert (field.image.along, field.image.across) == (7.5, 9.0)
+    assert 0.8 < course.fields.session.meta["foot"]["size"]["right"] < 1.2
+
+
+def test_plates_that_are_not_there_cannot_tell_the_height(spec, subject):
+    """Protects from a level by plates in a run without any: one sentence, before the run."""
+    run = msgspec.structs.replace(RUN, foot=FootSpec(level="plates"))
+    with pytest.raises(ConfigError, match="force plates"):
+        make_stages(run, spec, subject)
+
+
+def test_the_shipped_run_compiles_what_it_calls():
+    """Protects a first start: the kernels of the feet are compiled ahead."""
+    run = load_toml(find_config("foot", "runs"), dict)
+    assert run["stages"][-1] == "foot_contact"
+    assert "foot" in groups_of(RUN)
