@@ -68,8 +68,7 @@ def command(
     from rtsim.methods.foot_fit import fit_foot, validate_foot
     from rtsim.methods.foot_misfit import Weights
     from rtsim.methods.foot_model import foot_of, model_of, with_toes
-    from rtsim.methods.foot_parameters import guess
-    from rtsim.methods.foot_parameters import starts as guesses
+    from rtsim.methods.foot_parameters import guess, guesses
     from rtsim.methods.walked_steps import walked_steps
     from rtsim.models.load import load_model
     from rtsim.report.foot_fit import as_lines, as_table, steps_of
