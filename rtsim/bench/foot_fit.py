@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bench.figures import Figure, say
-from rtsim.bench.rolling_foot import Known, known_step, true_parameters
 from rtsim.methods.foot_fit import (
     WEAK,
     FootProblem,
@@ -31,6 +30,7 @@ from rtsim.methods.foot_fit import (
 from rtsim.methods.foot_misfit import Weights
 from rtsim.methods.foot_model import with_toes
 from rtsim.methods.foot_parameters import SCALE, guess, guesses, nearest_form
+from rtsim.methods.rolling_foot import Known, known_step, true_parameters
 from rtsim.methods.walked_steps import walked_steps
 
 Array = NDArray[np.float64]

@@ -24,6 +24,7 @@ from rtsim.live.children import APART
 from rtsim.live.group_calls import (
     call_coupled,
     call_fdk,
+    call_foot_fit,
     call_forces,
     call_model,
     call_moment_arms,
@@ -196,6 +197,16 @@ ON_DEMAND = {
         ),
         call_fdk,
         without=NO_TABLES,
+    ),
+    "foot-fit": Group(
+        "identification of a foot's contact",
+        (
+            "kernels.contact.recorded.recorded_wrenches",
+            "kernels.contact.recorded.recorded_derivatives",
+            "kernels.contact.pressure_misfit.pressure_misfit",
+        ),
+        call_foot_fit,
+        without=NO_MESHES,
     ),
 }
 """What few runs call; `rtsim warmup` leaves it to them."""

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.bench.rolling_foot import known_step, thesis_frame, true_parameters
 from rtsim.errors import ConfigError
 from rtsim.methods.foot_fit import FootProblem, fit_foot, outcome, search, validate_foot
 from rtsim.methods.foot_misfit import StepMisfit, Weights
@@ -27,6 +26,7 @@ from rtsim.methods.foot_parameters import (
     nearest_form,
     new_foot,
 )
+from rtsim.methods.rolling_foot import known_step, thesis_frame, true_parameters
 from rtsim.models.load import load_model
 
 Array = NDArray[np.floating]
