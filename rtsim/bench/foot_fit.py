@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.bench.figures import Figure, say
-from rtsim.bench.rolling_foot import Known, known_step, true_parameters
 from rtsim.methods.foot_fit import (
     WEAK,
     FootProblem,
@@ -30,7 +29,8 @@ from rtsim.methods.foot_fit import (
 )
 from rtsim.methods.foot_misfit import Weights
 from rtsim.methods.foot_model import with_toes
-from rtsim.methods.foot_parameters import SCALE, guess, nearest_form, starts
+from rtsim.methods.foot_parameters import SCALE, guess, guesses, nearest_form
+from rtsim.methods.rolling_foot import Known, known_step, true_parameters
 from rtsim.methods.walked_steps import walked_steps
 
 Array = NDArray[np.float64]
@@ -92,7 +92,7 @@ def find(known: Known, weights: Weights) -> Found:
     trial = known.trial
     around = guess(trial.frame)
     seconds, best, least = [], None, np.inf
-    for start in starts(around, N_START, 1):
+    for start in guesses(around, N_START, 1):
         problem = FootProblem([trial], weights, around)
         begin = perf_counter()
         result = search(problem, problem.start(start))
@@ -125,7 +125,7 @@ def real_figures(data: Path) -> list[Figure]:
         for plate, step in walk.steps.items():
             say(f"foot-fit: {name}, {plate}, {step.side} foot")
             around = guess(step.frame)
-            fit = fit_foot([step], weights, starts(around, N_START, 0), around)
+            fit = fit_foot([step], weights, guesses(around, N_START, 0), around)
             key = f"{name}.{plate}.{step.side}"
             figures += pair(f"{key}.fitted", fit.errors[0].normal, fit.errors[0].cop, CALIBRATION)
             for other_plate, other in walk.steps.items():

@@ -227,3 +227,15 @@ def call_held() -> None:
     from rtsim.simulation.run import warm_up
 
     warm_up(load_simulator("squeezer"))
+
+
+def call_foot_fit() -> None:
+    """Residuals and slopes of a synthetic step, with friction and with pressure."""
+    from rtsim.methods.foot_fit import FootProblem
+    from rtsim.methods.foot_misfit import Weights
+    from rtsim.methods.foot_parameters import TABLE_5_4
+    from rtsim.methods.rolling_foot import known_step
+
+    step = known_step(TABLE_5_4, 0)
+    problem = FootProblem([step.trial], Weights(friction=1.0, spin=1.0), TABLE_5_4)
+    problem.slopes(problem.start(TABLE_5_4))

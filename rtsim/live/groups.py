@@ -25,6 +25,7 @@ from rtsim.live.group_calls import (
     call_coupled,
     call_fdk,
     call_foot,
+    call_foot_fit,
     call_forces,
     call_held,
     call_model,
@@ -248,6 +249,16 @@ ON_DEMAND = {
         "contact of the feet",
         tuple(f"kernels.contact.standing_foot.{name}" for name in ("follow", "stand", "press_grid")),
         call_foot,
+        without=NO_MESHES,
+    ),
+    "foot-fit": Group(
+        "identification of a foot's contact",
+        (
+            "kernels.contact.recorded.recorded_wrenches",
+            "kernels.contact.recorded.recorded_derivatives",
+            "kernels.contact.pressure_misfit.pressure_misfit",
+        ),
+        call_foot_fit,
         without=NO_MESHES,
     ),
 }

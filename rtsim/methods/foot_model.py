@@ -19,6 +19,7 @@ from rtsim.methods.foot_parameters import (
     ELLIPSOIDS,
     N_GLOBAL,
     N_SHAPE,
+    SURFACES,
     TABLE_5_4,
     N,
     angles_of,
@@ -103,7 +104,7 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
             remedy="give a model that `rtsim fit foot` has written",
         )
     chosen = [named[name] for name in ELLIPSOIDS]
-    if any(contact.geometry != "ellipsoid_on_plane" or contact.law != "volumetric" for contact in chosen):
+    if any(contact.keys != SURFACES or contact.law != "volumetric" for contact in chosen):
         raise ConfigError("contacts of a foot are volumetric ellipsoids on planes", where=where)
     laws = {(contact.stiffness, contact.damping) for contact in chosen}
     if len(laws) > 1:

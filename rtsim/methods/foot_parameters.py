@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import kernels.contact.geometries
 from kernels.contact.elements import Contacts
-from kernels.contact.geometries import ELLIPSOID_ON_PLANE
 from kernels.contact.parameter_slopes import (
     BY_CENTRE,
     BY_DAMPING,
@@ -27,11 +27,15 @@ from kernels.contact.parameter_slopes import (
 from kernels.contact.prescribed import Prescribed, prescribe
 from kernels.contact.pressure import VOLUMETRIC
 from kernels.friction import MU_D, MU_S, N_FRICTION, PROPOSED, V_T
+from rtsim.config.contact_geometries import GEOMETRIES
+from rtsim.models.packing.forces import number
 from rtsim.subjects.foot_frame import AXIS_HEIGHT, FootFrame
 
 Array = NDArray[np.float64]
 
 ELLIPSOIDS = ("heel", "ball", "toe")
+SURFACES = ("ellipsoid", "plane")
+GEOMETRY = next(name for name, kind in GEOMETRIES.items() if tuple(kind.surfaces) == SURFACES)
 BODY = np.array([0, 0, 1])
 """The foot carries heel and ball, the toes the third."""
 N_CONTACT, N_GLOBAL, N_SHAPE = 3, 3, 9
@@ -119,7 +123,7 @@ def bounds(around: Array) -> Bounds:
     return Bounds(low, high)
 
 
-def starts(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
+def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
     """n guesses (n, 30) within 10 % of one (section 5.3.2); what is 0 within 10 % of its scale."""
     rng = np.random.default_rng(seed)
     size = np.where(around == 0.0, SCALE, np.abs(around))
@@ -182,7 +186,7 @@ def new_foot(friction: bool) -> Prescribed:
     whole = np.ones(n, np.int64)
     contacts = Contacts(
         pair=np.zeros(n, np.int64),
-        geometry=np.full(n, ELLIPSOID_ON_PLANE),
+        geometry=np.full(n, number(kernels.contact.geometries, GEOMETRY)),
         centre=np.zeros((n, 3)),
         rotation=np.tile(np.eye(3), (n, 1, 1)),
         radii=np.ones((n, 3)),

@@ -22,8 +22,8 @@ from rtsim.subjects.labs import find_lab, load_lab
 
 Array = NDArray[np.float64]
 
-BESIDE = (".forces", "_grf.mot", "_forces.mot", ".mot")
-"""What the file of the forces of a trial is called beside it, after the trial's name."""
+BESIDE = ("", "_grf", "_forces")
+"""What follows the name of a trial in that of the forces beside it."""
 NOT_FATAL = ("weight", "side", "two_feet")
 """Findings about plates that are told; those of others mean that nothing under the foot would be right."""
 
@@ -62,6 +62,11 @@ def walked_steps(
     plates = read_forces(forces or _beside(Path(path)))
     table = load_lab(lab) if lab else find_lab(trial.names)
     feet = foot_lines(trial, table)
+    if not np.isfinite(feet).any():
+        raise ConfigError(
+            f"no frame shows heel and forefoot by the marker map {table.name}", where=str(path),
+            remedy="check the names of the markers, or give another --lab",
+        )  # fmt: skip
     half = 0.5 / trial.rate
     loads = plate_loads(plates, trial.times, feet, before=half, after=half)
     told = _checked(trial, plates, loads, feet, mass)
@@ -92,13 +97,14 @@ def _beside(path: Path) -> Path:
     if path.suffix.lower() in FORCE_SUFFIXES:
         return path
     for ending in BESIDE:
-        other = path.with_name(path.stem + ending)
-        if other.is_file():
-            return other
+        for suffix in FORCE_SUFFIXES:
+            other = path.with_name(f"{path.stem}{ending}{suffix}")
+            if other.is_file():
+                return other
     raise ConfigError(
         "the trial has no force plates: the contact of a foot is identified from what they feel",
         where=str(path),
-        allowed=f"a file beside it that is called {path.stem} and ends in {', '.join(BESIDE)}",
+        allowed=f"a file beside it of the same name, or followed by {' or '.join(BESIDE[1:])}",
         remedy="give --forces",
     )
 

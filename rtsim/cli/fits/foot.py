@@ -64,18 +64,21 @@ def command(
     The first complete step is fitted, or those of --plate; the others are then held against it. Ctrl-C keeps
     the best so far.
     """
+    from rich.console import Console
+
+    from rtsim.cli.compiling import compile_first
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot, validate_foot
     from rtsim.methods.foot_misfit import Weights
     from rtsim.methods.foot_model import foot_of, model_of, with_toes
-    from rtsim.methods.foot_parameters import guess
-    from rtsim.methods.foot_parameters import starts as guesses
+    from rtsim.methods.foot_parameters import guess, guesses
     from rtsim.methods.walked_steps import walked_steps
     from rtsim.models.load import load_model
     from rtsim.report.foot_fit import as_lines, as_table, steps_of
 
     paper = paper_for(plot, plot_size, plot_dpi)
     check_options(trials, forces, pressure, validate, out, force, mass_kg)
+    compile_first(Console(stderr=True), ("foot-fit",))
     weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
     walks = []
     for k, path in enumerate(trials):

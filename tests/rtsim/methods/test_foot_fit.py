@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.bench.rolling_foot import known_step, thesis_frame, true_parameters
 from rtsim.errors import ConfigError
 from rtsim.methods.foot_fit import FootProblem, fit_foot, outcome, search, validate_foot
 from rtsim.methods.foot_misfit import StepMisfit, Weights
@@ -23,10 +22,11 @@ from rtsim.methods.foot_parameters import (
     euler,
     fill,
     guess,
+    guesses,
     nearest_form,
     new_foot,
-    starts,
 )
+from rtsim.methods.rolling_foot import known_step, thesis_frame, true_parameters
 from rtsim.models.load import load_model
 
 Array = NDArray[np.floating]
@@ -95,7 +95,7 @@ def test_cost_is_eq_5_52(rubbing, truth):
 def test_parameters_are_found_again_where_the_data_determine_them(step, truth):
     """Protects identification: with pressure, without noise, along well determined directions within 1 %."""
     around = guess(step.trial.frame)
-    fits = [fit_foot([step.trial], Weights(), one[None], around) for one in starts(around, 3, 1)]
+    fits = [fit_foot([step.trial], Weights(), one[None], around) for one in guesses(around, 3, 1)]
     fit = min(fits, key=lambda one: one.cost)
     assert fit.errors[0].pressure < 0.01
     assert fit.errors[0].normal < 0.001
@@ -120,7 +120,7 @@ def test_curvature_bounds_that_of_the_pressure(step):
 def test_forces_are_found_again_from_a_wrong_start(step):
     """Protects the search: a foot a tenth to a fifth off bears the measured force after it, within 0.2 %."""
     around = guess(step.trial.frame)
-    fit = fit_foot([step.trial], FORCE, starts(around, 1, 1), around)
+    fit = fit_foot([step.trial], FORCE, guesses(around, 1, 1), around)
     assert fit.errors[0].normal < 0.002
     assert fit.errors[0].cop < 0.004
     assert fit.errors[0].n_lost == 0
@@ -134,7 +134,7 @@ def test_another_step_is_foretold(step, truth):
     """Protects validation: held parameters, the motion alone corrected, bear another step within 1 %."""
     other = known_step(truth, 2, seconds=0.65, pressure=False)
     around = guess(step.trial.frame)
-    fit = fit_foot([step.trial], FORCE, starts(around, 1, 1), around)
+    fit = fit_foot([step.trial], FORCE, guesses(around, 1, 1), around)
     held = validate_foot([other.trial], FORCE, fit.parameters)
     np.testing.assert_array_equal(held.parameters, fit.parameters)
     assert held.errors[0].normal < 0.01
@@ -166,7 +166,7 @@ def test_bounds_are_kept_and_told(step):
     assert own.high[:N_KNOT].max() == 0.002
     assert own.low[5 * N_KNOT : 6 * N_KNOT].min() == -0.3
     assert own.high[3 * N_KNOT : 6 * N_KNOT].max() == 0.05
-    fit = fit_foot([step.trial], FORCE, starts(around, 1, 2), around)
+    fit = fit_foot([step.trial], FORCE, guesses(around, 1, 2), around)
     shape = bounds(around)
     assert (fit.parameters >= shape.low).all()
     assert (fit.parameters <= shape.high).all()
@@ -181,7 +181,7 @@ def test_an_interruption_keeps_the_best_so_far(step):
         if text.startswith("start 1"):
             raise KeyboardInterrupt
 
-    fit = fit_foot([step.trial], FORCE, starts(around, 3, 1), around, interrupt)
+    fit = fit_foot([step.trial], FORCE, guesses(around, 3, 1), around, interrupt)
     assert not fit.complete
     assert np.isfinite(fit.costs).tolist() == [True, False, False]
     assert fit.cost == pytest.approx(fit.costs[0])
@@ -190,15 +190,15 @@ def test_an_interruption_keeps_the_best_so_far(step):
 def test_basin_hopping_is_no_worse(step):
     """Protects the global search: it begins at the best start and keeps the least."""
     around = guess(step.trial.frame)
-    fit = fit_foot([step.trial], FORCE, starts(around, 1, 1), around, hops=2)
+    fit = fit_foot([step.trial], FORCE, guesses(around, 1, 1), around, hops=2)
     assert fit.cost <= np.nanmin(fit.costs) * (1.0 + 1e-9)
     assert np.isfinite(fit.costs).sum() >= 2
 
 
 def test_starts_are_within_ten_percent():
     """Protects the spread of the starts, and that a seed gives the same ones."""
-    found = starts(TABLE_5_4, 10, 4)
-    np.testing.assert_array_equal(found, starts(TABLE_5_4, 10, 4))
+    found = guesses(TABLE_5_4, 10, 4)
+    np.testing.assert_array_equal(found, guesses(TABLE_5_4, 10, 4))
     there = TABLE_5_4 != 0.0
     assert np.abs(found[:, there] / TABLE_5_4[there] - 1.0).max() <= 0.1
 

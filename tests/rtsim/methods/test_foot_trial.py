@@ -235,7 +235,7 @@ def pressure() -> tuple[PressureTrial, Array, Array, Array]:
 
 
 def test_pressure_is_scaled_and_laid_by_the_plate():
-    """Protects figure 5.8: each frame sums to the plate's force, the mat lies under the centre of pressure."""
+    """Protects figure 5.8: frames sum to the plate's force, the mat lies under the centre of pressure."""
     trial, times, normal, centre = pressure()
     found = lay_pressure(trial, times, normal, centre)
     assert len(found.frames) == 15
@@ -252,7 +252,7 @@ def test_pressure_is_scaled_and_laid_by_the_plate():
 def test_pressure_that_does_not_cover_the_step_is_refused():
     """Protects against a clock that is another one, and against pictures of peaks."""
     trial, times, normal, centre = pressure()
-    with pytest.raises(ConfigError, match="the pressure lasts from 5.00"):
+    with pytest.raises(ConfigError, match="the pressure lasts from 5"):
         lay_pressure(trial, times, normal, centre, delay=5.0)
     with pytest.raises(ConfigError, match="picture of peaks"):
         lay_pressure(trial._replace(peak=True), times, normal, centre)
@@ -303,7 +303,7 @@ def test_steps_of_a_real_walk(gait):
 
 
 def test_exchanged_labels_of_a_real_foot_are_put_right(gait):
-    """Protects walk2's left foot, whose first and second metatarsal are exchanged: it mirrors the right one."""
+    """Protects walk2's left foot, whose metatarsals 1 and 2 are exchanged: it mirrors the right one."""
     walk = walked_steps(gait / "walk2.trc")
     left, right = walk.steps["plate_5"].frame, walk.steps["plate_6"].frame
     assert any("labels of the metatarsals are exchanged" in note for note in walk.steps["plate_5"].notes)
@@ -338,7 +338,7 @@ def rewritten(gait: Path, tmp_path: Path, change) -> Path:
     ],
 )
 def test_wrong_plates_are_told(gait, tmp_path, change, said):
-    """Protects against swapped axes, swapped places, metres read as millimetres, and feet on the wrong plate."""
+    """Protects against swapped axes and places, metres as millimetres, and feet on the wrong plate."""
     with pytest.raises(ConfigError, match=said):
         walked_steps(rewritten(gait, tmp_path, change))
 
