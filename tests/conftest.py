@@ -106,7 +106,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return
     from kernels._cache import is_complete
-    from rtsim.live.groups import GROUPS, ON_DEMAND, compile_groups
+    from rtsim.live.group_table import GROUPS, ON_DEMAND
+    from rtsim.live.groups import compile_groups
 
     chosen = {Path(argument).resolve() for argument in config.args}
     of_runs = OF_RUNS if chosen == {ROOT / "tests" / "kernels"} else ()

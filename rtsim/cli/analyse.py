@@ -156,7 +156,7 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
     from rtsim.cli.compiling import compile_first
     from rtsim.live.checks import check_run
     from rtsim.live.forces import check_forces, forces_of, told_before
-    from rtsim.live.groups import groups_of
+    from rtsim.live.group_table import groups_of
     from rtsim.live.whose import notes_before
 
     check_run(run)

@@ -61,7 +61,7 @@ def command(
     from rtsim.cli.compiling import compile_first
     from rtsim.cli.console import LastingConsole
     from rtsim.cli.watch import Watch
-    from rtsim.live.groups import groups_of
+    from rtsim.live.group_table import groups_of
     from rtsim.live.whose import notes_before
     from rtsim.report.table import print_summary
 

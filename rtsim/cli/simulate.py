@@ -116,7 +116,7 @@ def command(
 
     from rtsim.cli.compiling import compile_first
     from rtsim.files.outputs import check_outputs
-    from rtsim.live.groups import group_of_simulation
+    from rtsim.live.group_table import group_of_simulation
     from rtsim.simulation.load import read_setup, simulator_of
     from rtsim.simulation.motion import moved_names
 

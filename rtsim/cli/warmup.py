@@ -17,7 +17,7 @@ def command(as_json: bool) -> None:
     from kernels._cache import cache_fault, cache_root, prune_cache
     from rtsim.cli.compiling import compile_first
     from rtsim.errors import ConfigError
-    from rtsim.live.groups import GROUPS
+    from rtsim.live.group_table import GROUPS
 
     if cache_fault():
         raise ConfigError(cache_fault(), where="kernel cache")

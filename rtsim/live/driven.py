@@ -21,7 +21,7 @@ from rtsim.stages.fdk_driven import DrivenJoint
 from streams.messages import Session, new_session_id
 
 GROUPS = ("fdk",)
-"""Of kernels that such a run calls (rtsim/live/groups)."""
+"""Of kernels that such a run calls (rtsim/live/group_table)."""
 UNUSED = {
     "subject": "--subject", "static": "--static", "forces": "--forces", "lab": "--lab", "side": "--side",
     "ik_setup": "--ik-setup", "units": "--units", "up": "--up", "mass_kg": "--mass",

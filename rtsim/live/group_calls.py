@@ -1,4 +1,4 @@
-"""Calls of every entry of a group of kernels (rtsim/live/groups.py), with arguments of the types in use.
+"""Calls of every entry of a group of kernels (rtsim/live/group_table.py), with arguments of the types in use.
 
 Imports stand inside: each group is called in a process of its own, which needs no more than it calls.
 """

@@ -11,7 +11,8 @@ from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.acquaintance import Acquaintance
 from rtsim.live.forces import NO_MASS, WEIGHTLESS, mass_of
-from rtsim.live.groups import compile_groups, groups_of
+from rtsim.live.group_table import groups_of
+from rtsim.live.groups import compile_groups
 from rtsim.live.inputs import StreamInput
 from rtsim.live.loop import Loop
 from rtsim.live.paired import PairedInput

@@ -135,7 +135,7 @@ def gathered(
             remedy="name a body of which the file is with --model",
         )  # fmt: skip
     angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
-    known = np.isfinite(angle + speed + moment).any(axis=1)
+    known = np.asarray(np.isfinite(angle + speed + moment).any(axis=1))
     if not known.all():
         told.append(f"{int((~known).sum())} of {len(known)} frames in which no joint is known left out")
     return JointMotion(tuple(found), times[known], angle[known], speed[known], moment[known], tuple(told))

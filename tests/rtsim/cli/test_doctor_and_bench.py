@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from rtsim.live.groups import GROUPS
+from rtsim.live.group_table import GROUPS
 from streams.clock import now_ns
 from streams.messages import marker_session
 from streams.player import MarkerFrames, play

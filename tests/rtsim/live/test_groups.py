@@ -11,14 +11,16 @@ from pathlib import Path
 import numba
 import pytest
 
-from rtsim.live.groups import GROUPS, kernel_at, n_kernel_of
+from rtsim.live.group_table import GROUPS
+from rtsim.live.groups import kernel_at, n_kernel_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
 USED = """
 import sys
 from kernels import _cache, _jit
-from rtsim.live.groups import GROUPS, HELD, kernel_at
+from rtsim.live.group_table import GROUPS
+from rtsim.live.groups import HELD, kernel_at
 group, compiled = GROUPS[sys.argv[1]], []
 _cache.tell_compiled(compiled.append)
 group.call()

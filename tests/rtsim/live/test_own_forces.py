@@ -18,7 +18,7 @@ from rtsim.files.recording import Results, read_results
 from rtsim.files.trc import trc_text
 from rtsim.live.feet import told_feet
 from rtsim.live.forces import has_forces, mass_of
-from rtsim.live.groups import groups_of
+from rtsim.live.group_table import groups_of
 from rtsim.models.load import load_model
 from tests.rtsim.models import legs
 

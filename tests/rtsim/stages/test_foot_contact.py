@@ -12,7 +12,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
 from rtsim.live.course import Course
-from rtsim.live.groups import groups_of
+from rtsim.live.group_table import groups_of
 from rtsim.stages.find import make_stages
 
 RUN = Run(name="test", method="zero", stages=("kinematics", "rates", "foot_contact"))

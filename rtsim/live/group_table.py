@@ -1,0 +1,259 @@
+"""Which kernels are called together, and which of these groups a run calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from rtsim.live.group_calls import (
+    call_coupled,
+    call_fdk,
+    call_foot,
+    call_foot_fit,
+    call_forces,
+    call_held,
+    call_model,
+    call_moment_arms,
+    call_muscles,
+    call_recruitment,
+    call_simulation,
+    call_solver,
+    call_torque_generators,
+)
+from rtsim.live.sources import brings_markers
+
+if TYPE_CHECKING:
+    from rtsim.config.model_schema import ModelSpec
+    from rtsim.config.run_schema import Run
+
+
+class Group(NamedTuple):
+    """Kernels that are called together.
+
+    what : in words
+    entries : "module.kernel", what Python calls; with what these call, they are the kernels of the group
+    call : calls every entry once with arguments of the types in use
+    without : kernels that are not called with such types
+    """
+
+    what: str
+    entries: tuple[str, ...]
+    call: Callable[[], None]
+    without: tuple[str, ...] = ()
+
+
+FUNCTIONS = "kernels.functions.evaluate"
+NO_TABLES = (
+    "kernels.functions.cubic_spline",
+    "kernels.path.ellipsoid.wrap_ellipsoid",
+    *(
+        f"kernels.path.wrap.{name}"
+        for name in ("some_side_open", "settle", "run_length", "keep", "restore", "write_ends")
+    ),
+)
+"""What a model without splines, ellipsoids and runs of surfaces leaves out."""
+NO_MESHES = (
+    "kernels.mesh.contact.mesh_contact",
+    "kernels.mesh.contact.mesh_stiffness",
+    *(f"kernels.mesh.patch.{name}" for name in ("relative_pose", "write_patch", "write_moved")),
+)
+"""What contacts without surfaces of triangles leave out; those with them compile it when they first run."""
+NO_LENGTHS = ("kernels.path.lengths.bend_along",)
+"""What is left out where forces decide the length of no path."""
+NO_PATHS = (
+    *NO_LENGTHS,
+    "kernels.path.muscle_path.follow_path",
+    "kernels.path.muscle_path.gradient",
+    "kernels.path.wrap.place_surfaces",
+)
+"""What the marker solver leaves out there."""
+NO_HOLDS = (
+    "kernels.dynamics.constrained.drift",
+    "kernels.dynamics.constraints.constraint_rows",
+    "kernels.dynamics.constraints.constraint_bias",
+    "kernels.dynamics.constraint_slopes.element_motion",
+    "kernels.dynamics.constraint_slopes.onset_slopes",
+    *(
+        f"kernels.rosenbrock.holds.{name}"
+        for name in ("spread", "spread_active", "choose_rows", "push_back", "press")
+    ),
+    *(f"kernels.rosenbrock.projection.{name}" for name in ("project", "largest_gap", "correction")),
+)
+"""What a simulation leaves out that holds no constraints."""
+
+GROUPS = {
+    "solver": Group(
+        "the marker solver",
+        (
+            "kernels.frame.estimate",
+            "kernels.deviation.deviate",
+            "kernels.place_errors.place_deviations",
+            "kernels.intake.take_in",
+            "kernels.ranges.find_outside",
+            "kernels.shown.show",
+        ),
+        call_solver,
+        without=(FUNCTIONS, *NO_PATHS),
+    ),
+    "simulation": Group(
+        "forward simulation",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.mass.mass_matrix",
+            "kernels.dynamics.inverse.inverse_dynamics",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_simulation,
+        without=(*NO_MESHES, *NO_HOLDS),
+    ),
+    "model": Group(
+        "the marker solver of models with their own markers",
+        (
+            "kernels.frame.estimate",
+            "kernels.deviation.deviate",
+            "kernels.place_errors.place_deviations",
+            "kernels.intake.take_in",
+            "kernels.ranges.find_outside",
+            "kernels.shown.show",
+            "kernels.tree.pose",
+        ),
+        call_model,
+        without=NO_PATHS,
+    ),
+    "coupled-simulation": Group(
+        "forward simulation with couplers",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.reduction.reduced_mass",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_coupled,
+        without=(*NO_MESHES, *NO_HOLDS),
+    ),
+    "moment-arms": Group(
+        "moment arms",
+        ("kernels.path.assembly.assemble", "kernels.path.moment_arms.moment_arms"),
+        call_moment_arms,
+    ),
+    "forces": Group(
+        "force plates and inverse dynamics of live frames",
+        (
+            "kernels.kinetics.joint_kinetics",
+            "kernels.kinetic_errors.kinetic_deviations",
+            "kernels.rates.butterworth.butterworth",
+            "kernels.rates.savitzky_golay.savitzky_golay",
+            "kernels.plate_intake.take_in_samples",
+            "kernels.resampling.hold_samples",
+            "kernels.resampling.forget_samples",
+            "kernels.resampling.wrenches_at",
+            "kernels.plate_errors.learn_plate_errors",
+            "kernels.plate_errors.tell_plates",
+            "kernels.plates.contacts",
+            "kernels.plates.gather_tare",
+            "kernels.plates.settle_tare",
+            "kernels.plates.forget_tare",
+            "kernels.plates.take_off",
+            "kernels.bearing.assign_feet",
+            "kernels.bearing.foot_wrenches",
+            "kernels.stated_bearing.stated_wrenches",
+            "kernels.stated_bearing.tell_stated",
+            "kernels.standing.may_stand",
+            "kernels.foot_lines.draw_feet",
+            "kernels.shown.show_loads",
+        ),
+        call_forces,
+    ),
+    "recruitment": Group(
+        "recruitment of muscles",
+        (
+            "kernels.muscle.strengths.all_strengths",
+            "kernels.recruitment.reactions.reaction_rows",
+            "kernels.recruitment.recruit.recruit",
+        ),
+        call_recruitment,
+    ),
+    "muscles": Group(
+        "muscles of live frames",
+        ("kernels.path.joint_arms.joint_moment_arms",),
+        call_muscles,
+        without=NO_TABLES,
+    ),
+}
+"""The longest first, so that all end at about one time; of two that share kernels the second begins late."""
+ON_DEMAND = {
+    "fdk": Group(
+        "force-dependent kinematics",
+        (
+            "kernels.fdk.newton.find_balance",
+            "kernels.tree.pose",
+            "kernels.rates.butterworth.butterworth",
+            "kernels.rates.savitzky_golay.savitzky_golay",
+        ),
+        call_fdk,
+        without=(*NO_TABLES, *NO_LENGTHS),
+    ),
+    "torque-generators": Group(
+        "torque generators of live frames",
+        ("kernels.torque_generator.needed.needed_activations",),
+        call_torque_generators,
+    ),
+    "held-simulation": Group(
+        "forward simulation under constraints",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.mass.mass_matrix",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.projection.put_on_constraints",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_held,
+        without=NO_MESHES,
+    ),
+    "foot": Group(
+        "contact of the feet",
+        tuple(f"kernels.contact.standing_foot.{name}" for name in ("follow", "stand", "press_grid")),
+        call_foot,
+        without=NO_MESHES,
+    ),
+    "foot-fit": Group(
+        "identification of a foot's contact",
+        (
+            "kernels.contact.recorded.recorded_wrenches",
+            "kernels.contact.recorded.recorded_derivatives",
+            "kernels.contact.pressure_misfit.pressure_misfit",
+        ),
+        call_foot_fit,
+        without=NO_MESHES,
+    ),
+}
+"""What few runs call; `rtsim warmup` leaves it to them."""
+ALL = {**GROUPS, **ON_DEMAND}
+LIVE = ("solver", "muscles")
+
+
+def group_of_simulation(spec: ModelSpec) -> str:
+    """What a simulation of a model calls."""
+    if spec.held:
+        return "held-simulation"
+    return "coupled-simulation" if spec.couplers else "simulation"
+
+
+def groups_of(run: Run) -> tuple[str, ...]:
+    """What a run calls of a frame."""
+    from rtsim.live.forces import has_forces
+    from rtsim.models.load import load_model
+
+    spec = load_model(run.model)
+    forces = ("forces",) if has_forces(run) else ()
+    balanced = [name for name, stage in (("fdk", "fdk"), ("foot", "foot_contact")) if stage in run.stages]
+    if not brings_markers(run, spec):
+        return (*balanced, *LIVE, *forces)
+    muscles = ("moment-arms",) if spec.muscles else ()
+    recruited = ("recruitment",) if spec.muscles and run.recruitment is not None else ()
+    turned = ("torque-generators",) if spec.torque_generators is not None and forces else ()
+    return (*balanced, "model", *muscles, *recruited, *turned, *forces)
