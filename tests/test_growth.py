@@ -122,7 +122,7 @@ def test_a_filter_of_rates_touches_four_files() -> None:
         "kernels/rates/savitzky_golay.py",
         "rtsim/config/rate_schema.py",
         "rtsim/methods/rates.py",
-        "rtsim/live/groups.py",
+        "rtsim/live/group_table.py",
     }
 
 

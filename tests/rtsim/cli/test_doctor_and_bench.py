@@ -59,7 +59,7 @@ def test_warming_up_compiles_and_says_where(here, monkeypatch):
     where they are.
     """
     two = {name: GROUPS[name] for name in ("moment-arms", "muscles")}
-    monkeypatch.setattr("rtsim.live.groups.GROUPS", two)
+    monkeypatch.setattr("rtsim.live.group_table.GROUPS", two)
     done = here("warmup")
     assert done.code == 0
     said = " ".join(done.err.split())
