@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 RECORDING, TABLE = ".mcap", ".csv"
 SUFFIXES = (RECORDING, *STORAGE_SUFFIXES, TABLE)
 FIELDS = ("coordinates", "coordinate_speeds", "coordinate_moments")
+OF_PERSON = ("joint_angles", "joint_angle_speeds", "joint_moments")
+"""The same of a person, by anatomical angles; these are of the frame, the others a filter's delay earlier."""
 MOMENT = "_moment"
 BARE = ("q", "qDot", "tau", "time")
 """Names of tables without a header, before _TRIAL."""
@@ -73,15 +75,22 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
     """Joints of a recording of results."""
     results = read_results(path)
     labels = {spec.name: list(spec.labels) for spec in results.session.fields}
-    if lacking := [field for field in FIELDS if field not in labels]:
+    person = all(field in labels for field in OF_PERSON)
+    own = dict(zip(FIELDS, OF_PERSON if person else FIELDS, strict=True))
+    if lacking := [field for field in own.values() if field not in labels]:
         raise ConfigError(
-            f"the recording has no {lacking[0]}", where=str(path),
-            remedy="analyse markers with --forces by a model with its own markers",
-        )  # fmt: skip
+            f"the recording has no {lacking[0]}", where=str(path), remedy="analyse markers with --forces"
+        )
+    delay = float(results.session.meta["rates"]["delay_s"][0]) if person else 0.0
 
     def column(field: str, name: str) -> Array | None:
-        at = labels[field]
-        return results.fields[field][:, at.index(name)] if name in at else None
+        at = labels[own[field]]
+        if name not in at:
+            return None
+        values = results.fields[own[field]][:, at.index(name)]
+        if field == FIELDS[0] and delay:
+            return np.interp(results.times - delay, results.times, values, left=np.nan)
+        return values
 
     return gathered(path, names, results.times, column, results.notes)
 

@@ -48,6 +48,9 @@ LOW, HIGH = (1.0, 1.0, -np.pi / 2.0, 0.0, 1.0), (np.inf, np.inf, np.pi / 2.0, 1.
 TRUST, SETTLED, FULFILLED, N_ITERATION = 0.3, 1e-10, 1e-9, 500
 MOST_PASSIVE = 1.4
 """t^PE_max: what people bear while lengthening (Yeadon et al. 2006); the published fits were made with 1."""
+FEWEST = 3
+"""Frames that a fit needs at least."""
+ROUND_TWICE = 4.0 * np.pi
 STILL = 1e-6
 """A joint that turns less was never moved [rad]."""
 SHIFTS, BLENDS = (0.0, 0.5, -0.5, 1.0), (0.0, 0.5, 1.0)
@@ -94,7 +97,7 @@ class Fit:
     theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
     x : (5,) - the best parameters; objective : their squared distance from the default
     basins : minima that starts led to, the best first; default : which of them the default start led to
-    holding : frames and words of the rows that hold the fit; bounds : parameters at a bound
+    holding : times [s] and words of the rows that hold the fit, the heaviest first
     """
 
     placed: Placed
@@ -106,7 +109,7 @@ class Fit:
     objective: float = 0.0
     basins: tuple[Basin, ...] = ()
     default: int = 0
-    holding: tuple[tuple[int, str], ...] = ()
+    holding: tuple[tuple[float, str], ...] = ()
     before: Assessment | None = None
     after: Assessment | None = None
 
@@ -124,6 +127,7 @@ class FitSettings:
         number or one for each frame
     co_contraction : coordinate -> torque that both generators bear against each other, in parts of the
         joint's torque, or (n,) [N m]
+    skip_unknown : whether frames in which a joint is not known are left out, instead of its generators
     most_passive : t^PE_max; low, high : bounds of x; several : whether more than the default start is tried
     """
 
@@ -135,6 +139,7 @@ class FitSettings:
     high: tuple[float, ...] = HIGH
     weight: tuple[float, ...] = (1.0,) * N_FIT
     several: bool = True
+    skip_unknown: bool = False
 
 
 def fit_all(
@@ -144,27 +149,31 @@ def fit_all(
     tell: Callable[[str], None] = lambda name: None,
 ) -> list[Fit]:
     """Fits of all generators whose joints the motion has; what is wrong with one is told in its `fault`."""
-    work = new_fit_work(len(motion.times))
+    works: dict[int, FitWork] = {}
     found = []
     for one in placed:
         if one.joint.coordinate in motion.names:
             tell(one.name)
-            found.append(fit_one(one, motion, settings, work))
+            found.append(fit_one(one, motion, settings, works))
     return found
 
 
-def fit_one(one: Placed, motion: JointMotion, settings: FitSettings, work: FitWork) -> Fit:
-    """The fit of one generator."""
+def fit_one(one: Placed, motion: JointMotion, settings: FitSettings, works: dict[int, FitWork]) -> Fit:
+    """The fit of one generator; works : room for fits, by the number of frames."""
     q, qd, tau = motion.of(one.joint.coordinate)
-    if fault := fault_of(one, q, qd, tau, settings):
+    if fault := settings_fault_of(one, len(q), settings):
         return Fit(one, fault)
+    cap, asked = capped(one, settings, len(q)), one_sided(one, tau, settings)
+    used = np.isfinite(q + qd + tau) if settings.skip_unknown else np.ones(len(q), bool)
+    q, qd, tau, cap, asked = (values[used] for values in (q, qd, tau, cap, asked))
+    if fault := fault_of(one, q, qd, tau):
+        return Fit(one, fault)
+    work = works.setdefault(len(q), new_fit_work(len(q)))
     packed = pack_generators([one])
     p = packed.parameter[0]
-    asked = one_sided(one, tau, settings)
     demands = Demands(
         packed.curves, FIRST_VELOCITY, p, p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET]),
-        p[FACTOR] * p[TORQUE_SIGN] * qd, asked / p[STRENGTH], capped(one, settings, len(q)),
-        settings.most_passive,
+        p[FACTOR] * p[TORQUE_SIGN] * qd, asked / p[STRENGTH], cap, settings.most_passive,
     )  # fmt: skip
     options = FitOptions(
         np.array(UNFITTED), np.array(settings.weight), np.array(settings.low), np.array(settings.high),
@@ -185,23 +194,36 @@ def fit_one(one: Placed, motion: JointMotion, settings: FitSettings, work: FitWo
         objective=best.objective,
         basins=basins,
         default=default,
-        holding=holding,
+        holding=tuple((float(motion.times[used][frame]), words) for frame, words in holding),
         after=after,
     )
 
 
-def fault_of(one: Placed, q: Array, qd: Array, tau: Array, settings: FitSettings) -> str:
+def fault_of(one: Placed, q: Array, qd: Array, tau: Array) -> str:
     """Why a generator cannot be fitted to this motion; nothing where it can."""
+    if len(q) < FEWEST:
+        return f"{one.joint.coordinate} is known in {len(q)} frames"
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
         if n := int((~np.isfinite(values)).sum()):
             return f"the {words} of {one.joint.coordinate} is not known in {n} of {len(values)} frames"
     if np.ptp(q) < STILL:
         return f"{one.joint.coordinate} never moves"
+    if np.abs(q).max() > ROUND_TWICE:
+        return f"{one.joint.coordinate} turns more than twice round: its angles have to be radians"
+    return ""
+
+
+def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
+    """Why what is asked of a generator in n frames cannot be; nothing where it can."""
     for name, low, high in zip(PARAMETERS, settings.low, settings.high, strict=True):
         if not low <= high:
             return f"the bounds of {name} contradict each other: {low:g} to {high:g}"
-    caps = settings.caps.get(one.name, settings.cap)
-    if not (np.isfinite(caps).all() and (np.asarray(caps) > 0.0).all() and (np.asarray(caps) <= 1.0).all()):
+    caps = np.asarray(settings.caps.get(one.name, settings.cap), float)
+    against = np.asarray(settings.co_contraction.get(one.joint.coordinate, 0.0), float)
+    for words, values in (("activations", caps), ("torques of co-contraction", against)):
+        if values.ndim and len(values) != n:
+            return f"there are {len(values)} {words} for {n} frames"
+    if not (np.isfinite(caps).all() and (caps > 0.0).all() and (caps <= 1.0).all()):
         return "an activation that it may reach is not above 0 and at most 1"
     return ""
 

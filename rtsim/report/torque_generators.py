@@ -56,7 +56,7 @@ def story(fit: Fit) -> list[str]:
         said.append(
             f"before: activation below 0 first at {first:.1f} deg of flexion, to {extremes(fit.before)}"
         )
-    held = "; ".join(f"{words} in frame {frame}" for frame, words in fit.holding)
+    held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
     said.append(f"distance from the default {away}; held by: {held}")
     if len(fit.basins) > 1:
@@ -105,7 +105,7 @@ def one_as_json(fit: Fit) -> dict[str, Any]:
         "x": fit.x.tolist(),
         "objective": fit.objective,
         "changed": fit.changed,
-        "holding": [{"frame": frame, "because": words} for frame, words in fit.holding],
+        "holding": [{"time_s": time, "because": words} for time, words in fit.holding],
         "minima": [
             {"x": basin.x.tolist(), "objective": basin.objective, "n_start": basin.n_start}
             for basin in fit.basins

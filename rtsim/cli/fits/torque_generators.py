@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,11 @@ WHOLE = ""
     metavar="COORDINATE=TORQUE@ANGLE",
     help="Isometric extension torque [N m] at an angle [deg] of a healthy person, for --bounds.",
 )
+@click.option(
+    "--skip-unknown",
+    is_flag=True,
+    help="Leave out the frames in which a joint is not known, instead of its generators.",
+)
 @click.option("--one-start", is_flag=True, help="Only the default start: quicker, other minima are not seen.")
 @click.option(
     "--muscle",
@@ -118,6 +124,7 @@ def command(
     strength: tuple[str, ...],
     bounds: bool,
     measured: tuple[str, ...],
+    skip_unknown: bool,
     one_start: bool,
     muscles: tuple[str, ...],
     out: Path | None,
@@ -135,6 +142,8 @@ def command(
     with markers of its own, which are analysed first. Each generator is assessed, changed as little as
     lets it make the motion (Millard et al. 2019), and assessed again.
     """
+    from rich.console import Console
+
     from rtsim.methods.strength_bounds import strength_bounds, weakened
     from rtsim.methods.torque_generator_fit import fit_all
     from rtsim.models.generator_sets import generators_of, load_set
@@ -155,6 +164,7 @@ def command(
     for note in found.notes:
         tell(f"{motion}: {note}")
     settings = settings_of(found, names, (a_max, emg, against), most_passive, several=not one_start)
+    settings = replace(settings, skip_unknown=skip_unknown)
     weak = weakened(placed, factors, factors.pop(WHOLE, 1.0))
     of_bounds: list[StrengthBounds] = []
     if bounds:
@@ -163,7 +173,8 @@ def command(
     elif measured:
         raise ConfigError("it is for --bounds", where="--measured", remedy="add --bounds")
     else:
-        fits = fit_all(weak, found, settings)
+        with Console(stderr=True).status("") as status:
+            fits = fit_all(weak, found, settings, lambda name: status.update(f"fitting {name}"))
     click.echo(
         json.dumps(torque_generators.as_json(fits, of_bounds))
         if as_json

@@ -157,6 +157,33 @@ def test_from_markers_to_fits(here, shared, tmp_path):
         assert hip["after"]["words"] == "feasible"
 
 
+def test_the_least_strength_of_a_child(here, shared, tmp_path):
+    """Protects appendix B on a recording of a walk: legs of a child, weaker than the gymnast by far, and each
+    extensor stronger than it began."""
+    folder = shared / "data" / "gait_mcgill"
+    if not folder.is_dir():
+        pytest.skip("the recordings of children are not here")
+    walk, out = folder / "HC002D_straight.c3d", tmp_path / "walk.mcap"
+    done = here(
+        "analyse", str(walk), "--static", str(folder / "HC002D_static.c3d"), "--lab", "mcgill", "--forces",
+        str(walk), "--mass", "30", "--side", "both", "--out", str(out),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json")
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    strength = {name: found["least"] for name, found in document["strength_Nm"].items()}
+    assert len(strength) == 12
+    for joint, ratio in (("hip_flexion", 0.702), ("knee_flexion", 0.533), ("ankle_dorsiflexion", 0.347)):
+        for side in "rl":
+            extensor = document["generators"][f"{joint}_{side}_extensor"]
+            flexor = document["generators"][f"{joint}_{side}_flexor"]
+            assert extensor["before"]["words"] != "feasible"
+            assert extensor["after"]["words"] == flexor["after"]["words"] == "feasible"
+            assert 5.0 < strength[f"{joint}_{side}_extensor"] < 80.0
+            assert flexor["strength_Nm"] == pytest.approx(ratio * strength[f"{joint}_{side}_extensor"])
+
+
 def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):
     """Protects --emg: the peak of a column is the activation that its generator may reach."""
     emg = tmp_path / "emg.sto"

@@ -94,6 +94,31 @@ def test_what_is_wrong_with_one_spoils_no_other():
     assert fits[f"{HIP}_flexor"].fault == f"{HIP} never moves"
 
 
+def test_frames_that_are_not_known_may_be_left_out():
+    """Protects walks over plates: what is known is fitted, and frames keep their numbers."""
+    good = made_up()
+    tau = good.moment.copy()
+    tau[:5] = np.nan
+    motion = good._replace(moment=tau)
+    known = fit_all(pair(KNEE), motion, FitSettings(skip_unknown=True))[0]
+    whole = fit_all(pair(KNEE), good, FitSettings())[0]
+    assert known.x == pytest.approx(whole.x, abs=1e-7)
+    assert known.holding == whole.holding
+    assert "is not known in 5 of 60 frames" in fit_all(pair(KNEE), motion, FitSettings())[0].fault
+
+
+def test_angles_in_degrees_are_told():
+    """Protects from a slip of units, which would only look like a very supple person."""
+    motion = made_up()._replace(angle=np.degrees(made_up().angle))
+    assert "have to be radians" in fit_all(pair(KNEE), motion, FitSettings())[0].fault
+
+
+def test_activations_of_another_motion_are_told():
+    """Protects EMG over time: as many values as frames."""
+    settings = FitSettings(caps={f"{KNEE}_extensor": np.ones(7)})
+    assert fit_all(pair(KNEE), made_up(), settings)[0].fault == "there are 7 activations for 60 frames"
+
+
 def test_bounds_that_contradict_each_other_are_told():
     """Protects from a fit to nothing: bounds the wrong way round, and bounds that leave no answer."""
     motion = made_up()
