@@ -13,6 +13,7 @@ from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
+from tests.rtsim.bench.test_stoop_lift import BORNE_BY
 
 KNEE, HIP = "knee_flexion_r", "hip_flexion_r"
 HEAD_OF_EMG = "e\nversion=1\nnRows=2\nnColumns=2\ninDegrees=no\nendheader\ntime\t"
@@ -137,11 +138,7 @@ def test_from_markers_to_fits(here, shared, tmp_path):
     body = model_text(stoop_model(folder))
     more = "" if "[torque_generators]" in body else '\n[torque_generators]\nset = "planar"\n'
     (tmp_path / "body.toml").write_text(body + more, encoding="utf-8")
-    (tmp_path / "run.toml").write_text(
-        'name = "stoop"\n[plates.borne_by]\nfeet = { foot_r = 0.5, foot_l = 0.5 }\n'
-        "box = { hand_r = 0.5, hand_l = 0.5 }\n",
-        encoding="utf-8",
-    )
+    (tmp_path / "run.toml").write_text(BORNE_BY, encoding="utf-8")
     write_loads(folder, "stoop2", tmp_path / "loads.mot")
     done = here(
         "fit", "torque-generators", str(markers_of(folder, "stoop2")), "--model", str(tmp_path / "body.toml"),
