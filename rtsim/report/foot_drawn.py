@@ -53,6 +53,18 @@ def drawn(step: Step, parameters: Array) -> dict[str, Any]:
     }
 
 
+def peaks_of(step: Step, parameters: Array) -> tuple[Array, Array]:
+    """Cells (n_cell, 2) [m] and the greatest simulated pressure of a step in each (n_cell,) [Pa]."""
+    n = len(step.trial.times)
+    mat = cells_below(n)
+    every = mat._replace(frames=np.arange(n), pressure=np.zeros((n, len(mat.cells))))
+    model = new_foot(friction=False)
+    fill(model, parameters)
+    found = StepMisfit(step.trial._replace(pressure=every), Weights(), model).simulate(step.knots).pressure
+    assert found is not None
+    return mat.cells, found.max(axis=0)
+
+
 def cells_below(n: int) -> StepPressure:
     """A mat under a step of n frames on which nothing was measured."""
     across, along = np.arange(*ACROSS, CELL), np.arange(*ALONG, CELL)

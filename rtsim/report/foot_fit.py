@@ -177,9 +177,11 @@ def panels(step: Step) -> list[Panel]:
     if t.pressure is not None and s.pressure is not None:
         felt = t.pressure
         most = {"measured": felt.pressure.max(axis=1), "simulated": s.pressure.max(axis=1)}
-        found.append(
-            Panel("Peak pressure", "kPa", axis, x[felt.frames], {k: 1e-3 * p for k, p in most.items()})
-        )
+        curves = {
+            name: np.interp(x, x[felt.frames], 1e-3 * peaks, left=np.nan, right=np.nan)
+            for name, peaks in most.items()
+        }
+        found.append(Panel("Peak pressure", "kPa", axis, x, curves))
     return found
 
 

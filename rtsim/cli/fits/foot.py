@@ -15,6 +15,9 @@ from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rtsim.methods.foot_misfit import Weights
     from rtsim.methods.foot_trial import FootTrial
     from rtsim.methods.walked_steps import WalkedSteps
@@ -33,6 +36,8 @@ FILE = click.Path(path_type=Path)
 @click.option("--pressure-delay", type=float, default=0.0, help="Of its clock behind the trial's [s].")
 @click.option("--pressure-as-scaled", is_flag=True, help="Do not scale it to the plate's force.")
 @click.option("--pressure-as-placed", is_flag=True, help="Do not lay it by the centre of pressure.")
+@click.option("--footprint", "footprints", multiple=True, type=FILE,
+              help="Recorded peak pressure (.apd, .asf, .lst), compared by shape.")  # fmt: skip
 @click.option("--friction", is_flag=True, help="Fit friction and spinning as well (weights 1).")
 @click.option("--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only tell its error.")
 @click.option("--starts", type=click.IntRange(1, 1000), default=10, show_default=True,
@@ -54,8 +59,8 @@ FILE = click.Path(path_type=Path)
 @file_options
 def command(
     trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
-    pressure_delay: float, pressure_as_scaled: bool, pressure_as_placed: bool, friction: bool,
-    no_pressure: bool, starts: int, hops: int, seed: int, validate: Path | None, lab: str,
+    pressure_delay: float, pressure_as_scaled: bool, pressure_as_placed: bool,
+    footprints: tuple[Path, ...], friction: bool, no_pressure: bool, starts: int, hops: int, seed: int, validate: Path | None, lab: str,
     mass_kg: float | None, out: Path | None, as_json: bool, force: bool, plot: Path | None,
     plot_size: str | None, plot_dpi: int | None, units: str | None, up: str | None,
 ) -> None:  # fmt: skip
@@ -111,6 +116,8 @@ def command(
             moved = trial._replace(frame=with_toes(trial.frame, *toes))
             steps += steps_of([moved], validate_foot([moved], weights, parameters, tell), False)
     click.echo(json.dumps(as_table(fit, steps)) if as_json else as_lines(fit, steps))
+    for path in footprints:
+        tell(footprint_told(path, steps[0], parameters))
     if out is not None and frame is not None:
         write_model(
             out, model_of(parameters, frame, fitted[0].weight, out.stem, source_of(fitted, weights)), steps
@@ -123,6 +130,18 @@ def command(
         click.echo(f"wrote {plot}", err=True)
     if exit_code() is not None:
         raise SystemExit(exit_code())
+
+
+def footprint_told(path: Path, step: Step, parameters: NDArray[np.float64]) -> str:
+    """How alike a recorded footprint and the simulated peak pressure of a step are."""
+    from rtsim.files.pressure import read_pressure
+    from rtsim.methods.footprint import likeness
+    from rtsim.report.foot_drawn import peaks_of
+
+    alike = likeness(*peaks_of(step, parameters), read_pressure(path))
+    return (
+        f"{path}: shape of peak pressure beside {step.trial.name.rpartition('/')[2]}: correlation {alike:.2f}"
+    )
 
 
 def check_options(
