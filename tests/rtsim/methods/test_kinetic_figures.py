@@ -15,7 +15,8 @@ from streams.messages import FieldSpec, Session, new_session_id
 N, MASS = 200, 60.0
 WEIGHT = MASS * 9.81
 ANGLES = ("knee_flexion_r", "ankle_dorsiflexion_r", "knee_flexion_l", "ankle_dorsiflexion_l")
-LABELS = {"foot_forces": ("right", "left"), "joint_angles": ANGLES, "joint_moments": ANGLES}
+FEET = ("right", "left")
+LABELS = {"foot_forces": FEET, "joint_angles": ANGLES, "joint_moments": ANGLES}
 
 
 def made(**changed: Any) -> Results:
@@ -37,7 +38,12 @@ def made(**changed: Any) -> Results:
     meta |= changed.pop("meta", {})
     fields |= changed
     kept = {k: x for k, x in fields.items() if x is not None}
-    specs = tuple(FieldSpec(k, x.shape[1:], "1", LABELS.get(k, ())) for k, x in kept.items())
+    n_plate = kept["plate_status"].shape[1] if "plate_status" in kept else 0
+    labels = {**LABELS, "plate_shares": tuple(f"plate {p + 1}" for p in range(n_plate))}
+    specs = tuple(
+        FieldSpec(k, x.shape[1:], "1", labels.get(k, ()), FEET if k == "plate_shares" else ())
+        for k, x in kept.items()
+    )
     session = Session(
         session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=specs, meta=meta
     )
@@ -62,6 +68,27 @@ def test_one_who_stands_weighs_what_the_mass_says():
     assert found["residual"]["not_in_model"] == pytest.approx(0.5)
     assert found["residual"]["unexplained_up"] == pytest.approx(0.0)
     assert found["residual"]["most_moment_m"] == pytest.approx(0.04)
+
+
+def test_three_plates_have_two_feet():
+    """Protects from plates that are taken for feet: the third plate, which nobody is on, is in no share."""
+    share = np.zeros((N, 3, 2))
+    share[:, 0, 0] = share[:, 1, 1] = 1.0
+    centres = np.zeros((N, 3, 3))
+    centres[:, 2] = np.nan
+    found = figures_of(
+        plate_status=np.zeros((N, 3)),
+        plate_shares=share,
+        plate_centres=centres,
+        plate_forces=np.tile([0.0, WEIGHT / 3.0, 0.0], (N, 3, 1)),
+    )
+    assert found["feet"] == {side: {"loaded": N, "under": 1.0} for side in FEET}
+
+
+def test_plates_that_are_stated_have_no_shares():
+    """Protects runs that state who bears the plates: no feet are told of."""
+    found = figures_of(plate_shares=None)
+    assert (found["under"], found["feet"]) == (None, {})
 
 
 @pytest.mark.parametrize(("more", "warned"), [(1.04, False), (1.06, True), (0.94, True)])
