@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MARKERS_ADDRESS = "tcp://127.0.0.1:5560"
 RESULTS_ADDRESS = "tcp://127.0.0.1:5561"
 CONTROL_ADDRESS = "tcp://127.0.0.1:5562"
+DEVICE_ADDRESS = "tcp://127.0.0.1:5563"
 
 HIGH_WATER = 1000
 """Messages queued for each peer by the sender; what does not fit is dropped and shows as a gap in seq."""
