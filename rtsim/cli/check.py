@@ -26,6 +26,8 @@ KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
     **dict.fromkeys(("right", "left"), "lab"),
     **dict.fromkeys(("female", "male"), "inertia"),
+    **dict.fromkeys(("actuator", "safe_state"), "device"),
+    **dict.fromkeys(("exchange", "limits"), "hil"),
     **dict.fromkeys(
         ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
          "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of",
@@ -33,7 +35,10 @@ KINDS = {
         "model",
     ),
 }  # fmt: skip
-FOLDERS = {"models": "model", "subjects": "subject", "labs": "lab", "inertia": "inertia"}
+FOLDERS = {
+    "models": "model", "subjects": "subject", "labs": "lab", "inertia": "inertia", "devices": "device",
+    "hil": "hil",
+}  # fmt: skip
 
 
 @click.command("check")
@@ -97,6 +102,7 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 def check_config(path: Path) -> list[str]:
     """What the config is, then what is noteworthy of it; ConfigError says what is wrong with it."""
     from rtsim.config.choices import choices_in, load_run
+    from rtsim.config.device_schema import DeviceSpec
     from rtsim.config.inertia_schema import InertiaTable
     from rtsim.config.load import load_toml, read_toml
     from rtsim.models.load import OPENSIM, load_model
@@ -126,6 +132,8 @@ def check_config(path: Path) -> list[str]:
         return [f"lab {load_lab(str(path)).name}"]
     if kind == "inertia":
         return [f"inertia {load_toml(path, InertiaTable).name}"]
+    if kind == "device":
+        return [f"device {load_toml(path, DeviceSpec).name}"]
     run = load_run(path)
     told = [f"run {run.name}", *check_run(run, path)]
     for name, tables in choices_in(read_toml(path), path).items():
@@ -224,7 +232,7 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
 
 
 def kind_of(path: Path) -> str:
-    """model, subject, lab, inertia or run, by the keys in the file, or else by its folder."""
+    """model, subject, lab, inertia, device, hil or run, by the keys in the file, or else by its folder."""
     from rtsim.config.load import read_toml
 
     data = read_toml(path)

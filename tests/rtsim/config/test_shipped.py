@@ -17,7 +17,10 @@ from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.load import load_model
 
 SHIPPED = sorted(configs_root().glob("*/*.toml"))
-FOLDERS = {"models": "model", "labs": "lab", "inertia": "inertia", "subjects": "subject", "runs": "run"}
+FOLDERS = {
+    "models": "model", "labs": "lab", "inertia": "inertia", "subjects": "subject", "runs": "run",
+    "devices": "device", "hil": "hil",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: f"{path.parent.name}/{path.stem}")
