@@ -16,6 +16,7 @@ from rtsim.live.sources import FILES, MADE_UP
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
+    from rtsim.config.hil_schema import HilSpec
     from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
     from rtsim.subjects.subject import Subject
@@ -103,6 +104,7 @@ def check_config(path: Path) -> list[str]:
     """What the config is, then what is noteworthy of it; ConfigError says what is wrong with it."""
     from rtsim.config.choices import choices_in, load_run
     from rtsim.config.device_schema import DeviceSpec
+    from rtsim.config.hil_schema import HilSpec
     from rtsim.config.inertia_schema import InertiaTable
     from rtsim.config.load import load_toml, read_toml
     from rtsim.models.load import OPENSIM, load_model
@@ -134,6 +136,8 @@ def check_config(path: Path) -> list[str]:
         return [f"inertia {load_toml(path, InertiaTable).name}"]
     if kind == "device":
         return [f"device {load_toml(path, DeviceSpec).name}"]
+    if kind == "hil":
+        return [check_hil(load_toml(path, HilSpec), path)]
     run = load_run(path)
     told = [f"run {run.name}", *check_run(run, path)]
     for name, tables in choices_in(read_toml(path), path).items():
@@ -141,6 +145,23 @@ def check_config(path: Path) -> list[str]:
             check_run(load_run(path, [f"{name}={choice}"]), path)
         told.append(f"note: --set {name}={'|'.join(tables)}")
     return told
+
+
+def check_hil(spec: HilSpec, path: Path) -> str:
+    """Whether model, coordinate and device fit, and the loop is stable; what the config is."""
+    from msgspec.structs import asdict
+
+    from rtsim.cli.ports import check_twins
+    from rtsim.cli.types import checked
+    from rtsim.live.hardware import parts_of
+
+    for key, address in asdict(spec.ports).items():
+        checked(address, f"{path}: ports.{key}", binding=True)
+    check_twins(asdict(spec.ports))
+    parts_of(spec)
+    return (
+        f"hil {spec.name}: {spec.device} on {spec.coordinate} of {spec.model}, {spec.exchange.rate_hz:g} Hz"
+    )
 
 
 def check_subject(subject: Subject) -> None:

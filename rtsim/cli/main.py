@@ -28,6 +28,7 @@ COMMANDS = {
     "scale": "Scale a model to a person by a static trial, markers placed.",
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
     "simulate": "Move a model forward in time under its contacts, ligaments, springs and loads.",
+    "hil": "Let a simulated limb and a device exchange motion and torque, with hardware in the loop.",
     "device": "Simulate an orthosis as a device in the loop, a process of its own.",
     "check": "Check configs: models, labs, runs, subjects.",
     "command": "Send a command to a running estimator (set_method, set_downweighting, tare, status, stop).",

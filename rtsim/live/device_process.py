@@ -46,7 +46,7 @@ class SimulatedDevice(Closing):
         self._pressed = self._stopped = False
         self._seq = 0
         self._link = ModelLink(address, security)
-        self._log: TextIO | None = log.open("w", encoding="utf-8") if log else None
+        self._log: TextIO | None = log.open("w", buffering=1, encoding="utf-8") if log else None
         if self._log:
             self._log.write(LOG_HEAD)
 
