@@ -98,6 +98,7 @@ class DevicePort(Closing):
     ----------
     taken : the messages of the last `receive`, oldest first, with their payloads
     n_other : messages of others while a device was there
+    decode_ns : how long reading the last message took; encoded_ns : when the last output was encoded
 
     Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
     """
@@ -110,7 +111,7 @@ class DevicePort(Closing):
         self._identity = b""
         self._heard_ns = 0
         self.taken: list[tuple[Device, int]] = []
-        self.n_other = 0
+        self.n_other = self.decode_ns = self.encoded_ns = 0
         self._closed = False
 
     @property
@@ -144,6 +145,7 @@ class DevicePort(Closing):
             if not self._belongs(parts[0], t_arrived):
                 continue
             message = self._intake.accept(parts[1:], t_arrived)
+            self.decode_ns = now_ns() - t_arrived
             if message is not None:
                 self._heard_ns = t_arrived
                 self.taken.append((message, t_arrived))
@@ -156,6 +158,7 @@ class DevicePort(Closing):
     def send(self, output: Output) -> None:
         """Send an output now; nobody hears it where no device is connected."""
         topic, payload = encode(output)
+        self.encoded_ns = now_ns()
         try:
             self._socket.send_multipart([self._identity, topic, payload], DONTWAIT)
         except zmq.ZMQError:

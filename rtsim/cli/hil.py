@@ -154,7 +154,8 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
         told = {"state": "ready", "results": publisher.address, "control": server.address, "device": address}
         click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
         if ways.with_device and ways.again is None:
-            child = Child("device", ["device", spec.device, "--model", address])
+            first = ["--urgent"] if ways.urgently else []
+            child = Child("device", ["device", spec.device, "--model", address, *first])
             stack.callback(child.close)
         loop.run()
         publisher.close()

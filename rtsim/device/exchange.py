@@ -26,6 +26,10 @@ class Port(Protocol):
     def taken(self) -> list[tuple[Device, int]]: ...
     @property
     def counters(self) -> dict[str, int]: ...
+    @property
+    def decode_ns(self) -> int: ...
+    @property
+    def encoded_ns(self) -> int: ...
     def receive(self) -> bool: ...
     def poll(self, timeout_ms: int) -> bool: ...
     def send(self, output: Output) -> None: ...
@@ -38,6 +42,7 @@ class DeafPort:
     def __init__(self) -> None:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
+        self.decode_ns = self.encoded_ns = 0
 
     def receive(self) -> bool:
         """Nothing comes."""
@@ -67,6 +72,7 @@ class DeviceExchange:
     arming, limit, energy : what keeps it safe; refusal : why arming is refused now, empty where it is not
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
+    t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
     """
 
     def __init__(self, spec: HilSpec, port: Port, session: str) -> None:
@@ -91,7 +97,7 @@ class DeviceExchange:
         self.age_s = 0.0
         self.refusal = "no device has answered yet"
         self.angle = self.speed = 0.0
-        self.round_trip_ns = 0
+        self.round_trip_ns = self.t_applied = self.step_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
         self._off_ticks = 0

@@ -38,6 +38,9 @@ NOBODY = "no device came"
 LOOK_MS = 50
 """How often the wait for a device looks at commands [ms]."""
 WHOLE = 1e-9
+PARTS = ("round_trip", "step", "compute", "slack")
+"""From an output to its answer; the forward step alone; from the message's bytes to those of the command,
+without sockets; what was left of the tick when all was done."""
 
 
 def simulator_for(spec: HilSpec) -> Simulator:
@@ -81,7 +84,7 @@ class DeviceClock(ClockInput):
 
     Attributes
     ----------
-    round_trip : from an output to its answer; ask : told of commands of a recording
+    times : PARTS, each with its histogram; ask : told of commands of a recording
     """
 
     def __init__(
@@ -93,7 +96,8 @@ class DeviceClock(ClockInput):
         self._paced = settings.paced or not exchange.lockstep
         self._commands = again.commands if again else {}
         self._until_ns = 0
-        self.round_trip = LatencyHistogram()
+        self.times = {name: LatencyHistogram() for name in PARTS}
+        self._t_before = 0  # when the last tick began
         self.ask: Callable[[str], bool] = lambda name: False
         # a recording's last output is that of its end
         self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
@@ -119,10 +123,10 @@ class DeviceClock(ClockInput):
             return None
         if self._ticks is None:
             super().__enter__()
-        if x.lockstep and x.seq > 0:
-            x.await_answer(x.sent_ns + self._patience_ns())
-            if x.answered:
-                self.round_trip.add(x.round_trip_ns)
+        if x.seq > 0:
+            if x.lockstep:
+                x.await_answer(x.sent_ns + self._patience_ns())
+            self._note()
         frame = self._next()
         if not x.lockstep:
             x.collect()
@@ -140,7 +144,10 @@ class DeviceClock(ClockInput):
         return {"ticks": self._n, "missed": self._ticks.n_missed if self._ticks and self._paced else 0}
 
     def gauges(self) -> Mapping[str, float]:
-        return {**super().gauges(), **self.round_trip.gauges("round_trip")}
+        told = dict(super().gauges())
+        for name, histogram in self.times.items():
+            told |= histogram.gauges(name)
+        return told
 
     def _patience_ns(self) -> int:
         """How long to wait for an answer: of a device that is gone no longer than a tick."""
@@ -148,11 +155,21 @@ class DeviceClock(ClockInput):
         patience_ns = round(1e6 * self._settings.deadline_ms)
         return min(patience_ns, round(1e9 / self.rate)) if lost else patience_ns
 
+    def _note(self) -> None:
+        """The times of the tick that is over."""
+        x, times = self.exchange, self.times
+        if x.answered:
+            times["round_trip"].add(x.round_trip_ns)
+        times["step"].add(x.step_ns)
+        times["compute"].add(x.port.decode_ns + x.port.encoded_ns - self._t_before)
+
     def _next(self) -> Frame:
         assert self._ticks is not None
-        frame = self._frame
+        frame, t_free = self._frame, now_ns()
         frame.t_capture = self._ticks.wait() if self._paced else now_ns()
-        frame.t_received = now_ns()
+        frame.t_received = self._t_before = now_ns()
+        if self._paced:
+            self.times["slack"].add(max(0, frame.t_capture - t_free))
         frame.seq, self._n = self._n, self._n + 1
         frame.time = self._n / self.rate
         return frame
@@ -252,10 +269,14 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "urgent": loop.granted,
         "reason": loop.reason,
         "device": dict(x.port.counters),
-        **{name: round(value, 1) for name, value in clock.round_trip.gauges("round_trip").items()},
         **{
             name: round(value, 1)
-            for part in ("receive_to_solve", "turn", "capture_to_receive")
+            for part, histogram in clock.times.items()
+            for name, value in histogram.gauges(part).items()
+        },
+        **{
+            name: round(value, 1)
+            for part in ("turn", "capture_to_receive")
             for name, value in loop.times.stages[part].gauges(part).items()
         },
     }

@@ -26,6 +26,7 @@ class RecordedPort:
     def __init__(self, path: Path) -> None:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
+        self.decode_ns = self.encoded_ns = 0
         self.commands: dict[int, list[str]] = defaultdict(list)
         self.session, self.n_output = "", 0
         self._answers: dict[int, list[Device]] = defaultdict(list)

@@ -16,6 +16,7 @@ from rtsim.errors import ConfigError
 from rtsim.quantity import Quantity
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Curves, Status
 from streams.ring import Frame
 
@@ -67,6 +68,7 @@ class DeviceTorque(Stage):
         while self.asked:
             self._obey(self.asked.popleft(), wrong)
         self._moment[self._at] = x.torque()
+        x.t_applied = now_ns()
         return UNANSWERED if x.n_missed else FINE
 
     def report(self) -> None:
@@ -178,6 +180,7 @@ class TorqueCommand(Stage):
     def run(self, frame: Frame) -> Outcome:
         """The command of this tick."""
         x, s = self.exchange, self.simulator
+        x.step_ns = now_ns() - x.t_applied
         angle, speed = float(s.q[self._q]), float(s.v[self._dof])
         energy = x.energy.add(float(self._moment[self._at]), angle - self._turned_from)
         self._turned_from = angle

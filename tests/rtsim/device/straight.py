@@ -38,6 +38,7 @@ class StraightPort:
         self.outputs: list[Output] = []
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
+        self.decode_ns = self.encoded_ns = 0
         self.silent = False
         self.forge = lambda message: message
         self._coming: list[Device] = []
