@@ -189,13 +189,17 @@ def _check_decoded(message: AnyMessage) -> None:
 
 def check_channels(message: Output | Device) -> None:
     """Refuse (StreamError) numbers of a device's joints that are not finite, or not as many as the others."""
-    lists = [message.angle, message.speed]
-    lists += [message.torque_max] if isinstance(message, Output) else [message.actuator or message.torque]
-    numbers = chain(message.torque, *lists, [message.time] if isinstance(message, Output) else ())
-    if not all(map(math.isfinite, numbers)):
-        raise StreamError("a number is not finite")
-    if any(len(one) != len(message.torque) for one in lists):
+    n, fourth = len(message.torque), message.torque
+    if isinstance(message, Output):
+        fourth = message.torque_max
+        if not math.isfinite(message.time):
+            raise StreamError(f"`time` is {message.time}")
+    elif message.actuator:
+        fourth = message.actuator
+    if len(message.angle) != n or len(message.speed) != n or len(fourth) != n:
         raise StreamError("the lists are not all of one length")
+    if not all(map(math.isfinite, chain(message.torque, fourth, message.angle, message.speed))):
+        raise StreamError("a number is not finite")
     if isinstance(message, Output) and min(message.torque_max) < 0.0:
         raise StreamError("`torque_max` is below zero")
 

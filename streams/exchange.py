@@ -22,7 +22,7 @@ from streams.errors import DecodeError, StreamError
 from streams.guard import Allowance
 from streams.messages import Device, Output
 from streams.security import Security
-from streams.sockets import BoundSocket, ZmqContext, client_socket, connect, receive_rest
+from streams.sockets import BoundSocket, ZmqContext, client_socket, connect, hasten, receive_rest
 
 DEVICES = Allowance(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
 """What a device may send: 4000 messages of some 250 bytes a second are half of it."""
@@ -93,6 +93,7 @@ class DevicePort(Closing):
     ----------
     address : where to bind; port 0 takes a free one
     security : keys and allow-list; needed for any address that the network can reach
+    urgent : its messages before all other work, where the system grants that (`sockets.hasten`)
 
     Attributes
     ----------
@@ -103,8 +104,8 @@ class DevicePort(Closing):
     Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
     """
 
-    def __init__(self, address: str, security: Security | None = None) -> None:
-        self._bound = BoundSocket(zmq.ROUTER, address, security, DEVICES)
+    def __init__(self, address: str, security: Security | None = None, urgent: bool = False) -> None:
+        self._bound = BoundSocket(zmq.ROUTER, address, security, DEVICES, urgent)
         self._socket = self._bound.socket
         self._socket.sndhwm = QUEUE
         self._intake: ExchangeIntake[Device] = ExchangeIntake(Device)
@@ -186,11 +187,15 @@ class DevicePort(Closing):
 class ModelLink(Closing):
     """The device's side: connects, and connects again by itself. For use by one thread.
 
+    urgent : its messages before all other work, where the system grants that (`sockets.hasten`)
+
     Raises StreamError for a bad address or key.
     """
 
-    def __init__(self, address: str, security: Security | None = None) -> None:
+    def __init__(self, address: str, security: Security | None = None, urgent: bool = False) -> None:
         self._context: ZmqContext = zmq.Context()
+        if urgent:
+            hasten(self._context)
         self._socket = client_socket(self._context, zmq.DEALER, address, security)
         self._socket.immediate = True
         self._socket.sndhwm = QUEUE

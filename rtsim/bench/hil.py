@@ -26,7 +26,7 @@ from rtsim.live.collection import no_collection
 from rtsim.live.hardware import DeviceClock, hil_loop, simulator_for
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
 from rtsim.live.ticks import Ticks
-from rtsim.live.urgency import urgent
+from rtsim.live.urgency import may_be_urgent, urgent
 from rtsim.simulation.simulator import Simulator
 from streams.clock import now_ns
 from streams.exchange import DevicePort
@@ -64,7 +64,7 @@ def run(
     tally = Tally()
     with contextlib.ExitStack() as stack:
         publisher = stack.enter_context(Publisher(ANY_PORT))
-        port = stack.enter_context(DevicePort(ANY_PORT))
+        port = stack.enter_context(DevicePort(ANY_PORT, urgent=may_be_urgent(urgently)))
         first = ["--urgent"] if urgently else []
         child = Child("device", ["device", spec.device, "--model", port.address, *first])
         stack.callback(child.close)

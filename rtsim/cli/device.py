@@ -38,13 +38,13 @@ def command(
     from rtsim.files.output import check_folder
     from rtsim.live.collection import no_collection
     from rtsim.live.device_process import SimulatedDevice, listen_for_emergency
-    from rtsim.live.urgency import urgent
+    from rtsim.live.urgency import may_be_urgent, urgent
 
     if log is not None:
         check_folder(log, "--log")
     device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
     security = connect_security(client_key, server_key)
-    with SimulatedDevice(device_spec, address, log, security) as device:
+    with SimulatedDevice(device_spec, address, log, security, may_be_urgent(urgently)) as device:
         listen_for_emergency(device)
         say({"state": "ready", "device": device_spec.name, "model": address})
         with noting_requests(lambda number: device.stop()), no_collection(), urgent(urgently):

@@ -128,6 +128,7 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
     from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY, hil_loop, summary_of
     from rtsim.live.run_again import RecordedPort
+    from rtsim.live.urgency import may_be_urgent
     from streams.control import ControlServer
     from streams.exchange import DevicePort
     from streams.publisher import Publisher
@@ -140,7 +141,7 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
             loop = hil_loop(spec, simulator, recorded, publisher, again=recorded)
             address = str(ways.again)
         else:
-            port = stack.enter_context(DevicePort(spec.ports.device))
+            port = stack.enter_context(DevicePort(spec.ports.device, urgent=may_be_urgent(ways.urgently)))
             loop = hil_loop(spec, simulator, port, publisher, ways.arm_s, ways.urgently)
             address = port.address
         server = stack.enter_context(ControlServer(spec.ports.control, loop.command, loop.commands))

@@ -101,6 +101,7 @@ class DeviceExchange:
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
         self._off_ticks = 0
+        self._believed = False
 
     @property
     def awaited(self) -> int:
@@ -148,29 +149,29 @@ class DeviceExchange:
 
     def fault(self) -> str:
         """What is wrong with the device at the moment, in words; empty where nothing is."""
-        exchange, newest = self.spec.exchange, self.newest
-        if newest is None:
-            return "no device has answered yet"
-        if self.n_missed > exchange.missed_most:
-            return f"the device has not answered for {self.n_missed} ticks"
-        if not self.lockstep and self.age_s > 1e-3 * exchange.deadline_ms:
-            return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
-        wrong = unbelievable(newest, self.spec.limits)
-        if wrong:
+        newest = self.newest
+        wrong = self._unusable(newest)
+        self._believed = not wrong
+        if wrong or newest is None:
             return wrong
         if newest.state in ("falling", "stopped"):
             return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
         return self._does_not_follow(newest)
 
     def torque(self) -> float:
-        """What the device applies to the limb in this tick [N m]; zero where nobody knows."""
-        newest = self.newest
-        lost = self.n_missed > self.spec.exchange.missed_most or (
-            not self.lockstep and self.age_s > 1e-3 * self.spec.exchange.deadline_ms
-        )
-        if newest is None or lost or unbelievable(newest, self.spec.limits):
-            return 0.0
-        return newest.torque[0]
+        """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
+        return self.newest.torque[0] if self.newest is not None and self._believed else 0.0
+
+    def _unusable(self, newest: Device | None) -> str:
+        """Why the newest message says nothing of the limb's torque, in words; empty where it does."""
+        exchange = self.spec.exchange
+        if newest is None:
+            return "no device has answered yet"
+        if self.n_missed > exchange.missed_most:
+            return f"the device has not answered for {self.n_missed} ticks"
+        if not self.lockstep and self.age_s > 1e-3 * exchange.deadline_ms:
+            return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
+        return unbelievable(newest, self.spec.limits)
 
     def wanted(self) -> float:
         """The controller's torque at what was measured [N m]."""

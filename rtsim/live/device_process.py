@@ -34,10 +34,16 @@ class SimulatedDevice(Closing):
     ----------
     address : where the model is bound; it need not be there yet
     log : file that gets a row for each tick, None = none is kept
+    urgent : its messages before all other work, where that is granted
     """
 
     def __init__(
-        self, spec: DeviceSpec, address: str, log: Path | None = None, security: Security | None = None
+        self,
+        spec: DeviceSpec,
+        address: str,
+        log: Path | None = None,
+        security: Security | None = None,
+        urgent: bool = False,
     ) -> None:
         self.spec = spec
         self.orthosis = Orthosis(spec)
@@ -45,7 +51,7 @@ class SimulatedDevice(Closing):
         self.n_tick = 0
         self._pressed = self._stopped = False
         self._seq = 0
-        self._link = ModelLink(address, security)
+        self._link = ModelLink(address, security, urgent)
         self._log: TextIO | None = log.open("w", buffering=1, encoding="utf-8") if log else None
         if self._log:
             self._log.write(LOG_HEAD)
