@@ -29,6 +29,7 @@ COMMANDS = {
     "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
     "simulate": "Move a model forward in time under its contacts, ligaments, springs and loads.",
     "hil": "Let a simulated limb and a device exchange motion and torque, with hardware in the loop.",
+    "tune": "Set parameters of a run with a device while it goes on, within their ranges; undo, snapshots.",
     "device": "Simulate an orthosis as a device in the loop, a process of its own.",
     "check": "Check configs: models, labs, runs, subjects.",
     "command": "Send a command to a running estimator (set_method, set_downweighting, tare, status, stop).",

@@ -13,6 +13,8 @@ from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
 Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 LONGEST_MS = 1000.0
+PARAMETERS = ("neutral_deg", "stiffness_N_m_rad", "damping_N_m_s_rad")
+"""Of the controller, in the order in which they are published."""
 
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -40,6 +42,29 @@ class Controller(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     neutral_deg: float = 0.0
     stiffness_N_m_rad: NonNegative = 0.0
     damping_N_m_s_rad: NonNegative = 0.0
+    # of those that may be set while it runs: name = [lowest, highest]
+    ranges: dict[str, Pair] = {}
+    # how long a change takes where the command does not say
+    change_s: Annotated[float, msgspec.Meta(ge=0.0, le=60.0)] = 1.0
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in self.ranges.items():
+            if name not in PARAMETERS:
+                raise ValueError(f"controller.ranges: unknown key {name!r}; allowed: {', '.join(PARAMETERS)}")
+            if not low <= getattr(self, name) <= high or (low < 0.0 and name != PARAMETERS[0]):
+                raise ValueError(
+                    f"controller.ranges.{name}: {[low, high]}; allowed: the smaller one first, "
+                    f"{name} = {getattr(self, name):g} between, nothing below zero but an angle"
+                )
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Parameters by name."""
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def largest(self, name: str) -> float:
+        """The largest value that a parameter can have."""
+        return max((getattr(self, name), *self.ranges.get(name, ())))
 
 
 class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

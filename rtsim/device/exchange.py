@@ -12,6 +12,7 @@ from typing import Protocol
 from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
+from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
 from streams.messages import Device, Output
 
@@ -69,7 +70,8 @@ class DeviceExchange:
     newest : the device's newest message in this session, None before there is one; t_arrived : its stamp [ns]
     answered : whether it is of this tick; n_missed : ticks in a row without an answer
     passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
-    arming, limit, energy : what keeps it safe; refusal : why arming is refused now, empty where it is not
+    tuning : of the controller; arming, limit, energy : what keeps it safe
+    refusal : why arming is refused now, empty where it is not
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
@@ -89,6 +91,8 @@ class DeviceExchange:
         self.arming = Arming(self.arming.n_ramp)
         self.limit.torque = 0.0
         self.energy = EnergyWatch(self.period_s)
+        c = self.spec.controller
+        self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
         self.counters = Counter(unanswered=0, foreign=0, faults=0)
         self.newest: Device | None = None
         self.passed: list[Device] = []
@@ -175,9 +179,8 @@ class DeviceExchange:
 
     def wanted(self) -> float:
         """The controller's torque at what was measured [N m]."""
-        c = self.spec.controller
-        stretch = self.angle - math.radians(c.neutral_deg)
-        return -c.stiffness_N_m_rad * stretch - c.damping_N_m_s_rad * self.speed
+        neutral, stiffness, damping = self.tuning.values.values()
+        return -stiffness * (self.angle - math.radians(neutral)) - damping * self.speed
 
     def output(self, time: float, angle: float, speed: float) -> Output:
         """The next output, its torque limited; angle, speed : of the model [rad, rad/s]."""

@@ -45,7 +45,7 @@ def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
     c = spec.controller
     delay_s = ANSWER_TICKS * tick_s + 1e-3 * a.delay_ms + lag_s + late
     return (
-        Path("the controller's", c.stiffness_N_m_rad, c.damping_N_m_s_rad, delay_s),
+        Path("the controller's", c.largest("stiffness_N_m_rad"), c.largest("damping_N_m_s_rad"), delay_s),
         Path("the device's own", m.stiffness_N_m_rad + friction, m.damping_N_m_s_rad, late),
     )
 

@@ -28,6 +28,7 @@ from rtsim.simulation.load import check_mass, check_settings, check_spec
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
 from rtsim.stages.forward import ForwardStep
+from rtsim.stages.stage import Args
 from streams.account import Sentences, account
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Session, new_session_id
@@ -98,7 +99,7 @@ class DeviceClock(ClockInput):
         self._until_ns = 0
         self.times = {name: LatencyHistogram() for name in PARTS}
         self._t_before = 0  # when the last tick began
-        self.ask: Callable[[str], bool] = lambda name: False
+        self.ask: Callable[[str, Args], bool] = lambda name, args: False
         # a recording's last output is that of its end
         self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
         # a limb that stands still by command would be no limb: a device is disarmed instead
@@ -131,8 +132,8 @@ class DeviceClock(ClockInput):
         if not x.lockstep:
             x.collect()
         x.begin_tick(frame.t_received)
-        for name in self._commands.get(x.seq, ()):
-            self.ask(name)
+        for command in self._commands.get(x.seq, ()):
+            self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
         obey()
         return frame
 

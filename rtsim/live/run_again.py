@@ -18,7 +18,7 @@ class RecordedPort:
 
     Attributes
     ----------
-    session : id of the outputs; commands : tick -> names of commands; n_output : outputs, the last included
+    session : id of the outputs; commands : by tick; n_output : outputs, the last included
 
     Raises ConfigError where the file holds no run in lockstep.
     """
@@ -27,7 +27,7 @@ class RecordedPort:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
         self.decode_ns = self.encoded_ns = 0
-        self.commands: dict[int, list[str]] = defaultdict(list)
+        self.commands: dict[int, list[Command]] = defaultdict(list)
         self.session, self.n_output = "", 0
         self._answers: dict[int, list[Device]] = defaultdict(list)
         self._coming: list[Device] = []
@@ -43,7 +43,7 @@ class RecordedPort:
             elif isinstance(message, Device):
                 self._answers[message.command].append(message)
             elif isinstance(message, Command):
-                self.commands[int(message.args.get("tick", -1))].append(message.name)
+                self.commands[int(message.args.get("tick", -1))].append(message)
         if not self.n_output or not asks:
             raise ConfigError(
                 "it holds no run with a device in lockstep", where=str(path),

@@ -10,8 +10,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from rtsim.config.force_schema import Spring
+from rtsim.config.hil_schema import PARAMETERS
 from rtsim.config.model_schema import ModelSpec
 from rtsim.device.exchange import DeviceExchange
+from rtsim.device.tuning import OVER_S
 from rtsim.errors import ConfigError
 from rtsim.quantity import Quantity
 from rtsim.simulation.simulator import Simulator
@@ -23,6 +25,7 @@ from streams.ring import Frame
 ELEMENT = "device"
 """Name of the spring, without stiffness, through which the device acts on its coordinate."""
 STATES = ("disarmed", "armed", "falling", "stopped")
+TUNING = ("set", "undo", "save", "switch")
 ARM_STATES = ("disarmed", "ramping", "armed", "fault")
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
@@ -42,11 +45,17 @@ class DeviceTorque(Stage):
         self._moment = simulator.model.forces.springs.moment
         self._at = device_element(simulator)
         self.publish: Publish = unheard
-        self.asked: deque[str] = deque()
+        self.asked: deque[tuple[str, Args]] = deque()
+        self._parameters = np.zeros(len(PARAMETERS))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self.orders = {
-            "arm": Order(self._answer_arm, lambda args: self.ask("arm"), "arm", told=True),
-            "disarm": Order(self._answer_disarm, lambda args: self.ask("disarm"), "arm", told=True),
+            "arm": Order(self._answer_arm, lambda args: self.ask("arm", args), "arm", told=True),
+            "disarm": Order(self._answer_disarm, lambda args: self.ask("disarm", args), "arm", told=True),
+            "list": Order(lambda args: (True, exchange.tuning.listed()), lambda args: False),
+            "set": self._tuned("set", (*exchange.tuning.ranges, OVER_S)),
+            "undo": self._tuned("undo", (OVER_S,)),
+            "save": self._tuned("save", ("name",)),
+            "switch": self._tuned("switch", ("name", OVER_S)),
         }
 
     def reset(self) -> None:
@@ -64,9 +73,10 @@ class DeviceTorque(Stage):
             x.arming.fault(wrong)
         elif 0 <= self.arm_at <= x.seq:
             self.arm_at = -1
-            self.asked.append("arm")
+            self.ask("arm", {})
         while self.asked:
             self._obey(self.asked.popleft(), wrong)
+        x.tuning.tick()
         self._moment[self._at] = x.torque()
         x.t_applied = now_ns()
         return UNANSWERED if x.n_missed else FINE
@@ -85,6 +95,7 @@ class DeviceTorque(Stage):
         values["device_arming"][0] = ARM_STATES.index(x.arming.state)
         values["device_ages"][0] = x.age_s
         values["device_energy"][0] = x.energy.energy
+        self._parameters[:] = tuple(x.tuning.values.values())
 
     def quantities(self) -> list[Quantity]:
         """What the device says, and how it stands with it."""
@@ -92,7 +103,12 @@ class DeviceTorque(Stage):
         return [
             Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
             for name, (unit, curves, meaning) in MEANINGS.items()
-        ]
+        ] + [
+            Quantity(
+                "device_parameters", self._parameters, "deg, N m/rad, N m s/rad", PARAMETERS,
+                meaning="parameters of the controller as they act in the tick",
+            )
+        ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
         """The exchange, and what belongs to it in a recording."""
@@ -129,16 +145,30 @@ class DeviceTorque(Stage):
         of_port = {f"device_{name}": n for name, n in x.port.counters.items()}
         return Counter({**counters, **x.counters, **of_port}), [*told, *x.port.sentences()]
 
-    def ask(self, name: str) -> bool:
-        """Arm or disarm in the next tick."""
-        self.asked.append(name)
+    def ask(self, name: str, args: Args) -> bool:
+        """Have a command done in the next tick; from any thread."""
+        self.asked.append((name, args))
         return False
 
-    def _obey(self, name: str, wrong: str) -> None:
-        """Arm or disarm now; the record has the tick. wrong : what speaks against arming"""
-        x = self.exchange
-        self.publish(Command(session=x.session, name=name, args={"tick": x.seq}))
-        if name == "disarm":
+    def _tuned(self, name: str, takes: tuple[str, ...]) -> Order:
+        """A command of tuning. It is left for the next tick when answered: none of several gets lost."""
+
+        def answer(args: Args) -> tuple[bool, str]:
+            refusal = self.exchange.tuning.refusal(name, args)
+            if not refusal:
+                self.ask(name, args)
+            return not refusal, refusal or "Done with the next tick."
+
+        return Order(answer, lambda args: False, told=True, takes=takes)
+
+    def _obey(self, asked: tuple[str, Args], wrong: str) -> None:
+        """Do a command now; the record has the tick. wrong : what speaks against arming"""
+        x, (name, args) = self.exchange, asked
+        self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
+        if name in TUNING:
+            refusal = x.tuning.refusal(name, args)  # what was asked before may have changed it
+            x.arming.told.append(refusal or x.tuning.obey(name, args))
+        elif name == "disarm":
             x.arming.disarm("by command")
         elif wrong:
             x.arming.told.append(f"Device: not armed: {wrong}.")

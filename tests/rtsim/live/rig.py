@@ -58,6 +58,8 @@ missed_most = 3
 [controller]
 neutral_deg = 20.0
 stiffness_N_m_rad = 12.0
+ranges = { stiffness_N_m_rad = [0.0, 25.0] }
+change_s = 0.2
 [limits]
 torque_max_Nm = 20.0
 rate_max_Nm_s = 1000.0
@@ -204,9 +206,9 @@ class Rig:
         log = self.folder / f"{name}.csv"
         return self.start("device", str(self.spec), "--model", self.address, "--log", str(log)), log
 
-    def ask(self, name: str) -> tuple[bool, str]:
+    def ask(self, command: str, **args) -> tuple[bool, str]:
         """Send a command."""
-        return request(self.control, name, {}, timeout_s=GUARD_S)
+        return request(self.control, command, args, timeout_s=GUARD_S)
 
     def arm(self) -> None:
         """Arm as soon as nothing speaks against it, and wait for the end of the ramp."""

@@ -83,8 +83,45 @@ def test_a_free_run_takes_the_newest_value_and_tells_its_age(tmp_path: Path) -> 
 def test_the_fields_of_a_device_are_documented() -> None:
     """Protects the table of docs/protocol.md: names, units and meanings are those of the quantities."""
     text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    assert "| `device_parameters` | [n] |" in text
     for name, (unit, _, meaning) in MEANINGS.items():
         assert f"| `{name}` | [n] | {unit} |  |  | {meaning} |" in text
+
+
+def test_parameters_are_tuned_while_it_runs(tmp_path: Path) -> None:
+    """Protects tuning: within ranges, ramped, undone, switched, each recorded; run again the same."""
+    with Rig(tmp_path) as rig:
+        one, again = tmp_path / "one.mcap", tmp_path / "again.mcap"
+        model = rig.start_model("--record", str(one))
+        rig.start_device()
+        rig.arm()
+        told = subprocess.run(
+            [sys.executable, "-m", "rtsim.cli.main", "tune", "--control", rig.control, "--set",
+             "stiffness_N_m_rad=24", "--over", "0.1"], capture_output=True, text=True, check=True, cwd=ROOT,
+        )  # fmt: skip
+        assert "next tick" in told.stdout
+        assert "12 -> 24, over 0.1 s" in rig.heard("12 -> 24")
+        assert rig.ask("save", name="stiff")[0]
+        until(lambda: "stiff." in rig.ask("list")[1])
+        for wrong in (
+            {"stiffness_N_m_rad": 31.0},
+            {"stiffness_N_m_rad": "nan"},
+            {"damping_N_m_s_rad": 0.0},
+            {},
+        ):
+            assert not rig.ask("set", **wrong)[0]
+        assert not rig.ask("switch", name="soft")[0]
+        assert rig.ask("undo")[0]
+        rig.heard("24 -> 12")
+        assert rig.ask("switch", name="stiff", over_s=0)[0]
+        rig.heard("12 -> 24, over 0 s")
+        assert rig.ask("stop")[0]
+        assert model.wait(60) == 0
+        found = heard(one)
+        names = [entry[1] for entry in found if entry[0] == "command"]
+        assert names == ["arm", "set", "save", "undo", "switch"]
+        hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again))
+        assert heard(again) == found
 
 
 def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
@@ -106,7 +143,10 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
     [
         ('coordinate = "ankle"', 'coordinate = "knee_forwards"', "no coordinate 'knee_forwards'"),
         ('coordinate = "ankle"', 'coordinate = "toe"', "no coordinate 'toe'"),
-        ("stiffness_N_m_rad = 12.0", "stiffness_N_m_rad = 120.0", "at most"),
+        ("stiffness_N_m_rad = 12.0", "stiffness_N_m_rad = 120.0", "between"),
+        ("[0.0, 25.0]", "[0.0, 250.0]", "at most"),
+        ("[0.0, 25.0]", "[20.0, 25.0]", "stiffness_N_m_rad = 12 between"),
+        ("ranges = { stiffness_N_m_rad", "ranges = { softness", "unknown key 'softness'"),
         ("valid_for_ms = 60.0", "valid_for_ms = 5.0", "ends before the next comes"),
         ("angle_deg = [-80.0, 80.0]", "angle_deg = [80.0, -80.0]", "the smaller one first"),
         ("torque_max_Nm = 20.0", "torque_max_Nm = inf", "cannot be meant"),
