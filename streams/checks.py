@@ -148,6 +148,7 @@ SENTENCES = {
     "clock_jump": "{n} with a jump in the sender's clock; {detail}.",
     "unknown_session": "{n} without a known descriptor and dropped; {detail}.",
     "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
+    "other_device": "{n} of a second device, dropped: {detail}; one at a time may be connected.",
     "session": "A new session {detail} began.",
     "end": "The stream ended after {detail}.",
 }

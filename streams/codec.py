@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NoReturn
 
 import msgspec
@@ -22,10 +23,12 @@ from streams.messages import (
     SCHEMA_VERSION,
     AnyMessage,
     Command,
+    Device,
     End,
     FieldSpec,
     Forces,
     Markers,
+    Output,
     PlainMap,
     Result,
     Session,
@@ -73,6 +76,8 @@ _DECODERS: dict[bytes, msgspec.msgpack.Decoder[Any]] = {
     b"result": _decoder(Result),
     b"telemetry": _decoder(Telemetry),
     b"command": _decoder(Command),
+    b"output": _decoder(Output),
+    b"device": _decoder(Device),
     b"end": _decoder(End),
 }
 TOPICS = tuple(_DECODERS)
@@ -88,6 +93,8 @@ def encode(message: AnyMessage) -> list[bytes]:
         check_session(message)
     elif isinstance(message, Command):
         _check_plain(message.args, "args")
+    elif isinstance(message, (Output, Device)):
+        check_channels(message)
     try:
         payload = _ENCODER.encode(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as fault:
@@ -174,8 +181,27 @@ def _check_decoded(message: AnyMessage) -> None:
     """The rules that a schema cannot say."""
     if isinstance(message, Session):
         check_session(message)
+    elif isinstance(message, (Output, Device)):
+        check_channels(message)
     elif isinstance(message, (Markers, Forces, Result)) and not math.isfinite(message.time):
         raise StreamError(f"`time` is {message.time}")
+
+
+def check_channels(message: Output | Device) -> None:
+    """Refuse (StreamError) numbers of a device's joints that are not finite, or not as many as the others."""
+    n, fourth = len(message.torque), message.torque
+    if isinstance(message, Output):
+        fourth = message.torque_max
+        if not math.isfinite(message.time):
+            raise StreamError(f"`time` is {message.time}")
+    elif message.actuator:
+        fourth = message.actuator
+    if len(message.angle) != n or len(message.speed) != n or len(fourth) != n:
+        raise StreamError("the lists are not all of one length")
+    if not all(map(math.isfinite, chain(message.torque, fourth, message.angle, message.speed))):
+        raise StreamError("a number is not finite")
+    if isinstance(message, Output) and min(message.torque_max) < 0.0:
+        raise StreamError("`torque_max` is below zero")
 
 
 def _check_plain(value: dict[str, Any], where: str) -> None:

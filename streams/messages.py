@@ -201,7 +201,56 @@ class End(Message, frozen=True, kw_only=True):
     reason: str
 
 
-AnyMessage = Session | Markers | Forces | Result | Telemetry | Command | End
+Channels = Annotated[list[float], Meta(min_length=1, max_length=16)]
+"""One number for each joint of a device; finite."""
+DeviceState = Literal["disarmed", "armed", "falling", "stopped"]
+
+
+class Output(Message, frozen=True, kw_only=True):
+    """What a device shall do: model -> device, each with its own time to live.
+
+    t_sent, valid_for_ms : model's clock [ns], and how long after it the torque may act [ms]
+    torque, torque_max : of each joint [N m]; armed : False = no torque, whatever `torque` says
+    time, tick_ms : of the model [s], length of one of its ticks [ms]; answer : whether it waits for an answer
+    angle, speed : of the model's joints [rad, rad/s], which a simulated device or a bench follows
+    """
+
+    type: Literal["output"] = "output"
+    seq: Count
+    t_sent: Count
+    valid_for_ms: Annotated[float, Meta(gt=0.0, le=1000.0)]
+    armed: bool
+    answer: bool = False
+    time: float
+    tick_ms: Annotated[float, Meta(gt=0.0, le=1000.0)]
+    torque: Channels
+    torque_max: Channels
+    angle: Channels
+    speed: Channels
+
+
+class Device(Message, frozen=True, kw_only=True):
+    """What a device measures: device -> model.
+
+    t : device's clock [ns]; command : seq of the newest output that it took, -1 = none yet
+    angle, speed, torque : of its joints [rad, rad/s, N m]; torque : all that it applies
+    actuator : part of it that follows commands [N m]; may be left out
+    state : disarmed, armed, falling (its safe state acts) or stopped; fault : why, in words
+    """
+
+    type: Literal["device"] = "device"
+    seq: Count
+    t: Count
+    command: Annotated[int, Meta(ge=-1, le=2**63 - 1)] = -1
+    angle: Channels
+    speed: Channels
+    torque: Channels
+    actuator: Annotated[list[float], Meta(max_length=16)] = []
+    state: DeviceState
+    fault: Annotated[str, Meta(max_length=128)] = ""
+
+
+AnyMessage = Session | Markers | Forces | Result | Telemetry | Command | Output | Device | End
 AnyFrame = Markers | Forces | Result
 
 

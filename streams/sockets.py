@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 MARKERS_ADDRESS = "tcp://127.0.0.1:5560"
 RESULTS_ADDRESS = "tcp://127.0.0.1:5561"
 CONTROL_ADDRESS = "tcp://127.0.0.1:5562"
+DEVICE_ADDRESS = "tcp://127.0.0.1:5563"
 
 HIGH_WATER = 1000
 """Messages queued for each peer by the sender; what does not fit is dropped and shows as a gap in seq."""
@@ -37,6 +39,8 @@ HARD_LIMIT = 2 << 20
 """A larger part closes the connection before it fills memory [bytes]; below, it is counted and dropped."""
 HANDSHAKE_MS = 1000
 """A connection that is not ready for messages by then, or was not let in, is closed [ms]."""
+URGENCY = 50
+"""That of the loop itself: neither interrupts the other."""
 BUFFER = 1 << 20
 """What the system holds for a client until libzmq reads it [bytes]."""
 
@@ -48,12 +52,17 @@ class BoundSocket:
     """A socket that others connect to, with its context and, when keys are demanded, its authenticator.
 
     `allowance` is what each connection may send; whoever is beyond it is cut off by `guard`, which is None
-    where nobody can watch. Raises StreamError when the address is not allowed, malformed or in use.
+    where nobody can watch. `urgent` : see `hasten`. Raises StreamError when the address is not allowed,
+    malformed or in use.
     """
 
-    def __init__(self, kind: int, address: str, security: Security | None, allowance: Allowance) -> None:
+    def __init__(
+        self, kind: int, address: str, security: Security | None, allowance: Allowance, urgent: bool = False
+    ) -> None:
         check_bind(address, security)
         self.context: ZmqContext = zmq.Context()
+        if urgent:
+            hasten(self.context)
         self.socket: ZmqSocket = self.context.socket(kind)
         self._authenticator: ThreadAuthenticator | None = None
         _set_options(self.socket, address, allowance.part)
@@ -98,6 +107,14 @@ class BoundSocket:
         if self._authenticator is not None:
             self._authenticator.stop()
         self.context.term()
+
+
+def hasten(context: ZmqContext) -> None:
+    """Let libzmq's own thread, which moves the bytes, come before all ordinary work. Call it before there is
+    a socket, and only where the system grants that to this process: libzmq aborts where it does not.
+    """
+    context.set(zmq.THREAD_SCHED_POLICY, os.SCHED_FIFO)
+    context.set(zmq.THREAD_PRIORITY, URGENCY)
 
 
 def check_free(address: str, security: Security | None = None) -> None:

@@ -10,13 +10,14 @@ from kernels._jit import njit
 
 
 class Springs(NamedTuple):
-    """tau = -k (q - q0) - c v of single coordinates."""
+    """tau = m - k (q - q0) - c v of single coordinates."""
 
     coordinate: np.ndarray  # (n_spring,) int64 - index in q
     dof: np.ndarray  # (n_spring,) int64 - index in v
     rest: np.ndarray  # (n_spring,) - q0 [rad, m]
     stiffness: np.ndarray  # (n_spring,) [N m/rad, N/m]
     damping: np.ndarray  # (n_spring,) [N m s/rad, N s/m]
+    moment: np.ndarray  # (n_spring,) - m, what a device applies; held over a step [N m, N]
 
 
 @njit
@@ -25,7 +26,7 @@ def add_springs(springs, q, v, tau):
     for e in range(springs.dof.shape[0]):
         d = springs.dof[e]
         stretch = q[springs.coordinate[e]] - springs.rest[e]
-        tau[d] -= springs.stiffness[e] * stretch + springs.damping[e] * v[d]
+        tau[d] += springs.moment[e] - springs.stiffness[e] * stretch - springs.damping[e] * v[d]
 
 
 @njit

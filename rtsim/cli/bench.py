@@ -265,6 +265,33 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
     click.echo(figures.report("paced", paced.run(seconds, model, rate, urgently=urgent), as_json))
 
 
+@command.command("hil")
+@AS_JSON
+@click.option("--seconds", type=click.FloatRange(0.2), default=60.0, show_default=True,
+              help="Length of the exchange with the model, and of that without.")  # fmt: skip
+@click.option(
+    "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or a shipped name."
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(10.0, 4000.0),
+    default=1000.0,
+    show_default=True,
+    help="Ticks per second [Hz].",
+)
+@click.option(
+    "--urgent", is_flag=True, help="Model and device before all other work, where the system grants it."
+)
+def hil(as_json: bool, seconds: float, config: str, rate: float, urgent: bool) -> None:
+    """`rtsim hil` in lockstep with the simulated device: times of a tick, round trips, missed ticks.
+
+    Beside it, in turns, the same messages without a model: what the machine misses by itself.
+    """
+    from rtsim.bench import figures, hil
+
+    click.echo(figures.report("hil", hil.run(seconds, config, rate, urgently=urgent), as_json))
+
+
 @command.command("hostile")
 @AS_JSON
 @click.option(

@@ -16,6 +16,7 @@ from rtsim.live.sources import FILES, MADE_UP
 from streams.addresses import is_stream
 
 if TYPE_CHECKING:
+    from rtsim.config.hil_schema import HilSpec
     from rtsim.config.model_schema import ModelSpec
     from rtsim.config.run_schema import Run
     from rtsim.subjects.subject import Subject
@@ -27,6 +28,8 @@ KINDS = {
     **dict.fromkeys(("right", "left"), "lab"),
     **dict.fromkeys(("female", "male"), "inertia"),
     **dict.fromkeys(("generators", "joints", "fits", "base"), "generators"),
+    **dict.fromkeys(("actuator", "safe_state"), "device"),
+    **dict.fromkeys(("exchange", "limits"), "hil"),
     **dict.fromkeys(
         ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
          "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of",
@@ -35,12 +38,9 @@ KINDS = {
     ),
 }  # fmt: skip
 FOLDERS = {
-    "models": "model",
-    "subjects": "subject",
-    "labs": "lab",
-    "inertia": "inertia",
-    "generators": "generators",
-}
+    "models": "model", "subjects": "subject", "labs": "lab", "inertia": "inertia", "devices": "device",
+    "hil": "hil", "generators": "generators",
+}  # fmt: skip
 
 
 @click.command("check")
@@ -104,6 +104,8 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 def check_config(path: Path) -> list[str]:
     """What the config is, then what is noteworthy of it; ConfigError says what is wrong with it."""
     from rtsim.config.choices import choices_in, load_run
+    from rtsim.config.device_schema import DeviceSpec
+    from rtsim.config.hil_schema import HilSpec
     from rtsim.config.inertia_schema import InertiaTable
     from rtsim.config.load import load_toml, read_toml
     from rtsim.files.pressure import PRESSURE_SUFFIXES, read_pressure, told
@@ -138,6 +140,10 @@ def check_config(path: Path) -> list[str]:
         return [f"inertia {load_toml(path, InertiaTable).name}"]
     if kind == "generators":
         return [check_generators(path)]
+    if kind == "device":
+        return [f"device {load_toml(path, DeviceSpec).name}"]
+    if kind == "hil":
+        return [check_hil(load_toml(path, HilSpec), path)]
     run = load_run(path)
     lines = [f"run {run.name}", *check_run(run, path)]
     for name, tables in choices_in(read_toml(path), path).items():
@@ -158,6 +164,23 @@ def check_generators(path: Path) -> str:
     else:
         pack_curves([*found.generators.values()])
     return f"generators {found.name}: {len(found.generators)} torque generators, {len(found.joints)} joints"
+
+
+def check_hil(spec: HilSpec, path: Path) -> str:
+    """Whether model, coordinate and device fit, and the loop is stable; what the config is."""
+    from msgspec.structs import asdict
+
+    from rtsim.cli.ports import check_twins
+    from rtsim.cli.types import checked
+    from rtsim.live.hardware import parts_of
+
+    for key, address in asdict(spec.ports).items():
+        checked(address, f"{path}: ports.{key}", binding=True)
+    check_twins(asdict(spec.ports))
+    parts_of(spec)
+    return (
+        f"hil {spec.name}: {spec.device} on {spec.coordinate} of {spec.model}, {spec.exchange.rate_hz:g} Hz"
+    )
 
 
 def check_subject(subject: Subject) -> None:
@@ -249,7 +272,7 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
 
 
 def kind_of(path: Path) -> str:
-    """model, subject, lab, inertia or run, by the keys in the file, or else by its folder."""
+    """model, subject, lab, inertia, device, hil or run, by the keys in the file, or else by its folder."""
     from rtsim.config.load import read_toml
 
     data = read_toml(path)

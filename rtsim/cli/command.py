@@ -24,7 +24,8 @@ def command(
     """Send NAME and print the answer.
 
     An estimator takes set_method method=zero, set_downweighting on=false, status, stop, and with force plates
-    tare seconds=2; a live simulation pause, resume, restart, status, stop.
+    tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with a device arm, disarm,
+    status, stop.
     """
     from streams.control import request
 

@@ -35,6 +35,14 @@ class LatencyHistogram:
         if len(self._new) >= MOST_NEW:
             self._sorted()
 
+    def merge(self, other: LatencyHistogram) -> None:
+        """Count what another one has counted."""
+        self._sorted()
+        counts = other._sorted()
+        with self._sorting:
+            self._counts += counts
+            self._largest_ns = max(self._largest_ns, other._largest_ns)
+
     @property
     def n(self) -> int:
         """How many there are."""

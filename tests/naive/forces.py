@@ -88,8 +88,8 @@ def twin(
         turned = axes(at, body) @ force if forces.loads.turns[e] else force
         tau += place_jacobian(at, body, at.point(body, forces.loads.point[e])).T @ turned
     springs = forces.springs
-    for coordinate, dof, rest, stiffness, damping in zip(*springs, strict=True):
-        tau[dof] -= stiffness * (q[coordinate] - rest) + damping * v[dof]
+    for coordinate, dof, rest, stiffness, damping, moment in zip(*springs, strict=True):
+        tau[dof] += moment - stiffness * (q[coordinate] - rest) - damping * v[dof]
     return Sum(tau, np.array(lines).reshape(-1, 3), touches, np.array(rubs).reshape(-1, 2))
 
 
@@ -244,6 +244,7 @@ def potential(forces: Forces, tree: Tree, q: Array, level: Array | None = None) 
             total -= (1.0 if level is None else level[e]) * forces.loads.force[e] @ x
     springs = forces.springs
     total += 0.5 * np.sum(springs.stiffness * (q[springs.coordinate] - springs.rest) ** 2)
+    total -= float(springs.moment @ q[springs.coordinate])
     return float(total)
 
 

@@ -64,6 +64,7 @@ def spring_forces(system: System, forces: Forces, q: Array, v: Array) -> Array:
         tau -= line_force(int(law), parameter, length, float(by_q @ v)) * by_q
     stretch = q[springs.coordinate] - springs.rest
     np.subtract.at(tau, springs.dof, springs.stiffness * stretch + springs.damping * v[springs.dof])
+    np.add.at(tau, springs.dof, springs.moment)
     return tau
 
 

@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 from streams import codec
 from streams.codec import FieldLayout, decode, encode
 from streams.errors import DecodeError, StreamError
-from streams.messages import Command, End, FieldSpec, Forces, Markers, Result, Session, Telemetry
+from streams.messages import (
+    Command,
+    Device,
+    End,
+    FieldSpec,
+    Forces,
+    Markers,
+    Output,
+    Result,
+    Session,
+    Telemetry,
+)
 
 ID = "0123456789abcdef"
 counts = st.integers(0, 2**63 - 1)
@@ -49,6 +60,7 @@ def sessions(draw):
     )
 
 
+pair = st.lists(finite, min_size=2, max_size=2)
 data = st.dictionaries(words, st.binary(max_size=64), max_size=3)
 frame_keys = {"session": st.just(ID), "seq": counts, "t_capture": counts, "time": finite, "data": data}
 messages = st.one_of(
@@ -77,7 +89,17 @@ messages = st.one_of(
         Command, session=st.sampled_from(["", ID]), name=words, args=st.dictionaries(words, plain, max_size=3)
     ),
     st.builds(End, session=st.just(ID), seq=counts, reason=words),
-)
+    st.builds(
+        Output, session=st.just(ID), seq=counts, t_sent=counts, valid_for_ms=st.floats(0.1, 1000.0),
+        time=finite, armed=st.booleans(), answer=st.booleans(), tick_ms=st.floats(0.1, 1000.0),
+        torque=pair, angle=pair, torque_max=st.lists(st.floats(0.0, 1e9), min_size=2, max_size=2), speed=pair,
+    ),
+    st.builds(
+        Device, session=st.sampled_from(["", ID]), seq=counts, t=counts, command=st.integers(-1, 2**63 - 1),
+        angle=pair, speed=pair, torque=pair, actuator=st.one_of(st.just([]), pair),
+        state=st.sampled_from(["disarmed", "armed", "falling", "stopped"]), fault=words,
+    ),
+)  # fmt: skip
 
 
 def reason_of(parts) -> str:

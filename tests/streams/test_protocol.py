@@ -74,6 +74,8 @@ def test_the_array_example_is_right():
         ("result: an estimated frame", messages.Result, set(messages.Markers.__struct_fields__)),
         ("telemetry: the estimator about itself", messages.Telemetry, set()),
         ("end: the stream is over", messages.End, set()),
+        ("output: what the device shall do", messages.Output, set()),
+        ("device: what it measures", messages.Device, set()),
     ],
 )
 def test_every_key_is_documented(title, kind, shared):
@@ -109,7 +111,8 @@ def test_numbers_are_documented():
     """Protects limits and addresses from drifting apart."""
     for n in (codec.MAX_PAYLOAD, codec.MAX_ARRAY_BYTES, codec.MAX_ARRAY_BYTES // 8, checks.IMPLAUSIBLE_GAP):
         assert f"{n:,}".replace(",", " ") in TEXT
-    for address in (sockets.MARKERS_ADDRESS, sockets.RESULTS_ADDRESS, sockets.CONTROL_ADDRESS):
+    for address in (sockets.MARKERS_ADDRESS, sockets.RESULTS_ADDRESS, sockets.CONTROL_ADDRESS,
+                    sockets.DEVICE_ADDRESS):  # fmt: skip
         assert address in CODE
     assert f"{sockets.HIGH_WATER} messages at the" in TEXT
     assert f"{checks.RECENT} used frames" in TEXT

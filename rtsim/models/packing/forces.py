@@ -289,4 +289,5 @@ def pack_springs(spec: ModelSpec, coordinates: Coordinates) -> Springs:
         np.array(rest, float),
         np.array([spring.stiffness or 0.0 for spring in springs], float),
         np.array([spring.damping or 0.0 for spring in springs], float),
+        np.zeros(len(springs)),
     )

@@ -252,7 +252,10 @@ def some_springs(rng: np.random.Generator, tree: Tree) -> Springs:
         rows += [(own.start + i, speeds.start + i) for i in range(n)]
     coordinate, dof = np.array(rows, np.int64).T
     rest, stiffness, damping = rng.uniform(0.2, 3.0, (3, len(rows)))
-    return Springs(np.ascontiguousarray(coordinate), np.ascontiguousarray(dof), rest, stiffness, damping)
+    moment = 0.5 * stiffness[::-1] * rest  # as of a device
+    return Springs(
+        np.ascontiguousarray(coordinate), np.ascontiguousarray(dof), rest, stiffness, damping, moment
+    )
 
 
 def only(case: Case, kind: str, *numbers: int) -> Case:

@@ -258,6 +258,7 @@ def in_units(case: Case, length: float, mass: float, time: float) -> Case:
             rest=springs.rest * step,
             stiffness=springs.stiffness * force * length / step**2,
             damping=springs.damping * force * length / step**2 * time,
+            moment=springs.moment * force * length / step,
         ),
     )
     joints = {key: length * getattr(tree, key) for key in ("position_in_parent", "position_in_child")}

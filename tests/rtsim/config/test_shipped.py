@@ -20,6 +20,7 @@ SHIPPED = sorted(configs_root().glob("*/*.toml"))
 FOLDERS = {
     "models": "model", "labs": "lab", "inertia": "inertia", "subjects": "subject", "runs": "run",
     "generators": "generators",
+    "devices": "device", "hil": "hil",
 }  # fmt: skip
 
 

@@ -1,0 +1,53 @@
+"""`rtsim device`: a simulated orthosis as a process of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rtsim.cli.security import connect_options, connect_security
+from rtsim.cli.types import Address, Config
+from rtsim.config.paths import find_config
+from rtsim.live.signals import exit_code, noting_requests
+from streams.sockets import DEVICE_ADDRESS
+
+
+@click.command("device")
+@click.argument("spec", type=Config("devices"))
+@click.option(
+    "--model", "address", type=Address(), default=DEVICE_ADDRESS, show_default=True,
+    help="Where the model waits for a device.",
+)  # fmt: skip
+@click.option(
+    "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.csv",
+    help="Write a row for each tick of the device.",
+)  # fmt: skip
+@click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+@connect_options
+def command(
+    spec: str, address: str, log: Path | None, urgently: bool, client_key: str | None, server_key: str | None
+) -> None:
+    """Simulate the orthosis of SPEC (.toml or a shipped name) until Ctrl-C.
+
+    It connects to a model, as of `rtsim hil`, and again by itself. SIGUSR1 is its emergency stop.
+    """
+    from rtsim.cli.states import say
+    from rtsim.config.device_schema import DeviceSpec
+    from rtsim.config.load import load_toml
+    from rtsim.files.output import check_folder
+    from rtsim.live.collection import no_collection
+    from rtsim.live.device_process import SimulatedDevice, listen_for_emergency
+    from rtsim.live.urgency import may_be_urgent, urgent
+
+    if log is not None:
+        check_folder(log, "--log")
+    device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
+    security = connect_security(client_key, server_key)
+    with SimulatedDevice(device_spec, address, log, security, may_be_urgent(urgently)) as device:
+        listen_for_emergency(device)
+        say({"state": "ready", "device": device_spec.name, "model": address})
+        with noting_requests(lambda number: device.stop()), no_collection(), urgent(urgently):
+            device.run()
+        say({"state": "over", "ticks": device.n_tick})
+    raise SystemExit(exit_code() or 0)

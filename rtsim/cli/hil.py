@@ -1,0 +1,197 @@
+"""`rtsim hil`: a simulated limb and a device in the loop."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from msgspec import to_builtins
+from msgspec.structs import asdict
+
+from rtsim.cli.options import check_recording
+from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
+from rtsim.cli.types import Address, Config
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import LONGEST_S
+from rtsim.errors import ConfigError, ModelError
+from rtsim.live.signals import exit_code, noting_requests
+
+if TYPE_CHECKING:
+    from rtsim.config.hil_schema import HilSpec
+
+NO_DEVICE = "none"
+RECORDER_S = 20.0
+"""How long a recorder may take to start, and to finish [s]."""
+PORTS = ("results", "control", "device")
+
+
+def _address(name: str, what: str) -> Any:
+    return click.option(f"--{name}-address", name, type=Address(binding=True), help=f"{what} [config].")
+
+
+@click.command("hil")
+@click.argument("config", type=Config("hil"))
+@click.option(
+    "--device", "device", type=Config("devices"),
+    help=f"Simulated device to start beside [config]; {NO_DEVICE}: wait for one that somebody else starts.",
+)  # fmt: skip
+@click.option("--mode", type=click.Choice(["lockstep", "free"]), help="How ticks are shared [config].")
+@click.option("--rate", "rate_hz", type=float, help="Ticks per second [config].")
+@click.option(
+    "--fast",
+    is_flag=True,
+    help="For simulated devices: not in step with the clock, but as fast as both go; all times are 1 s.",
+)
+@click.option(
+    "--duration", "duration_s", type=float, help="Length of the run [s]; 0 = until stopped [config]."
+)
+@click.option("--arm", "arm_s", type=float, is_flag=False, flag_value=0.5, metavar="[S]",
+              help="Arm by itself at this time of the model [s]; without a number at 0.5.")  # fmt: skip
+@_address("results", "Results go here")
+@_address("control", "Commands come here")
+@_address("port", "The device connects here")
+@offset_option()
+@click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+@click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
+              help="Record everything that is published, from the first tick to the last.")  # fmt: skip
+@click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
+              help="Run a recording in lockstep again, with what the device said then.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def command(config: str, device: str | None, arm_s: float | None, **options: Any) -> None:
+    """Let the limb and the device of CONFIG (.toml or a shipped name) exchange motion and torque.
+
+    Torque is commanded only after `rtsim command arm` (or --arm), from zero by a ramp; `disarm` ends it.
+    Results, outputs and the device's messages are published; --record keeps all of them. Ctrl-C ends the run:
+    zero and disarmed.
+    """
+    from rich.console import Console
+
+    from rtsim.cli.compiling import compile_first
+    from rtsim.config.hil_schema import HilSpec
+    from rtsim.config.load import load_toml
+    from rtsim.live.hardware import parts_of, simulator_for
+
+    spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
+    if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
+        raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
+    if options["record"]:
+        check_recording(options["record"], "--record")
+    model, _ = parts_of(spec)
+    check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
+    console = Console(stderr=True)
+    compile_first(console, ("coupled-simulation",) if model.couplers else ("simulation",))
+    with console.status("starting"):
+        simulator = simulator_for(spec)
+    run(spec, simulator, Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS}))
+
+
+def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
+    """The config with what the command line says otherwise; ConfigError for what cannot be."""
+    from rtsim.config.hil_schema import LONGEST_MS, HilSpec
+    from rtsim.config.load import check_record
+
+    given = {"--results-address": options["results"], "--control-address": options["control"],
+             "--port-address": options["port"]}  # fmt: skip
+    usual = dict(zip(given, asdict(spec.ports).values(), strict=True))
+    ports = dict(zip(PORTS, placed(given, usual, options["port_offset"]).values(), strict=True))
+    check_twins(ports)
+    exchange = {key: options[key] for key in ("mode", "rate_hz") if options[key] is not None}
+    if options["fast"]:
+        exchange |= {"paced": False, "deadline_ms": LONGEST_MS, "valid_for_ms": LONGEST_MS}
+    new = {"duration_s": options["duration_s"]} if options["duration_s"] is not None else {}
+    if device not in (None, NO_DEVICE):
+        new["device"] = device
+    tables = to_builtins(spec)
+    tables |= {"exchange": tables["exchange"] | exchange, "ports": ports, **new}
+    return check_record(tables, HilSpec, "the options")
+
+
+class Ways(NamedTuple):
+    """How a run goes: with a simulated device of its own, armed by itself at a time [s], and the options."""
+
+    with_device: bool
+    arm_s: float | None
+    record: Path | None
+    again: Path | None
+    urgently: bool
+    as_json: bool
+
+
+WAYS = ("record", "again", "urgently", "as_json")
+
+
+def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
+    """Serve the loop until it is over, and tell what it came to."""
+    from rtsim.live.children import Child
+    from rtsim.live.hardware import NOBODY, hil_loop, summary_of
+    from rtsim.live.run_again import RecordedPort
+    from rtsim.live.urgency import may_be_urgent
+    from streams.control import ControlServer
+    from streams.exchange import DevicePort
+    from streams.publisher import Publisher
+
+    child = None
+    with contextlib.ExitStack() as stack:
+        publisher = stack.enter_context(Publisher(spec.ports.results))
+        if ways.again is not None:
+            recorded = RecordedPort(ways.again)
+            loop = hil_loop(spec, simulator, recorded, publisher, again=recorded)
+            address = str(ways.again)
+        else:
+            port = stack.enter_context(DevicePort(spec.ports.device, urgent=may_be_urgent(ways.urgently)))
+            loop = hil_loop(spec, simulator, port, publisher, ways.arm_s, ways.urgently)
+            address = port.address
+        server = stack.enter_context(ControlServer(spec.ports.control, loop.command, loop.commands))
+        loop.control_events = server.events
+        stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
+        if ways.record is not None:
+            recorder = Child("recorder", ["record", publisher.address, str(ways.record)])
+            stack.callback(recorder.wait, RECORDER_S)  # it ends with the results
+            if not publisher.wait_for_subscriber(RECORDER_S):
+                recorder.check()
+        told = {"state": "ready", "results": publisher.address, "control": server.address, "device": address}
+        click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
+        if ways.with_device and ways.again is None:
+            first = ["--urgent"] if ways.urgently else []
+            child = Child("device", ["device", spec.device, "--model", address, *first])
+            stack.callback(child.close)
+        loop.run()
+        publisher.close()
+    summary = summary_of(loop)
+    click.echo(json.dumps({"state": "over", **summary}) if ways.as_json else in_words(summary))
+    if loop.failure:
+        raise ModelError(
+            loop.failure, where=spec.model,
+            remedy="the device was told zero and disarmed; lower its torque, or shorten the model's step",
+        )  # fmt: skip
+    if loop.reason == NOBODY:
+        words = child.failure() if child else ""
+        raise ConfigError(
+            f"{NOBODY} within {spec.exchange.connect_s:g} s{': ' + words if words else ''}",
+            where=spec.ports.device,
+            remedy="start it, as by `rtsim device SPEC --model ADDRESS`",
+        )  # fmt: skip
+    raise SystemExit(exit_code() or 0)
+
+
+def in_words_of(spec: HilSpec, told: dict[str, str]) -> str:
+    """The first line of a run."""
+    return (
+        f"{spec.name}: {spec.exchange.mode} at {spec.exchange.rate_hz:g} Hz; results at {told['results']}, "
+        f"commands (arm, disarm, status, stop) at {told['control']}, device at {told['device']}; "
+        "Ctrl-C ends it"
+    )
+
+
+def in_words(summary: dict[str, Any]) -> str:
+    """The closing lines of a run."""
+    trip = {key: summary.get(f"round_trip_us.{key}", float("nan")) for key in ("p50", "p99", "p99_9", "max")}
+    return (
+        f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['unanswered']} unanswered, "
+        f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
+        f"{summary['reason']}\n"
+        f"round trip [us]: {', '.join(f'{key} {us:.0f}' for key, us in trip.items())}"
+    )

@@ -1,0 +1,68 @@
+"""Whether the model commands torque: disarmed, ramped, armed, and a fault that latches."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Literal
+
+ArmState = Literal["disarmed", "ramping", "armed", "fault"]
+MOST_TOLD = 64
+
+
+class Arming:
+    """The model's side of arming. A fault stays until a person arms again, and then torque begins at zero.
+
+    Parameters
+    ----------
+    n_ramp : ticks from zero to all of the torque
+
+    Attributes
+    ----------
+    state : as it is; reason : of the newest transition; share : part of the torque that is commanded, 0 to 1
+    n_armed : ticks since `arm`; n_fault : faults so far; told : transitions not told yet, oldest first
+    """
+
+    def __init__(self, n_ramp: int) -> None:
+        self.n_ramp = max(1, n_ramp)
+        self.state: ArmState = "disarmed"
+        self.reason = "the run begins"
+        self.share = 0.0
+        self.n_armed = self.n_fault = 0
+        self.told: deque[str] = deque(maxlen=MOST_TOLD)
+
+    @property
+    def on(self) -> bool:
+        """Whether torque is commanded."""
+        return self.state in ("ramping", "armed")
+
+    def arm(self, reason: str) -> None:
+        """Begin the ramp from zero; nothing where it is armed already."""
+        if not self.on:
+            self.n_armed = 0
+            self._go("ramping", reason)
+
+    def disarm(self, reason: str) -> None:
+        """No torque any more; a fault stays one."""
+        if self.on:
+            self._go("disarmed", reason)
+
+    def fault(self, reason: str) -> None:
+        """Latch: no torque until armed again. While disarmed nothing is lost, and nothing latches."""
+        if self.on:
+            self.n_fault += 1
+            self._go("fault", reason)
+
+    def tick(self) -> None:
+        """One tick later."""
+        if not self.on:
+            return
+        self.n_armed += 1
+        self.share = min(1.0, self.n_armed / self.n_ramp)
+        if self.state == "ramping" and self.share == 1.0:
+            self._go("armed", "the ramp is over")
+
+    def _go(self, state: ArmState, reason: str) -> None:
+        self.told.append(f"Device: {self.state} -> {state}: {reason}.")
+        self.state, self.reason = state, reason
+        if not self.on:
+            self.share = 0.0

@@ -1,0 +1,245 @@
+"""The exchange as the model sees it: the newest message of the device, its age, and what is wrong with it.
+
+Ticks are those of the model. No socket here: a port hands over messages, over the wire or from a recording.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Protocol
+
+from rtsim.config.hil_schema import HilSpec
+from rtsim.device.arming import Arming
+from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
+from rtsim.device.tuning import Tuning
+from streams.clock import now_ns
+from streams.messages import Device, Output
+
+FOLLOWS = 10
+"""Ticks beyond those that may be missed, after which a device that is told to be armed must be so."""
+
+
+class Port(Protocol):
+    """Where outputs go and messages of the device come from."""
+
+    @property
+    def taken(self) -> list[tuple[Device, int]]: ...
+    @property
+    def counters(self) -> dict[str, int]: ...
+    @property
+    def decode_ns(self) -> int: ...
+    @property
+    def encoded_ns(self) -> int: ...
+    def receive(self) -> bool: ...
+    def poll(self, timeout_ms: int) -> bool: ...
+    def send(self, output: Output) -> None: ...
+    def sentences(self) -> list[str]: ...
+
+
+class DeafPort:
+    """Nobody there: for practice."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[Device, int]] = []
+        self.counters: dict[str, int] = {}
+        self.decode_ns = self.encoded_ns = 0
+
+    def receive(self) -> bool:
+        """Nothing comes."""
+        return False
+
+    def poll(self, timeout_ms: int) -> bool:
+        """Nothing comes."""
+        return False
+
+    def send(self, output: Output) -> None:
+        """Nobody hears it."""
+
+    def sentences(self) -> list[str]:
+        """Nothing to tell."""
+        return []
+
+
+class DeviceExchange:
+    """State of the exchange with one device of one joint.
+
+    Attributes
+    ----------
+    session : id of the outputs; seq : of the next output, which is the number of ticks
+    newest : the device's newest message in this session, None before there is one; t_arrived : its stamp [ns]
+    answered : whether it is of this tick; n_missed : ticks in a row without an answer
+    passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
+    tuning : of the controller; arming, limit, energy : what keeps it safe
+    refusal : why arming is refused now, empty where it is not
+    angle, speed : measured, the speed from two angles [rad, rad/s]
+    round_trip_ns : from the newest answered output to its answer
+    t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
+    """
+
+    def __init__(self, spec: HilSpec, port: Port, session: str) -> None:
+        self.spec, self.port, self.session = spec, port, session
+        self.period_s = 1.0 / spec.exchange.rate_hz
+        self.lockstep = spec.exchange.mode == "lockstep"
+        self.arming = Arming(round(spec.limits.ramp_s * spec.exchange.rate_hz))
+        self.limit = TorqueLimit(spec.limits, self.period_s)
+        self.counters: Counter[str] = Counter()
+        self.begin()
+
+    def begin(self) -> None:
+        """As before the first tick."""
+        self.arming = Arming(self.arming.n_ramp)
+        self.limit.torque = 0.0
+        self.energy = EnergyWatch(self.period_s)
+        c = self.spec.controller
+        self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
+        self.counters = Counter(unanswered=0, foreign=0, faults=0)
+        self.newest: Device | None = None
+        self.passed: list[Device] = []
+        self.t_arrived = self.seq = self.n_missed = 0
+        self.answered = self.is_there = False
+        self.age_s = 0.0
+        self.refusal = "no device has answered yet"
+        self.angle = self.speed = 0.0
+        self.round_trip_ns = self.t_applied = self.step_ns = 0
+        self.sent_ns = 0  # when the newest output left
+        self.commanded = 0.0  # by the output before the newest
+        self._off_ticks = 0
+        self._believed = False
+
+    @property
+    def awaited(self) -> int:
+        """Seq of the newest output; -1 before the first."""
+        return self.seq - 1
+
+    def collect(self) -> None:
+        """Take what the port has."""
+        if not self.port.receive():
+            return
+        self.is_there = True
+        for message, t_arrived in self.port.taken:
+            if message.session != self.session:
+                self.counters["foreign"] += bool(message.session)
+                continue
+            self.passed.append(message)
+            self._measure(message)
+            if message.command == self.awaited and not self.answered:
+                self.answered = True
+                self.round_trip_ns = t_arrived - self.sent_ns
+            self.newest, self.t_arrived = message, t_arrived
+
+    def await_answer(self, due_ns: int) -> None:
+        """Wait for the answer to the newest output until a time [ns]."""
+        while True:
+            self.collect()
+            left_ns = due_ns - now_ns()
+            if self.answered or left_ns <= 0:
+                return
+            if not self.port.poll(max(1, round(1e-6 * left_ns))):
+                return
+
+    def begin_tick(self, t_ns: int) -> None:
+        """Age and misses at the beginning of a tick [ns]; without a command on its way nothing is missed."""
+        if self.seq == 0:
+            return
+        if self.answered or not self.lockstep:
+            self.n_missed = 0
+        else:
+            self.n_missed += 1
+            self.counters["unanswered"] += 1
+        self.age_s = self.n_missed * self.period_s
+        if not self.lockstep:
+            self.age_s = 1e-9 * (t_ns - self.t_arrived) if self.newest is not None else 0.0
+
+    def fault(self) -> str:
+        """What is wrong with the device at the moment, in words; empty where nothing is."""
+        newest = self.newest
+        wrong = self._unusable(newest)
+        self._believed = not wrong
+        if wrong or newest is None:
+            return wrong
+        if newest.state in ("falling", "stopped"):
+            return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
+        return self._does_not_follow(newest)
+
+    def torque(self) -> float:
+        """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
+        return self.newest.torque[0] if self.newest is not None and self._believed else 0.0
+
+    def _unusable(self, newest: Device | None) -> str:
+        """Why the newest message says nothing of the limb's torque, in words; empty where it does."""
+        exchange = self.spec.exchange
+        if newest is None:
+            return "no device has answered yet"
+        if self.n_missed > exchange.missed_most:
+            return f"the device has not answered for {self.n_missed} ticks"
+        if not self.lockstep and self.age_s > 1e-3 * exchange.deadline_ms:
+            return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
+        return unbelievable(newest, self.spec.limits)
+
+    def wanted(self) -> float:
+        """The controller's torque at what was measured [N m]."""
+        neutral, stiffness, damping = self.tuning.values.values()
+        return -stiffness * (self.angle - math.radians(neutral)) - damping * self.speed
+
+    def output(self, time: float, angle: float, speed: float) -> Output:
+        """The next output, its torque limited; angle, speed : of the model [rad, rad/s]."""
+        arming, spec = self.arming, self.spec
+        self.commanded = self.limit.torque
+        torque = 0.0
+        if arming.on:
+            torque = self.limit.limited(arming.share * self.wanted(), self.speed)
+        else:
+            self.limit.torque = 0.0
+        output = Output(
+            session=self.session,
+            seq=self.seq,
+            t_sent=now_ns(),
+            valid_for_ms=spec.exchange.valid_for_ms,
+            armed=arming.on,
+            answer=self.lockstep,
+            time=time,
+            tick_ms=1e3 * self.period_s,
+            torque=[torque],
+            torque_max=[spec.limits.torque_max_Nm],
+            angle=[angle],
+            speed=[speed],
+        )
+        self.sent_ns = output.t_sent
+        self.seq += 1
+        self.answered = False
+        return output
+
+    def last_output(self, time: float) -> Output:
+        """Zero and disarmed: how a run ends."""
+        self.arming.disarm("the run ends")
+        return self.output(time, self.angle, 0.0)
+
+    def _measure(self, message: Device) -> None:
+        """Angle and speed; over the ticks between two answers, or the device's clock."""
+        before, angle = self.newest, message.angle[0]
+        if before is not None:
+            passed_s = 1e-9 * (message.t - before.t)
+            if self.lockstep:
+                passed_s = (message.command - before.command) * self.period_s
+            if passed_s > 0.0:
+                self.speed = (angle - self.angle) / passed_s
+        self.angle = angle
+
+    def _does_not_follow(self, newest: Device) -> str:
+        """Whether the device does what it is told, as far as it tells."""
+        limits, arming = self.spec.limits, self.arming
+        if not arming.on:
+            self._off_ticks = 0
+            return ""
+        if newest.state == "disarmed":
+            late = arming.n_armed > self.spec.exchange.missed_most + FOLLOWS
+            return "the device is told to be armed, and is not" if late else ""
+        off = bool(newest.actuator) and abs(newest.actuator[0] - self.commanded) > limits.tracking_Nm
+        self._off_ticks = self._off_ticks + 1 if off else 0
+        if 1e3 * self._off_ticks * self.period_s > limits.tracking_ms:
+            return (
+                f"the actuator applies {newest.actuator[0]:.3g} N m where {self.commanded:.3g} N m "
+                f"are commanded, for more than {limits.tracking_ms:g} ms"
+            )
+        return ""

@@ -1,0 +1,71 @@
+"""Limits of what is commanded, and what a message of the device must be to be believed."""
+
+from __future__ import annotations
+
+import math
+
+from rtsim.config.hil_schema import Limits
+from streams.messages import Device
+
+
+class TorqueLimit:
+    """Torque within its size, its power at the joint's speed, and its rate of change.
+
+    Attributes
+    ----------
+    torque : commanded last [N m]
+    """
+
+    def __init__(self, limits: Limits, period_s: float) -> None:
+        self.limits, self.period_s = limits, period_s
+        self.torque = 0.0
+
+    def limited(self, wanted: float, speed: float) -> float:
+        """The torque to be commanded [N m] for a wanted one at a speed [rad/s]; zero for what is no number.
+
+        Power comes last: it is kept even where the rate would have it otherwise.
+        """
+        if not math.isfinite(wanted) or not math.isfinite(speed):
+            wanted = speed = 0.0
+        most, change = self.limits.torque_max_Nm, self.limits.rate_max_Nm_s * self.period_s
+        torque = min(max(wanted, -most), most)
+        torque = min(max(torque, self.torque - change), self.torque + change)
+        if abs(torque * speed) > self.limits.power_max_W:
+            torque = math.copysign(self.limits.power_max_W / abs(speed), torque)
+        self.torque = torque
+        return torque
+
+
+class EnergyWatch:
+    """Work of the device on the limb, that of long ago forgotten over about a second.
+
+    E' = tau w - E / 1 s: a device that gives back what it took stays near zero, one that drives does not.
+    """
+
+    def __init__(self, period_s: float) -> None:
+        self._kept = math.exp(-period_s)
+        self.energy = 0.0
+        self.largest = 0.0
+
+    def add(self, torque: float, turned: float) -> float:
+        """One tick with a torque [N m] over an angle [rad]; the energy that counts [J]."""
+        self.energy = self._kept * self.energy + torque * turned
+        self.largest = max(self.largest, self.energy)
+        return self.energy
+
+
+def unbelievable(message: Device, limits: Limits) -> str:
+    """What of a message cannot be, in words; empty where all can."""
+    if len(message.angle) != 1:
+        return f"the device has {len(message.angle)} joints, the model expects 1"
+    low, high = limits.angle_deg
+    angle = math.degrees(message.angle[0])
+    speed = abs(math.degrees(message.speed[0]))
+    if not low <= angle <= high:
+        return f"the device measures {angle:.4g} deg, outside {low:g} to {high:g}"
+    if not speed <= limits.speed_max_deg_s:
+        return f"the device measures {speed:.4g} deg/s, more than {limits.speed_max_deg_s:g}"
+    largest = max(map(abs, (*message.torque, *message.actuator)))
+    if not largest <= limits.measured_max_Nm:
+        return f"the device measures {largest:.4g} N m, more than {limits.measured_max_Nm:g}"
+    return ""

@@ -1,0 +1,114 @@
+"""A simulated orthosis of one joint: spring, damper, hysteresis, an actuator and its sensors."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.device.watchdog import NOTHING, Watchdog
+
+
+class Measured(NamedTuple):
+    """Of one tick: angle [rad], speed [rad/s], all torque, that of the actuator [N m]."""
+
+    angle: float
+    speed: float
+    torque: float
+    actuator: float
+
+
+class Orthosis:
+    """Torque on a joint from its motion and from commands that a watchdog lets through.
+
+    tau = -k (theta - theta_n) - c w - z + a; z: an elastic element that slips at the friction (Jenkin's);
+    a: first-order lag behind the command, delayed, limited in size and rate.
+
+    Attributes
+    ----------
+    actuator : torque that follows commands, as it acts [N m]; angle, speed : of the joint [rad, rad/s]
+    """
+
+    def __init__(self, spec: DeviceSpec) -> None:
+        self.spec = spec
+        self.period_s = 1.0 / spec.tick_hz
+        self.begin()
+
+    def begin(self) -> None:
+        """As it was in the beginning: nothing wound up, no command on its way, the same noise to come."""
+        sensors, actuator = self.spec.sensors, self.spec.actuator
+        self._noise = np.random.default_rng(sensors.seed)
+        n_delay = round(1e-3 * actuator.delay_ms / self.period_s)
+        self._delayed: deque[float] = deque([0.0] * n_delay, maxlen=n_delay + 1)
+        self.actuator = self._wound = self._wanted = 0.0
+        self.angle = self.speed = 0.0
+        self._turned = math.nan
+
+    def move(self, angle: float, speed: float) -> None:
+        """The joint moves [rad, rad/s]."""
+        self.angle = angle + math.radians(self.spec.mechanics.misalignment_deg)
+        self.speed = speed
+
+    def rest(self) -> None:
+        """Nobody moves the joint any more."""
+        self.speed = 0.0
+
+    def step(self, watchdog: Watchdog, period_s: float) -> Measured:
+        """One tick of a length [s]; what was sensed of it."""
+        torque = self._actuate(watchdog, period_s) + self._passive()
+        sensors = self.spec.sensors
+        scale = (
+            math.radians(sensors.angle_noise_deg), math.radians(sensors.speed_noise_deg_s),
+            sensors.torque_noise_Nm,
+        )  # fmt: skip
+        by_angle, by_speed, by_torque = self._noise.standard_normal(3) * scale
+        return Measured(
+            self.angle + float(by_angle),
+            self.speed + float(by_speed),
+            torque + float(by_torque),
+            self.actuator,
+        )
+
+    def drops(self) -> bool:
+        """Whether the message of this tick gets lost."""
+        dropout = self.spec.sensors.dropout
+        return dropout > 0.0 and float(self._noise.random()) < dropout
+
+    def _actuate(self, watchdog: Watchdog, period_s: float) -> float:
+        """The actuator's torque at the end of the tick [N m]."""
+        spec, output = self.spec.actuator, watchdog.output
+        armed = watchdog.state == "armed" and output is not None
+        commanded = output.torque[0] if armed and output is not None else 0.0
+        most = spec.torque_max_Nm
+        if armed and output is not None:
+            most = min(most, output.torque_max[0])
+        self._delayed.append(min(max(commanded, -most), most))
+        if watchdog.state == "falling":  # of its own: no command is on its way
+            wanted = watchdog.falling_torque(self.angle, self.speed)
+            self._wanted = min(max(wanted, -spec.torque_max_Nm), spec.torque_max_Nm)
+        elif watchdog.state == "stopped":
+            self._wanted = 0.0
+        else:
+            change = spec.rate_max_Nm_s * period_s
+            wanted = min(max(self._delayed[0], -most), most) if armed else 0.0
+            self._wanted += min(max(wanted - self._wanted, -change), change)
+        lag = spec.bandwidth_hz
+        share = 1.0 if lag is None else 1.0 - math.exp(-2.0 * math.pi * lag * period_s)
+        self.actuator += share * (self._wanted - self.actuator)
+        if abs(self.actuator) < NOTHING:
+            self.actuator = 0.0
+        return self.actuator
+
+    def _passive(self) -> float:
+        """Spring, damper and hysteresis [N m]."""
+        m = self.spec.mechanics
+        turned = 0.0 if math.isnan(self._turned) else self.angle - self._turned
+        self._turned = self.angle
+        if m.friction_Nm > 0.0:
+            stiffness = m.friction_Nm / math.radians(m.friction_deg)
+            self._wound = min(max(self._wound + stiffness * turned, -m.friction_Nm), m.friction_Nm)
+        stretch = self.angle - math.radians(m.neutral_deg)
+        return -m.stiffness_N_m_rad * stretch - m.damping_N_m_s_rad * self.speed - self._wound

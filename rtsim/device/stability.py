@@ -1,0 +1,76 @@
+"""How stiff a loop through a device may be: delay turns stiffness into negative damping.
+
+A spring that acts from a sample of the angle n ticks ago, held over a tick of length T, is passive on a limb
+with damping b where b >= k T (n + 1/2) + c. That is the condition of Colgate & Schenkel (1997, J Robotic Syst
+14, 37-47) for H(z) = (k + c (1 - 1/z) / T) z^-n, bounded over all frequencies term by term: the spring's is
+k T/2 sin((n + 1/2) wT) / sin(wT/2), largest at w = 0, the damper's at most c. A further delay or lag of D
+seconds between torque and joint adds k D.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.hil_schema import HilSpec
+from rtsim.errors import ConfigError
+
+ANSWER_TICKS = 1
+"""Lockstep: a command is made of the angle one tick before the torque acts."""
+FREE_TICKS = 2
+"""Two clocks: a value may be a tick old on either side."""
+
+
+class Path(NamedTuple):
+    """A spring in the loop: stiffness [N m/rad], damping [N m s/rad], delay beside half a tick [s]."""
+
+    name: str
+    stiffness: float
+    damping: float
+    delay_s: float
+
+    def needs(self, tick_s: float) -> float:
+        """Damping of the limb that keeps it passive [N m s/rad]."""
+        return self.stiffness * (0.5 * tick_s + self.delay_s) + self.damping
+
+
+def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
+    """The controller's spring and the device's own."""
+    tick_s, m, a = 1.0 / spec.exchange.rate_hz, device.mechanics, device.actuator
+    free = spec.exchange.mode == "free"
+    late = (FREE_TICKS * max(tick_s, 1.0 / device.tick_hz)) if free else 0.0
+    lag_s = 0.0 if a.bandwidth_hz is None else 0.5 / (math.pi * a.bandwidth_hz)
+    friction = m.friction_Nm / math.radians(m.friction_deg) if m.friction_Nm else 0.0
+    c = spec.controller
+    delay_s = ANSWER_TICKS * tick_s + 1e-3 * a.delay_ms + lag_s + late
+    return (
+        Path("the controller's", c.largest("stiffness_N_m_rad"), c.largest("damping_N_m_s_rad"), delay_s),
+        Path("the device's own", m.stiffness_N_m_rad + friction, m.damping_N_m_s_rad, late),
+    )
+
+
+def check_stable(spec: HilSpec, device: DeviceSpec, damping: float) -> float:
+    """The share of the limb's damping [N m s/rad] that the loop may use up; ConfigError where it is more.
+
+    The error states the stability limit: the largest stiffness of the controller at these delays.
+    """
+    tick_s = 1.0 / spec.exchange.rate_hz
+    control, own = paths_of(spec, device)
+    needed = control.needs(tick_s) + own.needs(tick_s)
+    if needed <= damping:
+        return needed / damping if damping else 0.0
+    most = (damping - own.needs(tick_s) - control.damping) / (0.5 * tick_s + control.delay_s)
+    remedy = (
+        f"controller.stiffness_N_m_rad of at most {most:.4g}, a higher rate, or more damping of the limb"
+        if most > 0.0
+        else "less damping of controller and device, a higher rate, or more damping of the limb"
+    )
+    raise ConfigError(
+        f"the loop may give energy: stiffness {control.stiffness:g} N m/rad and damping "
+        f"{control.damping + own.damping:g} N m s/rad with ticks of {1e3 * tick_s:g} ms and a delay of "
+        f"{1e3 * control.delay_s:.4g} ms need {needed:.4g} N m s/rad, {spec.coordinate} of {spec.model} has "
+        f"{damping:g}",
+        where=f"{spec.name}: controller",
+        remedy=remedy,
+    )

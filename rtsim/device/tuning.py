@@ -1,0 +1,118 @@
+"""Parameters that are tuned while a run goes on: within declared ranges, ramped, with undo and snapshots."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+OVER_S = "over_s"
+LONGEST_RAMP_S = 60.0
+MOST_UNDONE, MOST_SNAPSHOTS, LONGEST_NAME = 64, 16, 32
+
+Values = dict[str, float]
+
+
+class Tuning:
+    """Values on their way to their targets.
+
+    Parameters
+    ----------
+    values : at the start; ranges : of those that may be set, ends included
+    rate_hz : ticks per second; over_s : how long a change takes where the command does not say [s]
+
+    Attributes
+    ----------
+    values : as they act in this tick; targets : where they go; snapshots : by name
+    """
+
+    def __init__(
+        self, values: Values, ranges: Mapping[str, tuple[float, ...]], rate_hz: float, over_s: float
+    ) -> None:
+        self.values, self.targets = dict(values), dict(values)
+        self.ranges, self.rate_hz, self.over_s = dict(ranges), rate_hz, over_s
+        self.snapshots: dict[str, Values] = {"start": dict(values)}
+        self._undo: deque[Values] = deque(maxlen=MOST_UNDONE)
+        self._left = 0
+
+    def listed(self) -> str:
+        """All parameters with values, targets on the way and ranges, in a sentence."""
+        told = []
+        for name, value in self.targets.items():
+            low, high = self.ranges.get(name, (value, value))
+            told.append(f"{name} = {value:g} ({f'{low:g} to {high:g}' if low < high else 'fixed'})")
+        return f"{', '.join(told)}; snapshots: {', '.join(self.snapshots)}."
+
+    def refusal(self, name: str, args: Mapping[str, Any]) -> str:
+        """Why a command cannot be done, in words; empty where it can."""
+        if not 0.0 <= number_of(args.get(OVER_S, self.over_s)) <= LONGEST_RAMP_S:
+            return (
+                f"{OVER_S} = {args[OVER_S]!s:.32} is no time of a change; allowed: 0 to {LONGEST_RAMP_S:g}."
+            )
+        if name == "undo":
+            return "" if self._undo else "There is nothing to undo."
+        if name in ("save", "switch"):
+            return self._of_snapshot(name, args.get("name"))
+        asked = [key for key in args if key != OVER_S]
+        if not asked:
+            return f"Nothing to set; there are {', '.join(self.ranges) or 'no parameters with a range'}."
+        for key in asked:
+            if key not in self.ranges:
+                return f"{key!r} cannot be set; there are {', '.join(self.ranges) or 'none with a range'}."
+            low, high = self.ranges[key]
+            if not low <= number_of(args[key]) <= high:
+                return f"{key} = {args[key]!s:.32} is not set; allowed: {low:g} to {high:g}."
+        return ""
+
+    def obey(self, name: str, args: Mapping[str, Any]) -> str:
+        """Do a command that is not refused; what was done, in words."""
+        if name == "save":
+            self.snapshots[args["name"]] = dict(self.targets)
+            return f"Parameters kept as {args['name']}."
+        before = dict(self.targets)
+        if name == "undo":
+            self.targets = self._undo.pop()
+        else:
+            self._undo.append(before)
+            new = self.snapshots[args["name"]] if name == "switch" else {
+                key: number_of(value) for key, value in args.items() if key != OVER_S
+            }  # fmt: skip
+            self.targets = before | new
+        over_s = number_of(args.get(OVER_S, self.over_s))
+        self._left = max(1, round(over_s * self.rate_hz))
+        changed = [
+            f"{key} {before[key]:g} -> {value:g}"
+            for key, value in self.targets.items()
+            if value != before[key]
+        ]
+        return f"Parameters: {', '.join(changed) or 'as they were'}, over {over_s:g} s."
+
+    def tick(self) -> None:
+        """One tick along the ramps."""
+        if not self._left:
+            return
+        for name, target in self.targets.items():
+            self.values[name] += (target - self.values[name]) / self._left
+        self._left -= 1
+        if not self._left:
+            self.values = dict(self.targets)
+
+    def _of_snapshot(self, name: str, asked: object) -> str:
+        if not isinstance(asked, str) or not 0 < len(asked) <= LONGEST_NAME or not asked.isprintable():
+            return f"Give name=NAME, at most {LONGEST_NAME} characters."
+        if name == "switch" and asked not in self.snapshots:
+            return f"There is no snapshot {asked!r}; there are {', '.join(self.snapshots)}."
+        if name == "save" and asked not in self.snapshots and len(self.snapshots) >= MOST_SNAPSHOTS:
+            return f"There are {MOST_SNAPSHOTS} snapshots already; save over one of them."
+        return ""
+
+
+def number_of(value: object) -> float:
+    """The number that a client sent, as one or as text; NaN where it is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return math.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return math.nan

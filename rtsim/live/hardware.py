@@ -1,0 +1,283 @@
+"""A simulated limb with a device on it: the loop over ticks that both share, and its account."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.hil_schema import HilSpec
+from rtsim.config.load import load_toml
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
+from rtsim.device.exchange import DeafPort, DeviceExchange, Port
+from rtsim.device.stability import check_stable
+from rtsim.errors import ConfigError
+from rtsim.live.inputs import TIME_UP, ClockInput, Obey
+from rtsim.live.latency import LatencyHistogram
+from rtsim.live.loop import Loop
+from rtsim.live.run_again import RecordedPort
+from rtsim.live.warm_up import warm_up
+from rtsim.models.load import load_model
+from rtsim.models.model import build
+from rtsim.simulation.load import check_mass, check_settings, check_spec
+from rtsim.simulation.simulator import Simulator
+from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
+from rtsim.stages.forward import ForwardStep
+from rtsim.stages.stage import Args
+from streams.account import Sentences, account
+from streams.clock import now_ns
+from streams.messages import AnyMessage, Session, new_session_id
+from streams.publisher import Publisher
+from streams.ring import Frame
+
+NOBODY = "no device came"
+LOOK_MS = 50
+"""How often the wait for a device looks at commands [ms]."""
+WHOLE = 1e-9
+PARTS = ("round_trip", "step", "compute", "slack")
+"""From an output to its answer; the forward step alone; from the message's bytes to those of the command,
+without sockets; what was left of the tick when all was done."""
+
+
+def simulator_for(spec: HilSpec) -> Simulator:
+    """The limb of a config at its start; ConfigError for what does not fit, the stability limit among it."""
+    model, _ = parts_of(spec)
+    tick_ms = 1e3 / spec.exchange.rate_hz
+    step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)
+    built = build(model)
+    check_settings(model, built)
+    check_mass(model, built)
+    return Simulator(built, replace(model.simulation, step_ms=step_ms))
+
+
+def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
+    """Model, with an element for the device, and device of a config; ConfigError where they do not fit."""
+    device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
+    model = load_model(spec.model)
+    given = [coupler.coordinate for coupler in model.couplers]
+    names = [c.name for body in model.bodies for c in body.coordinates if c.name not in given]
+    if spec.coordinate not in names:
+        raise ConfigError(
+            f"model {spec.model} has no coordinate {spec.coordinate!r} that forces move",
+            where=f"{spec.name}: coordinate", allowed=", ".join(names) or "none",
+        )  # fmt: skip
+    check_spec(model, None, {})
+    springs = [spring for spring in model.springs if spring.coordinate == spec.coordinate]
+    check_stable(spec, device, sum(spring.damping or 0.0 for spring in springs))
+    if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
+        raise ConfigError(
+            f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next comes",
+            where=f"{spec.name}: exchange.valid_for_ms",
+            allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
+        )
+    return with_device(model, spec.coordinate), device
+
+
+class DeviceClock(ClockInput):
+    """Ticks that model and device share: in lockstep each waits for the device's answer, else the clock's.
+
+    There is no tick before a device has spoken.
+
+    Attributes
+    ----------
+    times : PARTS, each with its histogram; ask : told of commands of a recording
+    """
+
+    def __init__(
+        self, exchange: DeviceExchange, duration_s: float = 0.0, again: RecordedPort | None = None
+    ) -> None:
+        settings = exchange.spec.exchange
+        super().__init__(settings.rate_hz, settings.frame_hz, duration_s)
+        self.exchange, self._settings = exchange, settings
+        self._paced = settings.paced or not exchange.lockstep
+        self._commands = again.commands if again else {}
+        self._until_ns = 0
+        self.times = {name: LatencyHistogram() for name in PARTS}
+        self._t_before = 0  # when the last tick began
+        self.ask: Callable[[str, Args], bool] = lambda name, args: False
+        # a recording's last output is that of its end
+        self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
+        # a limb that stands still by command would be no limb: a device is disarmed instead
+        self.orders = {}
+
+    def __enter__(self) -> DeviceClock:
+        self._until_ns = now_ns() + round(1e9 * self._settings.connect_s)
+        return self
+
+    @property
+    def over(self) -> str:
+        if self._n_last and self._n >= self._n_last:
+            return TIME_UP
+        return NOBODY if self._ticks is None and self._n == 0 and now_ns() > self._until_ns else ""
+
+    def wait(self, obey: Obey) -> Frame | None:
+        x = self.exchange
+        if not x.is_there:
+            x.port.poll(LOOK_MS)
+            x.collect()
+            obey()
+            return None
+        if self._ticks is None:
+            super().__enter__()
+        if x.seq > 0:
+            if x.lockstep:
+                x.await_answer(x.sent_ns + self._patience_ns())
+            self._note()
+        frame = self._next()
+        if not x.lockstep:
+            x.collect()
+        x.begin_tick(frame.t_received)
+        for command in self._commands.get(x.seq, ()):
+            self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
+        obey()
+        return frame
+
+    def period_ns(self, session: Session) -> int:
+        """In lockstep results do not depend on clocks, flags neither: what was late is counted."""
+        return 0 if self.exchange.lockstep else super().period_ns(session)
+
+    def counters(self) -> Mapping[str, int]:
+        return {"ticks": self._n, "missed": self._ticks.n_missed if self._ticks and self._paced else 0}
+
+    def gauges(self) -> Mapping[str, float]:
+        told = dict(super().gauges())
+        for name, histogram in self.times.items():
+            told |= histogram.gauges(name)
+        return told
+
+    def _patience_ns(self) -> int:
+        """How long to wait for an answer: of a device that is gone no longer than a tick."""
+        lost = self.exchange.n_missed > self._settings.missed_most
+        patience_ns = round(1e6 * self._settings.deadline_ms)
+        return min(patience_ns, round(1e9 / self.rate)) if lost else patience_ns
+
+    def _note(self) -> None:
+        """The times of the tick that is over."""
+        x, times = self.exchange, self.times
+        if x.answered:
+            times["round_trip"].add(x.round_trip_ns)
+        times["step"].add(x.step_ns)
+        times["compute"].add(x.port.decode_ns + x.port.encoded_ns - self._t_before)
+
+    def _next(self) -> Frame:
+        assert self._ticks is not None
+        frame, t_free = self._frame, now_ns()
+        frame.t_capture = self._ticks.wait() if self._paced else now_ns()
+        frame.t_received = self._t_before = now_ns()
+        if self._paced:
+            self.times["slack"].add(max(0, frame.t_capture - t_free))
+        frame.seq, self._n = self._n, self._n + 1
+        frame.time = self._n / self.rate
+        return frame
+
+
+class DeviceOutput:
+    """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
+
+    def __init__(self, publisher: Publisher, command: TorqueCommand) -> None:
+        self._publisher, self._command = publisher, command
+
+    @property
+    def events(self) -> deque[str]:
+        """Of the publisher."""
+        return self._publisher.events
+
+    def announce(self, session: Session) -> None:
+        """Begin a result session."""
+        self._publisher.announce(session)
+
+    def send(self, message: AnyMessage) -> None:
+        """Publish."""
+        self._publisher.send(message)
+
+    def service(self) -> None:
+        """Look after subscribers."""
+        self._publisher.service()
+
+    def end(self, reason: str) -> None:
+        """Disarm the device, then end the results."""
+        self._command.end()
+        self._publisher.end(reason)
+
+
+def hil_loop(
+    spec: HilSpec,
+    simulator: Simulator,
+    port: Port,
+    publisher: Publisher,
+    arm_s: float | None = None,
+    urgently: bool = False,
+    again: RecordedPort | None = None,
+) -> Loop:
+    """The loop of a limb with a device, warm, with its session announced.
+
+    Parameters
+    ----------
+    arm_s : model's time at which it arms by itself [s]; None = only by command
+    urgently : before all other work of the processor, where the system grants that
+    again : the port where it is a recording that is run again, to its end
+    """
+    exchange = DeviceExchange(spec, DeafPort(), again.session if again else new_session_id())
+    clock = DeviceClock(exchange, spec.duration_s, again)
+    arm_at = -1 if arm_s is None else round(arm_s * spec.exchange.rate_hz)
+    torque = DeviceTorque(exchange, simulator, arm_at)
+    command = TorqueCommand(exchange, simulator)
+    forward = ForwardStep(simulator, spec.exchange.rate_hz, clock.every)
+    stages = [torque, forward, command]
+    warm_up(stages, clock.session)
+    forward.stride.restart()
+    torque.reset()
+    command.reset()
+    torque.arm_at = arm_at
+    exchange.port = port
+    loop = Loop(clock, stages, DeviceOutput(publisher, command), {"config": spec.name}, urgently)
+    torque.publish = command.publish = publisher.send
+    clock.ask = torque.ask
+
+    def say(text: str) -> None:
+        sentences = Sentences()
+        sentences.say(text)
+        told = loop.course.fields.session.session if loop.course else ""
+        publisher.send(account(told, loop.counters, torque.gauges(), sentences))
+
+    command.say = say
+    loop.begin(clock.session)
+    return loop
+
+
+def summary_of(loop: Loop) -> dict[str, Any]:
+    """A run in numbers."""
+    clock = loop.source
+    assert isinstance(clock, DeviceClock)
+    x, counted = clock.exchange, clock.counters()
+    return {
+        "ticks": counted["ticks"],
+        "missed": counted["missed"],
+        "frames": loop.counters["published"],
+        "unanswered": x.counters["unanswered"],
+        "faults": x.arming.n_fault,
+        "arming": x.arming.state,
+        "last_transition": x.arming.reason,
+        "energy_largest_J": x.energy.largest,
+        "large_error": loop.stages[1].counters["large_error"],
+        "compiled": loop.counters["compiled"],
+        "collected": loop.counters["collected"],
+        "urgent": loop.granted,
+        "reason": loop.reason,
+        "device": dict(x.port.counters),
+        **{
+            name: round(value, 1)
+            for part, histogram in clock.times.items()
+            for name, value in histogram.gauges(part).items()
+        },
+        **{
+            name: round(value, 1)
+            for part in ("turn", "capture_to_receive")
+            for name, value in loop.times.stages[part].gauges(part).items()
+        },
+    }

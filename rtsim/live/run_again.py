@@ -1,0 +1,73 @@
+"""A recorded run with a device, run again: the device's messages and the commands come from the recording."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+from streams.clock import now_ns
+from streams.codec import decode
+from streams.errors import DecodeError
+from streams.messages import Command, Device, Output
+from streams.recorded import read_messages
+
+
+class RecordedPort:
+    """Answers each output with what the device answered then.
+
+    Attributes
+    ----------
+    session : id of the outputs; commands : by tick; n_output : outputs, the last included
+
+    Raises ConfigError where the file holds no run in lockstep.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.taken: list[tuple[Device, int]] = []
+        self.counters: dict[str, int] = {}
+        self.decode_ns = self.encoded_ns = 0
+        self.commands: dict[int, list[Command]] = defaultdict(list)
+        self.session, self.n_output = "", 0
+        self._answers: dict[int, list[Device]] = defaultdict(list)
+        self._coming: list[Device] = []
+        asks = True
+        for _, topic, payload in read_messages(path):
+            try:
+                message = decode([topic, payload])
+            except DecodeError:
+                continue
+            if isinstance(message, Output):
+                self.session, asks = message.session, asks and message.answer
+                self.n_output += 1
+            elif isinstance(message, Device):
+                self._answers[message.command].append(message)
+            elif isinstance(message, Command):
+                self.commands[int(message.args.get("tick", -1))].append(message)
+        if not self.n_output or not asks:
+            raise ConfigError(
+                "it holds no run with a device in lockstep", where=str(path),
+                remedy="record one from its beginning, by --record",
+            )  # fmt: skip
+        # no tick comes before somebody has spoken
+        self._coming = [
+            Device(session="", seq=0, t=0, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
+        ]
+
+    def receive(self) -> bool:
+        """What the device said then."""
+        self.taken = [(message, now_ns()) for message in self._coming]
+        self._coming = []
+        return bool(self.taken)
+
+    def poll(self, timeout_ms: int) -> bool:
+        """Nothing comes later."""
+        return bool(self._coming)
+
+    def send(self, output: Output) -> None:
+        """The answers of then are there at once."""
+        self._coming = self._answers.get(output.seq, [])
+
+    def sentences(self) -> list[str]:
+        """Nothing to tell."""
+        return []

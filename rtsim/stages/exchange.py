@@ -1,0 +1,275 @@
+"""The exchange with a device: its torque on the limb before the forward step, the next command after it."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from rtsim.config.force_schema import Spring
+from rtsim.config.hil_schema import PARAMETERS
+from rtsim.config.model_schema import ModelSpec
+from rtsim.device.exchange import DeviceExchange
+from rtsim.device.tuning import OVER_S
+from rtsim.errors import ConfigError
+from rtsim.quantity import Quantity
+from rtsim.simulation.simulator import Simulator
+from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from streams.clock import now_ns
+from streams.messages import AnyMessage, Command, Curves, Status
+from streams.ring import Frame
+
+ELEMENT = "device"
+"""Name of the spring, without stiffness, through which the device acts on its coordinate."""
+STATES = ("disarmed", "armed", "falling", "stopped")
+TUNING = ("set", "undo", "save", "switch")
+ARM_STATES = ("disarmed", "ramping", "armed", "fault")
+Publish = Callable[[AnyMessage], None]
+UNANSWERED = Outcome(Status.DEGRADED)
+
+
+class DeviceTorque(Stage):
+    """Judges what the device says and applies its torque to the limb, held over the tick.
+
+    Parameters
+    ----------
+    arm_at : tick at which it arms by itself, as soon as nothing speaks against it; -1 = only by command
+    """
+
+    def __init__(self, exchange: DeviceExchange, simulator: Simulator, arm_at: int = -1) -> None:
+        super().__init__()
+        self.exchange, self.arm_at = exchange, arm_at
+        self._moment = simulator.model.forces.springs.moment
+        self._at = device_element(simulator)
+        self.publish: Publish = unheard
+        self.asked: deque[tuple[str, Args]] = deque()
+        self._parameters = np.zeros(len(PARAMETERS))
+        self._values = {name: np.zeros(1) for name in MEANINGS}
+        self.orders = {
+            "arm": Order(self._answer_arm, lambda args: self.ask("arm", args), "arm", told=True),
+            "disarm": Order(self._answer_disarm, lambda args: self.ask("disarm", args), "arm", told=True),
+            "list": Order(lambda args: (True, exchange.tuning.listed()), lambda args: False),
+            "set": self._tuned("set", (*exchange.tuning.ranges, OVER_S)),
+            "undo": self._tuned("undo", (OVER_S,)),
+            "save": self._tuned("save", ("name",)),
+            "switch": self._tuned("switch", ("name", OVER_S)),
+        }
+
+    def reset(self) -> None:
+        """Before the first tick."""
+        super().reset()
+        self.exchange.begin()
+        self._moment[self._at] = 0.0
+
+    def run(self, frame: Frame) -> Outcome:
+        """What came since the last tick, judged, recorded and applied."""
+        x = self.exchange
+        wrong = x.fault()
+        x.refusal = wrong
+        if wrong:
+            x.arming.fault(wrong)
+        elif 0 <= self.arm_at <= x.seq:
+            self.arm_at = -1
+            self.ask("arm", {})
+        while self.asked:
+            self._obey(self.asked.popleft(), wrong)
+        x.tuning.tick()
+        self._moment[self._at] = x.torque()
+        x.t_applied = now_ns()
+        return UNANSWERED if x.n_missed else FINE
+
+    def report(self) -> None:
+        """The quantities of the newest message."""
+        x, values = self.exchange, self._values
+        newest = x.newest
+        if newest is not None:
+            values["device_angles"][0] = newest.angle[0]
+            values["device_speeds"][0] = newest.speed[0]
+            values["device_torques"][0] = newest.torque[0]
+            values["device_actuator_torques"][0] = newest.actuator[0] if newest.actuator else np.nan
+            values["device_states"][0] = STATES.index(newest.state)
+        values["device_commands"][0] = x.commanded
+        values["device_arming"][0] = ARM_STATES.index(x.arming.state)
+        values["device_ages"][0] = x.age_s
+        values["device_energy"][0] = x.energy.energy
+        self._parameters[:] = tuple(x.tuning.values.values())
+
+    def quantities(self) -> list[Quantity]:
+        """What the device says, and how it stands with it."""
+        label = (self.exchange.spec.coordinate,)
+        return [
+            Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
+            for name, (unit, curves, meaning) in MEANINGS.items()
+        ] + [
+            Quantity(
+                "device_parameters", self._parameters, "deg, N m/rad, N m s/rad", PARAMETERS,
+                meaning="parameters of the controller as they act in the tick",
+            )
+        ]  # fmt: skip
+
+    def meta(self) -> dict[str, Any]:
+        """The exchange, and what belongs to it in a recording."""
+        spec = self.exchange.spec
+        return {
+            "device": {
+                "session": self.exchange.session,
+                "coordinate": spec.coordinate,
+                "mode": spec.exchange.mode,
+                "rate_hz": spec.exchange.rate_hz,
+                "valid_for_ms": spec.exchange.valid_for_ms,
+            }
+        }
+
+    def status_text(self) -> str:
+        """How it stands."""
+        arming = self.exchange.arming
+        return f"device {arming.state} ({arming.reason})"
+
+    def gauges(self) -> dict[str, float]:
+        """State and energies."""
+        x = self.exchange
+        return {
+            "device_armed": x.arming.share,
+            "device_fault": float(x.arming.state == "fault"),
+            "device_energy_largest_J": x.energy.largest,
+        }
+
+    def collect(self) -> tuple[Counter[str], list[str]]:
+        """Counters of the exchange and of its socket."""
+        counters, told = super().collect()
+        x = self.exchange
+        x.counters["faults"] = x.arming.n_fault
+        of_port = {f"device_{name}": n for name, n in x.port.counters.items()}
+        return Counter({**counters, **x.counters, **of_port}), [*told, *x.port.sentences()]
+
+    def ask(self, name: str, args: Args) -> bool:
+        """Have a command done in the next tick; from any thread."""
+        self.asked.append((name, args))
+        return False
+
+    def _tuned(self, name: str, takes: tuple[str, ...]) -> Order:
+        """A command of tuning. It is left for the next tick when answered: none of several gets lost."""
+
+        def answer(args: Args) -> tuple[bool, str]:
+            refusal = self.exchange.tuning.refusal(name, args)
+            if not refusal:
+                self.ask(name, args)
+            return not refusal, refusal or "Done with the next tick."
+
+        return Order(answer, lambda args: False, told=True, takes=takes)
+
+    def _obey(self, asked: tuple[str, Args], wrong: str) -> None:
+        """Do a command now; the record has the tick. wrong : what speaks against arming"""
+        x, (name, args) = self.exchange, asked
+        self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
+        if name in TUNING:
+            refusal = x.tuning.refusal(name, args)  # what was asked before may have changed it
+            x.arming.told.append(refusal or x.tuning.obey(name, args))
+        elif name == "disarm":
+            x.arming.disarm("by command")
+        elif wrong:
+            x.arming.told.append(f"Device: not armed: {wrong}.")
+        else:
+            x.arming.arm("by command")
+
+    def _answer_arm(self, args: Args) -> tuple[bool, str]:
+        if self.exchange.refusal:
+            return False, f"Not armed: {self.exchange.refusal}."
+        return True, "Arming: torque rises from zero by a ramp."
+
+    def _answer_disarm(self, args: Args) -> tuple[bool, str]:
+        return True, "Disarmed: no torque is commanded from the next tick on."
+
+
+class TorqueCommand(Stage):
+    """After the forward step: the next output, limited, sent and recorded; transitions told at once.
+
+    Parameters
+    ----------
+    say : told of each transition, in words
+    """
+
+    def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
+        super().__init__()
+        self.exchange, self.simulator = exchange, simulator
+        springs, at = simulator.model.forces.springs, device_element(simulator)
+        self._moment, self._at = springs.moment, at
+        self._q, self._dof = int(springs.coordinate[at]), int(springs.dof[at])
+        self._turned_from = float(simulator.q[self._q])
+        self.publish: Publish = unheard
+        self.say: Callable[[str], None] = unheard
+
+    def reset(self) -> None:
+        """Before the first tick."""
+        super().reset()
+        self._turned_from = float(self.simulator.q[self._q])
+
+    def run(self, frame: Frame) -> Outcome:
+        """The command of this tick."""
+        x, s = self.exchange, self.simulator
+        x.step_ns = now_ns() - x.t_applied
+        angle, speed = float(s.q[self._q]), float(s.v[self._dof])
+        energy = x.energy.add(float(self._moment[self._at]), angle - self._turned_from)
+        self._turned_from = angle
+        if energy > x.spec.limits.energy_max_J:
+            x.arming.fault(f"the device drives the limb with {energy:.3g} J in about a second")
+        x.arming.tick()
+        output = x.output(s.time, angle, speed)
+        x.port.send(output)
+        for message in x.passed:
+            self.publish(message)
+        x.passed.clear()
+        self.publish(output)
+        self.tell()
+        return FINE
+
+    def tell(self) -> None:
+        """Tell of all transitions since the last time."""
+        told = self.exchange.arming.told
+        while told:
+            self.say(told.popleft())
+
+    def end(self) -> None:
+        """Zero and disarmed, sent and recorded: the last that the device hears of this run."""
+        x = self.exchange
+        output = x.last_output(self.simulator.time)
+        x.port.send(output)
+        self.publish(output)
+        self.tell()
+
+
+def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
+    """The model with an element for the device, without stiffness; the last of its springs."""
+    if any(spring.name == ELEMENT for spring in spec.springs):
+        raise ConfigError(
+            f"a spring is called {ELEMENT!r}, which is what the device's own element is called",
+            where=f"model {spec.name}", remedy="give it another name",
+        )  # fmt: skip
+    element = Spring(name=ELEMENT, coordinate=coordinate, stiffness_N_m_rad=0.0)
+    return replace(spec, springs=(*spec.springs, element))
+
+
+def device_element(simulator: Simulator) -> int:
+    """Where the device acts, among the springs on coordinates."""
+    return len(simulator.model.forces.springs.dof) - 1
+
+
+def unheard(message: object) -> None:
+    """Nobody listens yet."""
+
+
+MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
+    "device_angles": ("rad", Curves("Device: angle", "angle", 2, 0.1), "angle that the device measures"),
+    "device_speeds": ("rad/s", None, "speed that the device measures"),
+    "device_torques": ("N m", Curves("Device: torque", "torque", 2, 1.0), "all that the device applies"),
+    "device_actuator_torques": ("N m", None, "part of it that follows commands; NaN = it does not tell"),
+    "device_commands": ("N m", Curves("Device: command", "torque", 2, 1.0),
+                        "torque that the command before the newest asks for"),
+    "device_states": ("1", None, "of the device: 0 disarmed, 1 armed, 2 falling, 3 stopped"),
+    "device_arming": ("1", None, "of the model: 0 disarmed, 1 ramping, 2 armed, 3 fault"),
+    "device_ages": ("s", None, "of its newest message; in lockstep whole ticks"),
+    "device_energy": ("J", None, "work of the device on the limb in about the last second"),
+}  # fmt: skip

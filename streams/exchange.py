@@ -1,0 +1,246 @@
+"""The exchange with a device: outputs (torque commands) to it, what it measures back, one connection.
+
+The model binds a ROUTER socket, the device connects a DEALER socket. What cannot be delivered is dropped, not
+kept: a command that waited would be an old one. Receiving never waits and takes the newest; what is not used
+is counted and named, never raised.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+import zmq
+
+from streams.account import plain
+from streams.checks import EventLog, OrderCheck
+from streams.clock import now_ns
+from streams.closing import Closing
+from streams.codec import decode, encode
+from streams.errors import DecodeError, StreamError
+from streams.guard import Allowance
+from streams.messages import Device, Output
+from streams.security import Security
+from streams.sockets import BoundSocket, ZmqContext, client_socket, connect, hasten, receive_rest
+
+DEVICES = Allowance(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
+"""What a device may send: 4000 messages of some 250 bytes a second are half of it."""
+QUEUE = 16
+"""Outputs that wait for a device that does not read; further ones are dropped."""
+MOST_AT_ONCE = 64
+"""Messages that one look at the socket takes."""
+PARTS = 4
+"""Identity and two parts are right, one more is told from them."""
+SILENT_NS = 250_000_000
+"""After so long without a word another device may take the place of the one before [ns]."""
+DONTWAIT = int(zmq.DONTWAIT)
+
+Kind = TypeVar("Kind", Output, Device)
+
+
+class ExchangeIntake(Generic[Kind]):
+    """Judges the messages of one kind; no sockets here.
+
+    Attributes
+    ----------
+    counters : received, and what was not used, by the names of the protocol
+    """
+
+    def __init__(self, kind: type[Kind]) -> None:
+        self.counters: dict[str, int] = dict.fromkeys(
+            ("received", "lost", "duplicate", "out_of_order", "oversize", "malformed", "bad_version"), 0
+        )
+        self.events = EventLog()
+        self._kind: type[Kind] = kind
+        self._order = OrderCheck()
+        self._session = ""
+
+    def accept(self, parts: Sequence[bytes], t_arrived: int) -> Kind | None:
+        """The message, or None where it is not to be used."""
+        try:
+            message = decode(parts)
+        except DecodeError as fault:
+            reason = fault.reason if fault.reason in ("oversize", "bad_version") else "malformed"
+            self._refuse(reason, str(fault), t_arrived)
+            return None
+        if not isinstance(message, self._kind):
+            self._refuse("malformed", f"a message of type {message.type}", t_arrived)
+            return None
+        if message.session != self._session:
+            self._session, self._order = message.session, OrderCheck()
+        verdict = self._order.judge(message.seq)
+        if verdict != "in_order":
+            self._refuse(verdict, f"the last was {message.seq}", t_arrived)
+            return None
+        self.counters["lost"] += self._order.n_lost
+        self.counters["received"] += 1
+        return message
+
+    def begin(self) -> None:
+        """Another sender: its numbers begin anew."""
+        self._session, self._order = "", OrderCheck()
+
+    def _refuse(self, kind: str, detail: str, t_arrived: int) -> None:
+        self.counters[kind] += 1
+        self.events.note(kind, 1, plain(detail), t_arrived)
+
+
+class DevicePort(Closing):
+    """The model's side: binds; one device at a time. For use by one thread.
+
+    Parameters
+    ----------
+    address : where to bind; port 0 takes a free one
+    security : keys and allow-list; needed for any address that the network can reach
+    urgent : its messages before all other work, where the system grants that (`sockets.hasten`)
+
+    Attributes
+    ----------
+    taken : the messages of the last `receive`, oldest first, with their payloads
+    n_other : messages of others while a device was there
+    decode_ns : how long reading the last message took; encoded_ns : when the last output was encoded
+
+    Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
+    """
+
+    def __init__(self, address: str, security: Security | None = None, urgent: bool = False) -> None:
+        self._bound = BoundSocket(zmq.ROUTER, address, security, DEVICES, urgent)
+        self._socket = self._bound.socket
+        self._socket.sndhwm = QUEUE
+        self._intake: ExchangeIntake[Device] = ExchangeIntake(Device)
+        self._identity = b""
+        self._heard_ns = 0
+        self.taken: list[tuple[Device, int]] = []
+        self.n_other = self.decode_ns = self.encoded_ns = 0
+        self._closed = False
+
+    @property
+    def address(self) -> str:
+        """The endpoint to connect to, with the real port."""
+        return self._bound.address
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What became of the device's messages."""
+        return {**self._intake.counters, "other_device": self.n_other}
+
+    def sentences(self) -> list[str]:
+        """What was wrong, since the last time."""
+        self._intake.events.flush(now_ns())
+        told: list[str] = []
+        for events in (self._intake.events.sentences, self._bound.events):
+            told += _drained(events)
+        return told
+
+    def receive(self) -> bool:
+        """Take what has come, into `taken`; whether anything usable was among it."""
+        self.taken.clear()
+        for _ in range(MOST_AT_ONCE):
+            try:
+                first = self._socket.recv(DONTWAIT, copy=False)
+            except zmq.Again:
+                break
+            parts = receive_rest(self._socket, first, PARTS)
+            t_arrived = now_ns()
+            if not self._belongs(parts[0], t_arrived):
+                continue
+            message = self._intake.accept(parts[1:], t_arrived)
+            self.decode_ns = now_ns() - t_arrived
+            if message is not None:
+                self._heard_ns = t_arrived
+                self.taken.append((message, t_arrived))
+        return bool(self.taken)
+
+    def poll(self, timeout_ms: int) -> bool:
+        """Wait until something comes, at the most so long; whether it did."""
+        return bool(self._socket.poll(timeout_ms))
+
+    def send(self, output: Output) -> None:
+        """Send an output now; nobody hears it where no device is connected."""
+        topic, payload = encode(output)
+        self.encoded_ns = now_ns()
+        try:
+            self._socket.send_multipart([self._identity, topic, payload], DONTWAIT)
+        except zmq.ZMQError:
+            return  # its queue is full: the device does not read, and what it has grows old
+
+    def close(self) -> None:
+        """Close, giving the last output up to a second to leave."""
+        if not self._closed:
+            self._closed = True
+            self._bound.close()
+
+    def _belongs(self, identity: bytes, t_arrived: int) -> bool:
+        """Whether a message is of the device, which is whoever spoke last before a silence."""
+        if identity == self._identity:
+            return True
+        if self._identity and t_arrived - self._heard_ns < SILENT_NS:
+            self.n_other += 1
+            self._intake.events.note("other_device", 1, "a second device speaks", t_arrived)
+            return False
+        self._identity = identity
+        self._intake.begin()
+        return True
+
+
+class ModelLink(Closing):
+    """The device's side: connects, and connects again by itself. For use by one thread.
+
+    urgent : its messages before all other work, where the system grants that (`sockets.hasten`)
+
+    Raises StreamError for a bad address or key.
+    """
+
+    def __init__(self, address: str, security: Security | None = None, urgent: bool = False) -> None:
+        self._context: ZmqContext = zmq.Context()
+        if urgent:
+            hasten(self._context)
+        self._socket = client_socket(self._context, zmq.DEALER, address, security)
+        self._socket.immediate = True
+        self._socket.sndhwm = QUEUE
+        self._socket.reconnect_ivl, self._socket.reconnect_ivl_max = 50, 500
+        self._intake: ExchangeIntake[Output] = ExchangeIntake(Output)
+        try:
+            connect(self._socket, address)
+        except StreamError:
+            self._context.term()
+            raise
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What became of the outputs."""
+        return self._intake.counters
+
+    def newest(self, timeout_ms: int) -> tuple[Output, int] | None:
+        """The newest output that has come, waiting at the most so long for one, and when it came [ns]."""
+        if timeout_ms > 0 and not self._socket.poll(timeout_ms):
+            return None
+        found = None
+        for _ in range(MOST_AT_ONCE):
+            try:
+                first = self._socket.recv(DONTWAIT, copy=False)
+            except zmq.Again:
+                break
+            t_arrived = now_ns()
+            output = self._intake.accept(receive_rest(self._socket, first), t_arrived)
+            if output is not None:
+                found = (output, t_arrived)
+        return found
+
+    def send(self, device: Device) -> None:
+        """Send what was measured; dropped where the model is not there."""
+        try:
+            self._socket.send_multipart(encode(device), DONTWAIT)
+        except zmq.Again:
+            return
+
+    def close(self) -> None:
+        """Close at once: what was not read is old."""
+        if not self._context.closed:
+            self._socket.close(0)
+            self._context.term()
+
+
+def _drained(events: deque[str]) -> list[str]:
+    return [events.popleft() for _ in range(len(events))]

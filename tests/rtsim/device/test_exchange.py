@@ -1,0 +1,165 @@
+"""The model's side of the exchange: what arms, what latches, what is never commanded."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.hil_schema import Controller
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.device.arming import Arming
+from rtsim.device.exchange import DeviceExchange
+from rtsim.device.limits import EnergyWatch, TorqueLimit
+from tests.rtsim.device.straight import LIMITS, StraightPort, plain_hil
+
+IDEAL = load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)
+RUN = "0123456789abcdef"
+STIFF = Controller(stiffness_N_m_rad=50.0)
+
+
+class Course:
+    """An exchange whose joint is held at an angle [rad], tick by tick."""
+
+    def __init__(self, angle: float = 0.1, **changed) -> None:
+        self.port = StraightPort(IDEAL)
+        self.exchange = DeviceExchange(plain_hil(controller=STIFF, **changed), self.port, RUN)
+        self.angle = angle
+
+    def tick(self, n: int = 1) -> None:
+        """Go through some ticks as the stages do."""
+        x = self.exchange
+        for _ in range(n):
+            x.await_answer(0)
+            x.begin_tick(0)
+            x.refusal = x.fault()
+            if x.refusal:
+                x.arming.fault(x.refusal)
+            x.arming.tick()
+            self.port.send(x.output(0.0, self.angle, 0.0))
+            x.passed.clear()
+
+    def armed(self) -> Course:
+        """Go on until the ramp is over."""
+        self.tick(5)
+        assert self.exchange.refusal == ""
+        self.exchange.arming.arm("asked")
+        self.tick(30)
+        assert self.exchange.arming.state == "armed"
+        assert self.exchange.torque() == pytest.approx(-5.0)
+        return self
+
+
+FAULTS = {
+    "silence": ("not answered", None),
+    "angle": ("outside", lambda m: replace(m, angle=[2.0])),
+    "speed": ("deg/s", lambda m: replace(m, speed=[90.0])),
+    "torque": ("N m, more than", lambda m: replace(m, torque=[70.0])),
+    "actuator": ("N m, more than", lambda m: replace(m, actuator=[-70.0])),
+    "joints": ("2 joints", lambda m: replace(m, angle=[0.0] * 2, speed=[0.0] * 2, torque=[0.0] * 2)),
+    "fall": ("falling (too hot)", lambda m: replace(m, state="falling", fault="too hot")),
+    "disobedience": ("is told to be armed", lambda m: replace(m, state="disarmed")),
+    "tracking": ("are commanded", lambda m: replace(m, actuator=[9.0])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_latches_until_armed_again(kind: str) -> None:
+    """Protects whoever wears it: each fault ends torque in the next output, and its end brings none back."""
+    course = Course().armed()
+    words, forge = FAULTS[kind]
+    course.port.silent, before = forge is None, course.port.forge
+    course.port.forge = forge or before
+    course.tick(80)
+    x = course.exchange
+    assert x.arming.state == "fault"
+    assert words in x.arming.reason
+    # what shows only while torque is commanded is over with it, all else speaks against arming
+    assert words in x.refusal or kind in ("disobedience", "tracking")
+    assert not course.port.outputs[-1].armed
+    assert course.port.outputs[-1].torque == [0.0]
+    course.port.silent, course.port.forge = False, before
+    n = len(course.port.outputs)
+    course.tick(100)
+    assert x.refusal == ""
+    assert x.arming.state == "fault"
+    assert all(not output.armed and output.torque == [0.0] for output in course.port.outputs[n:])
+    x.arming.arm("asked again")
+    course.tick(30)
+    torques = [output.torque[0] for output in course.port.outputs[n + 100 :]]
+    assert torques[0] == pytest.approx(-0.5)  # a tenth: from zero by the ramp
+    assert torques[-1] == pytest.approx(-5.0)
+
+
+def test_a_few_missing_answers_are_no_fault() -> None:
+    """Protects from alarms for nothing: as many as the config allows pass, counted, the torque held."""
+    course = Course().armed()
+    course.port.silent = True
+    course.tick(2)
+    assert course.exchange.torque() == pytest.approx(-5.0)
+    course.port.silent = False
+    course.tick(5)
+    assert course.exchange.arming.state == "armed"
+    assert course.exchange.counters["unanswered"] >= 2
+
+
+def test_torque_nobody_can_believe_moves_nothing() -> None:
+    """Protects the model: of an impossible message, or none for too long, the limb feels zero."""
+    course = Course().armed()
+    course.port.forge = lambda message: replace(message, torque=[1e6])
+    course.tick(2)
+    assert course.exchange.torque() == 0.0
+
+
+def test_every_transition_has_a_reason() -> None:
+    """Protects the account: from where to where and why, in the order in which it happened."""
+    arming = Arming(2)
+    arming.fault("nobody is armed")
+    arming.arm("asked")
+    arming.arm("asked twice")
+    for _ in range(3):
+        arming.tick()
+    arming.fault("too hot")
+    arming.fault("too cold")
+    arming.disarm("it is off already")
+    assert list(arming.told) == [
+        "Device: disarmed -> ramping: asked.",
+        "Device: ramping -> armed: the ramp is over.",
+        "Device: armed -> fault: too hot.",
+    ]
+    assert arming.n_fault == 1
+
+
+@given(
+    wanted=st.lists(st.floats() | st.floats(-100.0, 100.0), min_size=1, max_size=20),
+    speed=st.floats(-40.0, 40.0) | st.just(math.nan),
+)
+def test_a_command_is_within_all_limits(wanted: list[float], speed: float) -> None:
+    """Protects the joint from any controller: size and power always, the rate but where power forbids."""
+    limits = replace(LIMITS, torque_max_Nm=10.0, rate_max_Nm_s=2000.0, power_max_W=100.0)
+    limit, before = TorqueLimit(limits, 1e-3), 0.0
+    for torque in wanted:
+        found = limit.limited(torque, speed)
+        assert abs(found) <= 10.0
+        if speed == speed:
+            assert abs(found * speed) <= 100.0 * (1.0 + 1e-12)
+        assert abs(found - before) <= 2.0 + 1e-12 or abs(found) < abs(before)
+        before = found
+
+
+def test_a_spring_gives_back_and_a_motor_drives() -> None:
+    """Protects the energy watch: a spring shows less than it stores, a steady drive piles up."""
+    spring, motor = EnergyWatch(1e-3), EnergyWatch(1e-3)
+    angle = 0.0
+    for k in range(5000):
+        turned = 2e-3 * math.cos(2.0 * math.pi * 1e-3 * k)
+        spring.add(-50.0 * (angle + 0.5 * turned), turned)
+        motor.add(10.0, 2e-3)
+        angle += turned
+    assert spring.largest < 0.5 * 50.0 * (2e-3 / (2.0 * math.pi * 1e-3)) ** 2
+    assert motor.energy == pytest.approx(20.0, rel=0.01)

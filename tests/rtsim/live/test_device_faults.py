@@ -1,0 +1,328 @@
+"""What goes wrong between model and device, with processes that are killed, stopped, flooded and lied to.
+
+After each the device's own log obeys: no torque by an old command, from the fall on a ramp to zero in ticks
+of its own clock, nothing until disarmed and armed again.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import zmq
+from msgspec.structs import replace
+
+from streams.clock import now_ns
+from streams.codec import encode
+from streams.control import request
+from streams.exchange import DevicePort, ModelLink
+from streams.messages import Device, Output
+from tests.rtsim.live.rig import Rig, Row, obeys, rows_of, until
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it stops processes by signals")
+RUN = "0123456789abcdef"
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    """No process runs yet."""
+    with Rig(tmp_path) as made:
+        yield made
+
+
+def after(rows: list[Row], t_ns: int) -> list[Row]:
+    """Return the ticks after a time."""
+    return [row for row in rows if row.t_ns > t_ns]
+
+
+def test_a_model_that_is_killed(rig: Rig) -> None:
+    """Protects from a dead model: torque falls by the device's own clock; a new model must arm first."""
+    model = rig.start_model()
+    device, log = rig.start_device()
+    rig.arm()
+    model.kill()
+    t_ns = now_ns()
+    until(lambda: rows_of(log)[-1].state == "stopped")
+    assert obeys(rows_of(log)) == 1
+    fell = next(row for row in rows_of(log) if row.state == "falling")
+    assert fell.age_ms <= fell.valid_for_ms + 20.0 + 40.0  # two ticks, and what a busy machine takes
+    assert [row.kind for row in after(rows_of(log), t_ns) if row.state == "falling"][-1] == "own"
+    rig.outputs.clear()
+    rig.start_model()
+    until(lambda: len(rig.outputs) > 50)
+    assert rows_of(log)[-1].state == "disarmed"
+    assert all(row.actuator == 0.0 for row in after(rows_of(log), fell.t_ns + 200_000_000))
+    rig.arm()
+    until(lambda: rows_of(log)[-1].actuator > 1.0)
+    obeys(rows_of(log))
+    assert device.poll() is None
+
+
+def test_a_model_that_is_stopped_for_a_while(rig: Rig) -> None:
+    """Protects from a stall: the device falls meanwhile, the model finds it so and latches."""
+    model = rig.start_model()
+    _, log = rig.start_device()
+    rig.arm()
+    model.send_signal(signal.SIGSTOP)
+    until(lambda: rows_of(log)[-1].state == "stopped")
+    model.send_signal(signal.SIGCONT)
+    assert "-> fault" in rig.heard("the command is older than")
+    until(lambda: not rig.outputs[-1].armed)
+    time.sleep(0.3)
+    assert rows_of(log)[-1].actuator == 0.0
+    assert obeys(rows_of(log)) == 1
+    rig.arm()
+
+
+def test_a_device_that_is_killed(rig: Rig) -> None:
+    """Protects from a dead device: the model latches and says so; another one gets no torque until armed."""
+    rig.start_model()
+    device, _ = rig.start_device()
+    rig.arm()
+    device.kill()
+    assert "armed -> fault" in rig.heard("has not answered")
+    _, log = rig.start_device("second")
+    until(lambda: log.exists() and len(rows_of(log)) > 50)
+    assert all(row.state == "disarmed" and row.actuator == 0.0 for row in rows_of(log))
+    rig.arm()
+    until(lambda: rows_of(log)[-1].actuator > 1.0)
+    obeys(rows_of(log))
+
+
+def test_a_device_that_is_stopped_for_a_while(rig: Rig) -> None:
+    """Protects from a stalled device: at its first tick its last command is expired; the model latched."""
+    rig.start_model()
+    device, log = rig.start_device()
+    rig.arm()
+    until(lambda: rows_of(log)[-1].actuator > 1.0)
+    device.send_signal(signal.SIGSTOP)
+    rig.heard("has not answered")
+    device.send_signal(signal.SIGCONT)
+    t_ns = now_ns()
+    until(lambda: len(after(rows_of(log), t_ns)) > 30)
+    assert after(rows_of(log), t_ns)[0].state == "falling"
+    assert obeys(rows_of(log)) == 1
+    assert rows_of(log)[-1].actuator == 0.0
+
+
+def test_the_emergency_stop_of_the_device(rig: Rig) -> None:
+    """Protects the button: the device falls in its next tick, the model says why."""
+    rig.start_model()
+    device, log = rig.start_device()
+    rig.arm()
+    device.send_signal(signal.SIGUSR1)
+    assert "emergency stop" in rig.heard("-> fault")
+    until(lambda: rows_of(log)[-1].actuator == 0.0)
+    assert obeys(rows_of(log)) == 1
+
+
+def test_strangers_at_the_device_endpoint(rig: Rig) -> None:
+    """Protects the exchange from a flood of rubbish and from a second device: neither changes the torque."""
+    rig.start_model()
+    _, log = rig.start_device()
+    rig.arm()
+    liar = Device(
+        session=rig.outputs[-1].session,
+        seq=0,
+        t=0,
+        command=0,
+        angle=[9.0],
+        speed=[0.0],
+        torque=[50.0],
+        state="armed",
+    )
+    with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
+        stranger.linger = 0
+        stranger.connect(rig.address)
+        for k in range(3000):
+            with suppress(zmq.Again):
+                stranger.send_multipart([b"device", b"x" * 200], zmq.DONTWAIT)
+                stranger.send_multipart(encode(replace(liar, seq=k)), zmq.DONTWAIT)
+        until(lambda: any(t.counters.get("device_other_device", 0) > 10 for t in rig.telemetry))
+    assert all(abs(message.torque[0]) < 50.0 for message in rig.devices)
+    obeys(rows_of(log))
+    if rows_of(log)[-1].state != "armed":  # a flood may cost it time: then it is latched, and can be armed
+        rig.arm()
+
+
+@pytest.mark.parametrize("attack", ["rubbish", "commands", "unknown"])
+def test_strangers_at_the_command_channel(rig: Rig, attack: str) -> None:
+    """Protects arming from a flood, from rubbish and from names that are none: the run goes on unmoved."""
+    rig.start_model()
+    rig.start_device()
+    rig.arm()
+    n_before = len(rig.outputs)
+    if attack == "rubbish":
+        with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
+            stranger.linger = 0
+            stranger.connect(rig.control)
+            for _ in range(500):
+                with suppress(zmq.Again):
+                    stranger.send_multipart([b"", b"command", b"\xc1" * 100], zmq.DONTWAIT)
+    elif attack == "commands":
+        for _ in range(30):
+            assert rig.ask("status")[0]
+    else:
+        assert not rig.ask("arm_now")[0]
+        assert not request(rig.control, "arm", {"torque": 99.0}, 10.0)[0]
+    until(lambda: len(rig.outputs) > n_before + 30)
+    if rig.outputs[-1].armed:
+        assert all(output.armed for output in rig.outputs[n_before:])
+    else:  # nothing but lost time may have cost it the torque
+        assert any("-> fault" in said for said in rig.said)
+    assert rig.ask("disarm")[0]
+    until(lambda: not rig.outputs[-1].armed)
+
+
+class FalseModel:
+    """A model that says what a test has it say, 100 times a second."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.port, self.seq, self.session = DevicePort(rig.address), 0, RUN
+        _, self.log = rig.start_device()
+        until(lambda: self.port.poll(20) and self.port.receive())
+
+    def say(self, n: int, **changed) -> None:
+        """Send outputs, a hundredth of a second apart."""
+        for _ in range(n):
+            self.port.send(self.output(**changed))
+            self.seq += 1
+            time.sleep(0.01)
+            self.port.receive()
+
+    def output(self, **changed) -> Output:
+        """Return an output that arms with 5 N m."""
+        plain = Output(
+            session=self.session, seq=self.seq, t_sent=now_ns(), valid_for_ms=60.0, armed=True, time=0.0,
+            tick_ms=10.0, torque=[5.0], torque_max=[20.0], angle=[0.0], speed=[0.0],
+        )  # fmt: skip
+        return replace(plain, **changed)
+
+    def armed(self) -> FalseModel:
+        """Disarm, arm, and wait for the torque."""
+        self.say(5, armed=False)
+        until(lambda: self.say(5) or rows_of(self.log)[-1].actuator == 5.0)
+        return self
+
+
+def changed(model: FalseModel, right: bytes, wrong: bytes) -> list[bytes]:
+    """Return an output in whose bytes some are others."""
+    topic, payload = encode(model.output())
+    assert right in payload
+    return [topic, payload.replace(right, wrong)]
+
+
+FIVE, NAN = b"\xcb\x40\x14" + bytes(6), b"\xcb\x7f\xf8" + bytes(6)
+BAD = {
+    "nothing finite": lambda m: changed(m, FIVE, NAN),
+    "other version": lambda m: changed(m, b"\xa1v\x01", b"\xa1v\x02"),
+    "rubbish": lambda m: [b"output", b"\xc1" * 80],
+    "one part": lambda m: [b"output"],
+    "too large": lambda m: [b"output", b"x" * (1 << 20) + b"x"],
+    "same number": lambda m: encode(m.output(seq=1)),
+    "sent long ago": lambda m: encode(m.output(t_sent=now_ns() - 2_000_000_000)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_commands_that_are_none(rig: Rig, kind: str) -> None:
+    """Protects the device from a model gone wrong: such commands keep no torque up, however many come."""
+    model = FalseModel(rig).armed()
+    with model.port:
+        t_ns = now_ns()
+        while not after(rows_of(model.log), t_ns + 500_000_000):
+            model.port._socket.send_multipart([model.port._identity, *BAD[kind](model)], zmq.DONTWAIT)
+            model.seq += 1
+            time.sleep(0.01)
+        assert obeys(rows_of(model.log)) == 1
+        assert rows_of(model.log)[-1].actuator == 0.0
+
+
+def test_another_model_in_the_middle(rig: Rig) -> None:
+    """Protects from a model that begins anew without a word: its armed commands give nothing."""
+    model = FalseModel(rig).armed()
+    with model.port:
+        model.session, model.seq = "f" * 16, 0
+        model.say(60)
+        assert rows_of(model.log)[-1].actuator == 0.0
+        assert obeys(rows_of(model.log)) == 1
+        model.armed()
+        obeys(rows_of(model.log))
+
+
+def test_a_flood_of_commands(rig: Rig) -> None:
+    """Protects the device's clock: it ticks under a flood, obeys the newest, and falls after the last."""
+    model = FalseModel(rig).armed()
+    with model.port:
+        t_ns, n = now_ns(), 0
+        while now_ns() < t_ns + 1_000_000_000:
+            model.port.send(model.output(torque=[7.0]))
+            model.seq, n = model.seq + 1, n + 1
+        assert n > 2000
+        until(lambda: rows_of(model.log)[-1].state == "stopped")
+        assert len([row for row in rows_of(model.log) if t_ns < row.t_ns < t_ns + 1_000_000_000]) > 30
+        assert obeys(rows_of(model.log)) >= 1
+
+
+class FalseDevice:
+    """A device that says what a test has it say: it answers each output in lockstep."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.link, self.seq = ModelLink(rig.address), 0
+
+    def answer(self, n: int, **changed) -> None:
+        """Answer some outputs."""
+        done = 0
+        while done < n:
+            found = self.link.newest(100)
+            output = found[0] if found else None
+            message = Device(
+                session=output.session if output else "", seq=self.seq, t=now_ns(),
+                command=output.seq if output else -1, angle=[0.0], speed=[0.0], torque=[0.0],
+                actuator=output.torque if output else [0.0],
+                state="armed" if output and output.armed else "disarmed",
+            )  # fmt: skip
+            self.link.send(replace(message, **changed))
+            self.seq, done = self.seq + 1, done + bool(output)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"angle": [3.0]}, "outside"),
+        ({"torque": [500.0]}, "N m, more than"),
+        ({"state": "falling", "fault": "too hot"}, "too hot"),
+    ],
+)
+def test_a_device_that_lies(rig: Rig, wrong: dict, words: str) -> None:
+    """Protects the limb: what cannot be latches with its reason, and moves nothing."""
+    rig.start_model("--arm", "0.1")
+    device = FalseDevice(rig)
+    with device.link:
+        device.answer(60)
+        until(lambda: device.answer(5) or any(output.armed for output in rig.outputs))
+        device.answer(20, **wrong)
+        until(lambda: device.answer(5, **wrong) or any(words in said for said in rig.said))
+        device.answer(20)
+        until(lambda: device.answer(5) or not rig.outputs[-1].armed)
+        assert not rig.outputs[-1].armed
+        assert rig.outputs[-1].torque == [0.0]
+
+
+def test_the_end_says_zero_and_disarmed(rig: Rig) -> None:
+    """Protects the end of a run: the last output is zero and disarmed, the device and the record say so."""
+    model = rig.start_model()
+    _, log = rig.start_device()
+    rig.arm()
+    assert rig.ask("stop")[0]
+    assert model.wait(30) == 0
+    until(lambda: not rig.outputs[-1].armed)
+    assert rig.outputs[-1].torque == [0.0]
+    until(lambda: rows_of(log)[-1].actuator == 0.0)
+    assert obeys(rows_of(log)) == 0  # it was told, it did not have to fall
+    assert "the run ends" in rig.heard("armed -> disarmed")

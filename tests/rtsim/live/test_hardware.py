@@ -1,0 +1,164 @@
+"""`rtsim hil`: runs that can be repeated bit for bit, free runs, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rtsim.cli.main import cli
+from rtsim.config.paths import shipped_names
+from rtsim.errors import ConfigError
+from rtsim.stages.exchange import MEANINGS
+from streams.codec import decode
+from streams.messages import Command, Device, Output, Result
+from streams.recorded import read_messages
+from tests.rtsim.live.rig import ROOT, Rig, obeys, rows_of, until
+
+ANY = [f"--{name}-address=tcp://127.0.0.1:0" for name in ("results", "control", "port")]
+
+
+def hil(*arguments: str) -> dict:
+    """Run `rtsim hil` to its end; the summary."""
+    done = subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.main", "hil", *arguments, "--json", *ANY],
+        capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def heard(path: Path) -> list[tuple]:
+    """Return what a recording holds of a run, session ids and clock stamps left out."""
+    found: list[tuple] = []
+    for _, topic, payload in read_messages(path):
+        m = decode([topic, payload])
+        if isinstance(m, Result):
+            found.append(("result", m.seq, m.time, m.status, m.iterations, repr(m.residual), m.data))
+        elif isinstance(m, Device):
+            found.append(("device", m.seq, m.command, m.angle, m.speed, m.torque, m.actuator, m.state))
+        elif isinstance(m, Output):
+            found.append(("output", m.seq, m.armed, m.torque, m.angle, m.speed, m.time))
+        elif isinstance(m, Command):
+            found.append(("command", m.name, m.args))
+    return found
+
+
+@pytest.mark.parametrize("config", shipped_names("hil"))
+def test_lockstep_repeats_bit_for_bit(config: str, tmp_path: Path) -> None:
+    """Protects lockstep: noise and all, two runs and a recording run again are byte for byte the same."""
+    one, two, again = (str(tmp_path / f"{name}.mcap") for name in ("one", "two", "again"))
+    run = [config, "--mode", "lockstep", "--duration", "1.5", "--arm", "0.2", "--fast"]
+    summary = hil(*run, "--record", one)
+    hil(*run, "--record", two)
+    hil(config, "--mode", "lockstep", "--fast", "--again", one, "--record", again)
+    assert (summary["faults"], summary["unanswered"], summary["compiled"]) == (0, 0, 0)
+    first = heard(Path(one))
+    assert ("command", "arm", {"tick": round(0.2 * 500)}) in first
+    assert sum(entry[0] == "output" for entry in first) == summary["ticks"] + 1
+    torques = [entry[3][0] for entry in first if entry[0] == "output"]
+    assert max(map(abs, torques)) > 0.5
+    assert torques[-1] == 0.0
+    assert heard(Path(two)) == first
+    assert heard(Path(again)) == first
+
+
+def test_a_free_run_takes_the_newest_value_and_tells_its_age(tmp_path: Path) -> None:
+    """Protects free runs: two clocks, no waiting; the age of what counts stands in the frames."""
+    with Rig(tmp_path, "free") as rig:
+        rig.start_model()
+        _, log = rig.start_device()
+        rig.arm()
+        until(lambda: len(rig.results) > 20)
+        assert all(not output.answer for output in rig.outputs)
+        assert rig.ask("stop")[0]
+        until(lambda: any(told.gauges.get("final") == 1.0 for told in rig.telemetry))
+        assert {row.kind for row in rows_of(log)} == {"own"}
+        assert obeys(rows_of(log)) in (0, 1)  # a busy machine may cost it its torque
+
+
+def test_the_fields_of_a_device_are_documented() -> None:
+    """Protects the table of docs/protocol.md: names, units and meanings are those of the quantities."""
+    text = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    assert "| `device_parameters` | [n] |" in text
+    for name, (unit, _, meaning) in MEANINGS.items():
+        assert f"| `{name}` | [n] | {unit} |  |  | {meaning} |" in text
+
+
+def test_parameters_are_tuned_while_it_runs(tmp_path: Path) -> None:
+    """Protects tuning: within ranges, ramped, undone, switched, each recorded; run again the same."""
+    with Rig(tmp_path) as rig:
+        one, again = tmp_path / "one.mcap", tmp_path / "again.mcap"
+        model = rig.start_model("--record", str(one))
+        rig.start_device()
+        rig.arm()
+        told = subprocess.run(
+            [sys.executable, "-m", "rtsim.cli.main", "tune", "--control", rig.control, "--set",
+             "stiffness_N_m_rad=24", "--over", "0.1"], capture_output=True, text=True, check=True, cwd=ROOT,
+        )  # fmt: skip
+        assert "next tick" in told.stdout
+        assert "12 -> 24, over 0.1 s" in rig.heard("12 -> 24")
+        assert rig.ask("save", name="stiff")[0]
+        until(lambda: "stiff." in rig.ask("list")[1])
+        for wrong in (
+            {"stiffness_N_m_rad": 31.0},
+            {"stiffness_N_m_rad": "nan"},
+            {"damping_N_m_s_rad": 0.0},
+            {},
+        ):
+            assert not rig.ask("set", **wrong)[0]
+        assert not rig.ask("switch", name="soft")[0]
+        assert rig.ask("undo")[0]
+        rig.heard("24 -> 12")
+        assert rig.ask("switch", name="stiff", over_s=0)[0]
+        rig.heard("12 -> 24, over 0 s")
+        assert rig.ask("stop")[0]
+        assert model.wait(60) == 0
+        found = heard(one)
+        names = [entry[1] for entry in found if entry[0] == "command"]
+        assert names == ["arm", "set", "save", "undo", "switch"]
+        hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again))
+        assert heard(again) == found
+
+
+def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
+    """Protects who forgot the device: it is said, with the remedy, and the exit code is not zero."""
+    with Rig(tmp_path) as rig:
+        text = rig.config.read_text(encoding="utf-8")
+        rig.config.write_text(text.replace("missed_most = 3", "missed_most = 3\nconnect_s = 0.2"))
+        done = subprocess.run(
+            [sys.executable, "-m", "rtsim.cli.main", "hil", str(rig.config), "--device", "none"],
+            capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert "no device came" in done.stderr
+        assert "rtsim device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ('coordinate = "ankle"', 'coordinate = "knee_forwards"', "no coordinate 'knee_forwards'"),
+        ('coordinate = "ankle"', 'coordinate = "toe"', "no coordinate 'toe'"),
+        ("stiffness_N_m_rad = 12.0", "stiffness_N_m_rad = 120.0", "between"),
+        ("[0.0, 25.0]", "[0.0, 250.0]", "at most"),
+        ("[0.0, 25.0]", "[20.0, 25.0]", "stiffness_N_m_rad = 12 between"),
+        ("ranges = { stiffness_N_m_rad", "ranges = { softness", "unknown key 'softness'"),
+        ("valid_for_ms = 60.0", "valid_for_ms = 5.0", "ends before the next comes"),
+        ("angle_deg = [-80.0, 80.0]", "angle_deg = [80.0, -80.0]", "the smaller one first"),
+        ("torque_max_Nm = 20.0", "torque_max_Nm = inf", "cannot be meant"),
+        ("rate_hz = 100.0", "rate_hz = 9000.0", "4000"),
+        ('mode = "lockstep"', 'mode = "sloppy"', "lockstep"),
+    ],
+)
+def test_a_config_that_cannot_be_is_refused(right: str, wrong: str, words: str, tmp_path: Path) -> None:
+    """Protects from runs that would be unsafe or mean nothing: what, where and what is allowed is said."""
+    with Rig(tmp_path) as rig:
+        text = rig.config.read_text(encoding="utf-8")
+        assert right in text
+        rig.config.write_text(text.replace(right, wrong), encoding="utf-8")
+        with pytest.raises(ConfigError, match=words):
+            cli.main(["hil", str(rig.config)], standalone_mode=False)
