@@ -34,7 +34,6 @@ UNITS = {
     "N_m_rad": (1e-12, 1e9),
     "N_m_s_rad": (1e-12, 1e9),
     "s_m": (1e-12, 1e9),
-    "Nm": (1e-9, 1e5),
     "Nm_s": (1e-9, 1e7),
     "hz": (1e-6, 1e6),
     "W": (1e-9, 1e6),
@@ -103,7 +102,6 @@ def in_words(unit: str) -> str:
 
 
 WORDS = {
-    "Nm": "N m",
     "kg_m2": "kg m^2", "mm_s": "mm/s", "m_s": "m/s", "deg_s": "deg/s", "m_s2": "m/s^2", "N_m": "N/m",
     "N_mm": "N/mm", "N_mm2": "N/mm^2", "N_s_m": "N s/m", "N_m_rad": "N m/rad", "N_m_s_rad": "N m s/rad",
     "s_m": "s/m", "Nm": "N m", "Nm_s": "N m/s", "hz": "Hz",

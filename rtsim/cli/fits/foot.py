@@ -60,7 +60,8 @@ FILE = click.Path(path_type=Path)
 def command(
     trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
     pressure_delay: float, pressure_as_scaled: bool, pressure_as_placed: bool,
-    footprints: tuple[Path, ...], friction: bool, no_pressure: bool, starts: int, hops: int, seed: int, validate: Path | None, lab: str,
+    footprints: tuple[Path, ...], friction: bool, no_pressure: bool, starts: int, hops: int, seed: int,
+    validate: Path | None, lab: str,
     mass_kg: float | None, out: Path | None, as_json: bool, force: bool, plot: Path | None,
     plot_size: str | None, plot_dpi: int | None, units: str | None, up: str | None,
 ) -> None:  # fmt: skip
