@@ -71,6 +71,7 @@ def test_curvatures_of_rows_are_the_differences():
     assert np.allclose(H, H.T, atol=1e-12)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(6))
 def test_a_fit_is_feasible_and_an_optimum(seed):
     """Protects the answer: within all rows by the twin, and no feasible point near it is better."""
@@ -114,6 +115,7 @@ def test_less_activation_asks_for_more_strength():
     assert x == pytest.approx([1.0, 1.0, 0.0, 0.0, 2.6 / AT_REST], abs=1e-6)
 
 
+@pytest.mark.compiled
 def test_bounds_that_leave_nothing_are_told():
     """Protects from answers that are none: too weak a bound on strength is impossible, not unfinished."""
     motion = lift(np.random.default_rng(0))
@@ -127,6 +129,7 @@ def test_bounds_that_leave_nothing_are_told():
     assert (x <= high + 1e-12).all()
 
 
+@pytest.mark.compiled
 @there
 @pytest.mark.parametrize("k", range(32))
 def test_fits_from_the_default_start_are_those_of_the_authors(k):
@@ -140,6 +143,7 @@ def test_fits_from_the_default_start_are_those_of_the_authors(k):
     assert same or objective <= float(row["objective"])
 
 
+@pytest.mark.compiled
 @there
 @pytest.mark.parametrize(
     ("k", "most"),
@@ -152,6 +156,7 @@ def test_hard_fits_are_found_to_the_digit(k, most):
     assert objective < most + 1e-6
 
 
+@pytest.mark.compiled
 @there
 def test_the_published_fit_stays_where_it_is():
     """Protects table 1 of the paper, a local minimum: started there, it does not move by 1e-4."""
@@ -161,6 +166,7 @@ def test_the_published_fit_stays_where_it_is():
     assert x == pytest.approx(TABLE_1, abs=1e-4)
 
 
+@pytest.mark.compiled
 @there
 @pytest.mark.parametrize(("k", "most"), [(2, 0.7324), (8, 0.6958)], ids=["right", "left"])
 def test_there_is_a_better_fit_than_the_published_one(k, most):
