@@ -19,6 +19,7 @@ from streams.exchange import DevicePort
 from streams.messages import Device, Output
 from tests.rtsim.live.rig import ROOT, Rig, free_address, until
 
+pytestmark = pytest.mark.process
 EXAMPLES = ROOT / "examples"
 RUN, OTHER = "0123456789abcdef", "fedcba9876543210"
 VALID_MS, RAMP_S = 100.0, 0.05

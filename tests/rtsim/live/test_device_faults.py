@@ -18,13 +18,17 @@ import zmq
 from msgspec.structs import replace
 
 from streams.clock import now_ns
-from streams.codec import encode
+from streams.codec import decode, encode
 from streams.control import request
 from streams.exchange import DevicePort, ModelLink
-from streams.messages import Device, Output
+from streams.messages import Command, Device, Output, Telemetry
+from streams.recorded import read_messages
 from tests.rtsim.live.rig import Rig, Row, obeys, rows_of, until
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it stops processes by signals")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(sys.platform == "win32", reason="it stops processes by signals"),
+]
 RUN = "0123456789abcdef"
 
 
@@ -80,8 +84,9 @@ def test_a_model_that_is_stopped_for_a_while(rig: Rig) -> None:
 
 
 def test_a_device_that_is_killed(rig: Rig) -> None:
-    """Protects from a dead device: the model latches and says so; another one gets no torque until armed."""
-    rig.start_model()
+    """Protects from a dead device: the model latches, another one must be armed, all is recorded."""
+    recording = rig.folder / "run.mcap"
+    model = rig.start_model("--record", str(recording))
     device, _ = rig.start_device()
     rig.arm()
     device.kill()
@@ -92,6 +97,14 @@ def test_a_device_that_is_killed(rig: Rig) -> None:
     rig.arm()
     until(lambda: rows_of(log)[-1].actuator > 1.0)
     obeys(rows_of(log))
+    rig.ask("stop")
+    assert model.wait(60) == 0
+    kept = [decode([topic, payload]) for _, topic, payload in read_messages(recording)]
+    seqs = [message.seq for message in kept if isinstance(message, Output)]
+    assert seqs == list(range(len(seqs)))
+    told = [text for message in kept if isinstance(message, Telemetry) for text in message.text]
+    assert any("armed -> fault: the device has not answered" in text for text in told)
+    assert [message.name for message in kept if isinstance(message, Command)] == ["arm", "arm"]
 
 
 def test_a_device_that_is_stopped_for_a_while(rig: Rig) -> None:

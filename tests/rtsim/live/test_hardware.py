@@ -8,16 +8,25 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from kernels._jit import allow_compilation
 from rtsim.cli.main import cli
-from rtsim.config.paths import shipped_names
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.hil_schema import HilSpec
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config, shipped_names
 from rtsim.errors import ConfigError
+from rtsim.live.hardware import hil_loop, simulator_for
 from rtsim.stages.exchange import MEANINGS
 from streams.codec import decode
 from streams.messages import Command, Device, Output, Result
+from streams.publisher import Publisher
 from streams.recorded import read_messages
+from tests.rtsim.device.straight import StraightPort
 from tests.rtsim.live.rig import ROOT, Rig, obeys, rows_of, until
 
+pytestmark = pytest.mark.process
 ANY = [f"--{name}-address=tcp://127.0.0.1:0" for name in ("results", "control", "port")]
 
 
@@ -64,6 +73,31 @@ def test_lockstep_repeats_bit_for_bit(config: str, tmp_path: Path) -> None:
     assert torques[-1] == 0.0
     assert heard(Path(two)) == first
     assert heard(Path(again)) == first
+
+
+def test_a_model_that_fails_says_zero_and_disarmed() -> None:
+    """Protects the device from a simulation without numbers: its last output is zero and disarmed."""
+    allow_compilation()
+    device = load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)
+    spec = load_toml(find_config("ankle", "hil"), HilSpec)
+    spec = replace(spec, exchange=replace(spec.exchange, paced=False, valid_for_ms=1000.0))
+    port, simulator = StraightPort(device), simulator_for(spec)
+    port.hello()
+
+    def break_down(message: Device) -> Device:
+        if message.seq == 800:
+            assert port.outputs[-1].torque != [0.0]
+            simulator.v[:] = float("nan")
+        return message
+
+    port.forge = break_down
+    with Publisher("tcp://127.0.0.1:0") as publisher:
+        loop = hil_loop(spec, simulator, port, publisher, arm_s=0.1)
+        loop.run()
+    allow_compilation()
+    assert "no number" in loop.failure or "no solution" in loop.failure
+    assert port.outputs[-2].armed
+    assert (port.outputs[-1].armed, port.outputs[-1].torque) == (False, [0.0])
 
 
 def test_a_free_run_takes_the_newest_value_and_tells_its_age(tmp_path: Path) -> None:
