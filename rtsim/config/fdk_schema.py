@@ -30,7 +30,7 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Which elements of the model forces decide, and how exactly (docs/fdk.md)."""
 
     # elements that the method holds, whose values are sought, from planes or lengths, coordinates that are
-    # translations or rotations, and joint angles; none: all stay held
+    # translations or rotations, joint angles, lengths of muscles, ligaments and springs; none: all stay held
     dofs: tuple[str, ...] = ()
     # coordinates that the motion drives where the source is one (.mot, .sto), as many as the method leaves
     drivers: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk_borne import worked_on
 from rtsim.methods.fdk_coordinates import possible, with_coordinates
-from rtsim.methods.fdk_paths import from_neutral
+from rtsim.methods.fdk_paths import check_starts, from_neutral
 from rtsim.methods.fdk_rows import check_borne, check_rows
 from rtsim.methods.recruitment import GAP, N_ITERATION, RESIDUAL, check_reserves
 from rtsim.models.entries import coordinate_names, turning
@@ -312,6 +312,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             allowed=allowed,
         )
     check_borne(model, roles, spec.borne)
+    check_starts(model, from_neutral(model, roles), spec.start_mm)
     check_rows(model, roles, spec.dofs)
     first_of(spec, rotates_of(model, spec))
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):

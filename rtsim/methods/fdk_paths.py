@@ -6,6 +6,8 @@ length of its path (kernels/path/lengths). Both are measured from the length in 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from kernels.constraints import DISTANCE, PATH_LENGTH, Roles
@@ -61,3 +63,15 @@ def from_neutral(model: Model, roles: Roles) -> Roles:
                 remedy="move its points out of the surfaces that it goes over",
             )  # fmt: skip
     return roles._replace(target=np.where(lengths.path >= 0, value, roles.target))
+
+
+def check_starts(model: Model, roles: Roles, start_mm: Mapping[str, float]) -> None:
+    """ConfigError where the search would begin with a length of no more than nothing."""
+    for name, start in start_mm.items():
+        e = model.names.elements.index(name)
+        length = 1e3 * float(roles.target[e])
+        if model.elements.kind[e] in (DISTANCE, PATH_LENGTH) and not start > -length:
+            raise ConfigError(
+                f"{name} cannot be {-start:g} mm shorter than it is, {length:.4g} mm", where="fdk.start_mm",
+                allowed=f"more than {-length:.4g} mm",
+            )  # fmt: skip

@@ -1,9 +1,10 @@
-"""Whether an FDK degree of freedom is one that other held elements of the same two bodies fix already.
+"""Whether an FDK degree of freedom is one that other held elements fix already.
 
 Rows say how an element changes as the bodies move beside each other: as joints between them let them, or,
 where one of these turns freely, in every way. One that is a sum of others at the neutral pose and beside it
-is so at every pose: where forces decide one of them there is no answer. Of what lies between more bodies, or
-depends in single poses alone, a run tells in its frames, and so it does of lengths of paths.
+is so at every pose: where forces decide one of them there is no answer. Elements are compared with those of
+the same two bodies, lengths of paths with all that is held, couplers too, by the rows of the kernels. Of what
+lies between more bodies, or depends in single poses alone, a run tells in its frames.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE, ELEVATION, HARD, PATH_LENGTH, SPHERE_ON_PLANE, Roles
+from kernels.dynamics.constraints import new_constraint_work
+from kernels.fdk.rows import rows_beside
 from kernels.joints.motions import TRANSLATES
+from kernels.tree import new_pose
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
 from rtsim.models.neutral import neutral_places, turned_about
@@ -35,28 +39,50 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
     """ConfigError where elements that the method holds fix one of the FDK degrees of freedom together."""
     names, elements = model.names.elements, model.elements
-    hard = np.flatnonzero((roles.mode == HARD) & (elements.kind != PATH_LENGTH)).tolist()
+    every = np.flatnonzero(roles.mode == HARD).tolist()
+    hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
     pair = {e: frozenset((int(elements.body_a[e]), int(elements.body_b[e]))) for e in hard}
+    with_paths = any(elements.kind[names.index(name)] == PATH_LENGTH for name in dofs)
+    of_all = all_rows(model, roles) if with_paths else []
     for name in dofs:
         own = names.index(name)
         if elements.kind[own] == PATH_LENGTH:
             if not elements.n_path[own]:
                 raise unmoved(name)
+            k = every.index(own)
+            check_sum(name, [names[e] for e in every if e != own], [first(rows, k) for rows in of_all])
             continue
         others = [e for e in hard if e != own and pair[e] == pair[own]]
-        here, there = (rows_of(model, [own, *others], moved) for moved in (False, True))
-        if not (here[0].any() or there[0].any()):
-            raise unmoved(name)
-        shares = [sum_of(rows[1:], rows[0]) for rows in (here, there)] if others else []
-        if shares and all(share is not None for share in shares):
-            share = shares[1]
-            assert share is not None
-            found = [names[e] for e, x in zip(others, share, strict=True) if abs(x) > LEAST**0.5]
-            raise ConfigError(
-                f"{name} is fixed already by {', '.join(found)}, which the method holds too",
-                where="fdk.dofs",
-                remedy="leave one of them out, or take a method that does not hold them",
-            )
+        both = [rows_of(model, [own, *others], moved) for moved in (False, True)]
+        check_sum(name, [names[e] for e in others], both)
+
+
+def check_sum(name: str, others: list[str], both: list[Array]) -> None:
+    """ConfigError where the first of the rows is zero, or a sum of the others, in all poses.
+
+    others : names of the rows behind the first; couplers stand behind them, without names
+    both : (n_row, n) of each pose; of none nothing is known
+    """
+    if both and not any(rows[0].any() for rows in both):
+        raise unmoved(name)
+    shares = [sum_of(rows[1:], rows[0]) if len(rows) > 1 else None for rows in both]
+    if not shares or any(share is None for share in shares):
+        return
+    share = shares[-1]
+    assert share is not None
+    found = [other for other, x in zip(others, share, strict=False) if abs(x) > LEAST**0.5]
+    if not found:  # couplers alone
+        raise unmoved(name)
+    raise ConfigError(
+        f"{name} is fixed already by {', '.join(found)}, which the method holds too",
+        where="fdk.dofs",
+        remedy="leave one of them out, or take a method that does not hold them",
+    )
+
+
+def first(rows: Array, k: int) -> Array:
+    """(n_row, n) - the rows, row k before the others."""
+    return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
 
 
 def unmoved(name: str) -> ConfigError:
@@ -94,6 +120,29 @@ def sum_of(others: Array, own: Array) -> Array | None:
     return share if np.linalg.norm(others.T @ share - own) < LEAST else None
 
 
+def all_rows(model: Model, roles: Roles) -> list[Array]:
+    """(n_row, n_v) of the neutral pose and of one beside it, where all paths are found: how all that is held
+    changes, couplers behind it, each row of size 1 or 0.
+    """
+    tree, constraints = model.tree, model.constraints(roles)
+    work = new_constraint_work(constraints, model.n_v, tree)
+    at, q = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof)), model.q_neutral.copy()
+    unit = np.where(tree.dof_rotates == TRANSLATES, LENGTH_M, 1.0)
+    found = []
+    for moved in (0.0, 1.0):
+        step = moved * unit * np.resize(BESIDE, model.n_v)
+        n = rows_beside(tree, constraints, model.q_neutral, step, at, q, work)
+        if np.isfinite(work.value[:n]).all():
+            found.append(of_size_one(work.row[:n] * unit))
+    return found
+
+
+def of_size_one(rows: Array) -> Array:
+    """(n_row, n) - each of size 1, or 0 where it is no more than rounding."""
+    size = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.where(size > LEAST, rows / np.maximum(size, LEAST), 0.0)
+
+
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
     """(n_own, n) - how elements of the same two bodies change, each of size 1 or 0."""
     tree, elements = model.tree, model.elements
@@ -126,8 +175,7 @@ def rows_of(model: Model, own: list[int], moved: bool) -> Array:
     found = np.zeros((len(own), n))
     for k in range(n):
         found[:, k] = (values(start + STEP * motion[k]) - values(start - STEP * motion[k])) / (2.0 * STEP)
-    size = np.linalg.norm(found, axis=1, keepdims=True)
-    return np.where(size > LEAST, found / np.maximum(size, LEAST), 0.0)
+    return of_size_one(found)
 
 
 def value(model: Model, e: int, position: Array, rotation: Array) -> float:

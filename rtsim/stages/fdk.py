@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from kernels.constraints import Roles
+from kernels.constraints import PATH_LENGTH, Roles
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.forces.lines import TENSION
 from kernels.ligament import LINEAR
@@ -78,7 +78,12 @@ class Balance(Stage):
         """A sentence; of a joint without balance, or a part of it, with contacts nothing presses in."""
         own = self.balanced
         part = f"{PART}: {lacking(own.freedoms, own.not_borne(), own.turns)} too little."
-        why = {NOT_BALANCED: TORN, NOT_BORNE: part, NOT_PLACED: self.unplaced}
+        paths = np.flatnonzero(own.model.elements.kind == PATH_LENGTH)
+        unplaced = self.unplaced
+        if len(paths):
+            held = ", ".join(own.model.names.elements[e] for e in paths)
+            unplaced += f" Or the path of {held} is not found: a point of it is inside its surface."
+        why = {NOT_BALANCED: TORN, NOT_BORNE: part, NOT_PLACED: unplaced}
         apart = self.joints.apart() if status in (NOT_BALANCED, NOT_BORNE) else ()
         told = f" Nothing presses in {', '.join(apart)}." if apart else ""
         return why.get(status, NO_MUSCLES) + told

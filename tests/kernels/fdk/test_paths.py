@@ -17,6 +17,8 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.recruitment_schema import RecruitmentSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.fdk import ForceDependentKinematics
+from rtsim.methods.fdk_coordinates import with_coordinates
+from rtsim.methods.fdk_rows import check_rows
 from rtsim.models.entries import coordinate_names
 from rtsim.models.model import Model, build
 from rtsim.models.roles import roles_of
@@ -216,9 +218,12 @@ def test_a_path_that_touches_nothing_is_a_distance() -> None:
         ("free", "ellipsoid", ("cord",)),
     ],
 )
-def test_slopes_are_those_of_differences(joint: str, surface: str, dofs: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("velocities", ["least_squares", "optimum"])
+def test_slopes_are_those_of_differences(
+    joint: str, surface: str, dofs: tuple[str, ...], velocities: str
+) -> None:
     """Protects the analytic Jacobian of paths away from balance, others by markers, in motion: to 1e-6."""
-    own = tied(joint, surface, dofs)
+    own = tied(joint, surface, dofs, velocities=velocities)
     own.balance(*moving(own))
     own.alpha[:] += 2e-3
     analytic = own.slopes(0.0)
@@ -302,6 +307,7 @@ def test_a_run_tells_lengths_and_tensions() -> None:
     assert told["fdk_displacements"].array[0] == own.alpha[0]
     assert told["wrapping_ligament_forces"].array[0] == own.at.tension[0] > 5.0
     stage.come_to(NOT_PLACED)
+    assert any("Or the path of band is not found" in sentence for sentence in stage.sentences)
     assert np.isnan(told["wrapping_ligament_forces"].array).all()
 
 
@@ -328,3 +334,65 @@ def test_paths_that_cannot_be_are_told(right: str, wrong: str, dofs: tuple[str, 
     spec = read(tied_text("hinge", "cylinder", (50, 40, 10)).replace(right, wrong))
     with pytest.raises(ConfigError, match=words):
         ForceDependentKinematics(build(spec), roles_of(spec), FdkSpec(dofs=dofs))
+
+
+TWIN = f"""[[muscles]]
+name = "twin"
+path = [{row("block", (60, 0, 0))}, {{ over = "bone" }}, {row("base", (0, 90, 0))}]
+"""
+GUIDED = f"""[[muscles]]
+name = "guided"
+path = [{row("base", (-100, 90, 0))}, {row("base", (-10, 120, 0))}, {row("block", (60, 0, 30))}]
+[[muscles]]
+name = "straight"
+path = [{row("base", (-10, 120, 0))}, {row("block", (60, 0, 30))}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("joint", "extra", "dofs", "words"),
+    [
+        ("ball", TWIN, ("cord", "twin"), "cord is fixed already by twin, which the method holds too"),
+        ("ball", GUIDED, ("guided", "straight"), "guided is fixed already by straight, which"),
+        ("universal", "", ("cord", "bend", "tilt"), "cord is fixed already by bend, tilt, which"),
+        ("universal", GUIDED, ("cord", "band", "guided"), "cord is fixed already by band, guided, which"),
+        ("free", TWIN, ("twin", "twist", "cord"), "twin is fixed already by cord, which"),
+    ],
+)
+def test_paths_that_always_repeat_others_are_told(
+    joint: str, extra: str, dofs: tuple[str, ...], words: str
+) -> None:
+    """Protects runs without a single answer: of two equal lengths, of a length beside all angles of a joint,
+    of three lengths on two freedoms.
+    """
+    spec = read(tied_text(joint, "cylinder", (50, 40, 10)).replace("[[elements]]", f"{extra}[[elements]]", 1))
+    with pytest.raises(ConfigError, match=words):
+        ForceDependentKinematics(build(spec), roles_of(spec), FdkSpec(dofs=dofs))
+
+
+def test_lengths_side_by_side_that_differ_are_none_of_these() -> None:
+    """Protects from refusing too much: a cord and a twin of it a millimetre aside are two lengths."""
+    text = tied_text("ball", "cylinder", (50, 40, 10))
+    aside = TWIN.replace("[60.0, 0.0, 0.0]", "[60.0, 0.0, 1.0]")
+    spec = read(text.replace("[[elements]]", f"{aside}[[elements]]", 1))
+    model, roles = with_coordinates(build(spec), roles_of(spec), ("cord", "twin"))
+    check_rows(model, roles, ("cord", "twin"))
+
+
+@pytest.mark.parametrize("name", ["cord", "spring_0"])
+def test_a_length_begins_above_nothing(name: str) -> None:
+    """Protects start_mm: a length cannot be shorter than nothing, where its square would begin elsewhere."""
+    spec = read(tied_text("universal", "cylinder", (50, 40, 10)))
+    fdk = FdkSpec(dofs=(name,), start_mm={name: -500.0})
+    with pytest.raises(
+        ConfigError, match=f"{name} cannot be 500 mm shorter than it is, 1.* mm; allowed: more"
+    ):
+        ForceDependentKinematics(build(spec), roles_of(spec), fdk)
+
+
+def test_a_distance_below_nothing_has_no_pose() -> None:
+    """Protects values: a distance of -20 mm is none of 20 mm, whose square is the same."""
+    own = tied("universal", "cylinder", ("spring_0",))
+    assert own.balance(*still(own)) == BALANCED
+    own.alpha[0] = -own.joint.rest[0] - 0.02
+    assert own.balance(*still(own)) == NOT_PLACED
