@@ -4,6 +4,10 @@ At an optimum of min F subject to Phi = 0 a change dg of the gradient moves the 
 P = Z (Z'HZ)^-1 Z', H the Hessian of the Lagrangian and Z the directions that keep Phi. From the factor of a
 Newton step (kernels/kkt_step) P = G - G A' (A G A')^-1 A G, G = (H + rho A'A)^-1. Numbers are solved side by
 side, one a column.
+A large rho keeps A G A' well conditioned where rows nearly repeat each other, some 1 / (rho t^2) at an angle
+t between them, and costs answers rho times the rounding of H. One step of refinement on H x + A'b = f takes
+that back, whatever rho is: `velocity` does it, as v is differenced in time (kernels/fdk/optimum).
+Skeel 1980, Mathematics of Computation 35, 817-832: refinement in working precision.
 As measured markers move with x-dot, dg/dt = -J'W x-dot: the optimum moves with v = P J'W x-dot, what the
 differentiated conditions of optimality say (Andersen et al. 2009, 2017, below eq. 5).
 Fiacco 1983, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, chapter 3.
@@ -12,10 +16,13 @@ Fiacco 1983, Introduction to Sensitivity and Stability Analysis in Nonlinear Pro
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from kernels._jit import njit
 from kernels.constraints import HARD, SOFT
-from kernels.copying import copy
+from kernels.copying import copy, copy_matrix
 from kernels.couplers import fold_columns, fold_vector, unfold_columns
 from kernels.kkt_step import PIVOT_FLOOR, augment, build_hessian, lagrangian_hessian, newton_step
 from kernels.linear import (
@@ -30,6 +37,22 @@ AUGMENTATION, AUGMENT_MORE, N_AUGMENT = 1e5, 1e4, 2
 """Curvature of rho A'A against the mean diagonal of H, how much more at a further try, how many tries."""
 CLOSE = 3e-7
 """Step of the solver from whose outset its factors will do [rad, m]: they differ by as little."""
+
+
+class OneAnswer(NamedTuple):
+    """One number's answer, refined."""
+
+    H: np.ndarray  # (n_v, n_v) - Hessian of the Lagrangian, lower triangle
+    x: np.ndarray  # (n_v, 1) - f, then P f
+    b: np.ndarray  # (n_element, 1) - its answers to the hard elements' targets
+    left: np.ndarray  # (n_v, 1) - what f - H x - A'b leaves, then what it changes x by
+    more: np.ndarray  # (n_element, 1) - and b
+
+
+def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
+    """Allocate a OneAnswer."""
+    one, rows = np.zeros((n_v, 1)), np.zeros((n_element, 1))
+    return OneAnswer(np.zeros((n_v, n_v)), one, rows, one.copy(), rows.copy())
 
 
 @njit
@@ -55,14 +78,14 @@ def stand_at(problem, q, multiplier, work):
     work.size[0] = math.inf
     objective(problem, q, work)
     n_hard, _ = optimality(problem, multiplier, work)
-    if not factor(problem, multiplier, n_hard, work):
+    if not factor(problem, multiplier, n_hard, work, None):
         return -1
     newton_step(n_hard, work)
     return n_hard
 
 
 @njit
-def stand_with_targets(problem, q, work):
+def stand_with_targets(problem, q, work, H_out):
     """As stand_at, beside a solution: q is taken as the optimum of the targets that its elements have there.
 
     Multipliers follow from the gradient, by a step of Gauss and Newton along the hard elements: off by the
@@ -71,6 +94,7 @@ def stand_with_targets(problem, q, work):
     problem : Problem
     q : (n_q,)
     work : Work - multiplier_trial and what stand_at leaves
+    H_out : (n_v, n_v) - Hessian of the Lagrangian, lower triangle
     """
     multiplier = work.multiplier_trial
     copy(q, work.q_trial)
@@ -84,27 +108,42 @@ def stand_with_targets(problem, q, work):
     newton_step(n_hard, work)
     copy(work.mu, multiplier)
     optimality(problem, multiplier, work)
-    if not factor(problem, multiplier, n_hard, work):
+    if not factor(problem, multiplier, n_hard, work, H_out):
         return -1
     newton_step(n_hard, work)
     return n_hard
 
 
 @njit
-def velocity(couplers, n_hard, work, X, B):
-    """X : (n_v, 1) <- P X with followers: dq/dt of the optimum [rad/s, m/s] from X = J'W x-dot.
+def velocity(couplers, n_hard, work, one):
+    """one.x : (n_v, 1) <- P x with followers: dq/dt of the optimum [rad/s, m/s] from x = J'W x-dot.
+
+    To rounding, by one step of refinement.
 
     couplers : Couplers - or None
     n_hard : int
-    work : Work - after stand_at or stand_with_targets
-    X, B : (n_v, 1), (n_element, 1) - written
+    work : Work - after stand_with_targets
+    one : OneAnswer - H that of stand_with_targets; x, b, left, more written
     """
-    answer(couplers, n_hard, work, X, B)
-    unfold_columns(couplers, work.coupler, X)
+    x, left = one.x, one.left
+    fold_columns(couplers, work.coupler, x)
+    copy_matrix(x, left)
+    answer(couplers, n_hard, work, x, one.b)
+    for i in range(x.shape[0]):
+        left[i, 0] -= one.H[i, i] * x[i, 0]
+        for j in range(i):
+            left[i, 0] -= one.H[i, j] * x[j, 0]
+            left[j, 0] -= one.H[i, j] * x[i, 0]
+        for h in range(n_hard):
+            left[i, 0] -= work.A[h, i] * one.b[h, 0]
+    answer(couplers, n_hard, work, left, one.more)
+    for i in range(x.shape[0]):
+        x[i, 0] += left[i, 0]
+    unfold_columns(couplers, work.coupler, x)
 
 
 @njit
-def factor(problem, multiplier, n_hard, work):
+def factor(problem, multiplier, n_hard, work, H_out):
     """Cholesky factor of H + rho A'A in work.H; False where H is not positive definite along A x = 0.
 
     With rho beyond what a step needs, also where hard elements nearly repeat each other, as those of a knee
@@ -114,10 +153,13 @@ def factor(problem, multiplier, n_hard, work):
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     work : Work - after optimality; H, scale, slope, aim written
+    H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not asked for
     """
     curvature = AUGMENTATION
     for _ in range(N_AUGMENT):
         size = lagrangian_hessian(problem, multiplier, n_hard, 1.0, work)
+        if H_out is not None:
+            copy_matrix(work.H, H_out)
         augment(n_hard, curvature * size, work)
         if cholesky_leaves_first(work.H, work.g.shape[0], PIVOT_FLOOR * size):
             return True

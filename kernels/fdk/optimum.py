@@ -29,7 +29,7 @@ def optimum_rates(joint, q, work, out):
 
     joint : Joint - its fit's measured and its velocity written, and put back
     q : (n_q,)
-    work : FdkWork - fit, dynamics, constraint, kept, rate, along, q_moved written
+    work : FdkWork - fit, dynamics, constraint, kept, answer, q_moved written
     out : Smooth - v, v_dot written
     """
     tree, kept, part = joint.system.tree, work.kept, 0.5 / MOMENT
@@ -62,19 +62,19 @@ def optimum_velocity(joint, q, work, v_out):
 
     joint : Joint
     q : (n_q,)
-    work : FdkWork - fit, dynamics.pose, marker.model, g, rate, along written
+    work : FdkWork - fit, dynamics.pose, marker.model, g, answer written
     v_out : (n_v,) - may be work.g
     """
     tree, at = joint.system.tree, work.dynamics.pose
     pose(tree, q, at)
     model_markers(joint.fit.markers, at, work.marker.model)
     gather(joint, joint.velocity, False, work)
-    n_hard = stand_with_targets(joint.fit, q, work.fit)
+    n_hard = stand_with_targets(joint.fit, q, work.fit, work.answer.H)
     if n_hard < 0:
         return False
     for d in range(v_out.shape[0]):
-        work.rate[d, 0] = work.g[d]
-    velocity(tree.couplers, n_hard, work.fit, work.rate, work.along)
+        work.answer.x[d, 0] = work.g[d]
+    velocity(tree.couplers, n_hard, work.fit, work.answer)
     for d in range(v_out.shape[0]):
-        v_out[d] = work.rate[d, 0]
+        v_out[d] = work.answer.x[d, 0]
     return True

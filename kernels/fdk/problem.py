@@ -35,6 +35,7 @@ from kernels.recruitment.problem import (
     RecruitmentWork,
     new_recruitment,
 )
+from kernels.sensitivity import OneAnswer, new_one_answer
 
 BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED, NOT_RECRUITED = 0, 1, 2, 3, 4
 """f is 0 within the tolerance; it is not; it is, but muscles bear the load only in part; no pose or no speeds
@@ -149,8 +150,7 @@ class FdkWork(NamedTuple):
     g: np.ndarray  # (n_v,)
     point: np.ndarray  # (2, 3)
     kept: np.ndarray  # (2, n_marker, 3) - measured and velocity of the frame
-    rate: np.ndarray  # (n_v, 1)
-    along: np.ndarray  # (n_element, 1)
+    answer: OneAnswer  # of the optimum's speeds
     tau_e: np.ndarray  # (n_v,) - of contacts, ligaments and springs
     tau_q: np.ndarray  # (n_v, n_v)
     tau_v: np.ndarray  # (n_v, n_v)
@@ -233,7 +233,7 @@ def new_fdk_work(joint: Joint) -> FdkWork:
         new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
         np.zeros((n_body, 6)), np.zeros((n_body, 6)),
         square.copy(), np.zeros((n_row, n_v)), np.zeros((n_row, n_row)), np.zeros(n_row), np.zeros(n_v),
-        np.zeros((2, 3)), np.zeros((2, n_marker, 3)), np.zeros((n_v, 1)), np.zeros((n_element, 1)),
+        np.zeros((2, 3)), np.zeros((2, n_marker, 3)), new_one_answer(n_v, n_element),
         np.zeros(n_v), square.copy(), square.copy(), square.copy(),
         np.zeros((n_element, n_v)), np.zeros(n_q), np.zeros(n_q), np.zeros((n_fdk, n_fdk)),
         np.zeros(n_fdk, np.int64), np.zeros(n_fdk), np.zeros((3, n_fdk)),

@@ -28,7 +28,10 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
     out.residual[:] = math.nan
     out.size[0] = math.nan
     for k in range(alpha.shape[0]):
-        joint.fit.roles.target[joint.element[k]] = joint.rest[k] + joint.rate[k] * alpha[k]
+        target = joint.rest[k] + joint.rate[k] * alpha[k]
+        joint.fit.roles.target[joint.element[k]] = target
+        if joint.fit.elements.kind[joint.element[k]] == DISTANCE and not target > 0.0:
+            return NOT_PLACED  # its square would be that of a length
     solved = solve(joint.fit, options.fit, work.fit, state.q, state.multiplier)
     if solved.status != CONVERGED:
         state.multiplier[:] = 0.0
