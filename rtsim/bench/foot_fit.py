@@ -27,9 +27,10 @@ from rtsim.methods.foot_fit import (
     search,
     validate_foot,
 )
-from rtsim.methods.foot_misfit import Weights
-from rtsim.methods.foot_model import with_toes
+from rtsim.methods.foot_misfit import Errors, Weights
+from rtsim.methods.foot_model import held_as, with_toes
 from rtsim.methods.foot_parameters import SCALE, guess, guesses, nearest_form
+from rtsim.methods.foot_trial import FootTrial
 from rtsim.methods.rolling_foot import Known, known_step, true_parameters
 from rtsim.methods.walked_steps import walked_steps
 
@@ -117,28 +118,42 @@ def find(known: Known, weights: Weights) -> Found:
 
 
 def real_figures(data: Path) -> list[Figure]:
-    """Each step of gait_bmc fitted, and the others of its trial held against it."""
+    """Each step of gait_bmc fitted, then both steps of one foot together; the other steps held against that.
+    The other foot is a mirrored one; the thesis had one foot.
+    """
     figures = []
-    weights = Weights(pressure=0.0)
     for name in ("walk1", "walk2"):
-        walk = walked_steps(data / "gait_bmc" / f"{name}.trc")
-        for plate, step in walk.steps.items():
+        steps = walked_steps(data / "gait_bmc" / f"{name}.trc").steps
+        for plate, step in steps.items():
             say(f"foot-fit: {name}, {plate}, {step.side} foot")
-            around = guess(step.frame)
-            fit = fit_foot([step], weights, guesses(around, N_START, 0), around)
-            key = f"{name}.{plate}.{step.side}"
-            figures += pair(f"{key}.fitted", fit.errors[0].normal, fit.errors[0].cop, CALIBRATION)
-            for other_plate, other in walk.steps.items():
-                if other_plate != plate:
-                    toes = with_toes(other.frame, step.frame.toe_origin, step.frame.toe_axes)
-                    held = validate_foot([other._replace(frame=toes)], weights, fit.parameters).errors[0]
-                    figures += pair(f"{key}.on.{other_plate}.{other.side}", held.normal, held.cop, OTHERS)
+            figures += real_fit(f"{name}.{plate}", [step], {k: s for k, s in steps.items() if k != plate})
+        for side in ("right", "left"):
+            together = {plate: step for plate, step in steps.items() if step.side == side}
+            if len(together) > 1:
+                say(f"foot-fit: {name}, {side} foot, {len(together)} steps together")
+                others = {plate: step for plate, step in steps.items() if step.side != side}
+                figures += real_fit(f"{name}.{'+'.join(together)}", [*together.values()], others)
     return figures
 
 
-def pair(key: str, normal: float, cop: float, most: tuple[float, float]) -> list[Figure]:
+def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[Figure]:
+    """Figures of steps that are fitted together, and of others that are held against them."""
+    toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
+    steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
+    weights, around = Weights(pressure=0.0), guess(steps[0].frame)
+    fit = fit_foot(steps, weights, guesses(around, N_START, 0), around)
+    figures = []
+    for k, errors in enumerate(fit.errors):
+        figures += pair(f"{key}.fitted{f'.{k + 1}' if k else ''}", errors, CALIBRATION)
+    for plate, other in others.items():
+        held = validate_foot([held_as(other, steps[0])], weights, fit.parameters)
+        figures += pair(f"{key}.on.{plate}", held.errors[0], OTHERS)
+    return figures
+
+
+def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[Figure]:
     """Figures of normal force and centre of pressure."""
     return [
-        Figure(f"{key}.normal", normal, "1", most[0], "lower"),
-        Figure(f"{key}.cop", cop, "1", most[1], "lower"),
+        Figure(f"{key}.normal", errors.normal, "1", most[0], "lower"),
+        Figure(f"{key}.cop", errors.cop, "1", most[1], "lower"),
     ]

@@ -17,7 +17,7 @@ from scipy.optimize import OptimizeResult, basinhopping, least_squares
 
 from rtsim.methods import foot_parameters
 from rtsim.methods.foot_misfit import Errors, Simulated, StepMisfit, Weights
-from rtsim.methods.foot_motion import N_KNOT, N_OWN, N_SPLINE, SPLINE_SCALE, spline_bounds
+from rtsim.methods.foot_motion import N_KNOT, N_OWN, N_SPLINE, SPLINE_SCALE, TOE, spline_bounds
 from rtsim.methods.foot_parameters import Bounds, fill, new_foot
 from rtsim.methods.foot_trial import FootTrial
 
@@ -28,6 +28,8 @@ TOLERANCE, FINE = 1e-6, 1e-8
 """Relative change of the cost, and of the unknowns, at which a search ends: of forces alone, which leave long
 flat valleys, and with pressure."""
 MOST_EVALUATIONS = 400
+BENT = (0.0, 0.3, -0.3, 0.6)
+"""Of the toes at the starts of a validation [rad]: recorded motion tells nothing of them."""
 AT_BOUND = 1e-3
 """A parameter so near to its bound, in parts of its range, lies at it."""
 WEAK = 1e-2
@@ -102,10 +104,12 @@ class FootProblem:
         self.bends = any(step.with_pressure for step in self.steps)
         self._divide = 1.0 / np.sqrt(len(trials))
 
-    def start(self, parameters: Array) -> Array:
-        """Unknowns where the motion is as recorded and the toes are straight, within the bounds."""
+    def start(self, parameters: Array, bent: float = 0.0) -> Array:
+        """Unknowns where the motion is as recorded and the toes are bent alike [rad], within the bounds."""
         inner = 1e-6 * (self.bounds.high - self.bounds.low)
-        x = np.concatenate([parameters[self.free], np.zeros(N_OWN * len(self.steps))]) / self.scale
+        knots = np.zeros((N_SPLINE, N_KNOT))
+        knots[TOE] = bent
+        x = np.concatenate([parameters[self.free], *[knots.ravel()] * len(self.steps)]) / self.scale
         return np.asarray(np.clip(x, self.bounds.low + inner, self.bounds.high - inner))
 
     def split(self, x: Array) -> tuple[Array, list[Array]]:
@@ -247,12 +251,19 @@ def validate_foot(
     parameters: Array,
     progress: Progress = lambda text: None,
 ) -> FootFit:
-    """Errors of steps that the parameters (30,) were not found from: only the motion is corrected."""
+    """Errors of steps that the parameters (30,) were not found from: only the motion is corrected.
+
+    The best of searches that begin with toes bent differently.
+    """
     problem = FootProblem(trials, weights, parameters, held=True)
-    costs, complete, n_evaluation = np.full(1, np.nan), False, 0
+    costs, complete, n_evaluation = np.full(len(BENT), np.nan), False, 0
     try:
-        found = search(problem, problem.start(parameters))
-        costs[0], n_evaluation, complete = 2.0 * found.cost, found.nfev, True
+        for k, bent in enumerate(BENT):
+            found = search(problem, problem.start(parameters, bent))
+            costs[k] = 2.0 * found.cost
+            if costs[k] <= np.nanmin(costs):
+                n_evaluation = found.nfev
+        complete = True
     except KeyboardInterrupt:
         if not problem.best[1].size:
             raise

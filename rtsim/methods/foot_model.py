@@ -25,6 +25,7 @@ from rtsim.methods.foot_parameters import (
     angles_of,
     euler,
 )
+from rtsim.methods.foot_trial import FootTrial
 from rtsim.models.load import load_model
 from rtsim.subjects.foot_frame import FootFrame
 
@@ -133,6 +134,26 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
 def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame:
     """The foot with toes of another one: parameters of toes belong to the axis that they were found for."""
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
+
+
+def held_as(trial: FootTrial, fitted: FootTrial) -> FootTrial:
+    """A step as the foot of another step is held against it: with its toes, and its heel at its height.
+
+    Markers of the other foot may sit some millimetres higher than those of the fitted one, and a millimetre
+    of sinkage is some 75 N: the heel of another foot is moved to where it is as high when the foot stands flat.
+    """
+    frame, own = fitted.frame, trial.frame
+    moved = trial._replace(frame=with_toes(own, frame.toe_origin, frame.toe_axes))
+    if trial.side == fitted.side:
+        return moved
+    higher = frame.heel_height - own.heel_height
+    arm = higher * trial.rotation @ own.up
+    note = f"the heel was taken {1e3 * higher:+.1f} mm higher, as high as that of the fitted foot"
+    return moved._replace(
+        position=trial.position + arm,
+        velocity=trial.velocity + np.cross(trial.turning, arm),
+        notes=(*trial.notes, note),
+    )
 
 
 def _vector(values: Array) -> tuple[float, ...]:

@@ -61,9 +61,8 @@ def command(
     trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
     pressure_delay: float, pressure_as_scaled: bool, pressure_as_placed: bool,
     footprints: tuple[Path, ...], friction: bool, no_pressure: bool, starts: int, hops: int, seed: int,
-    validate: Path | None, lab: str,
-    mass_kg: float | None, out: Path | None, as_json: bool, force: bool, plot: Path | None,
-    plot_size: str | None, plot_dpi: int | None, units: str | None, up: str | None,
+    validate: Path | None, lab: str, mass_kg: float | None, out: Path | None, as_json: bool, force: bool,
+    plot: Path | None, plot_size: str | None, plot_dpi: int | None, units: str | None, up: str | None,
 ) -> None:  # fmt: skip
     """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over plates.
 
@@ -76,7 +75,7 @@ def command(
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot, validate_foot
     from rtsim.methods.foot_misfit import Weights
-    from rtsim.methods.foot_model import foot_of, model_of, with_toes
+    from rtsim.methods.foot_model import foot_of, held_as, model_of, with_toes
     from rtsim.methods.foot_parameters import guess, guesses
     from rtsim.methods.walked_steps import walked_steps
     from rtsim.models.load import load_model
@@ -111,10 +110,13 @@ def command(
         around = guess(frame)
         fit = fit_foot(fitted, weights, guesses(around, starts, seed), around, tell, hops)
         parameters, steps = fit.parameters, steps_of(fitted, fit, True)
-    toes = (own.toe_origin, own.toe_axes) if frame is None else (frame.toe_origin, frame.toe_axes)
     if fit is None or fit.complete:
         for trial in others:
-            moved = trial._replace(frame=with_toes(trial.frame, *toes))
+            moved = (
+                held_as(trial, fitted[0])
+                if fitted
+                else trial._replace(frame=with_toes(trial.frame, own.toe_origin, own.toe_axes))
+            )
             steps += steps_of([moved], validate_foot([moved], weights, parameters, tell), False)
     click.echo(json.dumps(as_table(fit, steps)) if as_json else as_lines(fit, steps))
     for path in footprints:
