@@ -140,8 +140,7 @@ def held_as(trial: FootTrial, fitted: FootTrial) -> FootTrial:
     """A step as the foot of another step is held against it: with its toes, and its heel at its height.
 
     Markers of the other foot may sit some millimetres higher than those of the fitted one, and a millimetre
-    of sinkage is some 75 N: the heel of another foot is moved to where it is as high when the foot stands
-    flat.
+    of sinkage is some 75 N: the heel of another foot is moved to where it is as high when that stands flat.
     """
     frame, own = fitted.frame, trial.frame
     moved = trial._replace(frame=with_toes(own, frame.toe_origin, frame.toe_axes))
