@@ -90,8 +90,9 @@ def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec
     for name, excitation in excited.items():
         able = [*(one for one, muscle in muscles.items() if muscle.hill is not None), *turning]
         if name not in able:
+            what = "muscle or torque generator" if turning else "muscle"
             raise ConfigError(
-                f"no muscle and no torque generator {name!r} has a force",
+                f"no {what} {name!r} has a force",
                 where=f"--excite (model {spec.name})",
                 allowed=", ".join(able) or "none: the model has no muscle with `hill` and no generators",
             )

@@ -100,7 +100,7 @@ def test_an_activation_of_the_command_line_takes_the_models_place(tmp_path: Path
     simulator = load_simulator(path, excited={"elbow_flexor": 0.3})
     np.testing.assert_allclose(run(simulator, 10, 1).trace.generator[:, 1, GIVEN_ACTIVATION], 0.3)
     with pytest.raises(
-        ConfigError, match=r"no torque generator 'elbow_twister'.*elbow_extensor, elbow_flexor"
+        ConfigError, match=r"no muscle or torque generator 'elbow_twister'.*elbow_extensor, elbow_flexor"
     ):
         load_simulator(path, excited={"elbow_twister": 0.3})
 
