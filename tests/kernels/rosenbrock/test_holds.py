@@ -94,6 +94,7 @@ def test_energy_of_a_four_bar(method: str) -> None:
     assert np.log2(drifts[0] / drifts[1]) > METHODS[method].order - 0.35
 
 
+@pytest.mark.compiled
 def test_nothing_drifts() -> None:
     """Protects long runs: after ten seconds of motion the loop is as closed as at the start."""
     some, trace = rows(loops.FOUR_BAR, 10_000, 10.0, 10)
