@@ -39,7 +39,7 @@ from tests.naive.mechanisms import posed
 from tests.naive.tree import integrate
 from tests.rtsim.models.small_models import read
 
-pytestmark = pytest.mark.own_kernels
+pytestmark = [pytest.mark.own_kernels, pytest.mark.compiled]
 
 Array = NDArray[np.float64]
 

@@ -81,7 +81,6 @@ TORN = (
 )
 
 
-@pytest.mark.compiled
 def test_of_surfaces_that_are_apart_no_force_is_told(spec) -> None:
     """Protects a joint pulled apart, on one side or both, from the force of its last touch; it goes on."""
     for one in (jaw(spec), jaw(exchanged(spec))):

@@ -76,6 +76,7 @@ def known(request):
     return model, run(model, 960, DURATION, method="rodas4p")
 
 
+@pytest.mark.compiled
 @EVERY_METHOD
 def test_order(known, method: str) -> None:
     """Protects the exact Jacobian of held motion and the way back: every method has its order at least."""

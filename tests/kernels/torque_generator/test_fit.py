@@ -72,7 +72,6 @@ def test_curvatures_of_rows_are_the_differences():
 
 
 @pytest.mark.compiled
-@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(6))
 def test_a_fit_is_feasible_and_an_optimum(seed):
     """Protects the answer: within all rows by the twin, and no feasible point near it is better."""
@@ -131,7 +130,6 @@ def test_bounds_that_leave_nothing_are_told():
 
 
 @pytest.mark.compiled
-@pytest.mark.compiled
 @there
 @pytest.mark.parametrize("k", range(32))
 def test_fits_from_the_default_start_are_those_of_the_authors(k):
@@ -145,7 +143,6 @@ def test_fits_from_the_default_start_are_those_of_the_authors(k):
     assert same or objective <= float(row["objective"])
 
 
-@pytest.mark.compiled
 @pytest.mark.compiled
 @there
 @pytest.mark.parametrize(
