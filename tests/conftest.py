@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+# Workers use all processors: threads of linear algebra beside them would only wait for each other.
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
+
 # A run in the background of a shell ignores Ctrl-C, and so would every process that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
