@@ -127,8 +127,6 @@ class Balance(Stage):
         late = self.lateness
         own, names = self.balanced, self.balanced.model.names
         one_way = tuple(own.hard[row] for row in own.joint.pushing)
-        decided = tuple(names.elements[e] for e in own.joint.element)
-        lengths, angles = (tuple(decided[k] for k in rows) for rows in (self._lengths, self._angles))
         found = [
             Quantity(
                 "muscle_activations", own.activations, "1", own.acting, curves=ACTIVATIONS,
@@ -168,6 +166,14 @@ class Balance(Stage):
                     meaning=f"tension of ligaments that go over surfaces, 0 = slack{late}",
                 )
             ]  # fmt: skip
+        return found + self._of_freedoms() + self._of_joints()
+
+    def _of_freedoms(self) -> list[Quantity]:
+        """The FDK degrees of freedom: where they are, what is left along them, how stiff they are."""
+        own, late = self.balanced, self.lateness
+        decided = tuple(own.model.names.elements[e] for e in own.joint.element)
+        lengths, angles = (tuple(decided[k] for k in rows) for rows in (self._lengths, self._angles))
+        found: list[Quantity] = []
         if lengths:
             found += [
                 Quantity(
@@ -199,7 +205,7 @@ class Balance(Stage):
                     "and the arcs of angles: stable above 0",
                 )
             ]  # fmt: skip
-        return found + self._of_joints()
+        return found
 
     def _of_joints(self) -> list[Quantity]:
         """Displacements and forces of the joints that the run names."""
