@@ -18,6 +18,8 @@ from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_genera
 
 Array = NDArray[np.float64]
 N_GRID = 241
+MOST_SHOWN = 2.0
+"""Of a passive torque in the figure of all curves, in parts of the isometric one."""
 MARGIN = 0.15
 LENGTHENING = "lengthening"
 
@@ -109,7 +111,9 @@ def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:
             words = one.muscle.replace("_", " ")
             at_rest = parts_at(one, fit, np.radians(grid), np.zeros(N_GRID))
             angle[f"{words}, active"] = sign * strength * at_rest[:, 0]
-            angle[f"{words}, passive"] = np.clip(sign * strength * at_rest[:, 2], -2 * strength, 2 * strength)
+            # it goes on in a straight line: beyond the panel the curve ends
+            shown = np.where(at_rest[:, 2] <= MOST_SHOWN, at_rest[:, 2], np.nan)
+            angle[f"{words}, passive"] = sign * strength * shown
             optimal = np.full(N_GRID, np.radians(one.spec.optimal_angle_deg))
             moving = parts_at(one, fit, optimal, speeds)
             speed[words] = sign * strength * moving[:, 1]

@@ -11,6 +11,7 @@ from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.bench.stoop_lift import markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
+from rtsim.methods.torque_generator_figures import panels_of_curves
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
 from tests.rtsim.bench.test_stoop_lift import BORNE_BY
@@ -188,3 +189,18 @@ def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):
     done = here("fit", "torque-generators", str(motion), "--json", "--emg", str(emg))
     found = json.loads(done.out)["generators"][f"{KNEE}_extensor"]
     assert found["after"]["activation"][1] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_passive_curves_end_where_the_panel_does():
+    """Protects readers of the figure of all curves: a passive torque is drawn as it is or not at all, never
+    as a level line that the model has not."""
+    curves = [
+        curve
+        for panel in panels_of_curves(generators_of("planar"))
+        for name, curve in panel.curves.items()
+        if name.endswith("passive")
+    ]
+    assert any(np.isnan(curve).any() for curve in curves)
+    for curve in curves:
+        risen = np.abs(curve[np.isfinite(curve) & (curve != 0.0)])
+        assert np.all(np.diff(np.sort(risen)) > 0.0)
