@@ -31,6 +31,9 @@ pytestmark = pytest.mark.process
 ANY = [f"--{name}-address=tcp://127.0.0.1:0" for name in ("results", "control", "port")]
 
 
+BESIDE = "[misalignment]\noffset_mm = [45.0, 0.0, 0.0]\ncuff_mm = [{cuff}]\n[limits]"
+
+
 def hil(*arguments: str) -> dict:
     """Run `rtsim hil` to its end; the summary."""
     done = subprocess.run(
@@ -202,6 +205,15 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
         ("torque_max_Nm = 20.0", "torque_max_Nm = inf", "cannot be meant"),
         ("rate_hz = 100.0", "rate_hz = 9000.0", "4000"),
         ('mode = "lockstep"', 'mode = "sloppy"', "lockstep"),
+        ('coordinate = "ankle"', 'coordinate = "ankle"\nprescribed = ["toe"]', "unknown coordinate 'toe'"),
+        (
+            'coordinate = "ankle"',
+            'coordinate = "ankle"\nprescribed = ["shank_tilt"]',
+            "shank_tilt: the motion is not given",
+        ),
+        ('coordinate = "ankle"', 'coordinate = "ankle"\nmotion = "walk.c3d"', "walk.c3d holds no motion"),
+        ("[limits]", BESIDE.format(cuff="0.0, 0.0, 50.0"), "beside the limb's, the cuff 0 mm from it"),
+        ("[limits]", BESIDE.format(cuff="100.0, 0.0, 0.0"), "have|at most|less damping"),
     ],
 )
 def test_a_config_that_cannot_be_is_refused(right: str, wrong: str, words: str, tmp_path: Path) -> None:
@@ -212,3 +224,10 @@ def test_a_config_that_cannot_be_is_refused(right: str, wrong: str, words: str, 
         rig.config.write_text(text.replace(right, wrong), encoding="utf-8")
         with pytest.raises(ConfigError, match=words):
             cli.main(["hil", str(rig.config)], standalone_mode=False)
+
+
+def test_a_stream_of_motion_does_not_come_again() -> None:
+    """Protects from a run again that would be another one: it is refused with what can be done."""
+    run = ["hil", "ankle", "--motion", "tcp://127.0.0.1:5999", "--again", "x.mcap"]
+    with pytest.raises(ConfigError, match="does not come again"):
+        cli.main(run, standalone_mode=False)
