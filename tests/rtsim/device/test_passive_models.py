@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kernels._jit import allow_compilation
-from rtsim.config.hil_schema import Controller, HilSpec
+from rtsim.config.hil_schema import Controller, HilSpec, MisalignmentSpec
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
@@ -21,6 +21,7 @@ from rtsim.simulation.simulator import Simulator
 from rtsim.stages.energy import LABELS, EnergyAccount
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
 from rtsim.stages.forward import ForwardStep
+from rtsim.stages.misaligned import joint_of, with_straps
 from streams.codec import FieldLayout
 from streams.messages import Session
 from streams.ring import Frame
@@ -40,10 +41,12 @@ class Loop:
     energies, stored : likewise, of the model less what generators did, and in springs on coordinates
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, misalignment: MisalignmentSpec | None = None) -> None:
         allow_compilation()
-        self.spec = load_toml(find_config(name, "hil"), HilSpec)
-        model = with_device(at_rest(load_model(self.spec.model)), self.spec.coordinate)
+        self.spec = replace(load_toml(find_config(name, "hil"), HilSpec), misalignment=misalignment)
+        model = at_rest(load_model(self.spec.model))
+        self.joint = joint_of(model, self.spec)
+        model = with_device(with_straps(model, self.spec), self.spec.coordinate)
         period_ms = 1e3 / self.spec.exchange.rate_hz
         self.limb = Simulator(build(model), replace(model.simulation, step_ms=0.5 * period_ms))
         self.damping = sum(s.damping or 0.0 for s in model.springs if s.coordinate == self.spec.coordinate)
@@ -60,7 +63,7 @@ class Loop:
         )  # fmt: skip
         spec = replace(self.spec, controller=control, limits=limits, device="ideal_orthosis")
         spec = replace(spec, exchange=replace(spec.exchange, valid_for_ms=1000.0))
-        self.exchange = x = DeviceExchange(spec, StraightPort(STRONG), "0123456789abcdef")
+        self.exchange = x = DeviceExchange(spec, StraightPort(STRONG), "0123456789abcdef", self.joint)
         s = self.limb
         s.q[:], s.v[:], s.n_step = *self.start, 0
         s.settle()
@@ -125,6 +128,27 @@ def test_the_device_never_gives_more_than_the_damper_takes(loops: dict[str, Loop
         assert loop.exchange.arming.state == "armed"
     stiffest = loop.damping * loop.spec.exchange.rate_hz / 1.5
     assert excess(1.5 * stiffest, 0.0, 2.0) > 1e-3  # the limit is no wider than it must be
+
+
+def test_a_misaligned_device_gives_no_more_either() -> None:
+    """Protects the limb from a device beside its joint: turn, torque, straps, and its limit as derived."""
+    beside = MisalignmentSpec((40.0, -30.0, 0.0), (0.0, -200.0, 0.0), 2000.0)
+    loop = Loop("leg_swing", beside)
+    joint, rate, wide = loop.joint, loop.spec.exchange.rate_hz, math.radians(70.0)
+    assert joint is not None
+    worst, start = joint.worst(-wide, wide), float(loop.start[0][loop.q])
+    for kick, share in ((-3.0, 1.0), (5.0, 0.02)):
+        # all of the damper, or little, so that the leg swings; torque is the stiffness by the angle at most
+        stiffness = share * loop.damping * rate / 1.5 / (worst.ratio**2 + worst.slope * 2.0 * wide)
+        zero = joint.angle(start)
+        loop.run(Controller(math.degrees(zero), stiffness, 0.0), kick)
+        assert np.abs(loop.angles).max() < wide
+        turned = np.array([joint.angle(angle) for angle in loop.angles])
+        lost = np.array(loop.speeds) ** 2 / rate
+        taken = loop.damping * np.concatenate([[0.0], np.cumsum(0.5 * (lost[1:] + lost[:-1]))])
+        assert (np.array(loop.works) + 0.5 * stiffness * (turned - zero) ** 2 <= taken + 1e-9).all()
+        assert np.ptp(turned - np.array(loop.angles)) > (0.02 if share < 1.0 else 0.0)
+        assert abs(loop.energy.balance.work[0]) > 0.01
 
 
 def test_a_hanging_leg_never_has_more_than_its_kick(loops: dict[str, Loop]) -> None:
