@@ -83,7 +83,7 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     tracking_Nm: Positive
     tracking_ms: Positive
     # energy that the model has, or lacks, beyond what all forces did, of about the last second
-    drift_max_J: Positive = 1.0
+    drift_max_J: Positive = 5.0
     # torque rises from zero over this time after `arm`
     ramp_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
 
