@@ -93,8 +93,8 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The device's joint beside the limb's, a hinge: places from the hinge's centre, in the axes of the body
-    that it carries, in the pose in which the angle is zero."""
+    """The device's joint beside the limb's: places from the limb's, in the axes of the body that it carries,
+    in the pose in which the angle is zero."""
 
     # of the device's joint
     offset_mm: Vector

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from scipy.spatial.transform import Rotation
 
 from kernels._jit import allow_compilation
+from kernels.forces.lines import TENSION
 from rtsim.config.hil_schema import Controller, MisalignmentSpec
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.stability import check_stable
@@ -89,13 +90,32 @@ def test_straps_press_the_limb_as_their_potential_says() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    """Protects from a cuff within the device's joint and from joints that are no hinge: a sentence each."""
+    """Protects from a cuff within the device's joint and from axes that move: a sentence each."""
     with pytest.raises(ConfigError, match=r"150 mm beside the limb's.*less than 0.5"):
         made(tuple(np.cross(AXIS, (0.0, 0.0, 150.0)) / np.linalg.norm(np.cross(AXIS, (0.0, 0.0, 1.0)))))
     wrong = MisalignmentSpec((0.0, 20.0, 0.0), (120.0, 0.0, 0.0))
-    config = replace(plain_hil(misalignment=wrong), model="knee", coordinate="flexion")
-    with pytest.raises(ConfigError, match="no angle of a hinge"):
+    config = replace(plain_hil(misalignment=wrong), model="knee", coordinate="adduction")
+    with pytest.raises(ConfigError, match="no axis that stands still"):
         joint_of(load_model("knee"), config)
+
+
+def test_straps_of_a_knee_are_those_of_its_flexion() -> None:
+    """Protects joints of several coordinates: the bar goes from the flexion axis in the femur to a place that
+    the tibia carries, whatever its neutral translations."""
+    allow_compilation()
+    spec = MisalignmentSpec((0.0, 15.0, -10.0), (0.0, -20.0, -250.0), STRAPS)
+    config = replace(plain_hil(misalignment=spec), model="knee_braced", coordinate="flexion")
+    knee = load_model("knee_braced")
+    joint = joint_of(knee, config)
+    assert joint is not None
+    built = build(with_straps(knee, config))
+    simulator, k = Simulator(built, knee.simulation), built.names.lines.index("device_cuff")
+    for angle in (0.0, 0.4, 1.3):
+        simulator.q[:] = built.q_neutral
+        simulator.q[0] = angle
+        trace = simulator.trace(1)
+        simulator.run(0, 0, trace, last=True)
+        assert trace.line[0, k, TENSION] == pytest.approx(-joint.forces(angle, 0.0)[1], abs=1e-6)
 
 
 def test_stability_counts_the_ratio() -> None:
