@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.dynamics.mass import mass_matrix
+from kernels.dynamics.energy import energy_and_power
 from kernels.dynamics.system import new_dynamics_work
 from kernels.forces.generators import GIVEN_TORQUE
 from kernels.tree import Pose, new_pose, pose
@@ -172,8 +172,8 @@ def grip(model: Model, at: Pose, side: str, box: Array) -> dict[str, Any]:
 
 def energy_of(model: Model, q: Array, v: Array) -> float:
     """Kinetic and potential energy [J]."""
-    system, work, M = model.system, new_dynamics_work(model.tree), np.zeros((model.n_v, model.n_v))
-    mass_matrix(system, np.ascontiguousarray(q), work, M)
-    M += np.tril(M, -1).T
-    centres = work.pose.position + np.einsum("bij,bj->bi", work.pose.rotation, system.bodies.centre)
-    return float(0.5 * v @ M @ v - system.bodies.mass @ centres @ system.gravity)
+    n_v, out = model.n_v, np.zeros(2)
+    motion = np.ascontiguousarray(q), np.ascontiguousarray(v), np.zeros(n_v)
+    wrench, work = np.zeros((len(model.tree.parent), 6)), new_dynamics_work(model.tree)
+    energy_and_power(model.system, motion, wrench, work, np.zeros(n_v), out)
+    return float(out[0])

@@ -18,6 +18,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, ModelError
 from rtsim.live.signals import exit_code, noting_requests
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.hil_schema import HilSpec
@@ -54,6 +55,14 @@ def _address(name: str, what: str) -> Any:
 @_address("control", "Commands come here")
 @_address("port", "The device connects here")
 @offset_option()
+@click.option(
+    "--motion",
+    "motion",
+    metavar="FILE|ADDRESS",
+    help="Motion of coordinates that take one: .mot, .sto, or results of a live run at tcp://HOST:PORT.",
+)
+@click.option("--prescribe", "prescribed", multiple=True, metavar="COORDINATE",
+              help="A coordinate that --motion moves beside the model's own.")  # fmt: skip
 @click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
@@ -72,17 +81,24 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rtsim.cli.compiling import compile_first
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
-    from rtsim.live.hardware import parts_of, simulator_for
+    from rtsim.live.group_table import group_of_simulation
+    from rtsim.live.hardware import moved, parts_of, simulator_for
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
         raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
+    if options["again"] and is_stream(spec.motion):
+        raise ConfigError(
+            "a stream of motion does not come again", where="--again, --motion",
+            remedy="give a run that a file moved, and the file",
+        )  # fmt: skip
     if options["record"]:
         check_recording(options["record"], "--record")
+    spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
     model, _ = parts_of(spec)
     check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
     console = Console(stderr=True)
-    compile_first(console, ("coupled-simulation",) if model.couplers else ("simulation",))
+    compile_first(console, (group_of_simulation(model),))
     with console.status("starting"):
         simulator = simulator_for(spec)
     run(spec, simulator, Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS}))
@@ -101,7 +117,8 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     exchange = {key: options[key] for key in ("mode", "rate_hz") if options[key] is not None}
     if options["fast"]:
         exchange |= {"paced": False, "deadline_ms": LONGEST_MS, "valid_for_ms": LONGEST_MS}
-    new = {"duration_s": options["duration_s"]} if options["duration_s"] is not None else {}
+    new: dict[str, Any] = {"duration_s": options["duration_s"]} if options["duration_s"] is not None else {}
+    new |= {key: options[key] for key in ("motion", "prescribed") if options[key]}
     if device not in (None, NO_DEVICE):
         new["device"] = device
     tables = to_builtins(spec)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
-from rtsim.config.place_schema import Name, NonNegative, Positive
+from rtsim.config.place_schema import Name, NonNegative, Positive, Vector
 from rtsim.config.run_schema import Duration
 from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
@@ -82,12 +82,26 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # actuator's torque off what was commanded by so much, for so long
     tracking_Nm: Positive
     tracking_ms: Positive
+    # energy that the model has, or lacks, beyond what all forces did, of about the last second
+    drift_max_J: Positive = 5.0
     # torque rises from zero over this time after `arm`
     ramp_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
 
     def __post_init__(self) -> None:
         if not self.angle_deg[0] < self.angle_deg[1]:
             raise ValueError(f"limits.angle_deg: {list(self.angle_deg)}; allowed: the smaller one first")
+
+
+class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The device's joint beside the limb's: places from the limb's, in the axes of the body that it carries,
+    in the pose in which the angle is zero."""
+
+    # of the device's joint
+    offset_mm: Vector
+    # where the device holds the body
+    cuff_mm: Vector
+    # of the straps, along the device's bar; none: the cuff slides freely
+    stiffness_N_m: NonNegative = 0.0
 
 
 class HilPorts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -109,6 +123,11 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     exchange: Exchange
     limits: Limits
     controller: Controller = Controller()
+    # of the device's joint against the limb's; none: they are one
+    misalignment: MisalignmentSpec | None = None
+    # file or address of the motion of coordinates that take one, and such coordinates beside the model's own
+    motion: str = ""
+    prescribed: tuple[Name, ...] = ()
     # simulated device, started as a process; whose delays and mechanics the check of stability takes
     device: Name = "ankle_orthosis"
     # of the run on the clock; 0 = until it is stopped

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
+from rtsim.device.misalignment import Misalignment
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
 from streams.messages import Device, Output
@@ -75,9 +77,13 @@ class DeviceExchange:
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
+    joint : the device's joint, where it is not the limb's
+    watches : each says in words what speaks against torque beside the device, as a motion that is silent
     """
 
-    def __init__(self, spec: HilSpec, port: Port, session: str) -> None:
+    def __init__(self, spec: HilSpec, port: Port, session: str, joint: Misalignment | None = None) -> None:
+        self.joint = joint
+        self.watches: list[Callable[[], str]] = []
         self.spec, self.port, self.session = spec, port, session
         self.period_s = 1.0 / spec.exchange.rate_hz
         self.lockstep = spec.exchange.mode == "lockstep"

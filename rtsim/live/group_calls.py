@@ -221,6 +221,14 @@ def call_coupled() -> None:
     warm_up(load_simulator("kick", equilibrium="loaded"))
 
 
+def call_turned() -> None:
+    """`rtsim simulate` of a model that torque generators turn."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("planar_leg", equilibrium="loaded"))
+
+
 def call_held() -> None:
     """`rtsim simulate` of a model that holds constraints."""
     from rtsim.simulation.load import load_simulator

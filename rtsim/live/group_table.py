@@ -19,6 +19,7 @@ from rtsim.live.group_calls import (
     call_simulation,
     call_solver,
     call_torque_generators,
+    call_turned,
 )
 from rtsim.live.sources import brings_markers
 
@@ -214,6 +215,18 @@ ON_DEMAND = {
         call_held,
         without=NO_MESHES,
     ),
+    "turned-simulation": Group(
+        "forward simulation of models that torque generators turn",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.reduction.reduced_mass",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_turned,
+        without=(*NO_MESHES, *NO_HOLDS),
+    ),
     "foot": Group(
         "contact of the feet",
         tuple(f"kernels.contact.standing_foot.{name}" for name in ("follow", "stand", "press_grid")),
@@ -240,6 +253,8 @@ def group_of_simulation(spec: ModelSpec) -> str:
     """What a simulation of a model calls."""
     if spec.held:
         return "held-simulation"
+    if spec.torque_generators is not None:
+        return "turned-simulation"
     return "coupled-simulation" if spec.couplers else "simulation"
 
 

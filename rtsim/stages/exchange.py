@@ -42,12 +42,15 @@ class DeviceTorque(Stage):
     def __init__(self, exchange: DeviceExchange, simulator: Simulator, arm_at: int = -1) -> None:
         super().__init__()
         self.exchange, self.arm_at = exchange, arm_at
+        self.simulator = simulator
         self._moment = simulator.model.forces.springs.moment
         self._at = device_element(simulator)
+        self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
         self._parameters = np.zeros(len(PARAMETERS))
         self._values = {name: np.zeros(1) for name in MEANINGS}
+        self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
         self.orders = {
             "arm": Order(self._answer_arm, lambda args: self.ask("arm", args), "arm", told=True),
             "disarm": Order(self._answer_disarm, lambda args: self.ask("disarm", args), "arm", told=True),
@@ -67,7 +70,7 @@ class DeviceTorque(Stage):
     def run(self, frame: Frame) -> Outcome:
         """What came since the last tick, judged, recorded and applied."""
         x = self.exchange
-        wrong = x.fault()
+        wrong = x.fault() or next(filter(None, (look() for look in x.watches)), "")
         x.refusal = wrong
         if wrong:
             x.arming.fault(wrong)
@@ -77,7 +80,10 @@ class DeviceTorque(Stage):
         while self.asked:
             self._obey(self.asked.popleft(), wrong)
         x.tuning.tick()
-        self._moment[self._at] = x.torque()
+        torque = x.torque()
+        if x.joint is not None:
+            torque *= x.joint.ratio(float(self.simulator.q[self._q]))
+        self._moment[self._at] = torque
         x.t_applied = now_ns()
         return UNANSWERED if x.n_missed else FINE
 
@@ -95,6 +101,10 @@ class DeviceTorque(Stage):
         values["device_arming"][0] = ARM_STATES.index(x.arming.state)
         values["device_ages"][0] = x.age_s
         values["device_energy"][0] = x.energy.energy
+        delivered = values["device_actuator_torques"][0]
+        self._tracking[:] = x.commanded, delivered, delivered - x.commanded
+        if x.joint is not None:
+            self._cuff[:] = x.joint.forces(float(self.simulator.q[self._q]), x.torque())
         self._parameters[:] = tuple(x.tuning.values.values())
 
     def quantities(self) -> list[Quantity]:
@@ -107,8 +117,13 @@ class DeviceTorque(Stage):
             Quantity(
                 "device_parameters", self._parameters, "deg, N m/rad, N m s/rad", PARAMETERS,
                 meaning="parameters of the controller as they act in the tick",
-            )
-        ]  # fmt: skip
+            ),
+            Quantity("device_tracking", self._tracking, "N m", TRACKING, curves=DELIVERED,
+                     meaning="commanded, delivered by the actuator, and the difference"),
+        ] + ([] if self.exchange.joint is None else [
+            Quantity("device_cuff_forces", self._cuff, "N", CUFF, curves=PARASITIC,
+                     meaning="on the limb at the cuff: across the device's bar, and along it outwards"),
+        ])  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
         """The exchange, and what belongs to it in a recording."""
@@ -217,6 +232,8 @@ class TorqueCommand(Stage):
         if energy > x.spec.limits.energy_max_J:
             x.arming.fault(f"the device drives the limb with {energy:.3g} J in about a second")
         x.arming.tick()
+        if x.joint is not None:
+            angle, speed = x.joint.angle(angle), x.joint.ratio(angle) * speed
         output = x.output(s.time, angle, speed)
         x.port.send(output)
         for message in x.passed:
@@ -232,9 +249,14 @@ class TorqueCommand(Stage):
         while told:
             self.say(told.popleft())
 
-    def end(self) -> None:
-        """Zero and disarmed, sent and recorded: the last that the device hears of this run."""
+    def end(self, failure: str = "") -> None:
+        """Zero and disarmed, sent and recorded: the last that the device hears of this run.
+
+        failure : why the model could not go on, which latches as a fault; empty where it could
+        """
         x = self.exchange
+        if failure:
+            x.arming.fault(f"the model fails: {failure}")
         output = x.last_output(self.simulator.time)
         x.port.send(output)
         self.publish(output)
@@ -261,13 +283,15 @@ def unheard(message: object) -> None:
     """Nobody listens yet."""
 
 
+TRACKING, CUFF = ("commanded", "delivered", "off"), ("across", "along")
+DELIVERED = Curves("Device: commanded and delivered", "torque", 2, 1.0)
+PARASITIC = Curves("Device: forces at the cuff", "force", 2, 1.0)
 MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
     "device_angles": ("rad", Curves("Device: angle", "angle", 2, 0.1), "angle that the device measures"),
     "device_speeds": ("rad/s", None, "speed that the device measures"),
     "device_torques": ("N m", Curves("Device: torque", "torque", 2, 1.0), "all that the device applies"),
     "device_actuator_torques": ("N m", None, "part of it that follows commands; NaN = it does not tell"),
-    "device_commands": ("N m", Curves("Device: command", "torque", 2, 1.0),
-                        "torque that the command before the newest asks for"),
+    "device_commands": ("N m", None, "torque that the command before the newest asks for"),
     "device_states": ("1", None, "of the device: 0 disarmed, 1 armed, 2 falling, 3 stopped"),
     "device_arming": ("1", None, "of the model: 0 disarmed, 1 ramping, 2 armed, 3 fault"),
     "device_ages": ("s", None, "of its newest message; in lockstep whole ticks"),
