@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.files.markers import read_markers
 from rtsim.files.output import write_text
+from rtsim.files.recording import Results
 from rtsim.models.planar_body import BODIES, COORDINATES, GENERATORS
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import make
@@ -169,3 +170,63 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
         "\t".join(columns),
     ]
     write_text(path, "\n".join([*head, *rows]) + "\n")
+
+
+class L5S1(NamedTuple):
+    """Extension moments of L5/S1 over time.
+
+    times : (n,) - at which all are known [s]; bottom_up : (n,) - of the laboratory [N m]
+    at_joint, at_place : (n,) - ours, about the model's joint and about the laboratory's L5/S1 [N m]
+    """
+
+    times: Array
+    bottom_up: Array
+    at_joint: Array
+    at_place: Array
+
+
+def l5s1_places(folder: Path, trial: str) -> Array:
+    """(n, 3) - where the laboratory has L5/S1 in a trial [m].
+
+    Its pelvis markers keep their distances to 1e-8 m, so that they are its pelvis itself; its L5/S1 in the
+    neutral trial lies to them as the model's joint does to the model's markers, within 0.1 mm. The planar
+    model cannot follow all markers at once: its own L5/S1 is up to 18 mm away in deep bending.
+    """
+    spec = stoop_model(folder)
+    own = {
+        marker.name: np.array(marker.offset_mm[:2]) for marker in spec.markers if marker.segment == "pelvis"
+    }
+    trunk = next(body for body in spec.bodies if body.name == "middle_trunk")
+    trial_markers = read_markers(markers_of(folder, trial))
+    measured = np.stack(
+        [trial_markers.positions[:, trial_markers.names.index(name), :2] for name in own], axis=1
+    )
+    local = np.array(list(own.values()))
+    centre, middle = local.mean(axis=0), measured.mean(axis=1)
+    # the turn that brings the markers nearest, as complex numbers
+    a, b = ((x[..., 0] + 1j * x[..., 1]) for x in (local - centre, measured - middle[:, None]))
+    turn = (b * a.conj()).sum(axis=1)
+    apart = (np.array(trunk.in_parent.offset_mm[:2]) - centre) @ (1.0, 1.0j) * 1e-3 * turn / np.abs(turn)
+    return np.column_stack([middle[:, 0] + apart.real, middle[:, 1] + apart.imag, np.zeros(len(apart))])
+
+
+def l5s1_moments(folder: Path, trial: str, results: Results) -> L5S1:
+    """L5/S1 moments of a trial beside the laboratory's bottom-up ones; results : of `rtsim analyse`."""
+    labels = {field.name: field.labels for field in results.session.fields}
+    field = {
+        name: results.fields[name][:, labels[name].index(of)]
+        for name, of in (
+            ("coordinate_moments", "lumbar_flexion"), ("segment_positions", "middle_trunk"),
+            ("reaction_forces_ground", "middle_trunk"),
+        )
+    }  # fmt: skip
+    since = results.times - results.times[0]
+    times = since - results.session.meta["rates"]["delay_s"][0]
+    apart = field["segment_positions"] - l5s1_places(folder, trial)
+    apart = np.column_stack([np.interp(times, since, column) for column in apart.T])
+    there = table_of(folder, f"VUA2UHEI/2D/{trial}_l5s1Bu.csv")
+    joint = -field["coordinate_moments"]
+    place = joint + np.cross(apart, field["reaction_forces_ground"])[:, 2]
+    known = np.isfinite(place)
+    bottom_up = np.interp(times, there[:, 0] - there[0, 0], there[:, 2])
+    return L5S1(times[known], bottom_up[known], joint[known], place[known])
