@@ -11,6 +11,7 @@ moment about the joint's axis.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from rtsim.config.run_schema import Run
 from rtsim.files.markers import read_markers
 from rtsim.files.output import write_text
 from rtsim.files.recording import Results
+from rtsim.models.model import Model
 from rtsim.models.planar_body import BODIES, COORDINATES, GENERATORS
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import make
@@ -118,22 +120,43 @@ def table_of(folder: Path, name: str) -> Array:
     return np.loadtxt(folder / name, delimiter=",")
 
 
-def wrists(spec: ModelSpec, path: Path) -> Array:
-    """(n, 2, 3) - the right and the left wrist in a trial [m]."""
+class Followed(NamedTuple):
+    """A model that followed markers.
+
+    q : (n, n_q) - coordinates [rad, m]; position, rotation : (n, n_body, 3), (n, n_body, 3, 3) - of the
+        bodies in ground [m]
+    """
+
+    model: Model
+    q: Array
+    position: Array
+    rotation: Array
+
+    def places(self, body: str, local: Array) -> Array:
+        """(n, 3) - where a point of a body is in ground; local : (3,) - in the body [m]."""
+        b = self.model.names.bodies.index(body)
+        return self.position[:, b] + self.rotation[:, b] @ local
+
+
+def follow(
+    spec: ModelSpec, path: Path, more: Mapping[str, Array] | None = None, frames: slice | None = None
+) -> Followed:
+    """The markers of a trial, followed; more : markers beside those of the file, name -> (n, 3) [m]."""
     trial = read_markers(path)
-    estimator = make(Setting(Run(name="wrists", source="", model=""), spec, None)).estimator
+    estimator = make(Setting(Run(name="follow", source="", model=""), spec, None)).estimator
     names = estimator.model.names.markers
-    hands = [estimator.model.names.bodies.index(f"hand_{side}") for side in "rl"]
     measured = np.full((len(trial.times), len(names), 3), np.nan)
     for name, column in find_markers(names, trial.names).items():
         measured[:, names.index(name)] = trial.positions[:, column]
-    found = np.zeros((len(trial.times), 2, 3))
-    for k, frame in enumerate(measured):
-        estimator.aim(float(trial.times[k]))
+    for name, places in (more or {}).items():
+        measured[:, names.index(name)] = places
+    found = []
+    for time, frame in zip(trial.times[frames or slice(None)], measured[frames or slice(None)], strict=True):
+        estimator.aim(float(time))
         estimator.estimate(frame, 1.0 / RATE)
-        position, _ = estimator.pose
-        found[k] = position[hands]
-    return found
+        *_, q = estimator.placed_by(estimator.method)
+        found.append([q.copy(), *(one.copy() for one in estimator.pose)])
+    return Followed(estimator.model, *(np.array(column) for column in zip(*found, strict=True)))
 
 
 def write_loads(folder: Path, trial: str, path: Path) -> None:
@@ -149,15 +172,15 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
     swing = savgol_filter(box[:, 1:3], WINDOW, ORDER, deriv=2, delta=1.0 / RATE, axis=0)
     lost = plates[:, [1, 3]] - plates[: int(RATE), [1, 3]].mean(axis=0)
     held = lost - BOX_KG * swing
-    grip = wrists(stoop_model(folder), markers_of(folder, trial))
+    followed = follow(stoop_model(folder), markers_of(folder, trial))
     nothing = np.zeros(len(plates))
     columns = {
         "time": np.arange(len(plates)) / RATE,
         "feet_vx": plates[:, 7], "feet_vy": plates[:, 9], "feet_vz": nothing,
         "feet_px": plates[:, 10], "feet_py": plates[:, 12], "feet_pz": nothing,
     }  # fmt: skip
-    for side, wrist in zip("rl", np.moveaxis(grip, 1, 0), strict=True):
-        half = np.column_stack([0.5 * held, nothing])
+    for side in "rl":
+        wrist, half = followed.places(f"hand_{side}", np.zeros(3)), np.column_stack([0.5 * held, nothing])
         for what, table in (("v", half), ("p", wrist)):
             columns |= {f"box_{side}_{what}{axis}": table[:, x] for x, axis in enumerate("xyz")}
     rows = ["\t".join(f"{value:.9g}" for value in row) for row in np.column_stack(list(columns.values()))]
