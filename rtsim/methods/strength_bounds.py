@@ -8,7 +8,7 @@ comes from isometric torques of a comparable healthy person, in parts of t^A at 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,9 +58,10 @@ def weakened(placed: Sequence[Placed], factors: Mapping[str, float], factor: flo
 
 
 def strength_bounds(
-    placed: Sequence[Placed], motion: JointMotion, settings: FitSettings, measured: Mapping[str, Measured]
-) -> list[StrengthBounds]:
-    """Bounds of the legs' generators; measured : by coordinates."""
+    placed: Sequence[Placed], motion: JointMotion, settings: FitSettings, measured: Mapping[str, Measured],
+    tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda: False,
+) -> list[StrengthBounds]:  # fmt: skip
+    """Bounds of the legs' generators; measured : by coordinates; tell, stopped : as for fit_all."""
     legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
     found: list[StrengthBounds] = []
     for flexor in legs:
@@ -71,11 +72,11 @@ def strength_bounds(
         peak = float(np.nanmax(extensor.torque_sign * motion.of(extensor.joint.coordinate)[2], initial=0.0))
         greatest = isometric(extensor, measured.get(extensor.joint.coordinate))
         strong = with_strength(extensor, PART_OF_PEAK * peak) if peak > 0.0 else extensor
-        (fit,) = fit_all([strong], motion, settings)
+        (fit,) = fit_all([strong], motion, settings, tell, stopped)
         least = strength_of(fit)
         found.append(StrengthBounds(fit, least, greatest))
         bent = with_strength(flexor, ratio * least) if np.isfinite(least) else flexor
-        (other,) = fit_all([bent], motion, settings)
+        (other,) = fit_all([bent], motion, settings, tell, stopped)
         found.append(StrengthBounds(other, strength_of(other), ratio * greatest))
     return found
 

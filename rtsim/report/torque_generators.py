@@ -63,6 +63,8 @@ def story(fit: Fit) -> list[str]:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
         where = "this one" if fit.default == 0 else "none" if fit.default < 0 else f"number {fit.default + 1}"
         said.append(f"other minima: {others}; the default start leads to {where}")
+    if fit.cut_short:
+        said.append("interrupted before all starts were tried")
     return said
 
 
@@ -111,6 +113,7 @@ def one_as_json(fit: Fit) -> dict[str, Any]:
             for basin in fit.basins
         ],
         "default_start": fit.default,
+        "cut_short": fit.cut_short,
         "before": assessed(fit.before),
         "after": assessed(fit.after),
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.bench.stoop_lift import markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
+from rtsim.methods import torque_generator_fit
 from rtsim.methods.torque_generator_figures import panels_of_curves
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
@@ -189,6 +192,91 @@ def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):
     done = here("fit", "torque-generators", str(motion), "--json", "--emg", str(emg))
     found = json.loads(done.out)["generators"][f"{KNEE}_extensor"]
     assert found["after"]["activation"][1] == pytest.approx(0.5, abs=1e-6)
+
+
+def written(path, columns):
+    """A storage file of these columns."""
+    rows = "\n".join("\t".join(f"{x:.9f}" for x in row) for row in np.column_stack(list(columns.values())))
+    head = f"e\nversion=1\nnRows={len(rows)}\nnColumns={len(columns)}\ninDegrees=no\nendheader\n"
+    path.write_text(head + "\t".join(columns) + "\n" + rows + "\n")
+    return path
+
+
+def test_emg_over_time_finds_the_strength(here, motion, tmp_path):
+    """Protects --emg-within on a knee whose strength is known: activations of every frame, at another rate;
+    columns of nobody are told."""
+    t = np.linspace(-0.1, 1.1, 500)
+    emg = {"time": t, f"{KNEE}_extensor": np.exp(-(((t - 0.25) / 0.1) ** 2)), "deltoid": 0.0 * t}
+    done = here(
+        "fit", "torque-generators", str(motion), "--json", "--emg", str(written(tmp_path / "emg.sto", emg)),
+        "--emg-within", "0.03",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    knee = json.loads(done.out)["generators"][f"{KNEE}_extensor"]
+    assert knee["x"][4] == pytest.approx(1.3, rel=0.05)
+    assert knee["after"]["words"] == "feasible"
+    assert "no generator is called deltoid" in done.err
+
+
+def test_co_contraction_over_time_is_added(here, motion, tmp_path):
+    """Protects --co-contraction-table: what both bear against each other is asked of both."""
+    t = np.linspace(0.0, 1.0, 11)
+    table = written(tmp_path / "co.sto", {"time": t, KNEE: 40.0 + 0.0 * t})
+    done = here("fit", "torque-generators", str(motion), "--json", "--co-contraction-table", str(table))
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["generators"]
+    without = json.loads(here("fit", "torque-generators", str(motion), "--json").out)["generators"]
+    assert found[f"{KNEE}_extensor"]["x"][4] > without[f"{KNEE}_extensor"]["x"][4] + 0.1
+    assert found[f"{KNEE}_flexor"]["after"]["activation"][1] > 0.3
+    assert without[f"{KNEE}_flexor"]["after"]["activation"][1] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({"time": [0.0, 0.5], "E": [0.1, 0.2]}, [], "it goes from 0 to 0.5 s, the motion from 0 to 1 s"),
+        ({"time": [0.0, 1.0], "E": [10.0, 60.0]}, [], "the peak of knee_flexion_r_extensor is 60"),
+        ({"time": [0.0, 1.0], "E": [-0.4, 0.6]}, [], "goes down to -0.4; allowed: 0 to 1; rectify"),
+        ({"time": [0.0, 0.5, 1.0], "E": [0.1, np.nan, 0.2]}, [], "is not known in 1 of 3 rows"),
+        ({"time": [0.0, 1.0], "E": [np.nan, np.nan]}, [], "has no value"),
+        ({"time": [1.0, 0.0], "E": [0.1, 0.2]}, [], "its times do not rise"),
+        ({"t": [0.0, 1.0], "E": [0.1, 0.2]}, [], "it has no column time"),
+        ({"time": [0.0, 1.0], "elbow": [0.1, 0.2]}, [], "it has none of the columns"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--a-max", "E=0.5"], "has EMG over time"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--bounds"], "it contradicts --bounds"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--emg-within", "5"], "5 cannot be meant"),
+    ],
+)
+def test_emg_that_cannot_be_meant_is_refused(here, motion, tmp_path, columns, options, words):
+    """Protects EMG over time: other spans, percents, gaps, names and options that contradict it."""
+    name = f"{KNEE}_extensor"
+    columns = {(name if key == "E" else key): np.array(values) for key, values in columns.items()}
+    options = [option.replace("E=", f"{name}=") for option in options]
+    path = written(tmp_path / "emg.sto", columns)
+    given = ["--emg", str(path), "--emg-within", "0.1", *options]
+    done = here("fit", "torque-generators", str(motion), *given)
+    assert done.code == 1
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_an_interruption_keeps_and_tells_what_was_fitted(here, motion, tmp_path, monkeypatch):
+    """Protects long fits: Ctrl-C in the second generator leaves the first in the set and in the table."""
+    fitted, out = [], tmp_path / "me.toml"
+    whole = torque_generator_fit.fit_one
+
+    def interrupted(*given):
+        fitted.append(1)
+        if len(fitted) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return whole(*given)
+
+    monkeypatch.setattr(torque_generator_fit, "fit_one", interrupted)
+    done = here("fit", "torque-generators", str(motion), "--out", str(out))
+    assert done.code == 130
+    assert "interrupted: 1 of 4 generators were fitted" in done.err
+    assert "interrupted before its fit" in done.out
+    assert "interrupted" in out.read_text()
 
 
 def test_passive_curves_end_where_the_panel_does():
