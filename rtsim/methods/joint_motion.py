@@ -128,16 +128,20 @@ def gathered(
             allowed=f"a column time that rises, {FEWEST} rows or more",
         )  # fmt: skip
     found, rows, told = [], [], list(notes)
+    lacking: dict[str, list[str]] = {}
     for name in names:
         angle, speed, moment = (column(field, name) for field in FIELDS)
         if angle is None or moment is None:
-            told.append(f"{name} has no {'angle' if angle is None else 'moment'} there: left out")
+            lacking.setdefault("angle" if angle is None else "moment", []).append(name)
             continue
         if speed is None:
-            told.append(f"{name} has no speed there: differences of its angles were taken")
+            lacking.setdefault("speed", []).append(name)
             speed = np.gradient(angle, times)
         found.append(name)
         rows.append((angle, speed, moment))
+    for what, those in lacking.items():
+        done = "differences of angles were taken" if what == "speed" else "left out"
+        told.append(f"no {what} of {', '.join(those)}: {done}")
     if not found:
         raise ConfigError(
             "it has none of the joints", where=str(path), allowed=", ".join(names),

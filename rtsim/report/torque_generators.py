@@ -82,6 +82,17 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
     return "\n".join(lines).replace("     nan", "       -")
 
 
+def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
+    """Sentences on generators whose least strength is above their greatest."""
+    above = [one.fit.placed.name for one in bounds if one.least > one.greatest]
+    if not above:
+        return []
+    return [
+        f"{', '.join(above)}: the least strength is above the greatest; whoever was measured is weaker than "
+        "this motion needs (another size or age, a dynamometer that gave way), or its moments are too high"
+    ]
+
+
 def as_json(fits: Sequence[Fit], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
     """Everything, in rad and N m."""
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}

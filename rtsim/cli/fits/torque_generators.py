@@ -211,6 +211,8 @@ def command(
         else:
             fits = fit_all(weak, found, settings, told, stopped)
     done = sum(not fit.fault for fit in fits)
+    for text in torque_generators.contradictions(of_bounds):
+        tell(text)
     if came:
         tell(f"interrupted: {done} of {len(fits)} generators were fitted")
     click.echo(

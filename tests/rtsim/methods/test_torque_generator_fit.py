@@ -247,4 +247,4 @@ def test_tables_of_other_programs_are_read(tmp_path):
     assert speed == pytest.approx(np.full(21, np.pi / 2), rel=1e-4)
     assert moment[-1] == pytest.approx(10.0)
     assert any("differences" in note for note in motion.notes)
-    assert any(f"{HIP} has no angle" in note for note in motion.notes)
+    assert any(f"no angle of {HIP}" in note for note in motion.notes)
