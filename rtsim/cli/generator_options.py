@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,14 +13,12 @@ from rtsim.cli.lines import tell
 from rtsim.errors import ConfigError
 from rtsim.files.storage import Table, read_storage
 from rtsim.methods.emg import around, at_frames, borne_against, check_activations, columns_of
-from rtsim.methods.joint_motion import JointMotion
-from rtsim.methods.strength_bounds import Measured
+from rtsim.methods.joint_motion import MOMENT, MOST_NM, JointMotion
+from rtsim.methods.strength_bounds import FLEXOR_RATIOS, Measured
 from rtsim.methods.torque_generator_fit import FitSettings
 from rtsim.models.packing.torque_generators import Placed
 
 MOST_NAMED = 5
-MOST_NM = 2000.0
-"""Of a joint's torque: above it, newton millimetres or another unit are meant."""
 WHOLE = ""
 """In place of a name: the number is of all."""
 
@@ -46,66 +45,109 @@ def numbers(
             raise ConfigError(
                 f"{number:g} cannot be meant", where=where, allowed=f"above {within[0]:g} to {within[1]:g}"
             )
-        found[known(name, names, where) if equals else WHOLE] = number
-    return found
-
-
-def isometric(measured: tuple[str, ...], joints: list[str]) -> dict[str, Measured]:
-    """COORDINATE=TORQUE@ANGLE of the command line."""
-    found = {}
-    for text in measured:
-        name, _, values = text.partition("=")
-        torque, _, angle = values.partition("@")
-        try:
-            found[known(name, joints, "--measured")] = Measured(float(torque), math.radians(float(angle)))
-        except ValueError:
+        to = known(name, names, where) if equals else WHOLE
+        if to in found:
             raise ConfigError(
-                f"{text!r} is no torque at an angle", where="--measured", allowed="COORDINATE=TORQUE@ANGLE"
-            ) from None
+                f"{to or 'the number of all'} is given twice", where=where, remedy="say it once"
+            )
+        found[to] = number
     return found
 
 
-class Asked(NamedTuple):
-    """What the command line says of activations and of co-contraction."""
+class Said(NamedTuple):
+    """The options of the command line that belong together."""
 
     a_max: tuple[str, ...]
     emg: Path | None
     within: float | None
     against: tuple[str, ...]
     against_table: Path | None
+    most_passive: float
+    strength: tuple[str, ...]
+    bounds: bool
+    measured: tuple[str, ...]
 
 
-def check_asked(asked: Asked, *, bounds: bool, measured: tuple[str, ...]) -> None:
-    """ConfigError for options that do not go together, before anything is read."""
-    if measured and not bounds:
-        raise ConfigError("it is for --bounds", where="--measured", remedy="add --bounds")
-    if asked.within is None:
-        return
-    if asked.emg is None:
-        raise ConfigError("it is for EMG", where="--emg-within", remedy="add --emg")
-    if not 0.0 < asked.within <= 1.0:
-        raise ConfigError(f"{asked.within:g} cannot be meant", where="--emg-within", allowed="above 0 to 1")
-    for option, given in (("--bounds", bounds), ("--co-contraction", asked.against)):
-        if given:
-            raise ConfigError(
-                f"it contradicts {option}: EMG over time says how strong and how active both are",
-                where="--emg-within", remedy="leave one out",
-            )  # fmt: skip
-    if asked.against_table is not None:
+class Asked(NamedTuple):
+    """What they ask for, by names of generators and coordinates; WHOLE stands for all."""
+
+    a_max: dict[str, float]
+    emg: Path | None
+    within: float | None
+    against: dict[str, float]
+    against_table: Path | None
+    most_passive: float
+    strength: dict[str, float]
+    measured: dict[str, Measured]
+
+
+def asked_of(said: Said, placed: Sequence[Placed]) -> Asked:
+    """ConfigError for options that say nothing, or not together, before anything is read."""
+    names, joints = [one.name for one in placed], list(dict.fromkeys(one.joint.coordinate for one in placed))
+    check_together(said)
+    if not 0.0 < said.most_passive <= 100.0:
         raise ConfigError(
-            "it contradicts --co-contraction-table: both say it over time", where="--emg-within",
-            remedy="leave one out",
-        )  # fmt: skip
+            f"{said.most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100"
+        )
+    return Asked(
+        numbers(said.a_max, names, "--a-max", (0.0, 1.0)), said.emg, said.within,
+        numbers(said.against, joints, "--co-contraction", (0.0, 10.0)), said.against_table, said.most_passive,
+        numbers(said.strength, [*names, *joints], "--strength", (0.0, 100.0)),
+        isometric(said.measured, [one for one in placed if one.muscle in FLEXOR_RATIOS]),
+    )  # fmt: skip
 
 
-def settings_of(motion: JointMotion, placed: list[Placed], asked: Asked, most_passive: float) -> FitSettings:
+def check_together(said: Said) -> None:
+    """ConfigError for options that need or contradict each other."""
+    for option, given, other, there in (
+        ("--measured", bool(said.measured), "--bounds", said.bounds),
+        ("--emg-within", said.within is not None, "--emg", said.emg is not None),
+    ):
+        if given and not there:
+            raise ConfigError(f"it is for {other}", where=option, remedy=f"add {other}")
+    over_time = said.within is not None
+    for option, given, other, there, why in (
+        ("--strength", bool(said.strength), "--bounds", said.bounds, "these begin from the peak moments"),
+        ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time says how active everybody is"),
+        ("--emg-within", over_time, "--co-contraction", bool(said.against), "both say what is borne"),
+        ("--emg-within", over_time, "--co-contraction-table", said.against_table is not None,
+         "both say what is borne"),
+    ):  # fmt: skip
+        if given and there:
+            raise ConfigError(f"it contradicts {other}: {why}", where=option, remedy="leave one out")
+    if said.within is not None and not 0.0 < said.within <= 1.0:
+        raise ConfigError(f"{said.within:g} cannot be meant", where="--emg-within", allowed="above 0 to 1")
+
+
+def isometric(measured: tuple[str, ...], flexors: Sequence[Placed]) -> dict[str, Measured]:
+    """COORDINATE=TORQUE@ANGLE of the command line, of the legs' joints; flexors : of these."""
+    found: dict[str, Measured] = {}
+    for text in measured:
+        name, _, values = text.partition("=")
+        torque, _, angle = values.partition("@")
+        known(name, [one.joint.coordinate for one in flexors], "--measured")
+        try:
+            one = Measured(float(torque), math.radians(float(angle)))
+        except ValueError:
+            raise ConfigError(
+                f"{text!r} is no torque at an angle", where="--measured", allowed="COORDINATE=TORQUE@ANGLE"
+            ) from None
+        if not (0.0 < one.torque <= MOST_NM and abs(one.angle) <= math.pi):
+            raise ConfigError(
+                f"{text!r} cannot be meant", where="--measured",
+                allowed=f"above 0 to {MOST_NM:g} N m, at -180 to 180 deg, positive in flexion",
+            )  # fmt: skip
+        if name in found:
+            raise ConfigError(f"{name} is given twice", where="--measured", remedy="say it once")
+        found[name] = one
+    return found
+
+
+def settings_of(motion: JointMotion, placed: Sequence[Placed], asked: Asked) -> FitSettings:
     """What the options ask of fits; placed : as they are before these."""
-    if not 0.0 < most_passive <= 100.0:
-        raise ConfigError(f"{most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100")
     names = [one.name for one in placed]
-    given: dict[str, float] = numbers(asked.a_max, names, "--a-max", (0.0, 1.0))
-    cap, caps, floors = given.pop(WHOLE, 1.0), dict[str, Any](given), dict[str, Any]()
-    both: dict[str, Any] = co_contraction(motion, asked)
+    caps, floors = dict[str, Any](asked.a_max), dict[str, Any]()
+    cap, both = caps.pop(WHOLE, 1.0), co_contraction(motion, asked)
     if asked.emg is not None and asked.within is None:
         caps = {**peaks_of(asked.emg, names), **caps}
     elif asked.emg is not None and asked.within is not None:
@@ -117,17 +159,27 @@ def settings_of(motion: JointMotion, placed: list[Placed], asked: Asked, most_pa
         floors, found = around(emg, asked.within)
         caps |= found
         both = dict(borne_against(placed, motion, emg))
-    return FitSettings(cap=cap, caps=caps, floors=floors, co_contraction=both, most_passive=most_passive)
+    return FitSettings(
+        cap=cap, caps=caps, floors=floors, co_contraction=both, most_passive=asked.most_passive
+    )
 
 
 def co_contraction(motion: JointMotion, asked: Asked) -> dict[str, Any]:
     """Of every joint, in parts of its torque or over time [N m]."""
-    where, path = "--co-contraction", asked.against_table
-    parts = numbers(asked.against, list(motion.names), where, (0.0, 10.0))
+    where, parts, path = "--co-contraction", asked.against, asked.against_table
+    for name in parts:
+        if name != WHOLE:
+            known(name, list(motion.names), where)
     both: dict[str, Any] = {name: parts.get(name, parts.get(WHOLE, 0.0)) for name in motion.names}
     if path is None:
         return both
-    found = at_frames(read_storage(path), str(path), motion.names, motion.times)
+    table = read_storage(path)
+    if table.in_degrees or any(name + MOMENT in table.columns for name in motion.names):
+        raise ConfigError(
+            "it is a table of angles or of a motion", where=str(path),
+            allowed="torques that both bear against each other [N m], columns by coordinates",
+        )  # fmt: skip
+    found = at_frames(table, str(path), motion.names, motion.times)
     for name, torque in found.items():
         if name in parts:
             raise ConfigError(f"{name} is in the table, too", where=where, remedy="say it once")

@@ -99,7 +99,7 @@ def as_json(fits: Sequence[Fit], bounds: Sequence[StrengthBounds] = ()) -> dict[
     if bounds:
         document["strength_Nm"] = {
             one.fit.placed.name: {
-                "least": one.least,
+                "least": None if np.isnan(one.least) else one.least,
                 "greatest": None if np.isnan(one.greatest) else one.greatest,
             }
             for one in bounds

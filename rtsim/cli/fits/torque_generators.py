@@ -158,41 +158,39 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
-    from rtsim.cli.generator_options import (
-        WHOLE,
-        Asked,
-        check_asked,
-        isometric,
-        known,
-        numbers,
-        settings_of,
-    )
+    from rtsim.cli.generator_options import WHOLE, Said, asked_of, known, settings_of
     from rtsim.live.signals import exit_code, noting_requests
     from rtsim.methods.strength_bounds import strength_bounds, weakened
     from rtsim.methods.torque_generator_fit import fit_all
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.report import torque_generators
 
+    if muscles and plot is None and curves is None:
+        raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
+    if plot is not None and plot == curves:
+        raise ConfigError(f"{curves} is that of --plot", where="--curves", remedy="name another file")
     paper = paper_for(plot, plot_size, plot_dpi)
     of_curves = paper_for(curves, None, None)
     if out is not None:
         check_config_name(out)
         check_free(out, overwrite=force)
-    asked = Asked(a_max, emg, within, against, against_table)
-    check_asked(asked, bounds=bounds, measured=measured)
+    elif force:
+        raise ConfigError("it is for --out", where="--force", remedy="leave it out")
     chosen, spec = set_of(model)
     placed, body = generators_of(chosen), load_set(chosen)
-    names = [one.name for one in placed]
-    joints = [joint.coordinate for joint in body.joints]
-    drawn = [known(name, names, "--muscle") for name in muscles]
-    factors = numbers(strength, [*names, *joints], "--strength", (0.0, 100.0))
+    said = Said(a_max, emg, within, against, against_table, most_passive, strength, bounds, measured)
+    asked = asked_of(said, placed)
+    drawn = [known(name, [one.name for one in placed], "--muscle") for name in muscles]
     found = motion_of(motion, body, spec, forces, config)
     for note in found.notes:
         tell(f"{motion}: {note}")
-    weak = weakened(placed, factors, factors.pop(WHOLE, 1.0))
-    settings = replace(
-        settings_of(found, weak, asked, most_passive), several=not one_start, skip_unknown=skip_unknown
-    )
+    for name in asked.measured:
+        known(name, list(found.names), "--measured")
+    of_motion = [one.name for one in placed if one.joint.coordinate in found.names]
+    for name in drawn:
+        known(name, of_motion, "--muscle")
+    weak = weakened(placed, asked.strength, asked.strength.get(WHOLE, 1.0))
+    settings = replace(settings_of(found, weak, asked), several=not one_start, skip_unknown=skip_unknown)
     console = Console(stderr=True)
     compile_first(console, ("torque-generator-fit",))
     came: list[int] = []
@@ -206,7 +204,7 @@ def command(
             return bool(came)
 
         if bounds:
-            of_bounds = strength_bounds(weak, found, settings, isometric(measured, joints), told, stopped)
+            of_bounds = strength_bounds(weak, found, settings, asked.measured, told, stopped)
             fits = [one.fit for one in of_bounds]
         else:
             fits = fit_all(weak, found, settings, told, stopped)

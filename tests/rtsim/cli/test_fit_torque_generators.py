@@ -99,6 +99,10 @@ def test_figures_are_drawn(here, motion, tmp_path):
     plot, curves = tmp_path / "fit.svg", tmp_path / "curves.svg"
     done = here("fit", "torque-generators", str(motion), "--plot", str(plot), "--curves", str(curves))
     assert done.code == 0, done.err
+    others = ("--muscle", "elbow_flexion_r_flexor", "--plot", str(plot))
+    assert (
+        "there is no 'elbow_flexion_r_flexor'" in here("fit", "torque-generators", str(motion), *others).err
+    )
     assert plot.stat().st_size > 5000
     assert curves.stat().st_size > 5000
 
@@ -112,6 +116,19 @@ def test_figures_are_drawn(here, motion, tmp_path):
         (["--t-pe-max", "0"], "0 cannot be meant"),
         (["--measured", f"{KNEE}=200@54"], "it is for --bounds"),
         (["--bounds", "--measured", f"{KNEE}=strong"], "no torque at an angle"),
+        (["--bounds", "--measured", f"{KNEE}=nan@54"], "cannot be meant; allowed: above 0 to 2000 N m"),
+        (["--bounds", "--measured", f"{KNEE}=200@-120"], "of its strength at -120 deg"),
+        (["--bounds", "--measured", "elbow_flexion_r=20@54"], "there is no 'elbow_flexion_r'; allowed: hip"),
+        (["--bounds", "--measured", "knee_flexion_l=20@54"], "there is no 'knee_flexion_l'"),
+        (["--bounds", "--measured", f"{KNEE}=2@5", "--measured", f"{KNEE}=2@5"], "is given twice"),
+        (["--bounds", "--strength", "0.5"], "it contradicts --bounds"),
+        (["--a-max", "0.5", "--a-max", "0.7"], "the number of all is given twice"),
+        (["--muscle", f"{KNEE}_extensor"], "it is for figures"),
+        (["--plot", "x.svg", "--curves", "x.svg"], "x.svg is that of --plot"),
+        (["--force"], "it is for --out"),
+        (["--co-contraction", "elbow_flexion_r=0.1"], "allowed: hip_flexion_r, knee_flexion_r"),
+        (["--co-contraction-table", "MOTION"], "it is a table of angles or of a motion"),
+        (["--emg-within", "0.1"], "it is for --emg"),
         (["--model", "gymnast"], "gymnast has no joints"),
         (["--model", "nobody"], "there is no 'nobody'; allowed: a .toml file"),
         (["--model", "pin"], "the model has no torque generators"),
@@ -121,6 +138,7 @@ def test_figures_are_drawn(here, motion, tmp_path):
 )
 def test_what_cannot_be_meant_is_refused(here, motion, options, words):
     """Protects users from a fit to something else than they asked for: one sentence, exit code 1."""
+    options = [str(motion) if option == "MOTION" else option for option in options]
     done = here("fit", "torque-generators", str(motion), *options)
     assert done.code == 1
     assert words in done.err

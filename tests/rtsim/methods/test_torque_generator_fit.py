@@ -234,6 +234,43 @@ def test_a_file_of_other_joints_is_refused(tmp_path):
         read_joint_motion(tmp_path / "q_a.csv", [KNEE])
 
 
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({KNEE: 57.3, f"{KNEE}_moment": 1.0}, "reaches 57.3 rad; allowed: up to 6.28 rad; say inDegrees=yes"),
+        ({KNEE: 1.0, f"{KNEE}_moment": 40000.0}, "reaches 4e\\+04 N m; allowed: up to 2000 N m"),
+        (
+            {KNEE: 1.0, f"{KNEE}_moment": 1.0, f"coordinate_speeds.{KNEE}": 57.3},
+            "times the changes of its angles",
+        ),
+        ({KNEE: 1.0}, f"no moment of {KNEE}"),
+        ({f"{KNEE}_moment": 1.0}, f"no angle of {KNEE}"),
+    ],
+)
+def test_units_that_no_joint_can_have_are_refused(tmp_path, columns, words):
+    """Protects from slips of units, which would only look like a strong or supple person: the whole file."""
+    with pytest.raises(ConfigError, match=words):
+        read_joint_motion(in_table(tmp_path, columns), [KNEE, HIP])
+
+
+def test_what_is_taken_for_granted_is_told(tmp_path):
+    """Protects readers of a fit: moments that may be per kilogram, a first column without a name."""
+    notes = read_joint_motion(in_table(tmp_path, {KNEE: 1.0, f"{KNEE}_moment": 1.5}, "t"), [KNEE]).notes
+    assert any("N m are read, not N m per kg" in note for note in notes)
+    assert any("its column t was taken as time" in note for note in notes)
+
+
+def in_table(folder, columns, time="time"):
+    """A storage file of columns that rise to these numbers within 1 s, speeds all the time."""
+    t = np.linspace(0.0, 1.0, 21)
+    made = {name: most * (t if "speeds" not in name else 1.0 + 0.0 * t) for name, most in columns.items()}
+    rows = "\n".join("\t".join(f"{x:.6f}" for x in row) for row in np.column_stack([t, *made.values()]))
+    head = f"m\nversion=1\nnRows=21\nnColumns={1 + len(made)}\ninDegrees=no\nendheader\n"
+    path = folder / "knee.mot"
+    path.write_text(head + "\t".join([time, *made]) + "\n" + rows + "\n")
+    return path
+
+
 def test_tables_of_other_programs_are_read(tmp_path):
     """Protects OpenSim's users: angles in degrees, NAME_moment, speeds from differences, told."""
     t = np.linspace(0.0, 1.0, 21)
