@@ -34,6 +34,8 @@ BARE = ("q", "qDot", "tau", "time")
 FEWEST = 3
 MOST_RAD, MOST_NM, LEAST_NM = 2.0 * np.pi, 2000.0, 3.0
 """Of people's joints; a greatest moment of all below the last is one per kilogram, or hardly any."""
+MOST_LEFT = 0.3
+"""Of forces at the root, the median in body weights."""
 FASTER = 10.0
 """Speeds that are so many times the changes of the angles are not their speeds."""
 
@@ -97,7 +99,20 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
             return np.interp(results.times - delay, results.times, values, left=np.nan)
         return values
 
-    return gathered(path, names, results.times, column, results.notes)
+    left = [left_at_root(results.fields["residual_force"])] if "residual_force" in labels else []
+    return gathered(path, names, results.times, column, [*results.notes, *filter(None, left)])
+
+
+def left_at_root(force: Array) -> str:
+    """A sentence where the external forces cannot be those of the motion; force : (n, 3) [body weights]."""
+    size = np.linalg.norm(force, axis=1)
+    left = float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
+    if left <= MOST_LEFT:
+        return ""
+    return (
+        f"{left:.2g} of the body weight is left at the root: forces in other units, of another trial, or not "
+        "all of them; moments from them mean little"
+    )
 
 
 def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:

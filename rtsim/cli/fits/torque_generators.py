@@ -121,6 +121,11 @@ MOST_DRAWN = 2
     type=click.Path(path_type=Path),
     help="Draw what the generators can do over angle and speed, into a .png, .svg or .pdf file.",
 )
+@click.option(
+    "--parameters",
+    type=click.Path(path_type=Path),
+    help="Draw what the fitted parameters do to the curves of a generator (--muscle), likewise.",
+)
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in rad and N m.")
 def command(
@@ -143,6 +148,7 @@ def command(
     out: Path | None,
     force: bool,
     curves: Path | None,
+    parameters: Path | None,
     plot: Path | None,
     plot_size: str | None,
     plot_dpi: int | None,
@@ -165,12 +171,10 @@ def command(
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.report import torque_generators
 
-    if muscles and plot is None and curves is None:
-        raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
-    if plot is not None and plot == curves:
-        raise ConfigError(f"{curves} is that of --plot", where="--curves", remedy="name another file")
+    figures = {"--plot": plot, "--curves": curves, "--parameters": parameters}
+    check_figures(figures, muscles)
     paper = paper_for(plot, plot_size, plot_dpi)
-    of_curves = paper_for(curves, None, None)
+    of_curves, of_parameters = paper_for(curves, None, None), paper_for(parameters, None, None)
     if out is not None:
         check_config_name(out)
         check_free(out, overwrite=force)
@@ -229,10 +233,14 @@ def command(
         draw(paper, fits, drawn, motion.name)
     if of_curves is not None:
         draw_curves(of_curves, fits, drawn)
+    if of_parameters is not None:
+        draw_parameters(of_parameters, fits, drawn)
     if came:
         raise SystemExit(exit_code())
     if not done:
-        raise ConfigError("no generator could be fitted", where=str(motion), remedy="see above")
+        gaps = any("is not known in" in fit.fault for fit in fits)
+        remedy = "leave out frames in which a joint is not known by --skip-unknown" if gaps else "see above"
+        raise ConfigError("no generator could be fitted", where=str(motion), remedy=remedy)
 
 
 def set_of(model: str) -> tuple[str, str]:
@@ -301,6 +309,17 @@ def write_set(out: Path, fits: list[Fit], model: str, motion: Path, placed: tupl
     click.echo(f"wrote {out}", err=True)
 
 
+def check_figures(figures: dict[str, Path | None], muscles: tuple[str, ...]) -> None:
+    """ConfigError for names of generators without a figure, and for two figures in one file."""
+    given = {option: path for option, path in figures.items() if path is not None}
+    if muscles and not given:
+        raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
+    for option, path in given.items():
+        first = next(other for other, one in given.items() if one == path)
+        if first != option:
+            raise ConfigError(f"{path} is that of {first}", where=option, remedy="name another file")
+
+
 def draw(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> None:
     """Both planes of figure 5 of some generators, before and after."""
     from rtsim.methods.torque_generator_figures import panels_of_fit
@@ -326,4 +345,14 @@ def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
         if not chosen or fit.placed.joint.coordinate in joints
     ]
     save_panels(paper, "torque generators", panels_of_curves(placed))
+    click.echo(f"wrote {paper.path}", err=True)
+
+
+def draw_parameters(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
+    """What the parameters do to the curves of the first chosen generator, or of that which changed most."""
+    from rtsim.methods.torque_generator_figures import panels_of_parameters
+    from rtsim.monitor.stack import save_panels
+
+    one = next((fit for fit in fits if fit.placed.name in chosen), max(fits, key=lambda fit: fit.objective))
+    save_panels(paper, f"parameters of {one.placed.name.replace('_', ' ')}", panels_of_parameters(one.placed))
     click.echo(f"wrote {paper.path}", err=True)

@@ -94,11 +94,15 @@ def test_bounds_of_a_weak_person(here, motion):
 
 
 def test_figures_are_drawn(here, motion, tmp_path):
-    """Protects both figures: planes of a fit, and curves of generators."""
+    """Protects the figures: planes of a fit, curves of generators, what parameters do; others are refused."""
     pytest.importorskip("PySide6")
-    plot, curves = tmp_path / "fit.svg", tmp_path / "curves.svg"
-    done = here("fit", "torque-generators", str(motion), "--plot", str(plot), "--curves", str(curves))
+    plot, curves, parameters = (tmp_path / f"{name}.svg" for name in ("fit", "curves", "parameters"))
+    done = here(
+        "fit", "torque-generators", str(motion), "--plot", str(plot), "--curves", str(curves), "--parameters",
+        str(parameters),
+    )  # fmt: skip
     assert done.code == 0, done.err
+    assert parameters.stat().st_size > 5000
     others = ("--muscle", "elbow_flexion_r_flexor", "--plot", str(plot))
     assert (
         "there is no 'elbow_flexion_r_flexor'" in here("fit", "torque-generators", str(motion), *others).err

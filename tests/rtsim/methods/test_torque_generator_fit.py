@@ -8,7 +8,7 @@ import pytest
 from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.errors import ConfigError
 from rtsim.methods.emg import around, borne_against, torque_of
-from rtsim.methods.joint_motion import JointMotion, read_joint_motion
+from rtsim.methods.joint_motion import JointMotion, left_at_root, read_joint_motion
 from rtsim.methods.strength_bounds import with_strength
 from rtsim.methods.torque_generator_fit import INTERRUPTED, FitSettings, fit_all
 from rtsim.models.generator_sets import generators_of, load_set
@@ -258,6 +258,15 @@ def test_what_is_taken_for_granted_is_told(tmp_path):
     notes = read_joint_motion(in_table(tmp_path, {KNEE: 1.0, f"{KNEE}_moment": 1.5}, "t"), [KNEE]).notes
     assert any("N m are read, not N m per kg" in note for note in notes)
     assert any("its column t was taken as time" in note for note in notes)
+
+
+def test_forces_of_something_else_are_told():
+    """Protects from kilonewtons and lost plates: a motion whose weight nobody bears."""
+    fine, lost = np.zeros((9, 3)), np.tile([0.0, 1.0, 0.0], (9, 1))
+    fine[2], lost[3] = np.nan, np.nan
+    assert not left_at_root(fine)
+    assert not left_at_root(fine * np.nan)
+    assert left_at_root(lost).startswith("1 of the body weight is left at the root")
 
 
 def in_table(folder, columns, time="time"):
