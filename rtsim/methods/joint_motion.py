@@ -147,7 +147,7 @@ def gathered(
     if len(times) < FEWEST or not (np.diff(times) > 0.0).all():
         raise ConfigError(
             "its times cannot be those of a motion", where=str(path),
-            allowed=f"a column time that rises, {FEWEST} rows or more",
+            allowed=f"times that rise, {FEWEST} rows or more",
         )  # fmt: skip
     found, rows, told = [], [], list(notes)
     lacking: dict[str, list[str]] = {}

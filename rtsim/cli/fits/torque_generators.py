@@ -285,7 +285,12 @@ def motion_of(
             remedy="give --forces FILE and --model MODEL, one with markers of its own and torque generators",
         )  # fmt: skip
     with analysed(path, spec, forces, config) as results:
-        return read_joint_motion(results, joints, body.columns)
+        try:
+            return read_joint_motion(results, joints, body.columns)
+        except ConfigError as error:  # the recording is gone when it is read
+            raise ConfigError(
+                error.what, where=str(path), allowed=error.allowed, remedy=error.remedy
+            ) from None
 
 
 def check_config_name(out: Path) -> None:

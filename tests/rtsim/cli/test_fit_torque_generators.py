@@ -171,6 +171,7 @@ def test_from_markers_to_fits(here, shared, tmp_path):
         "--forces", str(tmp_path / "loads.mot"), "--config", str(tmp_path / "run.toml"), "--json",
     )  # fmt: skip
     assert done.code == 0, done.err
+    assert "wrote" not in done.err
     found = json.loads(done.out)["generators"]
     assert len(found) == 30
     for side, own in (("r", 0.7324), ("l", 0.6958)):
