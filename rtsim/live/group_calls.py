@@ -205,6 +205,20 @@ def call_torque_generators() -> None:
     hold(needed_activations, (model.forces.generators, model.q_neutral.copy(), zeros, zeros, *work))()
 
 
+def call_generator_fit() -> None:
+    """`rtsim fit torque-generators`: a fit of a generator that is too weak, and a torque."""
+    from rtsim.methods.emg import torque_of
+    from rtsim.methods.joint_motion import JointMotion
+    from rtsim.methods.torque_generator_fit import FitSettings, fit_all
+    from rtsim.models.generator_sets import generators_of
+
+    one = generators_of("planar")[0]
+    still, there, full = np.zeros(3), np.array([0.0, 0.1, 0.2]), np.ones(3)
+    tau = 1.5 * torque_of(one, there, still, full)
+    motion = JointMotion((one.joint.coordinate,), there, there[:, None], still[:, None], tau[:, None])
+    fit_all([one], motion, FitSettings(several=False))
+
+
 def call_simulation() -> None:
     """`rtsim simulate`."""
     from rtsim.simulation.load import load_simulator

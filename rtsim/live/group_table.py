@@ -11,6 +11,7 @@ from rtsim.live.group_calls import (
     call_foot,
     call_foot_fit,
     call_forces,
+    call_generator_fit,
     call_held,
     call_model,
     call_moment_arms,
@@ -68,6 +69,14 @@ NO_PATHS = (
     "kernels.path.wrap.place_surfaces",
 )
 """What the marker solver leaves out there."""
+GENERATOR_CURVES = (
+    "kernels.bezier.chain.write_chain",
+    *(
+        f"kernels.torque_generator.curves.{name}"
+        for name in ("angle_knots", "passive_knots", "velocity_knots", "find_shape")
+    ),
+)
+"""What writes the curves of torque generators when a model is built."""
 NO_HOLDS = (
     "kernels.dynamics.constrained.drift",
     "kernels.dynamics.constraints.constraint_rows",
@@ -199,8 +208,18 @@ ON_DEMAND = {
     ),
     "torque-generators": Group(
         "torque generators of live frames",
-        ("kernels.torque_generator.needed.needed_activations",),
+        ("kernels.torque_generator.needed.needed_activations", *GENERATOR_CURVES),
         call_torque_generators,
+    ),
+    "torque-generator-fit": Group(
+        "fits of torque generators",
+        (
+            "kernels.torque_generator.fit.fit",
+            "kernels.torque_generator.torque.activations",
+            "kernels.torque_generator.torque.torques",
+            *GENERATOR_CURVES,
+        ),
+        call_generator_fit,
     ),
     "held-simulation": Group(
         "forward simulation under constraints",
