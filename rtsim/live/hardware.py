@@ -14,6 +14,7 @@ from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeafPort, DeviceExchange, Port
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
@@ -28,6 +29,7 @@ from rtsim.simulation.load import check_mass, check_settings, check_spec
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
 from rtsim.stages.forward import ForwardStep
+from rtsim.stages.simulated_gait import SimulatedGait
 from rtsim.stages.stage import Args
 from streams.account import Sentences, account
 from streams.clock import now_ns
@@ -66,6 +68,12 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
             f"model {spec.model} has no coordinate {spec.coordinate!r} that forces move",
             where=f"{spec.name}: coordinate", allowed=", ".join(names) or "none",
         )  # fmt: skip
+    if spec.gait is not None and spec.gait.coordinate not in (*names, *given):
+        raise ConfigError(
+            f"model {spec.model} has no coordinate {spec.gait.coordinate!r}",
+            where=f"{spec.name}: gait.coordinate", allowed=", ".join((*names, *given)),
+        )  # fmt: skip
+    law_of(spec.controller)
     check_spec(model, None, {})
     springs = [spring for spring in model.springs if spring.coordinate == spec.coordinate]
     check_stable(spec, device, sum(spring.damping or 0.0 for spring in springs))
@@ -228,9 +236,12 @@ def hil_loop(
     torque = DeviceTorque(exchange, simulator, arm_at)
     command = TorqueCommand(exchange, simulator)
     forward = ForwardStep(simulator, spec.exchange.rate_hz, clock.every)
-    stages = [torque, forward, command]
+    gait = [SimulatedGait(spec.gait, exchange, simulator)] if spec.gait is not None else []
+    stages = [torque, forward, *gait, command]
     warm_up(stages, clock.session)
     forward.stride.restart()
+    for stage in gait:
+        stage.reset()
     torque.reset()
     command.reset()
     torque.arm_at = arm_at

@@ -10,7 +10,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from rtsim.config.force_schema import Spring
-from rtsim.config.hil_schema import PARAMETERS
 from rtsim.config.model_schema import ModelSpec
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.tuning import OVER_S
@@ -46,7 +45,7 @@ class DeviceTorque(Stage):
         self._at = device_element(simulator)
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
-        self._parameters = np.zeros(len(PARAMETERS))
+        self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self.orders = {
             "arm": Order(self._answer_arm, lambda args: self.ask("arm", args), "arm", told=True),
@@ -99,13 +98,13 @@ class DeviceTorque(Stage):
 
     def quantities(self) -> list[Quantity]:
         """What the device says, and how it stands with it."""
-        label = (self.exchange.spec.coordinate,)
+        label, control = (self.exchange.spec.coordinate,), self.exchange.spec.controller
         return [
             Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
             for name, (unit, curves, meaning) in MEANINGS.items()
         ] + [
             Quantity(
-                "device_parameters", self._parameters, "deg, N m/rad, N m s/rad", PARAMETERS,
+                "device_parameters", self._parameters, ", ".join(control.units), tuple(control.values),
                 meaning="parameters of the controller as they act in the tick",
             )
         ]  # fmt: skip

@@ -54,7 +54,7 @@ class GaitPhases(Stage):
         self._phases = GaitPhase(len(feet))
         self._bearers, self._bears = list(self._sides), [True] * len(feet)
         self._time = math.nan
-        self._values = {name: np.full(2, math.nan) for name in MEANINGS}
+        self._values = values_for(len(SIDES))
 
     def begin(self, session: Session, anew: bool) -> None:
         """Nobody has walked yet."""
@@ -87,16 +87,11 @@ class GaitPhases(Stage):
     def report(self) -> None:
         """By sides."""
         for stride, side in zip(self._phases.strides, self._sides, strict=True):
-            told = (stride.phase, stride.confidence, stride.length, stride.n_strike, stride.n_off)
-            for values, value in zip(self._values.values(), told, strict=True):
-                values[side] = value
+            tell(stride, self._values, side)
 
     def quantities(self) -> list[Quantity]:
         """Of the right and the left foot; a foot that is not followed is NaN."""
-        return [
-            Quantity(name, self._values[name], unit, SIDES, curves=curves, meaning=meaning)
-            for name, (unit, curves, meaning) in MEANINGS.items()
-        ]
+        return quantities_of(self._values, SIDES)
 
     def _begin_walk(self) -> None:
         self._phases = GaitPhase(len(self._bodies))
@@ -137,6 +132,26 @@ class GaitPhases(Stage):
             segment = subject.segments.get(names[body]) if subject is not None else None
             found.append(side if segment is None else loads.bearer_with(segment.markers_mm, SIDES[side]))
         return found
+
+
+def values_for(n: int) -> dict[str, np.ndarray]:
+    """Where the results of so many legs are, by name."""
+    return {name: np.full(n, math.nan) for name in MEANINGS}
+
+
+def tell(stride: Stride, values: dict[str, np.ndarray], k: int) -> None:
+    """Write what is known of a stride as the results of leg k."""
+    told = (stride.phase, stride.confidence, stride.length, stride.n_strike, stride.n_off)
+    for row, value in zip(values.values(), told, strict=True):
+        row[k] = value
+
+
+def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[Quantity]:
+    """The results of legs by their names."""
+    return [
+        Quantity(name, values[name], unit, legs, curves=curves, meaning=meaning)
+        for name, (unit, curves, meaning) in MEANINGS.items()
+    ]
 
 
 def root_of(parent: np.ndarray, body: int) -> int:
