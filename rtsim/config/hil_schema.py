@@ -10,7 +10,7 @@ from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.controller import ControllerSpec, Pair
 from rtsim.config.controllers import controller_of
 from rtsim.config.controllers.stiffness_damping import Controller
-from rtsim.config.place_schema import Name, Positive
+from rtsim.config.place_schema import Name, NonNegative, Positive
 from rtsim.config.run_schema import Duration
 from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
@@ -67,6 +67,19 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"limits.angle_deg: {list(self.angle_deg)}; allowed: the smaller one first")
 
 
+class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A person who wears the device: the estimate from markers is the model's side."""
+
+    # damping of the wearer's joint that the check of stability may count on
+    damping_N_m_s_rad: NonNegative
+    # how the estimate is made: source, subject, method, stages, forces
+    run: str = "gait"
+    # leg that wears the device
+    side: Literal["right", "left"] = "right"
+    # so long without a usable frame, and torque ends
+    lost_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_MS)] = 100.0
+
+
 class HilPorts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Addresses to bind."""
 
@@ -89,6 +102,8 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     controller: Any = Controller()
     # of a model that walks
     gait: GaitSpec | None = None
+    # of a person who wears the device, in the place of a simulation; `model` then follows the markers
+    markers: MarkersSpec | None = None
     # simulated device, started as a process; whose delays and mechanics the check of stability takes
     device: Name = "ankle_orthosis"
     # of the run on the clock; 0 = until it is stopped
@@ -100,7 +115,9 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_numbers(self)
         check_texts(msgspec.to_builtins(self))
         control: ControllerSpec = self.controller
-        if control.needs_gait and self.gait is None:
+        if self.markers is not None and self.gait is not None:
+            raise ValueError("gait: the legs of a person walk by their markers; remove it")
+        if control.needs_gait and self.gait is None and self.markers is None:
             raise ValueError(
                 f"controller: {control.kind} has no torque without the phase of the gait; add [gait] with a "
                 "coordinate that rises in swing"

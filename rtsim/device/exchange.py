@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 from rtsim.config.hil_schema import HilSpec
@@ -77,10 +78,12 @@ class DeviceExchange:
     refusal : why arming is refused now, empty where it is not
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
+    watches : each says in words what speaks against torque beside the device, as markers that are lost
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
     """
 
     def __init__(self, spec: HilSpec, port: Port, session: str) -> None:
+        self.watches: list[Callable[[], str]] = []
         self.spec, self.port, self.session = spec, port, session
         self.period_s = 1.0 / spec.exchange.rate_hz
         self.lockstep = spec.exchange.mode == "lockstep"

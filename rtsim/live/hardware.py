@@ -20,7 +20,7 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.inputs import TIME_UP, ClockInput, Obey
 from rtsim.live.latency import LatencyHistogram
-from rtsim.live.loop import Loop
+from rtsim.live.loop import Loop, Output
 from rtsim.live.run_again import RecordedPort
 from rtsim.live.warm_up import warm_up
 from rtsim.models.load import load_model
@@ -187,7 +187,7 @@ class DeviceClock(ClockInput):
 class DeviceOutput:
     """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
 
-    def __init__(self, publisher: Publisher, command: TorqueCommand) -> None:
+    def __init__(self, publisher: Output, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
 
     @property
@@ -250,15 +250,21 @@ def hil_loop(
     torque.publish = command.publish = publisher.send
     clock.ask = torque.ask
 
+    command.say = teller(loop, torque)
+    loop.begin(clock.session)
+    return loop
+
+
+def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
+    """What tells of a transition at once, by a telemetry of its own."""
+
     def say(text: str) -> None:
         sentences = Sentences()
         sentences.say(text)
         told = loop.course.fields.session.session if loop.course else ""
-        publisher.send(account(told, loop.counters, torque.gauges(), sentences))
+        loop.output.send(account(told, loop.counters, torque.gauges(), sentences))
 
-    command.say = say
-    loop.begin(clock.session)
-    return loop
+    return say
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from msgspec.structs import replace
@@ -14,8 +14,8 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.tuning import OVER_S
 from rtsim.errors import ConfigError
+from rtsim.models.model import Model
 from rtsim.quantity import Quantity
-from rtsim.simulation.simulator import Simulator
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Curves, Status
@@ -30,6 +30,22 @@ Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
 
 
+class Limb(Protocol):
+    """What moves with the device: a simulator, or the joint of a person who is measured.
+
+    q, v : coordinates and speeds; time : of these [s]
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def model(self) -> Model: ...
+
+
 class DeviceTorque(Stage):
     """Judges what the device says and applies its torque to the limb, held over the tick.
 
@@ -38,7 +54,7 @@ class DeviceTorque(Stage):
     arm_at : tick at which it arms by itself, as soon as nothing speaks against it; -1 = only by command
     """
 
-    def __init__(self, exchange: DeviceExchange, simulator: Simulator, arm_at: int = -1) -> None:
+    def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_at: int = -1) -> None:
         super().__init__()
         self.exchange, self.arm_at = exchange, arm_at
         self._moment = simulator.model.forces.springs.moment
@@ -66,7 +82,7 @@ class DeviceTorque(Stage):
     def run(self, frame: Frame) -> Outcome:
         """What came since the last tick, judged, recorded and applied."""
         x = self.exchange
-        wrong = x.fault()
+        wrong = x.fault() or next(filter(None, (look() for look in x.watches)), "")
         x.refusal = wrong
         if wrong:
             x.arming.fault(wrong)
@@ -191,7 +207,7 @@ class TorqueCommand(Stage):
     say : told of each transition, in words
     """
 
-    def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
+    def __init__(self, exchange: DeviceExchange, simulator: Limb) -> None:
         super().__init__()
         self.exchange, self.simulator = exchange, simulator
         springs, at = simulator.model.forces.springs, device_element(simulator)
@@ -251,7 +267,7 @@ def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
     return replace(spec, springs=(*spec.springs, element))
 
 
-def device_element(simulator: Simulator) -> int:
+def device_element(simulator: Limb) -> int:
     """Where the device acts, among the springs on coordinates."""
     return len(simulator.model.forces.springs.dof) - 1
 

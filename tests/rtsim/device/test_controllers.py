@@ -189,6 +189,21 @@ def test_what_fails_while_it_runs_latches(tmp_path, wrong):
     assert "has no torque" in exchange.arming.reason
 
 
+def test_a_spline_is_tuned_while_it_runs():
+    """Protects `rtsim tune`: the spline's numbers go along a ramp within their ranges, no others."""
+    spec = with_controller(SPLINE | {"ranges": {"peak_Nm": [-10.0, 0.0]}, "change_s": 0.01})
+    tuning = DeviceExchange(spec, StraightPort(IDEAL), "session").tuning
+    assert "allowed: -10 to 0" in tuning.refusal("set", {"peak_Nm": -11.0})
+    assert "'rise_time' cannot be set" in tuning.refusal("set", {"rise_time": 0.2})
+    tuning.obey("set", {"peak_Nm": -8.0})
+    values = []
+    for _ in range(12):
+        tuning.tick()
+        values.append(tuning.values["peak_Nm"])
+    assert values[0] == pytest.approx(-6.2)
+    assert values[-1] == -8.0
+
+
 def test_a_stiff_function_is_refused_with_its_limit(tmp_path):
     """Protects the stability limit: it counts what a function states, and a spline has no stiffness."""
     spec = own(tmp_path, "def torque(seen, parameters): return 0.0\n", stiffness_most_N_m_rad=1000.0)
