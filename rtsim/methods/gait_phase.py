@@ -148,13 +148,21 @@ class Shape:
         self.known = False
 
     def learn(self, samples: Sequence[tuple[float, ...]], begin: float, length: float) -> None:
-        """Take a stride; samples : time and the places of all feet, begin, length : of the stride [s]"""
+        """Take a stride; samples : time and the places of all feet, begin, length : of the stride [s].
+
+        Nothing is learnt of a stride with a hole, nor of a foot that was not seen all the time.
+        """
         rows = np.array(samples)
+        ends = (begin, *rows[:, 0], begin + length) if len(rows) else (begin, begin + length)
+        if np.diff(ends).max() > NEAR_S:
+            return
         at = begin + length * np.arange(N_BIN) / N_BIN
-        for k in range(len(self.places)):
+        for k, places in enumerate(self.places):
             new = np.interp(at, rows[:, 0], rows[:, 1 + k])
-            if self.known:
-                old = np.array(self.places[k])
+            if np.isnan(new).any():
+                continue
+            if places:
+                old = np.array(places)
                 new = old + LEARN * (new - old)
             self.places[k], self.range[k] = new.tolist(), max(float(np.ptp(new)), LEAST_TRAVEL)
         self.known = True
@@ -188,11 +196,11 @@ class Stride:
         self.confidence = 0.0
         self.n_strike = self.n_off = 0
         self._n_like = 0  # strides on end that were like each other
+        self._lasted = math.nan  # the stride before, from strike to strike [s]
         self._total = 0.0  # phase that is not taken modulo 1
         self._misfit = 0.0
         self._events: dict[tuple[int, int], tuple[float, float]] = {}  # (foot, kind): phase, last time
         self._samples: list[tuple[float, ...]] = []
-        self._odd = False
 
     @property
     def _is_known(self) -> bool:
@@ -208,7 +216,8 @@ class Stride:
     def look(self, time: float, passed_s: float, feet: Sequence[Swing]) -> None:
         """Compare what the feet do with the shape of the stride, and follow it."""
         at = feet[self.foot].time
-        self._samples.append((at, *(foot.place for foot in feet)))
+        seen = [foot.place if at - foot.time <= WINDOW_S else math.nan for foot in feet]
+        self._samples.append((at, *seen))
         if at - self._samples[0][0] > STRIDE_S[1] + 1.0:
             del self._samples[: len(self._samples) // 2]
         if not self.shape.known or self.length != self.length:
@@ -217,7 +226,7 @@ class Stride:
         pull = slope_square = misfit = 0.0
         n = 0
         for k, foot in enumerate(feet):
-            if foot.place != foot.place:
+            if math.isnan(seen[k]) or not self.shape.places[k]:
                 continue
             place, slope = self.shape.at(k, phase)
             size = self.shape.range[k]
@@ -237,8 +246,12 @@ class Stride:
         """An event of any foot, which is told at a time [s]."""
         key, own = (foot, event.kind), foot == self.foot
         usual, last = self._events.get(key, (math.nan, math.nan))
-        if STRIDE_S[0] <= event.time - last <= STRIDE_S[1]:
-            self.length = event.time - last
+        lasted = event.time - last
+        if STRIDE_S[0] <= lasted <= STRIDE_S[1]:
+            if self._n_like and abs(lasted - self.length) > ODD * self.length:
+                self._n_like = 0  # an event was missed, or another gait begins: the next one tells
+            else:
+                self.length = lasted
         elif not self._n_like:
             self._guess(key, event.time, time)
         if own and event.kind == HEEL_STRIKE:
@@ -270,24 +283,23 @@ class Stride:
 
     def _strike(self, time: float) -> None:
         """The foot has come down at a time [s]: a stride is over, and is learnt where it is like another."""
-        length, before = time - self.struck, self.length
+        length, before = time - self.struck, self._lasted
         begin, self.struck = self.struck, time
         self.n_strike += 1
+        self._lasted = length
         if not STRIDE_S[0] <= length <= STRIDE_S[1]:
             self._n_like = 0
             return
-        self._odd = self._n_like > 0 and abs(length - before) > ODD * before
-        self._n_like = 1 if self._odd else self._n_like + 1
-        if self._odd:
+        odd = abs(length - before) > ODD * before
+        self._n_like = 1 if odd else self._n_like + 1
+        if odd:
             return
         for key, (usual, at) in self._events.items():
             if begin < at < time:
                 new = (at - begin) / length
                 self._events[key] = (new if usual != usual else usual + LEARN * (new - usual), at)
-        first = next((k for k, row in enumerate(self._samples) if row[0] >= begin - NEAR_S), 0)
-        self.shape.learn(self._samples[first:], begin, length)
-        last = next((k for k, row in enumerate(self._samples) if row[0] >= time - NEAR_S), 0)
-        del self._samples[:last]
+        self.shape.learn([row for row in self._samples if row[0] >= begin - NEAR_S], begin, length)
+        self._samples = [row for row in self._samples if row[0] >= time - NEAR_S]
 
     def _tell(self, time: float) -> None:
         since = (time - self.struck) / self.length
@@ -323,8 +335,10 @@ class GaitPhase:
         """Take a sample at a time [s]; places : of all feet, NaN = not known [m, rad]"""
         passed = time - self._time
         self._time = time
+        if passed < 0.0:
+            raise ValueError(f"a sample of {time} s after one of {time - passed} s; samples come in order")
         for stride in self.strides:
-            stride.go_on(time, passed if passed > 0.0 else 0.0)
+            stride.go_on(time, passed if passed == passed else 0.0)
         since = time - self._looked
         if since < LEAST_STEP_S:
             return

@@ -29,11 +29,14 @@ class SimulatedGait(Stage):
     def reset(self) -> None:
         """Nobody has walked yet."""
         super().reset()
-        self._phases = GaitPhase(1)
+        self._phases, self._time = GaitPhase(1), 0.0
 
     def run(self, frame: Frame) -> Outcome:
         """The phase at the end of the tick."""
         s = self._simulator
+        if s.time < self._time:  # it went back to its start
+            self._phases = GaitPhase(1)
+        self._time = s.time
         self._phases.add(s.time, [self._sign * float(s.q[self._q])])
         (stride,) = self._phases.strides
         self._exchange.gait = Gait(stride.phase, stride.confidence, stride.length)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rtsim.bench.gait_phase import (
     LIMIT,
@@ -151,6 +155,50 @@ def test_plates_are_believed_and_remembered(belt):
     off = (np.array(phases) - by_plates + 0.5) % 1.0 - 0.5
     assert np.abs(off[(by_plates > 4.0) & (by_plates < 6.0)]).max() < 0.02
     assert np.abs(off[by_plates > 6.0]).max() < 0.02
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.001, 0.3), st.floats(-1.0, 1.0), st.booleans()), max_size=200),
+    st.booleans(),
+)
+def test_whatever_comes_is_survived(samples, pressed):
+    """Protects the loop: any places, gaps and plates leave a phase from 0 to 1 or none, and a confidence."""
+    estimate, time = GaitPhase(2), 0.0
+    for passed, x, hidden in samples:
+        time += passed
+        estimate.add(time, [x, math.nan if hidden else -x])
+        if pressed and x > 0.9:
+            estimate.press(int(hidden), time)
+        for stride in estimate.strides:
+            assert math.isnan(stride.phase) or 0.0 <= stride.phase < 1.0
+            assert 0.0 <= stride.confidence <= 1.0
+            assert stride.confidence == 0.0 or not math.isnan(stride.phase)
+    estimate.add(time + 1.0, [0.0, 0.0])
+    with pytest.raises(ValueError, match="samples come in order"):
+        estimate.add(time, [0.0, 0.0])
+
+
+def test_a_foot_that_comes_later_is_learnt_then(belt):
+    """Protects from a foot without markers at first: the other's phase is right before and after."""
+    places, strides = belt
+    hidden = places.copy()
+    hidden[TIMES < 5.0, 1] = np.nan
+    hidden[(TIMES > 8.0) & (TIMES < 9.0), 1] = np.nan
+    course = follow(TIMES, hidden)
+    off = (course.phases[:, 0] - strides + 0.5) % 1.0 - 0.5
+    assert np.abs(off[strides > 3.0]).max() < 0.03
+
+
+def test_a_missed_step_is_distrusted(belt):
+    """Protects from a stride of twice the time: what is not like the stride before has no confidence."""
+    places, strides = belt
+    stumbling = places.copy()
+    swing = (strides > 6.55) & (strides < 7.55)
+    stumbling[swing] = places[np.argmax(swing)]
+    course = follow(TIMES, stumbling)
+    assert course.confidences[(strides > 7.3) & (strides < 8.3), 0].max() <= 0.5
+    off = (course.phases[:, 0] - strides + 0.5) % 1.0 - 0.5
+    assert np.abs(off[strides > 10.0]).max() < 0.03
 
 
 def test_speeds_are_slopes(belt):
