@@ -115,6 +115,29 @@ def test_markers_that_are_lost_end_the_torque(tmp_path, walker):
     assert any("no usable frame of markers for" in text for text in said)
 
 
+def test_the_moment_of_the_joint_reaches_the_controller(tmp_path, walker):
+    """Protects controllers by moment: with plates and a mass it is that of inverse dynamics, a frame old."""
+    walker()
+    spec, mine = worn(tmp_path), tmp_path / "mine.py"
+    run = Path(spec.markers.run)
+    stages = '["kinematics", "rates", "plates", "inverse_dynamics"]'
+    text = run.read_text(encoding="utf-8").replace('["kinematics", "gait_phase"]', stages)
+    run.write_text(f'{text}forces = "walker"\nmass_kg = 72.0\n', encoding="utf-8")
+    mine.write_text(
+        "def torque(seen, own):\n    return 0.05 * seen.moment if abs(seen.moment) < 1e3 else 0.0\n",
+        encoding="utf-8",
+    )
+    table = {"kind": "python", "function": f"{mine}:torque", "stiffness_most_N_m_rad": 0.0}
+    spec = replace(spec, controller=table | {"damping_most_N_m_s_rad": 0.0})
+    found, port, _ = followed(spec)
+    label = next(f for f in found.session.fields if f.name == "joint_moments").labels.index(spec.coordinate)
+    moment = found.fields["joint_moments"][:, label]
+    torque = np.array([output.torque[0] for output in port.outputs[: len(found.times)]])
+    known = np.flatnonzero(np.isfinite(moment[:-1]) & (found.times[:-1] > 2.0))
+    assert len(known) > 300
+    np.testing.assert_allclose(torque[known + 1], 0.05 * moment[known], atol=1e-9)
+
+
 def test_what_does_not_fit_is_told(tmp_path, walker):
     """Protects the author of a config: the angle, the rate, the phase and the damping, in sentences."""
     walker()
