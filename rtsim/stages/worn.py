@@ -73,6 +73,9 @@ class WornJoint(Stage):
         """What the frame tells of the joint."""
         x, k = self._exchange, self._kinematics
         self.time = frame.time
+        stride = self._gait.stride(self._side) if self._gait is not None else None
+        x.gait = NOBODY_WALKS if stride is None else Gait(stride.phase, stride.confidence, stride.length)
+        x.moment = math.nan
         angle = self._angle()
         if not k.solved or k.status & OF_JOINT or not math.isfinite(angle):
             self.counters["unusable"] += 1
@@ -80,8 +83,6 @@ class WornJoint(Stage):
         passed = frame.time - self._usable
         self.v[0] = (angle - self.q[0]) / passed if 0.0 < passed <= self._lost_s else 0.0
         self.q[0], self._usable = angle, frame.time
-        stride = self._gait.stride(self._side) if self._gait is not None else None
-        x.gait = NOBODY_WALKS if stride is None else Gait(stride.phase, stride.confidence, stride.length)
         x.moment = self.moment()
         return FINE
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from kernels._jit import allow_compilation
 from rtsim.config.device_schema import DeviceSpec
 from rtsim.config.hil_schema import GaitSpec, HilSpec
 from rtsim.config.load import load_toml
@@ -26,7 +25,6 @@ SPEC = load_toml(find_config("ankle_spline", "hil"), HilSpec)
 def test_the_spline_acts_in_strides_that_begin_sure():
     """Protects the config that is shipped: no torque for two strides, then its peak once a stride; after a
     restart of the limb the same again."""
-    allow_compilation()
     spec = replace(
         SPEC,
         device="ideal_orthosis",
@@ -46,7 +44,6 @@ def test_the_spline_acts_in_strides_that_begin_sure():
 
     port.forge = forge
     loop.run()
-    allow_compilation()
     torque = np.array([output.torque[0] for output in port.outputs])
     n_stride = round(PERIOD_S * spec.exchange.rate_hz)
     for begin in (0, restart_at + 12):  # as fast as rate_max_Nm_s lets torque fall

@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 from rtsim.config.run_schema import Run
+from rtsim.files.force_trial import THRESHOLD
 from rtsim.live.course import Course
+from rtsim.live.loop import Loop
+from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.methods.force_feed import ForceFeed
 from rtsim.stages.find import make_stages
 from rtsim.stages.gait_phase import MEANINGS
 from rtsim.subjects.walker import CYCLE_S, walk
+from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import marker_session
 
 RUN = Run(name="test", method="zero", stages=("kinematics", "gait_phase"))
@@ -65,6 +70,23 @@ def test_a_pelvis_that_is_not_seen_has_nothing_before_it(spec, subject, walked, 
     found = told(stages, bare, make_frame)
     assert np.isnan(found["gait_phase"]).all()
     assert any("phase of the gait is not known" in said for said in stages[1].collect()[1])
+
+
+def test_plates_tell_strikes(spec, subject, walked):
+    """Protects the use of plates: the phase is nought where the foot's plate begins to bear."""
+    run, feed, kept = (
+        Run(name="test", method="zero", stages=("kinematics", "plates", "gait_phase")),
+        ForceFeed(),
+        Kept(),
+    )
+    stages = make_stages(run, spec, subject, feed, MASS_KG)
+    Loop(RecordingInput(walked, forces=walker_forces(walked), feed=feed), stages, kept).run()
+    fields = kept.results().fields
+    begins = 1 + np.flatnonzero(np.diff((fields["foot_loads"][:, 0] > THRESHOLD).astype(int)) == 1)
+    phase = fields["gait_phase"][begins, 0]
+    off = (phase[np.isfinite(phase)] + 0.5) % 1.0 - 0.5
+    assert len(off) == 3
+    assert np.abs(off[1:]).max() < 0.002
 
 
 def test_a_clock_that_goes_back_begins_anew(spec, subject, walked, make_frame):
