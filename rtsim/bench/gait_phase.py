@@ -163,22 +163,24 @@ def follow(times: Array, places: Array) -> Course:
 
 
 def walked(
-    walk: Walk, cadence: Callable[[Array], Array], rate: float = RATE, noise_m: float = NOISE_M
+    walk: Walk, cadence: Callable[[Array], Array], rate: float = RATE, n_foot: int = TWO
 ) -> tuple[Array, Course]:
-    """Strides walked (n,) and the estimate of a walk at a cadence, to its twentieth stride."""
+    """Strides walked (n,) and the estimate of a walk at a cadence, to its twentieth stride, by one foot or
+    both.
+    """
     end_s = float(np.sum(1.0 / cadence(np.linspace(0.5, N_STRIDE - 0.5, N_STRIDE))))
     times = np.arange(0.0, 2.0 * end_s, 1.0 / rate)
     strides = strides_at(times, cadence)
     times, strides = times[strides < N_STRIDE], strides[strides < N_STRIDE]
-    noise = np.random.default_rng(0).normal(0.0, noise_m, (len(times), TWO))
-    return strides, follow(times, walk(strides) + noise)
+    noise = np.random.default_rng(0).normal(0.0, NOISE_M, (len(times), TWO))
+    return strides, follow(times, (walk(strides) + noise)[:, :n_foot])
 
 
 def errors_of(strides: Array, course: Course, shift: float) -> Array:
-    """Errors of both feet after their second stride [% of the stride]; a phase that is not there is half of
+    """Errors of all feet after their second stride [% of the stride]; a phase that is not there is half of
     one off."""
     found = []
-    for foot, ahead in enumerate((0.0, shift)):
+    for foot, ahead in enumerate((0.0, shift)[: course.phases.shape[1]]):
         own = strides + ahead
         first = np.ceil(own[0])
         off = (course.phases[:, foot] - own + 0.5) % 1.0 - 0.5
@@ -216,6 +218,8 @@ def run(folder: Path | None = None) -> list[Figure]:
             figures.append(
                 Figure(f"error_p95_percent.{of}", float(np.percentile(errors, 95.0)), "% of the stride")
             )
+        alone = [np.abs(errors_of(*walked(walk, cadence, n_foot=1), shift)).max() for cadence in CADENCES]
+        figures.append(Figure(f"one_foot_percent.{name}", float(max(alone)), "% of the stride"))
         fell = [stopped(walk, steady, 10.0 + part) for part in np.linspace(0.0, 0.9, 10)]
         figures.append(Figure(f"stop_half_s.{name}", max(half for half, _ in fell), "s"))
         figures.append(
