@@ -112,6 +112,16 @@ def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | N
     click.echo(figures.report("recordings", recordings.run(folder, live, only, side or ""), as_json))
 
 
+@command.command("gait-phase")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def gait_phase(as_json: bool, folder: Path | None) -> None:
+    """How far the phase of the gait is off, of made-up walks and of recordings with plates under FOLDER."""
+    from rtsim.bench import figures, gait_phase
+
+    click.echo(figures.report("gait-phase", gait_phase.run(folder), as_json))
+
+
 @command.command("trials")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))

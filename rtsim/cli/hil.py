@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,9 +13,9 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from rtsim.cli.options import check_recording
+from rtsim.cli.options import check_of_use, check_recording
 from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
-from rtsim.cli.types import Address, Config
+from rtsim.cli.types import Address, Config, Source
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, ModelError
@@ -22,6 +24,7 @@ from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.hil_schema import HilSpec
+    from rtsim.live.loop import Loop
 
 NO_DEVICE = "none"
 RECORDER_S = 20.0
@@ -68,9 +71,18 @@ def _address(name: str, what: str) -> Any:
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
 @click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Run a recording in lockstep again, with what the device said then.")  # fmt: skip
+@click.option(
+    "--from",
+    "source",
+    type=Source(),
+    metavar="SOURCE",
+    help="Markers, where the config has [markers]: walker, a file, tcp://HOST:PORT [its run].",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(config: str, device: str | None, arm_s: float | None, **options: Any) -> None:
     """Let the limb and the device of CONFIG (.toml or a shipped name) exchange motion and torque.
+
+    The limb is simulated, or that of a person whose markers are followed, as the config has it.
 
     Torque is commanded only after `rtsim command arm` (or --arm), from zero by a ramp; `disarm` ends it.
     Results, outputs and the device's messages are published; --record keeps all of them. Ctrl-C ends the run:
@@ -82,7 +94,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
     from rtsim.live.group_table import group_of_simulation
-    from rtsim.live.hardware import moved, parts_of, simulator_for
+    from rtsim.live.hardware import hil_loop, moved, parts_of, simulator_for, summary_of
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
@@ -94,6 +106,11 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
         )  # fmt: skip
     if options["record"]:
         check_recording(options["record"], "--record")
+    ways = Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS})
+    if spec.markers is not None:
+        run_worn(spec, options["source"] or "", ways)
+        return
+    check_of_use("--from", not options["source"], "a config with [markers]")
     spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
     model, _ = parts_of(spec)
     check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
@@ -101,7 +118,21 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     compile_first(console, (group_of_simulation(model),))
     with console.status("starting"):
         simulator = simulator_for(spec)
-    run(spec, simulator, Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS}))
+    run(spec, ways, partial(hil_loop, spec, simulator), summary_of)
+
+
+def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
+    """The same with a person who wears the device; source : of the markers, in the place of the run's own."""
+    from rich.console import Console
+
+    from rtsim.cli.compiling import compile_first
+    from rtsim.live import worn
+    from rtsim.live.group_table import groups_of
+
+    estimate = worn.run_of(spec, source)
+    check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
+    compile_first(Console(stderr=True), groups_of(estimate))
+    run(spec, ways, partial(worn.worn_loop, spec, estimate), worn.summary_of)
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
@@ -140,10 +171,15 @@ class Ways(NamedTuple):
 WAYS = ("record", "again", "urgently", "as_json")
 
 
-def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
-    """Serve the loop until it is over, and tell what it came to."""
+def run(
+    spec: HilSpec, ways: Ways, loop_with: Callable[..., Loop], summarise: Callable[[Loop], dict[str, Any]]
+) -> None:
+    """Serve the loop until it is over, and tell what it came to.
+
+    loop_with : makes it of a port, a publisher and further arguments
+    """
     from rtsim.live.children import Child
-    from rtsim.live.hardware import NOBODY, hil_loop, summary_of
+    from rtsim.live.hardware import NOBODY
     from rtsim.live.run_again import RecordedPort
     from rtsim.live.urgency import may_be_urgent
     from streams.control import ControlServer
@@ -155,11 +191,11 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
         publisher = stack.enter_context(Publisher(spec.ports.results))
         if ways.again is not None:
             recorded = RecordedPort(ways.again)
-            loop = hil_loop(spec, simulator, recorded, publisher, again=recorded)
+            loop = loop_with(recorded, publisher, again=recorded)
             address = str(ways.again)
         else:
             port = stack.enter_context(DevicePort(spec.ports.device, urgent=may_be_urgent(ways.urgently)))
-            loop = hil_loop(spec, simulator, port, publisher, ways.arm_s, ways.urgently)
+            loop = loop_with(port, publisher, arm_s=ways.arm_s, urgently=ways.urgently)
             address = port.address
         server = stack.enter_context(ControlServer(spec.ports.control, loop.command, loop.commands))
         loop.control_events = server.events
@@ -177,7 +213,7 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
             stack.callback(child.close)
         loop.run()
         publisher.close()
-    summary = summary_of(loop)
+    summary = summarise(loop)
     click.echo(json.dumps({"state": "over", **summary}) if ways.as_json else in_words(summary))
     if loop.failure:
         raise ModelError(
@@ -205,10 +241,13 @@ def in_words_of(spec: HilSpec, told: dict[str, str]) -> str:
 
 def in_words(summary: dict[str, Any]) -> str:
     """The closing lines of a run."""
-    trip = {key: summary.get(f"round_trip_us.{key}", float("nan")) for key in ("p50", "p99", "p99_9", "max")}
-    return (
-        f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['unanswered']} unanswered, "
+    known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]
+    trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
+    told = [f"round trip [us]: {trip}"] if trip else []
+    lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"
+    first = (
+        f"{summary['ticks']} ticks, {lost}, {summary['unanswered']} unanswered, "
         f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
-        f"{summary['reason']}\n"
-        f"round trip [us]: {', '.join(f'{key} {us:.0f}' for key, us in trip.items())}"
+        f"{summary['reason']}"
     )
+    return "\n".join((first, *told))

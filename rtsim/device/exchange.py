@@ -12,6 +12,7 @@ from typing import Protocol
 
 from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
+from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.tuning import Tuning
@@ -72,13 +73,15 @@ class DeviceExchange:
     newest : the device's newest message in this session, None before there is one; t_arrived : its stamp [ns]
     answered : whether it is of this tick; n_missed : ticks in a row without an answer
     passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
+    law : the controller's; gait, moment : what it sees of the limb beside its angle
+    astray : why the controller has no torque to tell, empty where it has
     tuning : of the controller; arming, limit, energy : what keeps it safe
     refusal : why arming is refused now, empty where it is not
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
     joint : the device's joint, where it is not the limb's
-    watches : each says in words what speaks against torque beside the device, as a motion that is silent
+    watches : each says in words what speaks against torque beside the device, as markers that are silent
     """
 
     def __init__(self, spec: HilSpec, port: Port, session: str, joint: Misalignment | None = None) -> None:
@@ -99,6 +102,8 @@ class DeviceExchange:
         self.energy = EnergyWatch(self.period_s)
         c = self.spec.controller
         self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
+        self.law, self.astray = law_of(c), ""
+        self.gait, self.moment = NOBODY_WALKS, math.nan
         self.counters = Counter(unanswered=0, foreign=0, faults=0)
         self.newest: Device | None = None
         self.passed: list[Device] = []
@@ -166,7 +171,7 @@ class DeviceExchange:
             return wrong
         if newest.state in ("falling", "stopped"):
             return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
-        return self._does_not_follow(newest)
+        return self._does_not_follow(newest) or self.astray
 
     def torque(self) -> float:
         """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
@@ -183,18 +188,28 @@ class DeviceExchange:
             return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
         return unbelievable(newest, self.spec.limits)
 
-    def wanted(self) -> float:
-        """The controller's torque at what was measured [N m]."""
-        neutral, stiffness, damping = self.tuning.values.values()
-        return -stiffness * (self.angle - math.radians(neutral)) - damping * self.speed
+    def wanted(self, time: float, angle: float, speed: float) -> float:
+        """The controller's torque at what was measured, and at the model's time, angle and speed [N m].
+
+        Zero where it has none to tell, which is a fault.
+        """
+        seen = Seen(
+            self.seq, time, self.angle, self.speed, angle, speed, self.moment, self.gait, self.arming.on
+        )
+        try:
+            torque, self.astray = self.law.torque(self.tuning.values, seen), ""
+        except ControllerError as fault:
+            torque, self.astray = 0.0, f"the controller has no torque: {fault}"
+            self.arming.fault(self.astray)
+        return torque
 
     def output(self, time: float, angle: float, speed: float) -> Output:
         """The next output, its torque limited; angle, speed : of the model [rad, rad/s]."""
         arming, spec = self.arming, self.spec
         self.commanded = self.limit.torque
-        torque = 0.0
+        wanted, torque = self.wanted(time, angle, speed), 0.0
         if arming.on:
-            torque = self.limit.limited(arming.share * self.wanted(), self.speed)
+            torque = self.limit.limited(arming.share * wanted, self.speed)
         else:
             self.limit.torque = 0.0
         output = Output(

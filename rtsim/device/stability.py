@@ -52,7 +52,7 @@ def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
     c = spec.controller
     delay_s = ANSWER_TICKS * tick_s + 1e-3 * a.delay_ms + lag_s + late
     return (
-        Path("the controller's", c.largest("stiffness_N_m_rad"), c.largest("damping_N_m_s_rad"), delay_s),
+        Path("the controller's", c.stiffest, c.most_damping, delay_s),
         Path("the device's own", m.stiffness_N_m_rad + friction, m.damping_N_m_s_rad, late),
     )
 
@@ -75,11 +75,12 @@ def check_stable(
     needed = control.needs(tick_s) + own.needs(tick_s)
     if needed <= damping:
         return needed / damping if damping else 0.0
-    bent = control.stiffness - ratio**2 * spec.controller.largest("stiffness_N_m_rad")  # by misalignment
+    bent = control.stiffness - ratio**2 * spec.controller.stiffest  # by misalignment
     room = damping - own.needs(tick_s) - control.damping
     most = (room / (0.5 * tick_s + control.delay_s) - bent) / ratio**2
     remedy = (
-        f"controller.stiffness_N_m_rad of at most {most:.4g}, a higher rate, or more damping of the limb"
+        f"controller.{spec.controller.STIFFNESS} of at most {most:.4g}, a higher rate, or more damping "
+        "of the limb"
         if most > 0.0
         else "less damping of controller and device, a higher rate, or more damping of the limb"
     )

@@ -14,12 +14,13 @@ from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeafPort, DeviceExchange, Port
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.inputs import TIME_UP, ClockInput, Obey
 from rtsim.live.latency import LatencyHistogram
-from rtsim.live.loop import Loop
+from rtsim.live.loop import Loop, Output
 from rtsim.live.moved import MotionStream
 from rtsim.live.run_again import RecordedPort
 from rtsim.live.warm_up import warm_up
@@ -33,6 +34,7 @@ from rtsim.stages.energy import EnergyAccount
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
 from rtsim.stages.forward import ForwardStep
 from rtsim.stages.misaligned import joint_of, with_straps
+from rtsim.stages.simulated_gait import SimulatedGait
 from rtsim.stages.stage import Args
 from streams.account import Sentences, account
 from streams.addresses import is_stream
@@ -87,6 +89,12 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
             f"model {spec.model} has no coordinate {spec.coordinate!r} that forces move",
             where=f"{spec.name}: coordinate", allowed=", ".join(names) or "none",
         )  # fmt: skip
+    if spec.gait is not None and spec.gait.coordinate not in (*names, *given):
+        raise ConfigError(
+            f"model {spec.model} has no coordinate {spec.gait.coordinate!r}",
+            where=f"{spec.name}: gait.coordinate", allowed=", ".join((*names, *given)),
+        )  # fmt: skip
+    law_of(spec.controller)
     check_spec(model, None, {})
     springs = [spring for spring in model.springs if spring.coordinate == spec.coordinate]
     damping = sum(spring.damping or 0.0 for spring in springs)
@@ -216,7 +224,7 @@ class DeviceClock(ClockInput):
 class DeviceOutput:
     """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
 
-    def __init__(self, publisher: Publisher, command: TorqueCommand) -> None:
+    def __init__(self, publisher: Output, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
         self.failure: Callable[[], str] = str
 
@@ -270,10 +278,11 @@ def hil_loop(
     feed = MotionFeed(simulator, moved_names(model)) if is_stream(spec.motion) else None
     forward = ForwardStep(simulator, spec.exchange.rate_hz, clock.every, feed=feed)
     energy = EnergyAccount(exchange, simulator)
-    stages = [torque, forward, energy, command]
+    gait = [SimulatedGait(spec.gait, exchange, simulator)] if spec.gait is not None else []
+    stages = [torque, forward, energy, *gait, command]
     warm_up(stages, clock.session)
     forward.stride.restart()
-    for stage in (torque, energy, command):
+    for stage in (torque, energy, *gait, command):
         stage.reset()
     exchange.watches = [energy.wrong]
     if feed is not None:
@@ -288,15 +297,21 @@ def hil_loop(
     torque.publish = command.publish = publisher.send
     clock.ask = torque.ask
 
+    command.say = teller(loop, torque)
+    loop.begin(clock.session)
+    return loop
+
+
+def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
+    """What tells of a transition at once, by a telemetry of its own."""
+
     def say(text: str) -> None:
         sentences = Sentences()
         sentences.say(text)
         told = loop.course.fields.session.session if loop.course else ""
-        publisher.send(account(told, loop.counters, torque.gauges(), sentences))
+        loop.output.send(account(told, loop.counters, torque.gauges(), sentences))
 
-    command.say = say
-    loop.begin(clock.session)
-    return loop
+    return say
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:

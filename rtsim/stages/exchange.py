@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from msgspec.structs import replace
 
 from rtsim.config.force_schema import Spring
-from rtsim.config.hil_schema import PARAMETERS
 from rtsim.config.model_schema import ModelSpec
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.tuning import OVER_S
 from rtsim.errors import ConfigError
+from rtsim.models.model import Model
 from rtsim.quantity import Quantity
-from rtsim.simulation.simulator import Simulator
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Curves, Status
@@ -31,6 +30,22 @@ Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
 
 
+class Limb(Protocol):
+    """What moves with the device: a simulator, or the joint of a person who is measured.
+
+    q, v : coordinates and speeds; time : of these [s]
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def model(self) -> Model: ...
+
+
 class DeviceTorque(Stage):
     """Judges what the device says and applies its torque to the limb, held over the tick.
 
@@ -39,7 +54,7 @@ class DeviceTorque(Stage):
     arm_at : tick at which it arms by itself, as soon as nothing speaks against it; -1 = only by command
     """
 
-    def __init__(self, exchange: DeviceExchange, simulator: Simulator, arm_at: int = -1) -> None:
+    def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_at: int = -1) -> None:
         super().__init__()
         self.exchange, self.arm_at = exchange, arm_at
         self.simulator = simulator
@@ -48,7 +63,7 @@ class DeviceTorque(Stage):
         self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
-        self._parameters = np.zeros(len(PARAMETERS))
+        self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
         self.orders = {
@@ -109,13 +124,13 @@ class DeviceTorque(Stage):
 
     def quantities(self) -> list[Quantity]:
         """What the device says, and how it stands with it."""
-        label = (self.exchange.spec.coordinate,)
+        label, control = (self.exchange.spec.coordinate,), self.exchange.spec.controller
         return [
             Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
             for name, (unit, curves, meaning) in MEANINGS.items()
         ] + [
             Quantity(
-                "device_parameters", self._parameters, "deg, N m/rad, N m s/rad", PARAMETERS,
+                "device_parameters", self._parameters, ", ".join(control.units), tuple(control.values),
                 meaning="parameters of the controller as they act in the tick",
             ),
             Quantity("device_tracking", self._tracking, "N m", TRACKING, curves=DELIVERED,
@@ -207,7 +222,7 @@ class TorqueCommand(Stage):
     say : told of each transition, in words
     """
 
-    def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
+    def __init__(self, exchange: DeviceExchange, simulator: Limb) -> None:
         super().__init__()
         self.exchange, self.simulator = exchange, simulator
         springs, at = simulator.model.forces.springs, device_element(simulator)
@@ -274,7 +289,7 @@ def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
     return replace(spec, springs=(*spec.springs, element))
 
 
-def device_element(simulator: Simulator) -> int:
+def device_element(simulator: Limb) -> int:
     """Where the device acts, among the springs on coordinates."""
     return len(simulator.model.forces.springs.dof) - 1
 
