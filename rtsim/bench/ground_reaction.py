@@ -55,6 +55,10 @@ def figures_of(name: str, kinetics: dict[str, Any]) -> list[Figure]:
     for key in ("share", "share_of_both"):
         if found.get(key):
             figures.append(Figure(f"{key}.{name}", found[key]["rms"], "1"))
+    for key in ("along", "across"):
+        for side, one in found.get(key, {}).items():
+            if one:
+                figures.append(Figure(f"centre_{key}.{side}.{name}", 1e3 * one["rms"], "mm"))
     for muscles, peak in kinetics.get("peaks", {}).items():
         figures.append(Figure(f"{muscles.replace(' ', '_')}.{name}", peak["value"], "N m/kg"))
     return figures

@@ -82,6 +82,16 @@ def levelling(spec: FootSpec) -> FootSpec:
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 
+def centre_on(moment: Array, force: Array, height: float, least: float) -> Array:
+    """(3,) - where a wrench acts on level ground of a height [m]; NaN where it presses less than `least` [N].
+
+    moment : (3,) - about the origin of ground [N m]; force : (3,) [N]
+    """
+    x, _, z = moment - vector_product((0.0, height, 0.0), force)
+    up = float(force[1]) if force[1] >= least else math.nan
+    return np.array([z / up, height, -x / up])
+
+
 class ContactFoot(NamedTuple):
     """A foot model ready for given motion."""
 

@@ -18,21 +18,24 @@ BEARS, BORNE = 0.05, 0.3
 
 
 def reaction_figures(results: Results) -> dict[str, Any] | None:
-    """Vertical forces beside those of the plates, in body weights; None of a run that has not both.
+    """Vertical forces beside those of the plates, in body weights, and centres of pressure [m]; None of a run
+    that has not both.
 
     total : of the whole body, where the plates tell all; feet : of each, where the plates tell it; share : of
-    the right foot, and of it while both bear
+    the right foot, and of it while both bear; along, across : centres of pressure of the feet
     """
-    error, mass = results.fields.get("ground_reaction_error"), results.session.meta.get("mass_kg")
-    if error is None or not mass:
+    mass, get = results.session.meta.get("mass_kg"), results.fields.get
+    error, off, loads = get("ground_reaction_error"), get("foot_contact_errors"), get("foot_contact_loads")
+    if not mass or (error is None and off is None):
         return None
     weight = mass * GRAVITY
-    up = error[:, 1]
-    found: dict[str, Any] = {"total": spread(up), "feet": {}}
-    off, loads = results.fields.get("foot_contact_errors"), results.fields.get("foot_contact_loads")
+    found: dict[str, Any] = {"total": spread(error[:, 1]) if error is not None else None, "feet": {}}
     if off is None or loads is None:
         return found
     found["feet"] = {side: spread(off[:, k] / weight) for k, side in enumerate(SIDES)}
+    away = results.fields["foot_contact_centre_errors"]
+    for part, key in enumerate(("along", "across")):
+        found[key] = {side: spread(away[:, k, part]) for k, side in enumerate(SIDES)}
     told = loads - off
     known = np.isfinite(off).all(axis=1) & (told.sum(axis=1) > BORNE * weight)
     both = known & (told > BEARS * weight).all(axis=1)
@@ -58,12 +61,16 @@ def reaction_words(figures: dict[str, Any]) -> list[str]:
         told.append(f"without plates, vertical force of the whole body is off by {words(figures['total'])}")
     feet = [f"{side} {words(one)}" for side, one in figures["feet"].items() if one]
     if feet:
-        told.append(f"without plates, vertical force of each foot is off by {'; '.join(feet)}")
+        told.append(f"contact model, vertical force of each foot is off by {'; '.join(feet)}")
     for key, where in (("share", ""), ("share_of_both", " while both bear")):
         if figures.get(key):
             told.append(
                 f"share of the right foot{where} is off by {words(figures[key], 'of what both bear')}"
             )
+    for key in ("along", "across"):
+        places = [f"{side} {1e3 * one['rms']:.0f} mm" for side, one in figures.get(key, {}).items() if one]
+        if places:
+            told.append(f"contact model, centre of pressure {key} the foot is off by RMS {', '.join(places)}")
     return told
 
 

@@ -16,7 +16,7 @@ from rtsim.config.lab_schema import Lab
 from rtsim.errors import ConfigError
 from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial
-from rtsim.methods.foot_contact import UP, FootContact, contact_foot
+from rtsim.methods.foot_contact import UP, FootContact, centre_on, contact_foot
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
@@ -35,6 +35,8 @@ from streams.ring import Frame
 CONTACTS = ("heel", "ball", "toe")
 GRAVITY, TOUCH_N = 9.81, 1.0
 """On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
+COMPARED_N = 50.0
+"""Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"
 BEYOND_REACH = "A foot does not reach the ground with what it is to bear: its contact is NaN."
 IN_THE_AIR = "foot_not_found"
@@ -69,7 +71,7 @@ class FootContacts(Stage):
         super().__init__()
         self.spec, self.motion, self.loads = spec, motion, loads
         model = motion.kinematics.estimator.model
-        load = max(0.5 * mass_kg * GRAVITY, TOUCH_N)
+        self._mass, load = mass_kg, max(0.5 * mass_kg * GRAVITY, TOUCH_N)
         found = axes_of(model, subject, lab, spec, static, load)
         self._axes = [(body, axes) for body, axes, _ in found]
         self._stood = [stood for *_, stood in found]
@@ -94,6 +96,7 @@ class FootContacts(Stage):
         self._normal = np.full((2, len(self._feet[0].normal)), np.nan)
         self._pressure = np.full((2, rows, columns), np.nan)
         self._up, self._error = self._force[:, 1], np.full(2, np.nan)
+        self._beside = np.full((2, 2), np.nan)
         self.counters[LEVELLED] = self.counters[IN_THE_AIR] = 0
 
     def warm(self) -> None:
@@ -152,13 +155,15 @@ class FootContacts(Stage):
             self._free[side], self._raised[side] = foot.free[0], foot.raised[0]
             self._normal[side] = foot.normal
             self._pressure[side] = foot.pressure
-            if self._plates is not None:
-                self._error[side] = foot.force[1] - self._plates.wrench[self._bearers[k], 4]
             if self._mirrors:
                 self._force[side, 2] *= -1.0
                 self._centre[side, 2] *= -1.0
                 self._free[side] *= -1.0
                 self._pressure[side] = foot.pressure[:, ::-1]
+            if self._plates is not None:
+                wrench = self._plates.wrench[self._bearers[k]]
+                self._error[side] = foot.force[1] - wrench[4]
+                self._beside[side] = self._away(k, wrench)
 
     def quantities(self) -> list[Quantity]:
         """Of the right and the left foot; a foot that is not followed is NaN."""
@@ -187,12 +192,17 @@ class FootContacts(Stage):
                 Quantity("foot_contact_errors", self._error, "N", SIDES,
                          meaning="foot_contact_loads less what the plates tell; NaN = not known")
             )  # fmt: skip
+            told.append(
+                Quantity("foot_contact_centre_errors", self._beside, "m", SIDES, ("along", "across"),
+                         meaning="foot_contact_centres from those of plates: towards the toes, to the right")
+            )  # fmt: skip
         return told
 
     def meta(self) -> dict[str, Any]:
-        """The foot, and how it was scaled."""
+        """The foot, how it was scaled, and the mass of the person, where it is known."""
         sizes = {SIDES[s]: f.foot.size for s, f in zip(self._sides, self._feet, strict=True)}
-        return {"foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}
+        person = {"mass_kg": self._mass} if self._mass else {}
+        return {**person, "foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -207,6 +217,17 @@ class FootContacts(Stage):
             f"The {SIDES[self._sides[k]]} foot is the model {self.spec.model}, "
             f"{100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
         )
+
+    def _away(self, k: int, wrench: np.ndarray) -> np.ndarray:
+        """(2,) - of the centre of pressure of foot k from that of a wrench (6,) of plates, along the foot and
+        across [m].
+        """
+        centre, forward = self._centre[self._sides[k]], self._followed.place.rotation[k, :, 0].copy()
+        if self._mirrors:
+            forward[2] *= -1.0
+        x, _, z = centre - centre_on(wrench[:3], wrench[3:], centre[1], COMPARED_N)
+        fx, fz = forward[[0, 2]] / max(math.hypot(forward[0], forward[2]), 1e-9)
+        return np.array([fx * x + fz * z, fx * z - fz * x])
 
     def _sharing(self, total: GroundReaction) -> SharedLoads:
         if len(self._feet) != len(SIDES):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.methods.foot_contact import centre_on
 from rtsim.methods.inverse_dynamics import InverseDynamics
-from rtsim.methods.vectors import vector_product
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
@@ -70,9 +70,7 @@ class GroundReaction(Stage):
 
     def centre_on(self, height: float) -> Array:
         """(3,) - where the force acts on level ground of a height [m]; NaN where there is none."""
-        x, _, z = self.moment - vector_product((0.0, height, 0.0), self.force)
-        up = self.force[1] if self.force[1] > LEAST_N else math.nan
-        return np.array([z / up, height, -x / up])
+        return centre_on(self.moment, self.force, height, LEAST_N)
 
     def warm(self) -> None:
         """Call everything once."""

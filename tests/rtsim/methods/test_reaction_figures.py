@@ -27,15 +27,15 @@ def test_errors_are_told_where_plates_tell_the_force() -> None:
     loads = WEIGHT * np.array([[0.6, 0.4], [0.6, 0.4], [1.0, 0.0], [0.5, 0.5]])
     errors = WEIGHT * np.array([[0.1, -0.1], [-0.1, 0.1], [0.0, 0.0], [np.nan, 0.1]])
     error = np.array([[0.0, 0.03, 0.0], [0.0, -0.03, 0.0], [0.0, np.nan, 0.0], [0.0, 0.03, 0.0]])
-    found = reaction_figures(
-        results({"foot_contact_loads": loads, "foot_contact_errors": errors, "ground_reaction_error": error})
-    )
+    fields = {"foot_contact_loads": loads, "foot_contact_errors": errors, "ground_reaction_error": error}
+    found = reaction_figures(results({**fields, "foot_contact_centre_errors": np.full((4, 2, 2), 0.02)}))
     assert found is not None
     assert found["total"] == {"frames": 3, "rms": pytest.approx(0.03), "most": pytest.approx(0.03)}
     assert found["feet"]["right"]["frames"] == 3
     assert found["feet"]["right"]["rms"] == pytest.approx(0.1 * np.sqrt(2.0 / 3.0))
     assert found["share"]["frames"] == 3
     assert found["share_of_both"] == {"frames": 2, "rms": pytest.approx(0.1), "most": pytest.approx(0.1)}
+    assert found["along"]["left"] == {"frames": 4, "rms": pytest.approx(0.02), "most": pytest.approx(0.02)}
     assert any("RMS 3.0 % of the weight" in said for said in reaction_words(found))
 
 
