@@ -99,6 +99,16 @@ def startup(as_json: bool) -> None:
     click.echo(figures.report("startup", startup.run(), as_json))
 
 
+@command.command("ground-reaction")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def ground_reaction(as_json: bool, folder: Path) -> None:
+    """The ground by the motion of the whole body beside force plates, of recordings under FOLDER."""
+    from rtsim.bench import figures, ground_reaction
+
+    click.echo(figures.report("ground-reaction", ground_reaction.run(folder), as_json))
+
+
 @command.command("recordings")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))

@@ -123,9 +123,12 @@ def call_forces() -> None:
 
 
 def call_foot() -> None:
-    """The contact of the walker's foot."""
+    """The contact of the walker's foot, and a load that two feet share."""
+    from kernels.contact.prescribed import new_motion
     from rtsim.config.paths import find_config
     from rtsim.config.run_schema import Run
+    from rtsim.methods.foot_contact import UP, FootContact, contact_foot
+    from rtsim.methods.foot_share import FootShare
     from rtsim.methods.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
     from rtsim.stages.foot_contact import FootContacts
@@ -140,6 +143,8 @@ def call_foot() -> None:
     )
     motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
     FootContacts(run.foot, motion, None, find_lab(subject.marker_names), subject).warm()
+    feet = [FootContact(contact_foot(run.foot, 0.2, side), run.foot) for side in (0, 1)]
+    FootShare(feet[0], feet[1]).take(new_motion(2), np.zeros(3), UP, 500.0)
 
 
 def call_moment_arms() -> None:

@@ -248,7 +248,13 @@ ON_DEMAND = {
     ),
     "foot": Group(
         "contact of the feet",
-        tuple(f"kernels.contact.standing_foot.{name}" for name in ("follow", "stand", "press_grid")),
+        (
+            "kernels.contact.followed_foot.fit_feet",
+            "kernels.contact.followed_foot.follow",
+            "kernels.contact.shared_load.share_load",
+            "kernels.contact.standing_foot.stand",
+            "kernels.contact.standing_foot.press_grid",
+        ),
         call_foot,
         without=NO_MESHES,
     ),
@@ -283,7 +289,7 @@ def groups_of(run: Run) -> tuple[str, ...]:
     from rtsim.models.load import load_model
 
     spec = load_model(run.model)
-    forces = ("forces",) if has_forces(run) else ()
+    forces = ("forces",) if has_forces(run) or "ground_reaction" in run.stages else ()
     balanced = [name for name, stage in (("fdk", "fdk"), ("foot", "foot_contact")) if stage in run.stages]
     if not brings_markers(run, spec):
         return (*balanced, *LIVE, *forces)

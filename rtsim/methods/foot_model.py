@@ -136,24 +136,12 @@ def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 
 
-def held_as(trial: FootTrial, fitted: FootTrial) -> FootTrial:
-    """A step as the foot of another step is held against it: with its toes, and its heel at its height.
+def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
+    """Whether two steps are of one foot with the same markers on it: of one side in one trial.
 
-    Markers of the other foot may sit some millimetres higher than those of the fitted one, and a millimetre
-    of sinkage is some 75 N: the heel of another foot is moved to where it is as high when that stands flat.
+    Markers of two feet never sit alike, nor do those of two sessions; a millimetre of sinkage is some 75 N.
     """
-    frame, own = fitted.frame, trial.frame
-    moved = trial._replace(frame=with_toes(own, frame.toe_origin, frame.toe_axes))
-    if trial.side == fitted.side:
-        return moved
-    higher = frame.heel_height - own.heel_height
-    arm = higher * trial.rotation @ own.up
-    note = f"the heel was taken {1e3 * higher:+.1f} mm higher, as high as that of the fitted foot"
-    return moved._replace(
-        position=trial.position + arm,
-        velocity=trial.velocity + np.cross(trial.turning, arm),
-        notes=(*trial.notes, note),
-    )
+    return trial.side == fitted.side and trial.source == fitted.source
 
 
 def _vector(values: Array) -> tuple[float, ...]:

@@ -75,7 +75,7 @@ def command(
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot, validate_foot
     from rtsim.methods.foot_misfit import Weights
-    from rtsim.methods.foot_model import foot_of, held_as, model_of, with_toes
+    from rtsim.methods.foot_model import foot_of, marked_alike, model_of, with_toes
     from rtsim.methods.foot_parameters import guess, guesses
     from rtsim.methods.walked_steps import walked_steps
     from rtsim.models.load import load_model
@@ -112,12 +112,10 @@ def command(
         parameters, steps = fit.parameters, steps_of(fitted, fit, True)
     if fit is None or fit.complete:
         for trial in others:
-            moved = (
-                held_as(trial, fitted[0])
-                if fitted
-                else trial._replace(frame=with_toes(trial.frame, own.toe_origin, own.toe_axes))
-            )
-            steps += steps_of([moved], validate_foot([moved], weights, parameters, tell), False)
+            toes = frame if frame is not None else own
+            moved = trial._replace(frame=with_toes(trial.frame, toes.toe_origin, toes.toe_axes))
+            lifted = not (fitted and marked_alike(trial, fitted[0]))
+            steps += steps_of([moved], validate_foot([moved], weights, parameters, tell, lifted), False)
     click.echo(json.dumps(as_table(fit, steps)) if as_json else as_lines(fit, steps))
     for path in footprints:
         tell(footprint_told(path, steps[0], parameters))
