@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,8 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
+from rtsim.cli.emergency import emergency_key
+from rtsim.cli.lines import tell
 from rtsim.cli.options import check_recording
 from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
 from rtsim.cli.types import Address, Config
@@ -55,6 +58,7 @@ def _address(name: str, what: str) -> Any:
 @_address("port", "The device connects here")
 @offset_option()
 @click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+@click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
 @click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
@@ -64,8 +68,9 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     """Let the limb and the device of CONFIG (.toml or a shipped name) exchange motion and torque.
 
     Torque is commanded only after `rtsim command arm` (or --arm), from zero by a ramp; `disarm` ends it.
-    Results, outputs and the device's messages are published; --record keeps all of them. Ctrl-C ends the run:
-    zero and disarmed.
+    Space or Esc in the terminal, or `rtsim command emergency_stop`, is the emergency stop. Results, outputs
+    and the device's messages are published; --record keeps all of them. Ctrl-C ends the run: zero and
+    disarmed.
     """
     from rich.console import Console
 
@@ -79,6 +84,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
         raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
     if options["record"]:
         check_recording(options["record"], "--record")
+    check_processor(options["cpu"])
     model, _ = parts_of(spec)
     check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
     console = Console(stderr=True)
@@ -109,6 +115,15 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     return check_record(tables, HilSpec, "the options")
 
 
+def check_processor(cpu: int | None) -> None:
+    """ConfigError for a processor that there is not."""
+    from rtsim.live.urgency import processors
+
+    known = processors()
+    if cpu is not None and known and cpu not in known:
+        raise ConfigError(f"no processor {cpu}", where="--cpu", allowed=", ".join(map(str, known)))
+
+
 class Ways(NamedTuple):
     """How a run goes: with a simulated device of its own, armed by itself at a time [s], and the options."""
 
@@ -117,10 +132,11 @@ class Ways(NamedTuple):
     record: Path | None
     again: Path | None
     urgently: bool
+    cpu: int | None
     as_json: bool
 
 
-WAYS = ("record", "again", "urgently", "as_json")
+WAYS = ("record", "again", "urgently", "cpu", "as_json")
 
 
 def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
@@ -128,9 +144,11 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
     from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY, hil_loop, summary_of
     from rtsim.live.run_again import RecordedPort
-    from rtsim.live.urgency import may_be_urgent
+    from rtsim.live.urgency import may_be_urgent, pinned
+    from rtsim.stages.exchange import EMERGENCY
     from streams.control import ControlServer
     from streams.exchange import DevicePort
+    from streams.messages import Command
     from streams.publisher import Publisher
 
     child = None
@@ -158,7 +176,11 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
             first = ["--urgent"] if ways.urgently else []
             child = Child("device", ["device", spec.device, "--model", address, *first])
             stack.callback(child.close)
-        loop.run()
+        press = partial(loop.command, Command(name=EMERGENCY))
+        with emergency_key(press) as has_key, pinned(ways.cpu) as is_pinned:
+            for words in said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key):
+                tell(words)
+            loop.run()
         publisher.close()
     summary = summary_of(loop)
     click.echo(json.dumps({"state": "over", **summary}) if ways.as_json else in_words(summary))
@@ -177,12 +199,26 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
     raise SystemExit(exit_code() or 0)
 
 
+def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
+    """What was asked for and not granted, and the key; a sentence each."""
+    told = []
+    if ways.urgently and not urgent:
+        told.append(
+            "not before other work: the system permits that to root and to users with an rtprio limit"
+        )
+    if ways.cpu is not None and not is_pinned:
+        told.append(f"not kept on processor {ways.cpu}: this system does not permit it")
+    if has_key and ways.again is None:
+        told.append("space or Esc here is the emergency stop")
+    return [f"rtsim: {words}" for words in told]
+
+
 def in_words_of(spec: HilSpec, told: dict[str, str]) -> str:
     """The first line of a run."""
     return (
         f"{spec.name}: {spec.exchange.mode} at {spec.exchange.rate_hz:g} Hz; results at {told['results']}, "
-        f"commands (arm, disarm, status, stop) at {told['control']}, device at {told['device']}; "
-        "Ctrl-C ends it"
+        f"commands (arm, disarm, emergency_stop, status, stop, ...) at {told['control']}, "
+        f"device at {told['device']}; Ctrl-C ends it"
     )
 
 
@@ -191,6 +227,7 @@ def in_words(summary: dict[str, Any]) -> str:
     trip = {key: summary.get(f"round_trip_us.{key}", float("nan")) for key in ("p50", "p99", "p99_9", "max")}
     return (
         f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['unanswered']} unanswered, "
+        f"{summary['in_time_percent']:g} % of commands in time, "
         f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
         f"{summary['reason']}\n"
         f"round trip [us]: {', '.join(f'{key} {us:.0f}' for key, us in trip.items())}"

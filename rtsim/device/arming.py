@@ -52,6 +52,12 @@ class Arming:
             self.n_fault += 1
             self._go("fault", reason)
 
+    def emergency(self, reason: str) -> None:
+        """As a fault, and latched while disarmed, too: whoever pressed it wants to be asked."""
+        if self.state != "fault":
+            self.n_fault += 1
+            self._go("fault", reason)
+
     def tick(self) -> None:
         """One tick later."""
         if not self.on:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
+from rtsim.device.hold import Hold
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
@@ -18,6 +19,8 @@ from streams.messages import Device, Output
 
 FOLLOWS = 10
 """Ticks beyond those that may be missed, after which a device that is told to be armed must be so."""
+NEWEST = 100
+"""Commands of which the share that was taken in time is told."""
 
 
 class Port(Protocol):
@@ -70,8 +73,10 @@ class DeviceExchange:
     newest : the device's newest message in this session, None before there is one; t_arrived : its stamp [ns]
     answered : whether it is of this tick; n_missed : ticks in a row without an answer
     passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
-    tuning : of the controller; arming, limit, energy : what keeps it safe
+    tuning : of the controller; arming, limit, energy : what keeps it safe; hold : whether the limb goes on
+    in_time : share of the newest commands that were taken in time, 1 before there are any
     refusal : why arming is refused now, empty where it is not
+    angle_before : of the model before the step of this tick [rad]
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
@@ -92,20 +97,27 @@ class DeviceExchange:
         self.limit.torque = 0.0
         self.energy = EnergyWatch(self.period_s)
         c = self.spec.controller
+        self.hold = Hold()
         self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
-        self.counters = Counter(unanswered=0, foreign=0, faults=0)
+        self.counters = Counter(unanswered=0, in_time=0, foreign=0, faults=0)
         self.newest: Device | None = None
         self.passed: list[Device] = []
         self.t_arrived = self.seq = self.n_missed = 0
         self.answered = self.is_there = False
         self.age_s = 0.0
         self.refusal = "no device has answered yet"
-        self.angle = self.speed = 0.0
+        self.angle = self.speed = self.angle_before = 0.0
         self.round_trip_ns = self.t_applied = self.step_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
         self._off_ticks = 0
         self._believed = False
+        self._taken = 0  # bits, of the newest commands: whether each was taken in time
+        self._n_taken = 0
+
+    @property
+    def in_time(self) -> float:
+        return self._taken.bit_count() / self._n_taken if self._n_taken else 1.0
 
     @property
     def awaited(self) -> int:
@@ -150,6 +162,10 @@ class DeviceExchange:
         self.age_s = self.n_missed * self.period_s
         if not self.lockstep:
             self.age_s = 1e-9 * (t_ns - self.t_arrived) if self.newest is not None else 0.0
+        taken = self._taken_in_time()
+        self.counters["in_time"] += taken
+        self._taken = (self._taken << 1 | taken) & ((1 << NEWEST) - 1)
+        self._n_taken = min(self._n_taken + 1, NEWEST)
 
     def fault(self) -> str:
         """What is wrong with the device at the moment, in words; empty where nothing is."""
@@ -203,7 +219,7 @@ class DeviceExchange:
             torque=[torque],
             torque_max=[spec.limits.torque_max_Nm],
             angle=[angle],
-            speed=[speed],
+            speed=[0.0 if self.hold.stands else speed],
         )
         self.sent_ns = output.t_sent
         self.seq += 1
@@ -225,6 +241,13 @@ class DeviceExchange:
             if passed_s > 0.0:
                 self.speed = (angle - self.angle) / passed_s
         self.angle = angle
+
+    def _taken_in_time(self) -> bool:
+        """Whether the device acts on what it was told: by its answer; free, by an output still valid."""
+        if self.lockstep or self.newest is None:
+            return self.answered
+        n_old = self.awaited - self.newest.command
+        return 1e3 * n_old * self.period_s <= self.spec.exchange.valid_for_ms
 
     def _does_not_follow(self, newest: Device) -> str:
         """Whether the device does what it is told, as far as it tells."""

@@ -27,7 +27,7 @@ from rtsim.models.model import build
 from rtsim.simulation.load import check_mass, check_settings, check_spec
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
-from rtsim.stages.forward import ForwardStep
+from rtsim.stages.limb import LimbStep
 from rtsim.stages.stage import Args
 from streams.account import Sentences, account
 from streams.clock import now_ns
@@ -102,8 +102,7 @@ class DeviceClock(ClockInput):
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
         # a recording's last output is that of its end
         self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
-        # a limb that stands still by command would be no limb: a device is disarmed instead
-        self.orders = {}
+        self.orders = {}  # the ticks go on where the limb is paused, which the stages see to
 
     def __enter__(self) -> DeviceClock:
         self._until_ns = now_ns() + round(1e9 * self._settings.connect_s)
@@ -172,7 +171,6 @@ class DeviceClock(ClockInput):
         if self._paced:
             self.times["slack"].add(max(0, frame.t_capture - t_free))
         frame.seq, self._n = self._n, self._n + 1
-        frame.time = self._n / self.rate
         return frame
 
 
@@ -227,7 +225,7 @@ def hil_loop(
     arm_at = -1 if arm_s is None else round(arm_s * spec.exchange.rate_hz)
     torque = DeviceTorque(exchange, simulator, arm_at)
     command = TorqueCommand(exchange, simulator)
-    forward = ForwardStep(simulator, spec.exchange.rate_hz, clock.every)
+    forward = LimbStep(exchange, simulator, spec.exchange.rate_hz, clock.every)
     stages = [torque, forward, command]
     warm_up(stages, clock.session)
     forward.stride.restart()
@@ -260,6 +258,7 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "missed": counted["missed"],
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],
+        "in_time_percent": round(100.0 * x.counters["in_time"] / max(1, counted["ticks"] - 1), 3),
         "faults": x.arming.n_fault,
         "arming": x.arming.state,
         "last_transition": x.arming.reason,
