@@ -59,6 +59,7 @@ def _address(name: str, what: str) -> Any:
 @offset_option()
 @click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
+@click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
 @click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
@@ -75,6 +76,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.live import require_window
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
     from rtsim.live.hardware import parts_of, simulator_for
@@ -85,6 +87,8 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     if options["record"]:
         check_recording(options["record"], "--record")
     check_processor(options["cpu"])
+    if options["monitor"]:
+        require_window()
     model, _ = parts_of(spec)
     check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
     console = Console(stderr=True)
@@ -133,19 +137,20 @@ class Ways(NamedTuple):
     again: Path | None
     urgently: bool
     cpu: int | None
+    monitor: bool
     as_json: bool
 
 
-WAYS = ("record", "again", "urgently", "cpu", "as_json")
+WAYS = ("record", "again", "urgently", "cpu", "monitor", "as_json")
 
 
 def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
     """Serve the loop until it is over, and tell what it came to."""
+    from rtsim.device.arming import EMERGENCY
     from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY, hil_loop, summary_of
     from rtsim.live.run_again import RecordedPort
     from rtsim.live.urgency import may_be_urgent, pinned
-    from rtsim.stages.exchange import EMERGENCY
     from streams.control import ControlServer
     from streams.exchange import DevicePort
     from streams.messages import Command
@@ -172,6 +177,9 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
                 recorder.check()
         told = {"state": "ready", "results": publisher.address, "control": server.address, "device": address}
         click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
+        if ways.monitor:
+            window = Child("monitor", ["monitor", publisher.address, "--control", server.address])
+            stack.callback(window.close)
         if ways.with_device and ways.again is None:
             first = ["--urgent"] if ways.urgently else []
             child = Child("device", ["device", spec.device, "--model", address, *first])

@@ -6,6 +6,9 @@ from collections import deque
 from typing import Literal
 
 ArmState = Literal["disarmed", "ramping", "armed", "fault"]
+ARM_STATES: tuple[ArmState, ...] = ("disarmed", "ramping", "armed", "fault")
+EMERGENCY = "emergency_stop"
+"""The command."""
 MOST_TOLD = 64
 
 

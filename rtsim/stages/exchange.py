@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rtsim.config.force_schema import Spring
 from rtsim.config.hil_schema import PARAMETERS
 from rtsim.config.model_schema import ModelSpec
+from rtsim.device.arming import ARM_STATES, EMERGENCY
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.tuning import OVER_S, number_of
 from rtsim.errors import ConfigError
@@ -25,10 +26,8 @@ from streams.ring import Frame
 ELEMENT = "device"
 """Name of the spring, without stiffness, through which the device acts on its coordinate."""
 STATES = ("disarmed", "armed", "falling", "stopped")
-EMERGENCY = "emergency_stop"
 MOST_STEPS = 10_000
 TUNING = ("set", "undo", "save", "switch")
-ARM_STATES = ("disarmed", "ramping", "armed", "fault")
 OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
 MOVING = {
