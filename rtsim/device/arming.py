@@ -56,10 +56,9 @@ class Arming:
             self._go("fault", reason)
 
     def emergency(self, reason: str) -> None:
-        """As a fault, and latched while disarmed, too: whoever pressed it wants to be asked."""
-        if self.state != "fault":
-            self.n_fault += 1
-            self._go("fault", reason)
+        """As a fault, but in any state: whoever pressed it wants to be asked before there is torque again."""
+        self.n_fault += self.state != "fault"
+        self._go("fault", reason)
 
     def tick(self) -> None:
         """One tick later."""

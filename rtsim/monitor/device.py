@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -34,6 +34,7 @@ STEPS = 200
 """Places of a slider."""
 NO_VALUE = "–"
 WIDEST = "-00.00"
+LEAST_FOR_TIMES = 280  # px
 MOODS = {"disarmed": "text", "ramping": "warning", "armed": "good", "fault": "bad"}
 TIMES = {
     "round_trip_us": ("Round trip", "From a command to the device's answer to it."),
@@ -151,8 +152,11 @@ class DevicePanel(QFrame):
         self._unit.setText(f"µs{tick}")
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour."""
+        """Recolour; what is to be pressed never shrinks."""
         self.theme = theme
+        self.stop.setMinimumHeight(theme.px(32))
+        for row in (self.buttons, self.snapshots):
+            row.setMinimumHeight(theme.px(25))
 
     def show_state(
         self,
@@ -187,6 +191,11 @@ class DevicePanel(QFrame):
     def sizeHint(self) -> QSize:
         return QSize(300, 360)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a small window what is to be pressed stays whole, and the times are left out."""
+        super().resizeEvent(event)
+        self.table.setVisible(event.size().height() > self.theme.px(LEAST_FOR_TIMES))
+
     def _show_times(self, telemetry: Telemetry | None) -> None:
         gauges = telemetry.gauges if telemetry else {}
         counters = telemetry.counters if telemetry else {}
@@ -220,12 +229,15 @@ class DevicePanel(QFrame):
         area.setWidgetResizable(True)
         area.viewport().setAutoFillBackground(False)
         area.setWidget(inside)
+        area.setMinimumHeight(1)
         area.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         column.addWidget(area, 1)
         kept = [button for name in SNAPSHOTS for button in (self.save[name], self.switch[name])]
         self.snapshots = _row(self.undo, self.start, *kept)
         column.addWidget(self.snapshots)
-        column.addLayout(self._table())
+        self.table = QWidget()
+        self.table.setLayout(self._table())
+        column.addWidget(self.table)
         column.addWidget(self.counts)
 
     def _table(self) -> QGridLayout:

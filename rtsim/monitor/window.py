@@ -32,6 +32,7 @@ from rtsim.monitor.heat import HeatImage
 from rtsim.monitor.history import Quality
 from rtsim.monitor.status import StatusStrip
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
+from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.security import Security
 
 REDRAW_MS = 33  # 30 Hz
@@ -68,6 +69,7 @@ class MonitorWindow(QMainWindow):
         self._changed = True
         self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
         self._stop_keys: list[QShortcut] = []
+        self._learns = False  # the reason of a state that was there before this window
         self._arrange()
         self._connect()
         self.set_theme(LIGHT)
@@ -192,6 +194,8 @@ class MonitorWindow(QMainWindow):
         if layout and self.commander:
             commands = ESTIMATOR_COMMANDS if layout.commands is None else layout.commands
             self.bar.offer(commands)
+            if layout.device:
+                self._learns = self.commander.send("status", {})
             for key in self._stop_keys:
                 key.setEnabled(EMERGENCY in commands)
 
@@ -282,6 +286,9 @@ class MonitorWindow(QMainWindow):
 
     def _show_answer(self, ok: bool, text: str) -> None:
         self._method = self._asked if ok and self._asked else self._method
+        if self._learns and ok and not self.feed.reason:
+            self.feed.reason = printable(text, SENTENCE_MOST)
+        self._learns = False
         self._say(text if ok else f"Not done: {text}")
 
     def _say(self, text: str) -> None:

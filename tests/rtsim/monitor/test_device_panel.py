@@ -20,7 +20,20 @@ FIELDS = (
     FieldSpec(name="device_arming", shape=(1,), unit="1", labels=("ankle",)),
     FieldSpec(name="device_parameters", shape=(3,), unit="mixed", labels=NAMES),
 )
-COMMANDS = ("arm", "disarm", EMERGENCY, "pause", "resume", "step", "reset", "set", "undo", "save", "switch")
+COMMANDS = (
+    "status",
+    "arm",
+    "disarm",
+    EMERGENCY,
+    "pause",
+    "resume",
+    "step",
+    "reset",
+    "set",
+    "undo",
+    "save",
+    "switch",
+)
 RANGES = {"stiffness_N_m_rad": [0.0, 40.0], "neutral_deg": [-10, 10]}
 DEVICE = {"coordinate": "ankle", "rate_hz": 500.0, "ranges": RANGES}
 DISARMED, ARMED = 0.0, 2.0
@@ -37,6 +50,8 @@ class Model:
 
     def handle(self, command: Any) -> tuple[bool, str]:
         """Answer a command, the emergency stop at once."""
+        if command.name == "status":
+            return True, "device armed (the ramp is over), 7 frames published."
         self.asked.append((command.name, dict(command.args)))
         if command.name != EMERGENCY:
             self.released.wait(5.0)
@@ -64,6 +79,7 @@ def run(open_stage: Callable[..., Any], sender: Any, session_of: SessionOf, mode
     stage = open_stage(sender.address, model.server.address)
     stage.join(sender)
     receive(stage, sender)
+    stage.until(lambda: not stage.window.commander.busy)
     return stage
 
 
@@ -79,6 +95,7 @@ def test_state_reason_and_budget_are_shown(run: Any, sender: Any) -> None:
     panel = run.window.device
     assert panel.isVisible()
     assert panel.state.text() == "ARMED"
+    assert "the ramp is over" in panel.why.text()  # before this window was opened
     assert list(panel.sliders) == ["stiffness_N_m_rad", "neutral_deg"]
     assert panel.sliders["stiffness_N_m_rad"].value() == 150
     said = "Device: armed -> fault: the device has not answered for 4 ticks."
