@@ -191,7 +191,11 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
             loop.run()
         publisher.close()
     summary = summary_of(loop)
-    click.echo(json.dumps({"state": "over", **summary}) if ways.as_json else in_words(summary))
+    if ways.as_json:
+        click.echo(json.dumps({"state": "over", **summary}))
+    else:
+        for words in in_words(summary):
+            tell(words, err=False)  # reasons are a device's words
     if loop.failure:
         raise ModelError(
             loop.failure, where=spec.model,
@@ -230,13 +234,13 @@ def in_words_of(spec: HilSpec, told: dict[str, str]) -> str:
     )
 
 
-def in_words(summary: dict[str, Any]) -> str:
+def in_words(summary: dict[str, Any]) -> list[str]:
     """The closing lines of a run."""
     trip = {key: summary.get(f"round_trip_us.{key}", float("nan")) for key in ("p50", "p99", "p99_9", "max")}
-    return (
+    return [
         f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['unanswered']} unanswered, "
         f"{summary['in_time_percent']:g} % of commands in time, "
         f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
-        f"{summary['reason']}\n"
-        f"round trip [us]: {', '.join(f'{key} {us:.0f}' for key, us in trip.items())}"
-    )
+        f"{summary['reason']}",
+        f"round trip [us]: {', '.join(f'{key} {us:.0f}' for key, us in trip.items())}",
+    ]

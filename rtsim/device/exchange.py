@@ -24,7 +24,9 @@ NEWEST = 100
 
 
 class Port(Protocol):
-    """Where outputs go and messages of the device come from."""
+    """Where outputs go and messages of the device come from; keeps : no other device takes its place."""
+
+    keeps: bool
 
     @property
     def taken(self) -> list[tuple[Device, int]]: ...
@@ -47,6 +49,7 @@ class DeafPort:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
         self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
 
     def receive(self) -> bool:
         """Nothing comes."""
@@ -130,7 +133,7 @@ class DeviceExchange:
             return
         self.is_there = True
         for message, t_arrived in self.port.taken:
-            if message.session != self.session:
+            if message.session != self.session or message.command > self.awaited:
                 self.counters["foreign"] += bool(message.session)
                 continue
             self.passed.append(message)
@@ -202,6 +205,7 @@ class DeviceExchange:
         """The next output, its torque limited; angle, speed : of the model [rad, rad/s]."""
         arming, spec = self.arming, self.spec
         self.commanded = self.limit.torque
+        self.port.keeps = arming.on
         torque = 0.0
         if arming.on:
             torque = self.limit.limited(arming.share * self.wanted(), self.speed)
@@ -238,7 +242,9 @@ class DeviceExchange:
             passed_s = 1e-9 * (message.t - before.t)
             if self.lockstep:
                 passed_s = (message.command - before.command) * self.period_s
-            if passed_s > 0.0:
+            if passed_s <= 0.0 and not self.lockstep:
+                self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
+            elif passed_s > 0.0:
                 self.speed = (angle - self.angle) / passed_s
         self.angle = angle
 

@@ -26,6 +26,8 @@ from streams.ring import Frame
 ELEMENT = "device"
 """Name of the spring, without stiffness, through which the device acts on its coordinate."""
 STATES = ("disarmed", "armed", "falling", "stopped")
+MOST_ASKED = 64
+"""Commands that may wait for a tick, as before a device has come."""
 MOST_STEPS = 10_000
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
@@ -184,11 +186,17 @@ class DeviceTorque(Stage):
 
         def answer(args: Args) -> tuple[bool, str]:
             refusal = self.exchange.tuning.refusal(name, args)
-            if not refusal:
-                self.ask(name, args)
-            return not refusal, refusal or "Done with the next tick."
+            return self._left(name, args, refusal, "Done with the next tick.")
 
         return Order(answer, lambda args: False, told=True, takes=takes)
+
+    def _left(self, name: str, args: Args, refusal: str, done: str) -> tuple[bool, str]:
+        """Leave a command for the next tick, unless something speaks against it; the answer."""
+        if not refusal and len(self.asked) >= MOST_ASKED:
+            refusal = f"{MOST_ASKED} commands wait for a tick already."
+        if not refusal:
+            self.ask(name, args)
+        return not refusal, refusal or done
 
     def _obey(self, name: str, args: Args, wrong: str) -> None:
         """Do a command now; the record has the tick. wrong : what speaks against arming"""
@@ -213,10 +221,7 @@ class DeviceTorque(Stage):
         """A command that has the limb stand, go on or go back, done in the next tick."""
 
         def answer(args: Args) -> tuple[bool, str]:
-            refusal = self._refusal(name, args)
-            if not refusal:
-                self.ask(name, args)
-            return not refusal, refusal or MOVING[name]
+            return self._left(name, args, self._refusal(name, args), MOVING[name])
 
         return Order(answer, lambda args: False, told=True, takes=takes)
 

@@ -20,7 +20,7 @@ from rtsim.config.paths import find_config, shipped_names
 from rtsim.device.exchange import DeafPort, DeviceExchange
 from rtsim.errors import ConfigError
 from rtsim.live.hardware import hil_loop, simulator_for
-from rtsim.stages.exchange import MEANINGS, DeviceTorque
+from rtsim.stages.exchange import EMERGENCY, MEANINGS, MOST_ASKED, DeviceTorque
 from streams.codec import decode
 from streams.messages import Command, Device, Output, Result, Status
 from streams.publisher import Publisher
@@ -211,6 +211,10 @@ def test_a_free_limb_is_not_paused(tmp_path: Path) -> None:
             assert not ok
             assert "disarm it" in words
         assert torque.orders["reset"].answer({})[0]
+        answers = [torque.orders["set"].answer({"stiffness_N_m_rad": 1.0}) for _ in range(100)]
+        assert sum(ok for ok, _ in answers) == MOST_ASKED - 1  # those that wait for a tick are bounded
+        assert "wait for a tick" in answers[-1][1]
+        assert torque.orders[EMERGENCY].answer({})[0]  # and this one is taken whatever waits
 
 
 def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
