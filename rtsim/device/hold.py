@@ -14,13 +14,13 @@ class Hold:
 
     Attributes
     ----------
-    wanted : a pause was asked for; stands : the limb stands in this tick
+    wanted : a pause was asked for; paused : it has begun, steps or not; stands : the limb stands in this tick
     n_moved : ticks in which it has moved; n_left : ticks that a paused limb may move yet
     back : it goes back to its start at the beginning of this tick
     """
 
     def __init__(self) -> None:
-        self.wanted = self.stands = self.back = False
+        self.wanted = self.paused = self.stands = self.back = False
         self.n_moved = self.n_left = 0
         self._resets = False
         self._n_waited = 0
@@ -32,7 +32,8 @@ class Hold:
 
     def resume(self) -> None:
         """Go on."""
-        self.wanted, self.n_left = False, 0
+        self.wanted = self.paused = False
+        self.n_left = 0
 
     def reset(self) -> None:
         """Go back to the start as soon as the device is off."""
@@ -49,6 +50,7 @@ class Hold:
             self.back, self._resets = True, False
             self.n_left += self.wanted  # a tick from the start, so that there is a pose to tell
         self.stands = self.wanted and not waits and not self.n_left
+        self.paused = self.paused or self.stands
         if not self.stands:
             self.n_moved += 1
             self.n_left = max(0, self.n_left - 1)

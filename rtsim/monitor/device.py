@@ -161,23 +161,23 @@ class DevicePanel(QFrame):
     def show_state(
         self,
         values: Mapping[str, NDArray[np.float64]],
-        flows: bool,
+        heard: bool,
         reason: str,
         telemetry: Telemetry | None,
         busy: bool,
     ) -> None:
         """Write the state; that of a sender that is silent is not known, and not shown as if it were.
 
-        values : the newest of DEVICE_FIELDS; reason : of the newest transition
+        values : the newest of DEVICE_FIELDS; heard : whether frames come; reason : of the newest transition
         busy : a command is under way; the emergency stop can be pressed
         """
         if self.device is None:
             return
-        code = values["device_arming"][0] if flows else math.nan
+        code = values["device_arming"][0] if heard else math.nan
         state = ARM_STATES[int(code)] if code in range(len(ARM_STATES)) else ""
         self.state.setText(state.upper() or "NOT KNOWN")
         self.state.setStyleSheet(f"color: {getattr(self.theme, MOODS.get(state, 'bad'))};")
-        self.why.setText(reason if flows else "the run is silent: the device is on its own")
+        self.why.setText(reason if heard else "the run is silent: the device is on its own")
         self.why.setToolTip(tip([self.why.text()]))
         for name, slider in self.sliders.items():
             value = float(values[PARAMETERS][slider.parameter.entry])

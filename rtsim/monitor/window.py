@@ -236,7 +236,7 @@ class MonitorWindow(QMainWindow):
     def _write_device(self) -> None:
         feed, busy = self.feed, self.commander is not None and self.commander.busy
         said = feed.telemetry if feed.layout and feed.told_of_this_session else None
-        self.device.show_state(feed.device, feed.connection().flows, feed.reason, said, busy)
+        self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, busy)
 
     def _set_duration(self, seconds: float) -> None:
         self.curves.set_duration(seconds)

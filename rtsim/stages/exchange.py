@@ -39,11 +39,6 @@ MOVING = {
     "reset": "The device is disarmed; the limb goes back to its start as soon as it is off.",
 }
 """Commands of the limb, and the answer to each."""
-TOLD = {
-    "pause": "The limb is paused.",
-    "resume": "The limb goes on.",
-    "reset": "The limb goes back to its start.",
-}
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
 
@@ -63,6 +58,7 @@ class DeviceTorque(Stage):
         self._at = device_element(simulator)
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
+        self._was_paused = False
         self._parameters = np.zeros(len(PARAMETERS))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self.orders = {
@@ -84,6 +80,7 @@ class DeviceTorque(Stage):
         """Before the first tick."""
         super().reset()
         self.exchange.begin()
+        self._was_paused = False
         self._moment[self._at] = 0.0
 
     def run(self, frame: Frame) -> Outcome:
@@ -102,6 +99,9 @@ class DeviceTorque(Stage):
             if not (stopped and name == "arm"):  # in the tick of an emergency stop nothing else counts
                 self._obey(name, args, wrong)
         x.hold.tick(x.newest is None or x.newest.state in OFF)
+        if x.hold.paused != self._was_paused:  # told before the first frame that shows it
+            self._was_paused = x.hold.paused
+            x.arming.told.append("The limb is paused." if x.hold.paused else "The limb goes on.")
         x.tuning.tick()
         self._moment[self._at] = x.torque()
         x.t_applied = now_ns()
@@ -164,7 +164,7 @@ class DeviceTorque(Stage):
             "device_armed": x.arming.share,
             "device_fault": float(x.arming.state == "fault"),
             "device_in_time": x.in_time,
-            "paused": float(x.hold.stands),
+            "paused": float(x.hold.paused),
             "device_energy_largest_J": x.energy.largest,
         }
 
@@ -249,7 +249,8 @@ class DeviceTorque(Stage):
             if name != "resume":
                 x.arming.disarm(f"the limb is to {name}")
             getattr(x.hold, name)()
-            x.arming.told.append(TOLD[name])
+            if name == "reset":
+                x.arming.told.append("The limb goes back to its start.")
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
         self.ask(EMERGENCY, args)

@@ -22,7 +22,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.hardware import hil_loop, simulator_for
 from rtsim.stages.exchange import EMERGENCY, MEANINGS, MOST_ASKED, DeviceTorque
 from streams.codec import decode
-from streams.messages import Command, Device, Output, Result, Status
+from streams.messages import Command, Device, Output, Result, Status, Telemetry
 from streams.publisher import Publisher
 from streams.recorded import read_messages
 from tests.rtsim.device.straight import StraightPort
@@ -196,6 +196,10 @@ def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) ->
         assert len(standing) > 3
         assert all(not entry[2] and entry[3] == [0.0] and entry[5] == [0.0] for entry in standing[:-1])
         assert min(b[6] - a[6] for a, b in pairwise(outputs)) < -0.1  # it went back to its start
+        kept = [decode([topic, payload]) for _, topic, payload in read_messages(one)]
+        said = [isinstance(m, Telemetry) and m.gauges.get("paused") == 1.0 for m in kept]
+        stale = [isinstance(m, Result) and bool(m.status & Status.STALE) for m in kept]
+        assert said.index(True) < stale.index(True)  # so that nobody takes it for silence
         hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again))
         assert heard(again) == found
 

@@ -7,6 +7,7 @@ import os
 import pytest
 from click.testing import CliRunner
 
+from rtsim.cli.hil import Ways, said_first
 from rtsim.cli.main import cli
 from rtsim.errors import ConfigError
 from rtsim.live import urgency
@@ -45,3 +46,13 @@ def test_a_processor_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatc
         cli.main(["hil", "ankle", "--cpu", "7"], standalone_mode=False)
     assert "0, 1" in str(refused.value)
     assert CliRunner().invoke(cli, ["hil", "ankle", "--cpu", "-1"]).exit_code == 2
+
+
+def test_what_was_not_granted_is_said() -> None:
+    """Protects who relies on priority or a processor: one plain sentence each, none where all was granted."""
+    ways = Ways(True, None, None, None, urgently=True, cpu=1, monitor=False, as_json=False)
+    refused = said_first(ways, urgent=False, is_pinned=False, has_key=False)
+    assert ["rtprio" in words for words in refused] == [True, False]
+    assert "processor 1" in refused[1]
+    assert said_first(ways, urgent=True, is_pinned=True, has_key=False) == []
+    assert "emergency stop" in said_first(ways, urgent=True, is_pinned=True, has_key=True)[0]

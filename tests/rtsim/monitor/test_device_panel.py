@@ -12,7 +12,7 @@ import pytest
 from rtsim.device.arming import EMERGENCY
 from rtsim.monitor.layout import layout_of
 from streams.control import ControlServer
-from streams.messages import FieldSpec, Session, Telemetry
+from streams.messages import FieldSpec, Session, Status, Telemetry
 
 SessionOf = Callable[..., Session]
 NAMES = ("neutral_deg", "stiffness_N_m_rad", "damping_N_m_s_rad")
@@ -122,6 +122,21 @@ def test_a_frozen_display_still_tells_the_state(run: Any, sender: Any) -> None:
     run.window.bar.freeze.click()
     receive(run, sender, ARMED)
     assert run.window.device.state.text() == "ARMED"
+
+
+def test_a_paused_run_is_not_silent(run: Any, sender: Any) -> None:
+    """Protects the state of arming in a pause, in which frames come and are stale."""
+    session = sender.session.session
+    sender.publisher.send(
+        Telemetry(session=session, t=0, gauges={"paused": 1.0}, text=["The limb is paused."])
+    )
+    run.until(lambda: run.window.feed.holds)
+    parameters = np.array([0.0, 30.0, 0.1])
+    run.receive(
+        sender, 3, int(Status.STALE), device_arming=np.array([DISARMED]), device_parameters=parameters
+    )
+    run.turn(12)
+    assert run.window.device.state.text() == "DISARMED"
 
 
 @pytest.mark.parametrize("key", ["Key_Space", "Key_Escape"])
