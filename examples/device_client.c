@@ -41,8 +41,9 @@ static int read_output(const char *data, size_t size, Output *out) { /* 1 where 
   }
   msgpack_unpacked_destroy(&all);
   for (int k = 0; k < N; k++) sum += m.is[k];
-  if (isfinite(sum) && m.is[V] == 1.0 && m.session[0]) *out = m;
-  return isfinite(sum) && m.is[V] == 1.0 && m.session[0];
+  int sound = isfinite(sum) && m.is[V] == 1.0 && m.session[0] && m.is[SENT] <= now();
+  if (sound) *out = m;
+  return sound;
 }
 static int newest(void *socket, Output *out) { /* of all that have come; 1 where one of them can be read */
   static char topic[64], payload[4096];

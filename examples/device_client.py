@@ -24,8 +24,8 @@ def newest(timeout_ms):
             topic, payload = socket.recv_multipart()
             m = msgpack.unpackb(payload)
             numbers = [*(m[key] for key in NUMBERS), *(m[key][0] for key in LISTS)]
-            sound = m["v"] == 1 and m["armed"] in (True, False) and len(m["session"]) == 16
-            if topic == b"output" and sound and all(abs(number) < float("inf") for number in numbers):
+            sound = topic == b"output" and m["v"] == 1 and m["armed"] in (0, 1) and len(m["session"]) == 16
+            if sound and m["t_sent"] <= now() and all(abs(x) < float("inf") for x in numbers):
                 found = m
     return found
 

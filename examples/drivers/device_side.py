@@ -35,7 +35,7 @@ class Model:
                 one_joint = all(len(m[key]) == 1 for key in ("torque", "torque_max"))
                 numbers = [*m["torque"], *m["torque_max"], m["valid_for_ms"], m["t_sent"], m["seq"]]
                 sound = m["v"] == 1 and m["armed"] in (True, False) and len(m["session"]) == 16
-                sound = sound and 0.0 < m["valid_for_ms"] <= 1000.0
+                sound = sound and 0.0 < m["valid_for_ms"] <= 1000.0 and m["t_sent"] <= now()
                 if topic == b"output" and one_joint and sound and all(map(math.isfinite, numbers)):
                     found = m
             except zmq.Again:

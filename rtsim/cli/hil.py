@@ -185,7 +185,9 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
             child = Child("device", ["device", spec.device, "--model", address, *first])
             stack.callback(child.close)
         press = partial(loop.command, Command(name=EMERGENCY))
-        with emergency_key(press) as has_key, pinned(ways.cpu) as is_pinned:
+        # what is run again has its commands from the recording alone
+        key = emergency_key(press) if ways.again is None else contextlib.nullcontext(False)
+        with key as has_key, pinned(ways.cpu) as is_pinned:
             for words in said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key):
                 tell(words)
             loop.run()
@@ -220,7 +222,7 @@ def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list
         )
     if ways.cpu is not None and not is_pinned:
         told.append(f"not kept on processor {ways.cpu}: this system does not permit it")
-    if has_key and ways.again is None:
+    if has_key:
         told.append("space or Esc here is the emergency stop")
     return [f"rtsim: {words}" for words in told]
 

@@ -184,7 +184,7 @@ def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) ->
         rig.heard("to reset")
         rig.arm()
         assert rig.ask("emergency_stop")[0]
-        assert "armed -> fault: emergency stop by command" in rig.heard("emergency stop")
+        assert "-> fault: emergency stop by command" in rig.heard("emergency stop")
         rig.arm()
         rig.ask("stop")
         assert model.wait(60) == 0
