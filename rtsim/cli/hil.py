@@ -13,6 +13,8 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
+from rtsim.cli.emergency import emergency_key
+from rtsim.cli.lines import tell
 from rtsim.cli.options import check_of_use, check_recording
 from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
 from rtsim.cli.types import Address, Config, Source
@@ -67,6 +69,8 @@ def _address(name: str, what: str) -> Any:
 @click.option("--prescribe", "prescribed", multiple=True, metavar="COORDINATE",
               help="A coordinate that --motion moves beside the model's own.")  # fmt: skip
 @click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+@click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
+@click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
 @click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
@@ -85,12 +89,14 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     The limb is simulated, or that of a person whose markers are followed, as the config has it.
 
     Torque is commanded only after `rtsim command arm` (or --arm), from zero by a ramp; `disarm` ends it.
-    Results, outputs and the device's messages are published; --record keeps all of them. Ctrl-C ends the run:
-    zero and disarmed.
+    Space or Esc in the terminal, or `rtsim command emergency_stop`, is the emergency stop. Results, outputs
+    and the device's messages are published; --record keeps all of them. Ctrl-C ends the run: zero and
+    disarmed.
     """
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.live import require_window
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
     from rtsim.live.group_table import group_of_simulation
@@ -106,6 +112,9 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
         )  # fmt: skip
     if options["record"]:
         check_recording(options["record"], "--record")
+    check_processor(options["cpu"])
+    if options["monitor"]:
+        require_window()
     ways = Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS})
     if spec.markers is not None:
         run_worn(spec, options["source"] or "", ways)
@@ -157,6 +166,15 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     return check_record(tables, HilSpec, "the options")
 
 
+def check_processor(cpu: int | None) -> None:
+    """ConfigError for a processor that there is not."""
+    from rtsim.live.urgency import processors
+
+    known = processors()
+    if cpu is not None and known and cpu not in known:
+        raise ConfigError(f"no processor {cpu}", where="--cpu", allowed=", ".join(map(str, known)))
+
+
 class Ways(NamedTuple):
     """How a run goes: with a simulated device of its own, armed by itself at a time [s], and the options."""
 
@@ -165,10 +183,12 @@ class Ways(NamedTuple):
     record: Path | None
     again: Path | None
     urgently: bool
+    cpu: int | None
+    monitor: bool
     as_json: bool
 
 
-WAYS = ("record", "again", "urgently", "as_json")
+WAYS = ("record", "again", "urgently", "cpu", "monitor", "as_json")
 
 
 def run(
@@ -178,12 +198,14 @@ def run(
 
     loop_with : makes it of a port, a publisher and further arguments
     """
+    from rtsim.device.arming import EMERGENCY
     from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY
     from rtsim.live.run_again import RecordedPort
-    from rtsim.live.urgency import may_be_urgent
+    from rtsim.live.urgency import may_be_urgent, pinned
     from streams.control import ControlServer
     from streams.exchange import DevicePort
+    from streams.messages import Command
     from streams.publisher import Publisher
 
     child = None
@@ -207,14 +229,27 @@ def run(
                 recorder.check()
         told = {"state": "ready", "results": publisher.address, "control": server.address, "device": address}
         click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
+        if ways.monitor:
+            window = Child("monitor", ["monitor", publisher.address, "--control", server.address])
+            stack.callback(window.close)
         if ways.with_device and ways.again is None:
             first = ["--urgent"] if ways.urgently else []
             child = Child("device", ["device", spec.device, "--model", address, *first])
             stack.callback(child.close)
-        loop.run()
+        press = partial(loop.command, Command(name=EMERGENCY))
+        # what is run again has its commands from the recording alone
+        key = emergency_key(press) if ways.again is None else contextlib.nullcontext(False)
+        with key as has_key, pinned(ways.cpu) as is_pinned:
+            for words in said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key):
+                tell(words)
+            loop.run()
         publisher.close()
     summary = summarise(loop)
-    click.echo(json.dumps({"state": "over", **summary}) if ways.as_json else in_words(summary))
+    if ways.as_json:
+        click.echo(json.dumps({"state": "over", **summary}))
+    else:
+        for words in in_words(summary):
+            tell(words, err=False)  # reasons are a device's words
     if loop.failure:
         raise ModelError(
             loop.failure, where=spec.model,
@@ -230,24 +265,38 @@ def run(
     raise SystemExit(exit_code() or 0)
 
 
+def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
+    """What was asked for and not granted, and the key; a sentence each."""
+    told = []
+    if ways.urgently and not urgent:
+        told.append(
+            "not before other work: the system permits that to root and to users with an rtprio limit"
+        )
+    if ways.cpu is not None and not is_pinned:
+        told.append(f"not kept on processor {ways.cpu}: this system does not permit it")
+    if has_key:
+        told.append("space or Esc here is the emergency stop")
+    return [f"rtsim: {words}" for words in told]
+
+
 def in_words_of(spec: HilSpec, told: dict[str, str]) -> str:
     """The first line of a run."""
     return (
         f"{spec.name}: {spec.exchange.mode} at {spec.exchange.rate_hz:g} Hz; results at {told['results']}, "
-        f"commands (arm, disarm, status, stop) at {told['control']}, device at {told['device']}; "
-        "Ctrl-C ends it"
+        f"commands (arm, disarm, emergency_stop, status, stop, ...) at {told['control']}, "
+        f"device at {told['device']}; Ctrl-C ends it"
     )
 
 
-def in_words(summary: dict[str, Any]) -> str:
+def in_words(summary: dict[str, Any]) -> list[str]:
     """The closing lines of a run."""
     known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]
     trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
-    told = [f"round trip [us]: {trip}"] if trip else []
     lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"
     first = (
         f"{summary['ticks']} ticks, {lost}, {summary['unanswered']} unanswered, "
+        f"{summary['in_time_percent']:g} % of commands in time, "
         f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
         f"{summary['reason']}"
     )
-    return "\n".join((first, *told))
+    return [first, f"round trip [us]: {trip}"] if trip else [first]

@@ -13,6 +13,7 @@ from typing import Protocol
 from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
 from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
+from rtsim.device.hold import Hold
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.tuning import Tuning
@@ -21,10 +22,14 @@ from streams.messages import Device, Output
 
 FOLLOWS = 10
 """Ticks beyond those that may be missed, after which a device that is told to be armed must be so."""
+NEWEST = 100
+"""Commands of which the share that was taken in time is told."""
 
 
 class Port(Protocol):
-    """Where outputs go and messages of the device come from."""
+    """Where outputs go and messages of the device come from; keeps : no other device takes its place."""
+
+    keeps: bool
 
     @property
     def taken(self) -> list[tuple[Device, int]]: ...
@@ -47,6 +52,7 @@ class DeafPort:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
         self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
 
     def receive(self) -> bool:
         """Nothing comes."""
@@ -75,8 +81,10 @@ class DeviceExchange:
     passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
     law : the controller's; gait, moment : what it sees of the limb beside its angle
     astray : why the controller has no torque to tell, empty where it has
-    tuning : of the controller; arming, limit, energy : what keeps it safe
+    tuning : of the controller; arming, limit, energy : what keeps it safe; hold : whether the limb goes on
+    in_time : share of the newest commands that were taken in time, 1 before there are any
     refusal : why arming is refused now, empty where it is not
+    angle_before : of the model before the step of this tick [rad]
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
@@ -101,22 +109,34 @@ class DeviceExchange:
         self.limit.torque = 0.0
         self.energy = EnergyWatch(self.period_s)
         c = self.spec.controller
+        self.hold = Hold()
         self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
         self.law, self.astray = law_of(c), ""
         self.gait, self.moment = NOBODY_WALKS, math.nan
-        self.counters = Counter(unanswered=0, foreign=0, faults=0)
+        self.counters = Counter(unanswered=0, in_time=0, foreign=0, faults=0)
         self.newest: Device | None = None
         self.passed: list[Device] = []
         self.t_arrived = self.seq = self.n_missed = 0
         self.answered = self.is_there = False
         self.age_s = 0.0
         self.refusal = "no device has answered yet"
-        self.angle = self.speed = 0.0
+        self.angle = self.speed = self.angle_before = 0.0
         self.round_trip_ns = self.t_applied = self.step_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
         self._off_ticks = 0
         self._believed = False
+        self._taken = 0  # bits, of the newest commands: whether each was taken in time
+        self._n_taken = 0
+
+    @property
+    def in_time(self) -> float:
+        return self._taken.bit_count() / self._n_taken if self._n_taken else 1.0
+
+    @property
+    def in_time_percent(self) -> float:
+        """Of all commands but the first."""
+        return round(100.0 * self.counters["in_time"] / max(1, self.seq - 1), 3)
 
     @property
     def awaited(self) -> int:
@@ -129,7 +149,7 @@ class DeviceExchange:
             return
         self.is_there = True
         for message, t_arrived in self.port.taken:
-            if message.session != self.session:
+            if message.session != self.session or message.command > self.awaited:
                 self.counters["foreign"] += bool(message.session)
                 continue
             self.passed.append(message)
@@ -161,6 +181,10 @@ class DeviceExchange:
         self.age_s = self.n_missed * self.period_s
         if not self.lockstep:
             self.age_s = 1e-9 * (t_ns - self.t_arrived) if self.newest is not None else 0.0
+        taken = self._taken_in_time()
+        self.counters["in_time"] += taken
+        self._taken = (self._taken << 1 | taken) & ((1 << NEWEST) - 1)
+        self._n_taken = min(self._n_taken + 1, NEWEST)
 
     def fault(self) -> str:
         """What is wrong with the device at the moment, in words; empty where nothing is."""
@@ -208,6 +232,7 @@ class DeviceExchange:
         arming, spec = self.arming, self.spec
         self.commanded = self.limit.torque
         wanted, torque = self.wanted(time, angle, speed), 0.0
+        self.port.keeps = arming.on
         if arming.on:
             torque = self.limit.limited(arming.share * wanted, self.speed)
         else:
@@ -224,7 +249,7 @@ class DeviceExchange:
             torque=[torque],
             torque_max=[spec.limits.torque_max_Nm],
             angle=[angle],
-            speed=[speed],
+            speed=[0.0 if self.hold.stands else speed],
         )
         self.sent_ns = output.t_sent
         self.seq += 1
@@ -243,9 +268,18 @@ class DeviceExchange:
             passed_s = 1e-9 * (message.t - before.t)
             if self.lockstep:
                 passed_s = (message.command - before.command) * self.period_s
-            if passed_s > 0.0:
+            if passed_s <= 0.0 and not self.lockstep:
+                self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
+            elif passed_s > 0.0:
                 self.speed = (angle - self.angle) / passed_s
         self.angle = angle
+
+    def _taken_in_time(self) -> bool:
+        """Whether the device acts on what it was told: by its answer; free, by an output still valid."""
+        if self.lockstep or self.newest is None:
+            return self.answered
+        n_old = self.awaited - self.newest.command
+        return 1e3 * n_old * self.period_s <= self.spec.exchange.valid_for_ms
 
     def _does_not_follow(self, newest: Device) -> str:
         """Whether the device does what it is told, as far as it tells."""

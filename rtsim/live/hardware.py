@@ -32,7 +32,7 @@ from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
 from rtsim.stages.energy import EnergyAccount
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
-from rtsim.stages.forward import ForwardStep
+from rtsim.stages.limb import LimbStep
 from rtsim.stages.misaligned import joint_of, with_straps
 from rtsim.stages.simulated_gait import SimulatedGait
 from rtsim.stages.stage import Args
@@ -134,8 +134,7 @@ class DeviceClock(ClockInput):
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
         # a recording's last output is that of its end
         self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
-        # a limb that stands still by command would be no limb: a device is disarmed instead
-        self.orders = {}
+        self.orders = {}  # the ticks go on where the limb is paused, which the stages see to
 
     def __enter__(self) -> DeviceClock:
         self._until_ns = now_ns() + round(1e9 * self._settings.connect_s)
@@ -217,7 +216,6 @@ class DeviceClock(ClockInput):
         if self._paced:
             self.times["slack"].add(max(0, frame.t_capture - t_free))
         frame.seq, self._n = self._n, self._n + 1
-        frame.time = self._n / self.rate
         return frame
 
 
@@ -276,7 +274,7 @@ def hil_loop(
     torque = DeviceTorque(exchange, simulator, arm_at)
     command = TorqueCommand(exchange, simulator)
     feed = MotionFeed(simulator, moved_names(model)) if is_stream(spec.motion) else None
-    forward = ForwardStep(simulator, spec.exchange.rate_hz, clock.every, feed=feed)
+    forward = LimbStep(exchange, simulator, spec.exchange.rate_hz, clock.every, feed)
     energy = EnergyAccount(exchange, simulator)
     gait = [SimulatedGait(spec.gait, exchange, simulator)] if spec.gait is not None else []
     stages = [torque, forward, energy, *gait, command]
@@ -324,6 +322,7 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "missed": counted["missed"],
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],
+        "in_time_percent": x.in_time_percent,
         "faults": x.arming.n_fault,
         "arming": x.arming.state,
         "last_transition": x.arming.reason,

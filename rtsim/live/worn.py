@@ -266,6 +266,7 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "frames": loop.counters["published"],
         "unusable": next(s for s in loop.stages if isinstance(s, WornJoint)).counters["unusable"],
         "unanswered": x.counters["unanswered"],
+        "in_time_percent": x.in_time_percent,
         "faults": x.arming.n_fault,
         "arming": x.arming.state,
         "last_transition": x.arming.reason,

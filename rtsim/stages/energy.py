@@ -68,6 +68,8 @@ class EnergyAccount(Stage):
     def run(self, frame: Frame) -> Outcome:
         """The balance of this tick."""
         s, balance = self.simulator, self.balance
+        if self.exchange.hold.stands:
+            return FINE
         if s.n_step <= self._n_step:  # it went back to its start
             self._begin_anew()
         self._n_step = s.n_step

@@ -34,6 +34,8 @@ class SimulatedGait(Stage):
     def run(self, frame: Frame) -> Outcome:
         """The phase at the end of the tick."""
         s = self._simulator
+        if self._exchange.hold.stands:
+            return FINE
         if s.time < self._time:  # it went back to its start
             self._phases = GaitPhase(1)
         self._time = s.time

@@ -72,7 +72,7 @@ class WornJoint(Stage):
     def run(self, frame: Frame) -> Outcome:
         """What the frame tells of the joint."""
         x, k = self._exchange, self._kinematics
-        self.time = frame.time
+        self.time, x.angle_before = frame.time, float(self.q[0])
         stride = self._gait.stride(self._side) if self._gait is not None else None
         x.gait = NOBODY_WALKS if stride is None else Gait(stride.phase, stride.confidence, stride.length)
         x.moment = math.nan

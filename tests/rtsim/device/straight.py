@@ -69,6 +69,7 @@ class StraightPort:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
         self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
         self.silent = False
         self.forge = lambda message: message
         self._coming: list[Device] = []

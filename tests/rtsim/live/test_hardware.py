@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,12 @@ from rtsim.config.device_schema import DeviceSpec
 from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
+from rtsim.device.exchange import DeafPort, DeviceExchange
 from rtsim.errors import ConfigError
 from rtsim.live.hardware import hil_loop, simulator_for
-from rtsim.stages.exchange import MEANINGS
+from rtsim.stages.exchange import EMERGENCY, MEANINGS, MOST_ASKED, DeviceTorque
 from streams.codec import decode
-from streams.messages import Command, Device, Output, Result
+from streams.messages import Command, Device, Output, Result, Status, Telemetry
 from streams.publisher import Publisher
 from streams.recorded import read_messages
 from tests.rtsim.device.straight import StraightPort
@@ -181,6 +183,67 @@ def test_parameters_are_tuned_while_it_runs(tmp_path: Path) -> None:
         assert names == ["arm", "set", "save", "undo", "switch"]
         hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again))
         assert heard(again) == found
+
+
+def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) -> None:
+    """Protects pause, step, reset and emergency stop: disarmed first, recorded, run again bit for bit."""
+    with Rig(tmp_path) as rig:
+        one, again = tmp_path / "one.mcap", tmp_path / "again.mcap"
+        model = rig.start_model("--record", str(one))
+        rig.start_device()
+        rig.arm()
+        assert not rig.ask("step")[0]  # not paused
+        assert rig.ask("pause")[0]
+        assert "armed -> disarmed: the limb is to pause" in rig.heard("to pause")
+        until(lambda: rig.results and rig.results[-1].status & Status.STALE)
+        stood = rig.results[-1].time
+        assert "paused" in rig.ask("arm")[1]
+        for wrong in ({"ticks": 0}, {"ticks": "many"}, {"ticks": 1.5}, {"tocks": 1}):
+            assert not rig.ask("step", **wrong)[0]
+        assert rig.ask("step", ticks=3)[0]
+        until(lambda: rig.results[-1].status & Status.STALE and rig.results[-1].time > stood)
+        assert rig.results[-1].time - stood == pytest.approx(0.03)
+        assert rig.ask("resume")[0]
+        rig.arm()
+        assert rig.ask("reset")[0]
+        rig.heard("to reset")
+        rig.arm()
+        assert rig.ask("emergency_stop")[0]
+        assert "-> fault: emergency stop by command" in rig.heard("emergency stop")
+        rig.arm()
+        rig.ask("stop")
+        assert model.wait(60) == 0
+        found = heard(one)
+        names = [entry[1] for entry in found if entry[0] == "command"]
+        assert names == ["arm", "pause", "step", "resume", "arm", "reset", "arm", "emergency_stop", "arm"]
+        outputs = [entry for entry in found if entry[0] == "output"]
+        standing = [b for a, b in pairwise(outputs) if b[6] == a[6]]
+        assert len(standing) > 3
+        assert all(not entry[2] and entry[3] == [0.0] and entry[5] == [0.0] for entry in standing[:-1])
+        assert min(b[6] - a[6] for a, b in pairwise(outputs)) < -0.1  # it went back to its start
+        kept = [decode([topic, payload]) for _, topic, payload in read_messages(one)]
+        said = [isinstance(m, Telemetry) and m.gauges.get("paused") == 1.0 for m in kept]
+        stale = [isinstance(m, Result) and bool(m.status & Status.STALE) for m in kept]
+        assert said.index(True) < stale.index(True)  # so that nobody takes it for silence
+        hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again))
+        assert heard(again) == found
+
+
+def test_a_free_limb_is_not_paused(tmp_path: Path) -> None:
+    """Protects free runs, where the wall clock ticks: a pause is refused with the reason and the remedy."""
+    allow_compilation()
+    with Rig(tmp_path, "free") as rig:
+        spec = load_toml(rig.config, HilSpec)
+        torque = DeviceTorque(DeviceExchange(spec, DeafPort(), "0" * 16), simulator_for(spec))
+        for name in ("pause", "step"):
+            ok, words = torque.orders[name].answer({})
+            assert not ok
+            assert "disarm it" in words
+        assert torque.orders["reset"].answer({})[0]
+        answers = [torque.orders["set"].answer({"stiffness_N_m_rad": 1.0}) for _ in range(100)]
+        assert sum(ok for ok, _ in answers) == MOST_ASKED - 1  # those that wait for a tick are bounded
+        assert "wait for a tick" in answers[-1][1]
+        assert torque.orders[EMERGENCY].answer({})[0]  # and this one is taken whatever waits
 
 
 def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
