@@ -24,7 +24,7 @@ SPEC = load_toml(find_config("ankle_spline", "hil"), HilSpec)
 
 def test_the_spline_acts_in_strides_that_begin_sure():
     """Protects the config that is shipped: no torque for two strides, then its peak once a stride; after a
-    restart of the limb the same again."""
+    reset of the limb the same again."""
     spec = replace(
         SPEC,
         device="ideal_orthosis",
@@ -36,10 +36,11 @@ def test_the_spline_acts_in_strides_that_begin_sure():
     loop = hil_loop(spec, simulator_for(spec), port, Kept(), arm_s=0.1)
     assert any(isinstance(stage, SimulatedGait) for stage in loop.stages)
     restart_at = 3000
+    orders = {restart_at: "reset", restart_at + 50: "arm"}
 
     def forge(message):
-        if message.seq == restart_at:
-            loop.command(Command(session="", name="restart"))
+        if message.seq in orders:
+            loop.command(Command(session="", name=orders[message.seq]))
         return message
 
     port.forge = forge
