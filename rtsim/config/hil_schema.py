@@ -9,6 +9,7 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.place_schema import Name, NonNegative, Positive
 from rtsim.config.run_schema import Duration
+from rtsim.config.tuning_schema import TuningSpec
 from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
 Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
@@ -114,6 +115,8 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # of the run on the clock; 0 = until it is stopped
     duration_s: Duration = 0.0
     ports: HilPorts = HilPorts()
+    # what `rtsim tune --auto` searches for
+    tuning: TuningSpec | None = None
 
     def __post_init__(self) -> None:
         check_numbers(self)

@@ -19,7 +19,7 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.inputs import TIME_UP, ClockInput, Obey
 from rtsim.live.latency import LatencyHistogram
-from rtsim.live.loop import Loop
+from rtsim.live.loop import Loop, Output
 from rtsim.live.run_again import RecordedPort
 from rtsim.live.warm_up import warm_up
 from rtsim.models.load import load_model
@@ -32,7 +32,6 @@ from rtsim.stages.stage import Args
 from streams.account import Sentences, account
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Session, new_session_id
-from streams.publisher import Publisher
 from streams.ring import Frame
 
 NOBODY = "no device came"
@@ -179,7 +178,7 @@ class DeviceClock(ClockInput):
 class DeviceOutput:
     """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
 
-    def __init__(self, publisher: Publisher, command: TorqueCommand) -> None:
+    def __init__(self, publisher: Output, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
 
     @property
@@ -209,7 +208,7 @@ def hil_loop(
     spec: HilSpec,
     simulator: Simulator,
     port: Port,
-    publisher: Publisher,
+    publisher: Output,
     arm_s: float | None = None,
     urgently: bool = False,
     again: RecordedPort | None = None,
