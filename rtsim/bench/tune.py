@@ -44,9 +44,9 @@ Array = NDArray[np.float64]
 CONFIG = "ankle"
 NODES, SPLINE_NODES = 31, 6
 """Of the grids, along each parameter."""
-BUDGET, SPLINE_BUDGET = 48, 120
-"""Evaluations of a search: a twentieth of the fine grid's, a tenth of the coarse one's."""
-SEEDS, SPLINE_SEEDS = 20, 5
+BUDGET, SPLINE_BUDGET = 96, 120
+"""Evaluations of a search: a tenth of the grid's, at the most."""
+SEEDS, SPLINE_SEEDS = 20, 3
 NOISE, DRIFT = 0.15, 0.2
 CLEAN_PERCENT, NOISY_PERCENT, SHARE_PERCENT = 2.0, 10.0, 10.0
 STRIDE_HZ = 0.8
@@ -120,7 +120,7 @@ def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
     assert isinstance(clock, DeviceClock)
     x = clock.exchange
 
-    def wanted() -> float:
+    def wanted(*seen: float) -> float:
         return -torque(STRIDE_HZ * x.seq * x.period_s, **setting)
 
     x.wanted = wanted  # type: ignore[method-assign]

@@ -76,7 +76,7 @@ def hil(as_json: bool, seconds: float, config: str, rate: float, urgent: bool) -
 @command.command("tune")
 @AS_JSON
 @click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="Searches of a kind.")
-@click.option("--spline-seeds", type=click.IntRange(0), default=5, show_default=True,
+@click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
               help="Of the spline's, whose trials are simulations; 0 leaves them out.")  # fmt: skip
 def tune(as_json: bool, seeds: int, spline_seeds: int) -> None:
     """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it."""

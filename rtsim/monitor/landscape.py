@@ -74,6 +74,7 @@ def paint_map(painter: QPainter, room: QRectF, name: str, values: Array, shown: 
     span = high - low if high > low else 1.0
     n = len(values)
     across, up = plot.width() / n, plot.height() / n
+    painter.setRenderHint(painter.RenderHint.Antialiasing, False)  # else cells have seams
     for i in range(n):
         for j in range(n):
             cell = QRectF(plot.left() + i * across, plot.bottom() - (j + 1) * up, across + 0.5, up + 0.5)
@@ -82,6 +83,7 @@ def paint_map(painter: QPainter, room: QRectF, name: str, values: Array, shown: 
     for j in range(n):
         cell = QRectF(bar.left(), bar.bottom() - (j + 1) * up, BAR, up + 0.5)
         painter.fillRect(cell, QColor(*colour(j / (n - 1))))
+    painter.setRenderHint(painter.RenderHint.Antialiasing, True)
     painter.setPen(QColor(LIGHT.text))
     for value in ticks(low, high):
         y = bar.bottom() - (value - low) / span * bar.height()

@@ -35,11 +35,11 @@ BACKLOG = 4096
 SILENT_S, WAIT_S = 10.0, 0.05
 """Without a frame for so long the run is gone; longest wait without a look at anything else."""
 ANSWER_S = 2.0
-"""How long a command to arm or disarm may take, ramps aside, in the model's time [s]."""
+"""How long a command may take, ramps aside, in the model's time [s]."""
 BROKEN_MOST = 5
 """Cycles of one setting that may lack frames."""
-MARGIN_S = 0.1
-"""Of the model's time, between an answer and the tick in which the command is obeyed, at the most."""
+SAME = 1e-9
+"""Parameters of a frame and those that were asked for, relative and absolute."""
 
 
 class LiveError(ModelError):
@@ -60,7 +60,7 @@ class LiveRuns:
         self.tuning, self.over_s = tuning_of(spec), over_s
         self._control, self._security = control, security
         self._longest_s = (self.tuning.cycles + BROKEN_MOST) * (self.tuning.cycle.period_s or LONGEST_CYCLE_S)
-        self._reach_s = 2.0 * spec.limits.ramp_s + ANSWER_S
+        self._reach_s = over_s + 2.0 * spec.limits.ramp_s + ANSWER_S
         self._subscriber = Subscriber(results, ("result",), backlog=BACKLOG, security=security)
         self._time = math.nan
         self._began = False
@@ -88,11 +88,11 @@ class LiveRuns:
         """Of a setting, or of zero torque (None): disarmed for so long, and armed again."""
         if setting is None:
             self._ask("disarm")
-            found = self._measured("disarmed")
+            found = self._measured("disarmed", {})
             self._ask("arm")
             return found
         self.change(setting)
-        return self._measured("armed")
+        return self._measured("armed", setting)
 
     def change(self, setting: Setting) -> None:
         """Go to a setting, along a ramp."""
@@ -103,23 +103,28 @@ class LiveRuns:
         self.change(setting)
         self._ask("save", {"name": BEST})
 
-    def _measured(self, state: str) -> Cost:
-        """The cost, from the first cycle after the change has settled; LiveError where arming changes."""
-        reached = self._time + self._reach_s
+    def _measured(self, state: str, setting: Setting) -> Cost:
+        """The cost, once frames have this state of arming and these parameters, and what must settle has.
+
+        LiveError where they never have, or have no longer.
+        """
+        until = self._time + self._reach_s
         collector: CycleCost | None = None
         session, latest = None, math.inf
         while collector is None or not collector.done:
             frame = self._frame()
             armed = ARM_STATES[int(np.ravel(frame.data["device_arming"])[0])]
-            if armed != state:
-                if armed == "fault" or collector is not None or frame.time > reached:
+            if armed != state or not acts(setting, frame):
+                if armed == "fault" or collector is not None or frame.time > until:
                     raise LiveError(
-                        f"the run is {armed} where it should be {state}: {self._status()}", where="rtsim hil",
+                        f"the run is {armed} where it should be {state} with what was set: {self._status()}",
+                        where="rtsim hil",
                         remedy="see to the device, and arm it by `rtsim command arm`",
                     )  # fmt: skip
                 continue
             if collector is None or frame.session is not session:  # at first, or where results begin anew
-                session, collector = frame.session, CycleCost(self.tuning, frame.session.fields, self._due())
+                t_settled = frame.time + self.tuning.settle_s
+                session, collector = frame.session, CycleCost(self.tuning, frame.session.fields, t_settled)
                 latest = collector.t_settled + self._longest_s
             collector.add(frame.time, frame.data)
             if collector.n_broken > BROKEN_MOST or frame.time > latest:
@@ -129,10 +134,6 @@ class LiveRuns:
                     remedy="look at tuning.cycle, or lower exchange.frame_hz",
                 )  # fmt: skip
         return Cost(collector.cost)
-
-    def _due(self) -> float:
-        """When a change of now has settled, in the model's time [s]."""
-        return self._time + MARGIN_S + self.over_s + self.tuning.settle_s
 
     def _frame(self) -> Frame:
         """The next frame."""
@@ -156,3 +157,12 @@ class LiveRuns:
             raise LiveError(text, where=f"command {name}")
         while (frame := self._subscriber.wait(0.0)) is not None:
             self._time = frame.time
+
+
+def acts(setting: Setting, frame: Frame) -> bool:
+    """Whether a frame has these parameters, ramps being over."""
+    spec = next(field for field in frame.session.fields if field.name == "device_parameters")
+    values = dict(zip(spec.labels, np.ravel(frame.data["device_parameters"]), strict=True))
+    return all(
+        math.isclose(values[name], value, rel_tol=SAME, abs_tol=SAME) for name, value in setting.items()
+    )

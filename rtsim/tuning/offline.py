@@ -175,9 +175,13 @@ class Pool:
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self._executor is None:
+            return
+        if kind is not None:  # nobody wants what they are at, and to ask them may be interrupted again
+            for child in multiprocessing.active_children():
+                child.kill()
+        self._executor.shutdown(wait=kind is None, cancel_futures=True)
 
     def costs(self, asked: Sequence[Asked]) -> Iterator[Cost]:
         """Of these runs, in their order."""

@@ -30,8 +30,8 @@ Array = NDArray[np.float64]
 LENGTH_MEAN, LENGTH_SPREAD = math.log(0.5), 0.5
 """Of the logarithm of a length: half the range. Our choice, narrower than that of costs, as answers tell
 less; looked at on test functions (tests/rtsim/tuning), not on a device."""
-JUDGED_MEAN, JUDGED_SPREAD = math.log(0.1), 1.0
-"""Of the logarithm of a judgement's noise, of u's standard deviation: our choice, from sure to half-sure."""
+JUDGED_MEAN, JUDGED_SPREAD = math.log(0.3), 1.0
+"""Of the logarithm of a judgement's noise, of u's standard deviation: our choice, from sure to guessing."""
 JUDGED = (1e-3, 3.0)
 """Bounds of it."""
 SWEEPS, NEAR, DAMPING = 100, 1e-6, 0.8

@@ -29,7 +29,7 @@ def test_a_running_model_is_tuned_and_left_as_it_was(tmp_path: Path) -> None:
     again at the end; a device that dies ends it with the reason."""
     with Rig(tmp_path) as rig:
         rig.config.write_text(rig.config.read_text(encoding="utf-8") + TUNING, encoding="utf-8")
-        rig.start_model()
+        rig.start_model("--fast")  # no times to live that a busy machine would miss
         device, _ = rig.start_device()
         rig.arm()
         spec = load_toml(rig.config, HilSpec)
