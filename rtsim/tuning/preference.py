@@ -34,6 +34,8 @@ JUDGED_MEAN, JUDGED_SPREAD = math.log(0.3), 1.0
 """Of the logarithm of a judgement's noise, of u's standard deviation: our choice, from sure to guessing."""
 JUDGED = (1e-3, 3.0)
 """Bounds of it."""
+LEAST = 1e-12
+"""Of variances that rounding may make nothing."""
 SWEEPS, NEAR, DAMPING = 100, 1e-6, 0.8
 """Of the sites: how many at the most, the change at which they end, the part of each that is taken."""
 FITTED_EVERY = 4
@@ -110,6 +112,8 @@ class Preference:
     def tell(self, points: Array, costs: Array) -> None:
         """Which of points : (2, n) costs less; equal costs : (2,) count as one answer for either."""
         a, b = (self._index(point) for point in points)
+        if a == b:  # a dial with clicks may bring both to one setting, which tells nothing
+            return
         if costs[0] <= costs[1]:
             self._pairs.append((a, b))
         if costs[1] <= costs[0]:
@@ -208,7 +212,7 @@ def propagated(covariance: Array) -> tuple[Array, Array, Array, float]:
         factor = np.asarray(np.linalg.cholesky(bordered), float)
         part = solve_triangular(factor, root[:, None] * covariance, lower=True, check_finite=False)
         posterior = covariance - part.T @ part
-        mean, variance = posterior @ nu, np.diag(posterior)
+        mean, variance = posterior @ nu, np.maximum(np.diag(posterior), LEAST)
         tau_left = np.maximum(1.0 / variance - tau, 1e-12)  # without the site's own
         mean_left = (mean / variance - nu) / tau_left
         wide = np.sqrt(1.0 + 1.0 / tau_left)

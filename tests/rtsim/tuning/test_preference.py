@@ -41,3 +41,12 @@ def test_equal_costs_are_no_preference() -> None:
     search.tell(pair, np.array([2.0, 2.0]))
     mean, _ = search.landscape(pair)
     assert mean == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_a_setting_compared_with_itself_tells_nothing() -> None:
+    """Protects dials with clicks, where both settings of a pair may become one."""
+    search = Preference(1)
+    for a, b in ((0.2, 0.7), (0.7, 0.7), (0.7, 0.7)):
+        search.tell(np.array([[a], [b]]), np.array([2.0, 1.0]) if a < b else np.array([1.0, 1.0]))
+    assert np.isfinite(search.ask()).all()
+    assert search.landscape(np.array([[0.7]]))[0][0] < search.landscape(np.array([[0.2]]))[0][0]
