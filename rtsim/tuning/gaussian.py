@@ -26,8 +26,9 @@ NOISE_MEAN, NOISE_SPREAD = math.log(0.01), 2.0
 """Of the logarithm of the noise's variance: our choice, wide, from none to as much as the costs differ."""
 LENGTHS, NOISES = (1e-2, 1e2), (1e-6, 4.0)
 """Bounds of lengths, and of the noise's variance."""
-DRIFT = 0.5
-"""Standard deviation of the drift from the first trial to the newest, of that of the costs: our choice."""
+DRIFT = 1.0
+"""Standard deviation of the drift from the first trial to the newest, of that of the costs: our choice, as a
+drift of a part of the cost is large beside what settings near the best differ."""
 STARTS = (0.3, 1.0)
 """Lengths from which the most likely ones are looked for."""
 
