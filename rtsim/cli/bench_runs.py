@@ -73,6 +73,22 @@ def hil(as_json: bool, seconds: float, config: str, rate: float, urgent: bool) -
     click.echo(figures.report("hil", hil.run(seconds, config, rate, urgently=urgent), as_json))
 
 
+@command.command("tune")
+@AS_JSON
+@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="Searches of a kind.")
+@click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
+              help="Of the spline's, whose trials are simulations; 0 leaves them out.")  # fmt: skip
+def tune(as_json: bool, seeds: int, spline_seeds: int) -> None:
+    """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it."""
+    from rich.console import Console
+
+    from rtsim.bench import figures, tune
+    from rtsim.cli.compiling import compile_first
+
+    compile_first(Console(stderr=True), ("coupled-simulation",))
+    click.echo(figures.report("tune", tune.run(seeds, spline_seeds), as_json))
+
+
 @command.command("hostile")
 @AS_JSON
 @click.option(

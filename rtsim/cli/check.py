@@ -174,6 +174,7 @@ def check_hil(spec: HilSpec, path: Path) -> str:
     from rtsim.cli.types import checked
     from rtsim.live.hardware import parts_of
     from rtsim.live.worn import run_of
+    from rtsim.tuning.problem import parameters_of
 
     for key, address in asdict(spec.ports).items():
         checked(address, f"{path}: ports.{key}", binding=True)
@@ -184,6 +185,8 @@ def check_hil(spec: HilSpec, path: Path) -> str:
             f"hil {spec.name}: {spec.device} on {spec.coordinate} of a person, markers by {spec.markers.run}"
         )
     parts_of(spec)
+    if spec.tuning is not None:
+        parameters_of(spec)
     return (
         f"hil {spec.name}: {spec.device} on {spec.coordinate} of {spec.model}, {spec.exchange.rate_hz:g} Hz"
     )

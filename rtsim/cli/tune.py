@@ -1,34 +1,81 @@
-"""`rtsim tune`: parameters of a run with a device, while it goes on."""
+"""`rtsim tune`: parameters of a run with a device, by hand while it goes on, or by a search."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from rtsim.cli.plotting import plot_options
 from rtsim.cli.ports import offset_option, placed
 from rtsim.cli.security import connect_options, connect_security
-from rtsim.cli.types import Address
+from rtsim.cli.types import Address, Config
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
 
+SEARCHES = ("dial", "preference", "bayesian", "cma")
+OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "together", "file", "blocks",
+               "results", "plot", "plot_size", "plot_dpi")  # fmt: skip
+"""Options that only --auto and --validate take."""
+
 
 @click.command("tune")
+@click.argument("config", required=False, type=Config("hil"))
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter (repeatable).")
 @click.option("--undo", is_flag=True, help="Back to before the last change.")
 @click.option("--save", metavar="NAME", help="Keep the parameters as a snapshot.")
 @click.option("--switch", metavar="NAME", help="Go to a snapshot; `start` is that of the config.")
 @click.option("--over", "over_s", type=float, metavar="S", help="How long the change takes [s] [config].")
+@click.option("--auto", "auto", type=click.Choice(SEARCHES),
+              help="Search for the setting of CONFIG that costs least, by this method.")  # fmt: skip
+@click.option("--validate", is_flag=True,
+              help="Compare default, best of --file and zero torque in random mirrored order.")  # fmt: skip
+@click.option("--offline", is_flag=True, help="In simulations, not in the running `rtsim hil`.")
+@click.option("--cost", "costs", multiple=True, metavar="FIELD[.LABEL][:REDUCTION]",
+              help="What a cycle costs, in place of tuning.costs (repeatable: their sum).")  # fmt: skip
+@click.option("--operator", is_flag=True, help="Costs, or which of two is better, are typed.")
+@click.option("--budget", type=click.IntRange(2, 100_000), help="Settings to be tried [config].")
+@click.option("--seed", type=click.IntRange(0), help="Of the search, and of the order of --validate [0].")
+@click.option("--processes", type=click.IntRange(1, 256), help="With --offline: at a time [processors].")
+@click.option("--together", type=click.IntRange(1, 64),
+              help="Bayesian with --offline: settings tried at a time after the first [2].")  # fmt: skip
+@click.option("--file", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
+              help="Keep every trial; one that is there is gone on with.")  # fmt: skip
+@click.option("--blocks", type=click.IntRange(2, 1000), help="Of --validate [6].")
+@plot_options
+@click.option("--results", type=Address(), help="Results of the run [config].")
 @click.option("--control", type=Address(), show_default=CONTROL_ADDRESS, help="Control address.")
 @offset_option(auto=False)
 @connect_options
 def command(
-    settings: tuple[str, ...], over_s: float | None, control: str | None, port_offset: int,
-    client_key: str | None, server_key: str | None, **asked: Any,
+    config: str | None, settings: tuple[str, ...], over_s: float | None, auto: str | None, validate: bool,
+    control: str | None, port_offset: int, client_key: str | None, server_key: str | None, **asked: Any,
 ) -> None:  # fmt: skip
-    """Set parameters within the ranges of the config; without an option all are listed."""
+    """Set parameters within the ranges of the config; without an option all are listed.
+
+    With --auto or --validate CONFIG, a .toml or a shipped name, says what is tuned and what it costs (table
+    [tuning]). Ctrl-C ends a search: parameters go back to where they were, the best so far is told and kept.
+    """
     from streams.control import request
 
+    searching = {name: asked.pop(name) for name in OF_SEARCHES}
+    if auto or validate:
+        from rtsim.cli.tuned import search
+
+        by_hand = next((name for name, value in {**asked, "set": settings}.items() if value), None)
+        if by_hand or (auto and validate):
+            first = "validate" if auto and validate else by_hand
+            other = "auto" if auto else "validate"
+            raise ConfigError(f"--{first} and --{other} are two ways", where="tune", remedy="give one")
+        if config is None:
+            raise ConfigError("there is no config", where="tune", remedy="name one, as ankle")
+        search(config, auto or "", over_s, (control, port_offset), (client_key, server_key), searching)
+        return
+    given = next((name for name, value in searching.items() if value), None)
+    if given or config:
+        what = f"--{given.rstrip('s') if given == 'costs' else given}" if given else "CONFIG"
+        raise ConfigError("it is for searches", where=what, remedy="add --auto METHOD or --validate")
     address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
     name, args = wanted(settings, asked)
     if over_s is not None:

@@ -12,6 +12,7 @@ from rtsim.config.controllers import controller_of
 from rtsim.config.controllers.stiffness_damping import Controller
 from rtsim.config.place_schema import Name, NonNegative, Positive, Vector
 from rtsim.config.run_schema import Duration
+from rtsim.config.tuning_schema import TuningSpec
 from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
 LONGEST_MS = 1000.0
@@ -128,6 +129,8 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # of the run on the clock; 0 = until it is stopped
     duration_s: Duration = 0.0
     ports: HilPorts = HilPorts()
+    # what `rtsim tune --auto` searches for
+    tuning: TuningSpec | None = None
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "controller", controller_of(self.controller))

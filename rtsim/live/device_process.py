@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import signal
 from pathlib import Path
-from typing import TextIO
+from typing import Protocol, TextIO
 
 from rtsim.config.device_schema import DeviceSpec
 from rtsim.device.orthosis import Orthosis
@@ -27,12 +27,20 @@ LOG_HEAD = "t_ns,kind,command,age_ms,valid_for_ms,commanded_armed,state,commande
 EMERGENCY = "emergency stop"
 
 
+class Link(Protocol):
+    """How a device hears outputs and answers them."""
+
+    def newest(self, timeout_ms: int) -> tuple[Output, int] | None: ...
+    def send(self, message: Device) -> None: ...
+    def close(self) -> None: ...
+
+
 class SimulatedDevice(Closing):
     """The simulated device; `run` serves it until `stop`.
 
     Parameters
     ----------
-    address : where the model is bound; it need not be there yet
+    address : where the model is bound, it need not be there yet; or another link to it
     log : file that gets a row for each tick, None = none is kept
     urgent : its messages before all other work, where that is granted
     """
@@ -40,7 +48,7 @@ class SimulatedDevice(Closing):
     def __init__(
         self,
         spec: DeviceSpec,
-        address: str,
+        address: str | Link,
         log: Path | None = None,
         security: Security | None = None,
         urgent: bool = False,
@@ -51,7 +59,7 @@ class SimulatedDevice(Closing):
         self.n_tick = 0
         self._pressed = self._stopped = False
         self._seq = 0
-        self._link = ModelLink(address, security, urgent)
+        self._link: Link = ModelLink(address, security, urgent) if isinstance(address, str) else address
         self._log: TextIO | None = log.open("w", buffering=1, encoding="utf-8") if log else None
         if self._log:
             self._log.write(LOG_HEAD)
@@ -83,16 +91,21 @@ class SimulatedDevice(Closing):
                 self._take(*found)
                 output = found[0]
                 if output.answer:
-                    self._tick("asked", 1e-3 * output.tick_ms)
+                    self._tick("asked", 1e-3 * output.tick_ms, t_ns)
                     due_ns = now_ns() + round(1e6 * output.valid_for_ms)  # its own clock takes over then
                     continue
             if left_ms > 0:
                 continue
             sleep_until_ns(due_ns)
             self.watchdog.look(now_ns(), self.orthosis.actuator, self.orthosis.angle)
-            self._tick("own", self.orthosis.period_s)
+            self._tick("own", self.orthosis.period_s, now_ns())
             # what was missed, as where the process was stopped, is not made up for
             due_ns = max(due_ns + period_ns, now_ns() - period_ns)
+
+    def answer(self, output: Output) -> None:
+        """One tick in step with the model, at the time of its output; where both are one process."""
+        self._take(output, output.t_sent)
+        self._tick("asked", 1e-3 * output.tick_ms, output.t_sent)
 
     def _take(self, output: Output, t_arrived: int) -> None:
         """The newest output: the joint follows the model, a new run finds the device as it was."""
@@ -102,8 +115,8 @@ class SimulatedDevice(Closing):
                 self.orthosis.begin()
         self.orthosis.move(output.angle[0], output.speed[0])
 
-    def _tick(self, kind: str, period_s: float) -> None:
-        watchdog, orthosis, t_ns = self.watchdog, self.orthosis, now_ns()
+    def _tick(self, kind: str, period_s: float, t_ns: int) -> None:
+        watchdog, orthosis = self.watchdog, self.orthosis
         output = watchdog.output
         if output is None or watchdog.age_ms(t_ns) > output.valid_for_ms:
             orthosis.rest()

@@ -40,7 +40,6 @@ from streams.account import Sentences, account
 from streams.addresses import is_stream
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Session, new_session_id
-from streams.publisher import Publisher
 from streams.ring import Frame
 
 NOBODY = "no device came"
@@ -253,7 +252,7 @@ def hil_loop(
     spec: HilSpec,
     simulator: Simulator,
     port: Port,
-    publisher: Publisher,
+    publisher: Output,
     arm_s: float | None = None,
     urgently: bool = False,
     again: RecordedPort | None = None,

@@ -160,7 +160,7 @@ class Rig:
         self.results: list[Result] = []
         self.said: list[str] = []
         self.telemetry: list[Telemetry] = []
-        self.control = ""
+        self.control = self.results_address = ""
         self._processes: list[subprocess.Popen] = []
         self._over = threading.Event()
         self._listeners: list[threading.Thread] = []
@@ -195,7 +195,7 @@ class Rig:
         process = self.start("hil", str(self.config), "--device", "none", "--json", *options)
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
-        self.control = told["control"]
+        self.control, self.results_address = told["control"], told["results"]
         listener = threading.Thread(target=self._listen, args=(told["results"],))
         listener.start()
         self._listeners.append(listener)

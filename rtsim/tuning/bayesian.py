@@ -1,0 +1,93 @@
+"""Bayesian optimisation: the next setting is the one from which most improvement is expected.
+
+Fixed first points, as Ding et al. (2018, Science Robotics 3, eaar5438) had six of them for two parameters;
+then a Gaussian process of all costs so far, and augmented expected improvement (Huang, Allen, Notz and Zeng
+2006, J Global Optimization 34, 441-466), which is that of Jones, Schonlau and Welch (1998) where costs have
+no noise: without it a noisy search stays where a lucky trial was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from rtsim.tuning.gaussian import conditioned
+from rtsim.tuning.search import spread
+from rtsim.tuning.trials import Trials, highest
+
+Array = NDArray[np.float64]
+
+FIRST_EACH = 3
+"""First points for each parameter (Ding et al. 2018: six for two)."""
+
+
+class Bayesian(Trials):
+    """Search by a Gaussian process (`rtsim.tuning.search.Search`).
+
+    Parameters
+    ----------
+    n : parameters; seed : of the candidates among which the next setting is looked for
+    together : so many settings may be tried at a time after the first points
+    """
+
+    def __init__(self, n: int, seed: int = 0, together: int = 1) -> None:
+        super().__init__()
+        self._rng, self._together = np.random.default_rng(seed), together
+        self._first = spread(n, FIRST_EACH * n)
+        self._asked: list[Array] = []
+        self._n_asked = 0
+
+    @property
+    def at_once(self) -> int:
+        """The first points, then as many as may be tried together."""
+        left = len(self._first) - self._n_asked
+        return left if left > 0 else self._together
+
+    def ask(self) -> Array:
+        """(1, n) - the next setting; others may be asked for before it is told."""
+        at_first = self._n_asked < len(self._first)
+        point = self._first[self._n_asked] if at_first else self._most_promising()
+        self._n_asked += 1
+        self._asked.append(point)
+        return point[None, :].copy()
+
+    def tell(self, points: Array, costs: Array) -> None:
+        """The cost (1,) of a setting (1, n)."""
+        super().tell(points, costs)
+        del self._asked[:1]
+
+    def best(self) -> Array:
+        """(n,) - where the process expects the least cost."""
+        process = self.process()
+        return highest(lambda at: -process.predict(at)[0], process.points, self._rng_of_best())
+
+    def _most_promising(self) -> Array:
+        """(n,) - where most improvement is expected; what is still tried counts as if it cost as expected."""
+        process = self.process()
+        if self._asked:
+            at = np.array(self._asked)
+            costs = np.append(self.costs, process.predict(at)[0])
+            points = np.vstack([process.points, at])
+            process = conditioned(points, costs, process.lengths, process.noise)
+        mean, deviation = process.predict(process.points)
+        least = float(mean[int((mean + deviation).argmin())])  # the one that is most surely low
+        noise = process.scale * np.sqrt(process.noise)
+
+        def promise(at: Array) -> Array:
+            mean, deviation = process.predict(at)
+            new = 1.0 - noise / np.hypot(deviation, noise)
+            return expected_improvement(mean, deviation, least) * new
+
+        return highest(promise, process.points, self._rng)
+
+    def _rng_of_best(self) -> np.random.Generator:
+        """Apart from that of the settings: to ask for the best changes nothing of what follows."""
+        return np.random.default_rng(len(self.costs))
+
+
+def expected_improvement(mean: Array, deviation: Array, least: float) -> Array:
+    """(m,) - of costs that are normally distributed, mean, deviation : (m,), below the least."""
+    z = (least - mean) / deviation
+    density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+    return np.asarray((least - mean) * ndtr(z) + deviation * density)

@@ -1,0 +1,152 @@
+"""What a setting costs: numbers of published frames, cycle by cycle, and what becomes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.tuning_schema import Channel, Term, TuningSpec
+from rtsim.errors import ConfigError
+from streams.messages import FieldSpec
+
+Array = NDArray[np.float64]
+Buffers = Mapping[str, bytes | NDArray[np.float64]]
+
+MISSING = 2.5
+"""Frames further apart than so many usual distances: some are missing, and the cycle does not count."""
+LEAST_FRAMES = 4
+"""Of a cycle."""
+
+
+class Place(NamedTuple):
+    """Where a number stands in the frames: the field, and its entry, row by row."""
+
+    field: str
+    entry: int
+
+    def read(self, data: Buffers) -> float:
+        """Its value in a frame."""
+        return float(np.frombuffer(data[self.field])[self.entry])
+
+
+def find(channel: Channel, fields: Sequence[FieldSpec]) -> Place:
+    """Where a number of a config stands; ConfigError where no field has it."""
+    spec = next((field for field in fields if field.name == channel.field), None)
+    if spec is None:
+        raise _absent("no field", channel.field, [field.name for field in fields])
+    row = _chosen(channel.label, spec.labels, spec.shape[0], f"{channel.field} has no label")
+    if len(spec.shape) == 1:
+        if channel.part:
+            raise ConfigError(f"{channel.field} has no parts", where="tuning: part", remedy="leave it out")
+        return Place(channel.field, row)
+    if len(spec.shape) != 2:
+        raise ConfigError(f"{channel.field} holds no numbers or vectors", where="tuning: field")
+    column = _chosen(channel.part, spec.parts, spec.shape[1], f"{channel.field} has no part")
+    return Place(channel.field, row * spec.shape[1] + column)
+
+
+def _chosen(name: str, names: Sequence[str], n: int, what: str) -> int:
+    if name in names:
+        return list(names).index(name)
+    if not name and n == 1:
+        return 0
+    raise _absent(what, name, names)
+
+
+def _absent(what: str, name: str, names: Sequence[str]) -> ConfigError:
+    return ConfigError(
+        f"{what} {name!r}", where="tuning: costs and cycle", allowed=", ".join(names) or "none",
+        remedy="correct the name",
+    )  # fmt: skip
+
+
+def reduced(term: Term, values: Array, phases: Array) -> float:
+    """What becomes of a number over a cycle, unweighted; values, phases : (n_frame,), phases 0 to 1."""
+    if term.reduction == "peak":
+        return float(np.abs(values).max())
+    if term.reduction == "mean":
+        return float(values.mean())
+    if term.reduction == "from_target":
+        at = np.arange(len(term.target) + 1) / len(term.target)
+        values = values - np.interp(phases, at, (*term.target, term.target[0]))
+    square = float((values**2).mean())
+    return square if term.reduction == "mean_square" else math.sqrt(square)
+
+
+class CycleCost:
+    """The cost of one setting, from frames as they come.
+
+    Parameters
+    ----------
+    spec : what counts; fields : of the frames; t_settled : before it no cycle begins [s]
+
+    Attributes
+    ----------
+    costs : of the whole cycles so far; n_broken : cycles that lacked frames, or had one that is no number
+    n_frame : so far, with those before the first cycle
+    """
+
+    def __init__(self, spec: TuningSpec, fields: Sequence[FieldSpec], t_settled: float) -> None:
+        self.spec, self.t_settled = spec, t_settled
+        self._places = [find(term, fields) for term in spec.costs]
+        self._event = find(spec.cycle.begins, fields) if spec.cycle.begins else None
+        self.costs: list[float] = []
+        self.n_broken = self.n_frame = 0
+        self._rows: list[tuple[float, ...]] = []  # time and numbers of this cycle; none before it begins
+        self._from = math.nan  # where a cycle of a period begins [s]
+        self._before = math.nan
+        self._below = False
+
+    @property
+    def done(self) -> bool:
+        """Whether there are as many cycles as are wanted."""
+        return len(self.costs) >= self.spec.cycles
+
+    @property
+    def cost(self) -> float:
+        """Mean over the cycles; NaN before there is one."""
+        return float(np.mean(self.costs)) if self.costs else math.nan
+
+    def add(self, time: float, data: Buffers) -> None:
+        """Take a frame of the model's time [s]."""
+        self.n_frame += 1
+        if time < self.t_settled or self.done:
+            return
+        if self._begins(time, data):
+            self._close(time)
+            self._rows, self._from = [], time
+        if not math.isnan(self._from):
+            self._rows.append((time, *(place.read(data) for place in self._places)))
+
+    def _begins(self, time: float, data: Buffers) -> bool:
+        """Whether a cycle begins with this frame: the one before ends by that."""
+        cycle = self.spec.cycle
+        if self._event is not None:
+            value = self._event.read(data)
+            rises, self._below = self._below and value > cycle.above, value <= cycle.above
+            return rises
+        assert cycle.period_s is not None
+        number = math.floor(time / cycle.period_s + 1e-6)
+        rises = not math.isnan(self._before) and number > self._before
+        self._before = number
+        return rises
+
+    def _close(self, time: float) -> None:
+        """Count the cycle that ends at a time [s]."""
+        if math.isnan(self._from):
+            return
+        rows = np.array(self._rows)
+        if len(rows) < LEAST_FRAMES or not np.isfinite(rows).all():
+            self.n_broken += 1
+            return
+        steps = np.diff(np.append(rows[:, 0], time))
+        if steps.max() > MISSING * float(np.median(steps)):
+            self.n_broken += 1
+            return
+        phases = (rows[:, 0] - rows[0, 0]) / (time - rows[0, 0])
+        terms = zip(self.spec.costs, rows[:, 1:].T, strict=True)
+        self.costs.append(sum(term.weight * reduced(term, values, phases) for term, values in terms))

@@ -1,0 +1,114 @@
+"""A tuning from its first trial to its last: asks, has costs measured, tells, keeps, says how it goes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError, ModelError
+from rtsim.tuning.kept import Kept, Trial
+from rtsim.tuning.offline import Cost
+from rtsim.tuning.problem import Parameters, Setting
+from rtsim.tuning.search import Search
+
+Array = NDArray[np.float64]
+Measure = Callable[[Sequence[Setting]], Iterable[Cost]]
+SAME = 1e-9
+"""Settings of a kept trial and of the search that goes on, of the range."""
+
+
+class Drive:
+    """Drives a search.
+
+    Parameters
+    ----------
+    search, parameters : what is asked, and what its points mean
+    measure : costs of settings, in their order
+    kept : goes on behind its trials; filled, and handed to `keep` after each
+    keep, say : told of the whole, and of each trial in a line
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        parameters: Parameters,
+        measure: Measure,
+        kept: Kept,
+        keep: Callable[[Kept], None] = lambda kept: None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.search, self.parameters, self.kept = search, parameters, kept
+        self._measure, self._keep, self._say = measure, keep, say
+        self._known: list[float] = []
+
+    def run(self, budget: int) -> Setting:
+        """Try so many settings, those that are kept counted; the best one."""
+        recorded, n_tried = list(self.kept.trials), 0
+        self.kept.trials = []
+        while n_tried < budget:
+            at_once, asked = self.search.at_once, [self.search.ask()]
+            while len(asked) < at_once and n_tried + count(asked) < budget:
+                asked.append(self.search.ask())
+            n_tried += count(asked)
+            old = recorded[: len(asked)]
+            recorded = recorded[len(asked) :]
+            self._check(asked, old)
+            new = [self.parameters.setting(point) for points in asked[len(old) :] for point in points]
+            costs = iter(self._measure(new)) if new else iter(())
+            for k, points in enumerate(asked):
+                trial = old[k] if k < len(old) else self._tried(points, costs)
+                self._tell(points, trial)
+                if k >= len(old):
+                    self._keep(self.kept)
+                    self._say(self._words(trial))
+        return self.kept.best
+
+    def _check(self, asked: Sequence[Array], old: Sequence[Trial]) -> None:
+        """ConfigError where kept trials are not those that the search asks for."""
+        for points, trial in zip(asked, old, strict=False):
+            kept = np.array([self.parameters.point(setting) for setting in trial.settings])
+            if kept.shape != points.shape or np.abs(kept - points).max() > SAME:
+                raise ConfigError(
+                    "its trials are not those that this search asks for", where="--file",
+                    remedy="go on with the version that began it, or begin another file",
+                )  # fmt: skip
+
+    def _tried(self, points: Array, costs: Iterator[Cost]) -> Trial:
+        """Have a trial measured."""
+        found = [next(costs) for _ in points]
+        return Trial(
+            [self.parameters.setting(point) for point in points],
+            [None if math.isnan(cost.value) else cost.value for cost in found],
+            "; ".join(cost.why for cost in found if cost.why),
+        )
+
+    def _tell(self, points: Array, trial: Trial) -> None:
+        """Tell the search; a run without a cost counts as far above the worst as that is above the best."""
+        self._known += [cost for cost in trial.costs if cost is not None]
+        if not self._known:
+            raise ModelError(
+                f"the first setting has no cost: {trial.why}", where=self.parameters.words(trial.settings[0]),
+                remedy="narrow the ranges of tuning.parameters",
+            )  # fmt: skip
+        least, worst = min(self._known), max(self._known)
+        bad = worst + (worst - least if worst > least else 1.0)
+        self.search.tell(points, np.array([bad if cost is None else cost for cost in trial.costs]))
+        self.kept.trials.append(trial)
+        self.kept.best = self.parameters.setting(self.search.best())
+
+    def _words(self, trial: Trial) -> str:
+        """A line of progress."""
+        tried = " | ".join(self.parameters.words(setting) for setting in trial.settings)
+        costs = " | ".join("none" if cost is None else f"{cost:.4g}" for cost in trial.costs)
+        mean, deviation = self.search.landscape(self.search.best()[None, :])
+        best = self.parameters.words(self.kept.best)
+        why = f" ({trial.why})" if trial.why else ""
+        return f"{self.kept.n_tried}: {tried}: {costs}{why}; best {best}: {mean[0]:.4g} +- {deviation[0]:.2g}"
+
+
+def count(asked: Sequence[Array]) -> int:
+    """Settings among what was asked for."""
+    return sum(len(points) for points in asked)

@@ -1,0 +1,62 @@
+"""What is kept of a tuning: a JSON file with every trial, by which it can be gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from rtsim.config.reading import read_bounded
+from rtsim.errors import ConfigError
+from rtsim.files.output import write_text
+
+MOST_BYTES = 64_000_000
+VERSION = 1
+
+
+class Trial(msgspec.Struct, forbid_unknown_fields=True):
+    """A setting and its cost, or the two of a comparison; None and why, where a run had no cost."""
+
+    settings: list[dict[str, float]]
+    costs: list[float | None]
+    why: str = ""
+
+
+class Kept(msgspec.Struct, forbid_unknown_fields=True):
+    """A tuning."""
+
+    config: str
+    method: str
+    seed: int
+    # what is tuned: name = [lowest, highest]
+    parameters: dict[str, list[float]]
+    # what a setting costs, in words
+    cost: str
+    # so many settings are asked for together, by which the course of a search is another one
+    together: int = 1
+    trials: list[Trial] = []
+    best: dict[str, float] = {}
+    version: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)] = VERSION
+
+    @property
+    def n_tried(self) -> int:
+        """Settings that were tried, both of a comparison counted."""
+        return sum(len(trial.settings) for trial in self.trials)
+
+
+def read_kept(path: Path) -> Kept:
+    """A tuning that was kept; ConfigError where the file holds none."""
+    data = read_bounded(path, MOST_BYTES, "give a file that rtsim tune --file has written")
+    try:
+        return msgspec.json.decode(data, type=Kept)
+    except msgspec.DecodeError as error:
+        raise ConfigError(
+            f"it holds no tuning ({error})", where=str(path),
+            remedy="give a file that `rtsim tune --auto` has written by --file",
+        ) from None  # fmt: skip
+
+
+def write_kept(path: Path, kept: Kept) -> None:
+    """Keep it; the file is whole at any time."""
+    write_text(path, msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n")

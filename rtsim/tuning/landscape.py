@@ -1,0 +1,62 @@
+"""What a search knows of its cost: a map over two parameters, the others as in the best setting."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.tuning.kept import Kept
+from rtsim.tuning.problem import Parameters
+from rtsim.tuning.search import Search
+
+Array = NDArray[np.float64]
+CELLS = 61
+"""Of a map, along either parameter."""
+
+
+class Landscape(NamedTuple):
+    """Expected cost and its standard deviation over two parameters.
+
+    title : of the figure; names, low, high : of the two; mean, deviation : (CELLS, CELLS), first the first
+    tried : (m, 2) - settings in their order; best : (2,); held : the others in words
+    """
+
+    title: str
+    names: tuple[str, str]
+    low: Array
+    high: Array
+    mean: Array
+    deviation: Array
+    tried: Array
+    best: Array
+    held: str
+
+
+def landscape_of(search: Search, parameters: Parameters, kept: Kept) -> Landscape:
+    """The map over the two parameters along which the expected cost changes most."""
+    n = len(parameters.names)
+    best = parameters.point(kept.best)
+    line = np.linspace(0.0, 1.0, CELLS)
+    spans = []
+    for k in range(n):
+        at = np.tile(best, (CELLS, 1))
+        at[:, k] = line
+        spans.append(float(np.ptp(search.landscape(at)[0])))
+    chosen = sorted(np.argsort(spans)[::-1][:2].tolist()) if n > 1 else [0, 0]
+    a, b = chosen
+    at = np.tile(best, (CELLS * CELLS, 1))
+    first, second = np.meshgrid(line, line, indexing="ij")
+    at[:, a], at[:, b] = first.ravel(), second.ravel()
+    mean, deviation = (values.reshape(CELLS, CELLS) for values in search.landscape(at))
+    tried = np.array([parameters.point(s) for trial in kept.trials for s in trial.settings])
+    scale, low = (parameters.high - parameters.low)[chosen], parameters.low[chosen]
+    others = [name for k, name in enumerate(parameters.names) if k not in chosen]
+    return Landscape(
+        f"{kept.config}, {kept.method}: {kept.cost}",
+        (parameters.names[a], parameters.names[b]),
+        low, parameters.high[chosen], mean, deviation,
+        low + scale * tried[:, chosen], low + scale * best[chosen],
+        ", ".join(f"{name} {kept.best[name]:.3g}" for name in others),
+    )  # fmt: skip

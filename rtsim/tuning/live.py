@@ -1,0 +1,168 @@
+"""Costs of settings of a running `rtsim hil`, from cycle to cycle, by its commands and its results.
+
+The run itself keeps every parameter within controller.ranges and changes it along a ramp. At the end, at a
+fault and when interrupted its parameters go back to where they were.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from rtsim.config.hil_schema import HilSpec
+from rtsim.config.tuning_schema import LONGEST_CYCLE_S
+from rtsim.device.tuning import OVER_S
+from rtsim.errors import ModelError
+from rtsim.stages.exchange import ARM_STATES
+from rtsim.tuning.costs import CycleCost
+from rtsim.tuning.offline import Cost
+from rtsim.tuning.problem import Setting, tuning_of
+from streams.control import request
+from streams.errors import StreamError
+from streams.messages import Status
+from streams.ring import Frame
+from streams.security import Security
+from streams.subscriber import Subscriber
+
+BEFORE, BEST = "before_tuning", "best"
+"""Snapshots of the run: its parameters before, and the best at the end."""
+BACKLOG = 4096
+SILENT_S, WAIT_S = 10.0, 0.05
+"""Without a frame for so long the run is gone; longest wait without a look at anything else."""
+ANSWER_S = 2.0
+"""How long a command may take, ramps aside, in the model's time [s]."""
+BROKEN_MOST = 5
+"""Cycles of one setting that may lack frames."""
+SAME = 1e-9
+"""Parameters of a frame and those that were asked for, relative and absolute."""
+
+
+class LiveError(ModelError):
+    """The run cannot be tuned any more: a fault, silence, a refusal."""
+
+
+class LiveRuns:
+    """Tunes a running model.
+
+    Parameters
+    ----------
+    spec : its config; results, control : its addresses; over_s : ramp of a change [s]
+    """
+
+    def __init__(
+        self, spec: HilSpec, results: str, control: str, over_s: float, security: Security | None = None
+    ) -> None:
+        self.tuning, self.over_s = tuning_of(spec), over_s
+        self._control, self._security = control, security
+        self._longest_s = (self.tuning.cycles + BROKEN_MOST) * (self.tuning.cycle.period_s or LONGEST_CYCLE_S)
+        self._reach_s = over_s + 2.0 * spec.limits.ramp_s + ANSWER_S
+        self._subscriber = Subscriber(results, ("result",), backlog=BACKLOG, security=security)
+        self._time = math.nan
+        self._began = False
+
+    def __enter__(self) -> LiveRuns:
+        self._frame()
+        self._ask("save", {"name": BEFORE})
+        self._began = True
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            if self._began:
+                with suppress(LiveError, StreamError):  # a run that is gone has no parameters
+                    self._ask("switch", {"name": BEFORE, OVER_S: self.over_s})
+        finally:
+            self._subscriber.close()
+
+    def costs(self, settings: Sequence[Setting]) -> Iterator[Cost]:
+        """Of these settings, in their order."""
+        for setting in settings:
+            yield self.cost(setting)
+
+    def cost(self, setting: Setting | None) -> Cost:
+        """Of a setting, or of zero torque (None): disarmed for so long, and armed again."""
+        if setting is None:
+            self._ask("disarm")
+            found = self._measured("disarmed", {})
+            self._ask("arm")
+            return found
+        self.change(setting)
+        return self._measured("armed", setting)
+
+    def change(self, setting: Setting) -> None:
+        """Go to a setting, along a ramp."""
+        self._ask("set", {**setting, OVER_S: self.over_s})
+
+    def mark_best(self, setting: Setting) -> None:
+        """Keep a setting as the snapshot `best`: parameters hardly leave the place where they are."""
+        self.change(setting)
+        self._ask("save", {"name": BEST})
+
+    def _measured(self, state: str, setting: Setting) -> Cost:
+        """The cost, once frames have this state of arming and these parameters, and what must settle has.
+
+        LiveError where they never have, or have no longer.
+        """
+        until = self._time + self._reach_s
+        collector: CycleCost | None = None
+        session, latest = None, math.inf
+        while collector is None or not collector.done:
+            frame = self._frame()
+            armed = ARM_STATES[int(np.ravel(frame.data["device_arming"])[0])]
+            if armed != state or not acts(setting, frame):
+                if armed == "fault" or collector is not None or frame.time > until:
+                    raise LiveError(
+                        f"the run is {armed} where it should be {state} with what was set: {self._status()}",
+                        where="rtsim hil",
+                        remedy="see to the device, and arm it by `rtsim command arm`",
+                    )  # fmt: skip
+                continue
+            if collector is None or frame.session is not session:  # at first, or where results begin anew
+                t_settled = frame.time + self.tuning.settle_s
+                session, collector = frame.session, CycleCost(self.tuning, frame.session.fields, t_settled)
+                latest = collector.t_settled + self._longest_s
+            collector.add(frame.time, frame.data)
+            if collector.n_broken > BROKEN_MOST or frame.time > latest:
+                raise LiveError(
+                    f"of {self.tuning.cycles} cycles {len(collector.costs)} are whole, {collector.n_broken} "
+                    "lack frames", where="rtsim hil",
+                    remedy="look at tuning.cycle, or lower exchange.frame_hz",
+                )  # fmt: skip
+        return Cost(collector.cost)
+
+    def _frame(self) -> Frame:
+        """The next frame."""
+        until = time.monotonic() + SILENT_S
+        while (frame := self._subscriber.wait(WAIT_S)) is None or frame.status & Status.STALE:
+            if time.monotonic() > until:
+                raise LiveError(
+                    f"no results for {SILENT_S:g} s", where=self._subscriber.address,
+                    remedy="start `rtsim hil CONFIG --arm`, or give --results",
+                )  # fmt: skip
+        self._time = frame.time
+        return frame
+
+    def _status(self) -> str:
+        return request(self._control, "status", security=self._security)[1]
+
+    def _ask(self, name: str, args: Mapping[str, Any] | None = None) -> None:
+        """A command; frames that came before its answer are of the past."""
+        ok, text = request(self._control, name, args, security=self._security)
+        if not ok:
+            raise LiveError(text, where=f"command {name}")
+        while (frame := self._subscriber.wait(0.0)) is not None:
+            self._time = frame.time
+
+
+def acts(setting: Setting, frame: Frame) -> bool:
+    """Whether a frame has these parameters, ramps being over."""
+    spec = next(field for field in frame.session.fields if field.name == "device_parameters")
+    values = dict(zip(spec.labels, np.ravel(frame.data["device_parameters"]), strict=True))
+    return all(
+        math.isclose(values[name], value, rel_tol=SAME, abs_tol=SAME) for name, value in setting.items()
+    )

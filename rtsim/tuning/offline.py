@@ -1,0 +1,215 @@
+"""Costs of settings in simulations of their own: limb and simulated device, in lockstep, without sockets.
+
+Each run is the one that `rtsim hil --fast --arm 0` would be with these parameters, number for number.
+Processes share the runs; which of them has one does not matter to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import NamedTuple, Protocol, TypeVar
+
+from msgspec.structs import replace
+
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.hil_schema import LONGEST_MS, HilSpec
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.tuning_schema import LONGEST_CYCLE_S
+from rtsim.device.tuning import OVER_S
+from rtsim.live.collection import no_collection
+from rtsim.live.hardware import DeviceClock, hil_loop, simulator_for
+from rtsim.live.in_process import InProcessPort
+from rtsim.live.loop import Loop
+from rtsim.live.signals import REQUESTS
+from rtsim.stages.exchange import DeviceTorque
+from rtsim.tuning.costs import CycleCost
+from rtsim.tuning.problem import tuning_of
+from streams.messages import AnyMessage, Result, Session
+
+MEASURED = "measured"
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+
+
+class Asked(NamedTuple):
+    """A run: parameters (None = zero torque, never armed), and which noise of the device it has."""
+
+    setting: Mapping[str, float] | None
+    repeat: int = 0
+
+
+class Cost(NamedTuple):
+    """What a run came to: NaN and why, where it has no cost."""
+
+    value: float
+    why: str = ""
+
+
+class Controlled(Protocol):
+    """What may be done with a loop before it runs."""
+
+    def __call__(self, loop: Loop, setting: Mapping[str, float]) -> None: ...
+
+
+def set_at_once(loop: Loop, setting: Mapping[str, float]) -> None:
+    """Give a setting to a run, from its first tick on."""
+    torque = loop.stages[0]
+    assert isinstance(torque, DeviceTorque)
+    torque.ask("set", {**setting, OVER_S: 0.0})
+
+
+class OfflineRuns:
+    """Runs of one config, one after the other in this process.
+
+    Parameters
+    ----------
+    spec : with a table [tuning]; seed : added to that of the device's noise
+    control : gives a setting to a run; by default as `rtsim tune --set` does, at once
+    """
+
+    def __init__(self, spec: HilSpec, seed: int = 0, control: Controlled = set_at_once) -> None:
+        self.tuning = tuning_of(spec)
+        exchange = replace(
+            spec.exchange, mode="lockstep", paced=False, deadline_ms=LONGEST_MS, valid_for_ms=LONGEST_MS
+        )
+        n_cycle = self.tuning.cycles + 2
+        longest = self.tuning.cycle.period_s or LONGEST_CYCLE_S
+        self._t_settled = spec.limits.ramp_s + self.tuning.settle_s
+        self.spec = replace(spec, exchange=exchange, duration_s=self._t_settled + n_cycle * longest)
+        self.seed, self._control = seed, control
+        self._device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
+        self._simulator = simulator_for(self.spec)
+
+    def cost(self, asked: Asked) -> Cost:
+        """What a run costs."""
+        self._simulator.reset()
+        output = Measuring(self)
+        sensors = replace(self._device.sensors, seed=self._device.sensors.seed + self.seed + asked.repeat)
+        port = InProcessPort(replace(self._device, sensors=sensors))
+        arm_s = None if asked.setting is None else 0.0
+        loop = hil_loop(self.spec, self._simulator, port, output, arm_s)
+        output.loop = loop
+        if asked.setting is not None:
+            self._control(loop, asked.setting)
+        loop.run()
+        clock = loop.source
+        assert isinstance(clock, DeviceClock)
+        arming = clock.exchange.arming
+        if loop.failure:
+            return Cost(math.nan, loop.failure)
+        if arming.n_fault:
+            return Cost(math.nan, output.fault or "a fault of the device")
+        if output.cost is None or not output.cost.done:
+            return Cost(math.nan, f"no {self.tuning.cycles} whole cycles in {self.spec.duration_s:g} s")
+        return Cost(output.cost.cost)
+
+    def collector(self, session: Session) -> CycleCost:
+        """What adds up the cost of a run."""
+        return CycleCost(self.tuning, session.fields, self._t_settled)
+
+
+class Measuring:
+    """Where the results of a run go: into its cost; the run ends when that is known, or at a fault."""
+
+    def __init__(self, runs: OfflineRuns) -> None:
+        self._runs, self.fault = runs, ""
+        self.events: deque[str] = deque()
+        self.loop: Loop | None = None
+        self.cost: CycleCost | None = None
+
+    def announce(self, session: Session) -> None:
+        """The fields of the frames that follow."""
+        self.cost = self._runs.collector(session)
+
+    def send(self, message: AnyMessage) -> None:
+        """Take a frame."""
+        if not isinstance(message, Result) or self.loop is None or self.cost is None:
+            return
+        self.cost.add(message.time, message.data)
+        clock = self.loop.source
+        assert isinstance(clock, DeviceClock)
+        arming = clock.exchange.arming
+        if arming.state == "fault":
+            self.fault = arming.reason
+            self.loop.stop(self.fault)
+        elif self.cost.done:
+            self.loop.stop(MEASURED)
+
+    def service(self) -> None:
+        """Nobody subscribes."""
+
+    def end(self, reason: str) -> None:
+        """All is said."""
+
+
+class Pool:
+    """Runs of one config shared by processes; with one process they are done in this one.
+
+    Parameters
+    ----------
+    spec, seed, control : of OfflineRuns; n_process : how many work at a time
+    """
+
+    def __init__(
+        self, spec: HilSpec, seed: int = 0, n_process: int = 1, control: Controlled = set_at_once
+    ) -> None:
+        self._executor: ProcessPoolExecutor | None = None
+        self._runs: OfflineRuns | None = None
+        if n_process > 1:
+            for threads in THREADS:  # of linear algebra, which would wait for each other
+                os.environ.setdefault(threads, "1")
+            apart = multiprocessing.get_context("spawn")
+            self._executor = ProcessPoolExecutor(n_process, apart, begin_work, (spec, seed, control))
+        else:
+            self._runs = OfflineRuns(spec, seed, control)
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        if self._executor is None:
+            return
+        if kind is not None:  # nobody wants what they are at, and to ask them may be interrupted again
+            for child in multiprocessing.active_children():
+                child.kill()
+        self._executor.shutdown(wait=kind is None, cancel_futures=True)
+
+    def costs(self, asked: Sequence[Asked]) -> Iterator[Cost]:
+        """Of these runs, in their order."""
+        return self.each(OfflineRuns.cost, asked)
+
+    def each(self, task: Callable[[OfflineRuns, Item], Done], items: Sequence[Item]) -> Iterator[Done]:
+        """What a task makes of items, in their order; it has the runs of the process that does it."""
+        if self._executor is not None:
+            yield from self._executor.map(work, [task] * len(items), items)
+        elif self._runs is not None:
+            with no_collection():
+                for item in items:
+                    yield task(self._runs, item)
+
+
+_own: list[OfflineRuns] = []
+_kept = contextlib.ExitStack()
+"""Of a process that works for another, to its end."""
+
+
+def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
+    """Make ready a process that works for another, which alone decides on Ctrl-C."""
+    for number in REQUESTS:
+        signal.signal(number, signal.SIG_IGN)
+    _kept.enter_context(no_collection())
+    _own[:] = [OfflineRuns(spec, seed, control)]
+
+
+def work(task: Callable[[OfflineRuns, Item], Done], item: Item) -> Done:
+    """What a task makes of an item in such a process."""
+    return task(_own[0], item)

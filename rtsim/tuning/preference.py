@@ -1,0 +1,239 @@
+"""Pairwise preference: two settings are tried, one of them is preferred; the next pair promises most.
+
+A setting is worth u(x), a Gaussian process of variance 1 as in rtsim/tuning/gaussian.py; a is preferred to b
+with the probability Phi((u_a - u_b) / (sqrt(2) s)), s the noise of a judgement (Thurstone 1927; Chu and
+Ghahramani 2005). With the differences z = D u, of covariance C = D K D', that is the classification of
+Gaussian processes with all labels one, by expectation propagation (Rasmussen & Williams 2006, section 3.6):
+sure answers have skewed posteriors, whose modes, which Laplace's approximation would take, are no means.
+The setting that is held for the best meets the one x with the largest E max(u_best, u_x) (Astudillo et al.
+2023, "qEUBO", with one of the two given).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.optimize import minimize
+from scipy.special import log_ndtr
+
+from rtsim.tuning.bayesian import FIRST_EACH, expected_improvement
+from rtsim.tuning.gaussian import LENGTHS, matern
+from rtsim.tuning.search import spread
+from rtsim.tuning.trials import highest
+
+Array = NDArray[np.float64]
+
+LENGTH_MEAN, LENGTH_SPREAD = math.log(0.5), 0.5
+"""Of the logarithm of a length: half the range. Our choice, narrower than that of costs, as answers tell
+less; looked at on test functions (tests/rtsim/tuning), not on a device."""
+JUDGED_MEAN, JUDGED_SPREAD = math.log(0.3), 1.0
+"""Of the logarithm of a judgement's noise, of u's standard deviation: our choice, from sure to guessing."""
+JUDGED = (1e-3, 3.0)
+"""Bounds of it."""
+LEAST = 1e-12
+"""Of variances that rounding may make nothing."""
+SWEEPS, NEAR, DAMPING = 100, 1e-6, 0.8
+"""Of the sites: how many at the most, the change at which they end, the part of each that is taken."""
+FITTED_EVERY = 4
+"""Lengths and noise are looked for anew with every fourth comparison; with each of the first."""
+ALWAYS_FITTED = 8
+STEP = 1e-3
+"""Of the logarithms, for slopes by differences."""
+ROOT2 = math.sqrt(2.0)
+
+
+class Worth(NamedTuple):
+    """What settings are worth by the comparisons so far.
+
+    points : (m, n); lengths : (n,); rows : (n_pair, m) - D; weights : (n_pair,) - K D' weights is the worth
+    root : (n_pair,) - of the sites' precisions; factor : (n_pair, n_pair), lower, of I + root C root
+    """
+
+    points: Array
+    lengths: Array
+    rows: Array
+    weights: Array
+    root: Array
+    factor: Array
+
+    def predict(self, at: Array) -> tuple[Array, Array]:
+        """Worth and its standard deviation, each (k,), at : (k, n)."""
+        across = matern(at, self.points, self.lengths) @ self.rows.T
+        part = self._part(across)
+        left = np.maximum(1.0 - np.einsum("pk,pk->k", part, part), 1e-12)
+        return across @ self.weights, np.sqrt(left)
+
+    def shared(self, at: Array, one: Array) -> Array:
+        """(k,) - covariance of the worth at : (k, n) with that at one : (n,)."""
+        points = np.vstack([at, one])
+        part = self._part(matern(points, self.points, self.lengths) @ self.rows.T)
+        return matern(at, one[None, :], self.lengths)[:, 0] - part[:, :-1].T @ part[:, -1]
+
+    def _part(self, across: Array) -> Array:
+        return np.asarray(solve_triangular(self.factor, (across * self.root).T, lower=True))
+
+
+class Preference:
+    """Search by comparisons (`rtsim.tuning.search.Search`).
+
+    Parameters
+    ----------
+    n : parameters; seed : of the candidates among which the next setting is looked for
+    """
+
+    def __init__(self, n: int, seed: int = 0) -> None:
+        self.n, self._rng = n, np.random.default_rng(seed)
+        self._first = spread(n, FIRST_EACH * n)
+        self._points: list[Array] = []
+        self._pairs: list[tuple[int, int]] = []  # the preferred one first
+        self._log = np.append(np.zeros(n), JUDGED_MEAN)
+        self._worth: Worth | None = None
+        self._n_fitted = 0
+
+    @property
+    def at_once(self) -> int:
+        """One comparison."""
+        return 1
+
+    def ask(self) -> Array:
+        """(2, n) - what is held for the best, and what it is to be compared with."""
+        n_pair = len(self._points) - 1
+        if not self._points:
+            return self._first[:2].copy()
+        held = self._held()
+        if n_pair + 1 < len(self._first):
+            return np.array([held, self._first[n_pair + 1]])
+        return np.array([held, self._rival(held)])
+
+    def tell(self, points: Array, costs: Array) -> None:
+        """Which of points : (2, n) costs less; equal costs : (2,) count as one answer for either."""
+        a, b = (self._index(point) for point in points)
+        if a == b:  # a dial with clicks may bring both to one setting, which tells nothing
+            return
+        if costs[0] <= costs[1]:
+            self._pairs.append((a, b))
+        if costs[1] <= costs[0]:
+            self._pairs.append((b, a))
+        self._worth = None
+
+    def best(self) -> Array:
+        """(n,) - what is worth most."""
+        worth = self._known()
+        rng = np.random.default_rng(len(self._pairs))
+        return highest(lambda at: worth.predict(at)[0], worth.points, rng)
+
+    def landscape(self, points: Array) -> tuple[Array, Array]:
+        """Worth, its sign turned so that low is good, and its deviation, each (m,), at points : (m, n)."""
+        worth, deviation = self._known().predict(points)
+        return -worth, deviation
+
+    def _index(self, point: Array) -> int:
+        for k, known in enumerate(self._points):
+            if np.array_equal(known, point):
+                return k
+        self._points.append(np.array(point, float))
+        return len(self._points) - 1
+
+    def _held(self) -> Array:
+        """(n,) - of those that were tried."""
+        worth = self._known()
+        return np.asarray(worth.points[int(worth.predict(worth.points)[0].argmax())])
+
+    def _rival(self, held: Array) -> Array:
+        """(n,) - with the largest E max(u_held, u_x) = E u_held + E max(0, u_x - u_held)."""
+        worth = self._known()
+        mean_held, spread_held = (float(of[0]) for of in worth.predict(held[None, :]))
+
+        def promise(at: Array) -> Array:
+            mean, deviation = worth.predict(at)
+            variance = deviation**2 + spread_held**2 - 2.0 * worth.shared(at, held)
+            return expected_improvement(-mean, np.sqrt(np.maximum(variance, 1e-12)), -mean_held)
+
+        return highest(promise, worth.points, self._rng)
+
+    def _known(self) -> Worth:
+        """Of all comparisons."""
+        if self._worth is None:
+            points, n_pair = np.array(self._points), len(self._pairs)
+            if n_pair <= ALWAYS_FITTED or n_pair >= self._n_fitted + FITTED_EVERY:
+                self._log, self._n_fitted = likeliest(points, self._pairs, self._log), n_pair
+            self._worth = judged(self._log, points, self._pairs)[0]
+        return self._worth
+
+
+def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Array:
+    """(n + 1,) - logarithms of lengths and noise that are most likely; start : (n + 1,) - to look from."""
+    n = points.shape[1]
+    bounds = [tuple(np.log(LENGTHS))] * n + [tuple(np.log(JUDGED))]
+    found = minimize(
+        lambda log: judged(log, points, pairs)[1], start, method="L-BFGS-B", bounds=bounds,
+        options={"eps": STEP, "maxiter": 15},
+    )  # fmt: skip
+    return np.asarray(found.x)
+
+
+def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Worth, float]:
+    """What points are worth, and the negative logarithm of the posterior of lengths and noise.
+
+    Parameters
+    ----------
+    log : (n + 1,) - logarithms of the lengths, and of the noise of a judgement
+    points : (m, n)
+    pairs : of points, the preferred one first
+    """
+    n = points.shape[1]
+    lengths, noise = np.exp(log[:n]), math.exp(log[n])
+    rows = np.zeros((len(pairs), len(points)))
+    every = np.arange(len(pairs))
+    for k, sign in ((0, 1.0), (1, -1.0)):
+        rows[every, [pair[k] for pair in pairs]] += sign / (ROOT2 * noise)
+    weights, root, factor, misfit = propagated(rows @ matern(points, points, lengths) @ rows.T)
+    away = np.append((log[:n] - LENGTH_MEAN) / LENGTH_SPREAD, (log[n] - JUDGED_MEAN) / JUDGED_SPREAD)
+    return Worth(points, lengths, rows, weights, root, factor), misfit + 0.5 * float(away @ away)
+
+
+def propagated(covariance: Array) -> tuple[Array, Array, Array, float]:
+    """Expectation propagation of differences z that were all found positive; covariance : (m, m) - C.
+
+    Each factor Phi(z_i) is stood for by a site, exp(nu z_i - tau z_i^2 / 2); all are renewed at once, damped.
+    Returns (m,) the weights, whose C weights is the mean of z, (m,) the roots of the sites' tau, the factor
+    of I + root C root, and the negative logarithm of the evidence (Rasmussen & Williams 2006, eq. 3.65).
+    """
+    m = len(covariance)
+    tau, nu = np.zeros(m), np.zeros(m)
+    value = math.inf
+    for _ in range(SWEEPS):
+        root = np.sqrt(tau)
+        bordered = np.eye(m) + root[:, None] * covariance * root
+        factor = np.asarray(np.linalg.cholesky(bordered), float)
+        part = solve_triangular(factor, root[:, None] * covariance, lower=True, check_finite=False)
+        posterior = covariance - part.T @ part
+        mean, variance = posterior @ nu, np.maximum(np.diag(posterior), LEAST)
+        tau_left = np.maximum(1.0 / variance - tau, 1e-12)  # without the site's own
+        mean_left = (mean / variance - nu) / tau_left
+        wide = np.sqrt(1.0 + 1.0 / tau_left)
+        z = mean_left / wide
+        likely = log_ndtr(z)
+        before, value = (
+            value,
+            -float(
+                likely.sum()
+                + 0.5 * np.log1p(tau / tau_left).sum()
+                - np.log(np.diag(factor)).sum()
+                + 0.5 * nu @ (mean - nu / (tau + tau_left))
+                + 0.5 * (mean_left * tau_left / (tau + tau_left)) @ (tau * mean_left - 2.0 * nu)
+            ),
+        )
+        if abs(value - before) < NEAR:
+            break
+        ratio = np.exp(-0.5 * z * z - likely) / math.sqrt(2.0 * math.pi)
+        mean_new = mean_left + ratio / (tau_left * wide)
+        variance_new = 1.0 / tau_left - ratio * (z + ratio) / (tau_left * wide) ** 2
+        tau += DAMPING * (np.maximum(1.0 / variance_new - tau_left, 1e-12) - tau)
+        nu += DAMPING * (mean_new / variance_new - tau_left * mean_left - nu)
+    weights = nu - root * cho_solve((factor, True), root * (covariance @ nu), check_finite=False)
+    return weights, root, factor, value

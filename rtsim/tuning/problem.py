@@ -1,0 +1,76 @@
+"""What is tuned: parameters with their ranges, and the way between settings and points of the unit cube."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.hil_schema import HilSpec
+from rtsim.config.tuning_schema import TuningSpec
+from rtsim.errors import ConfigError
+
+Array = NDArray[np.float64]
+Setting = dict[str, float]
+
+
+class Parameters(NamedTuple):
+    """Names and ranges of what is tuned; low, high : (n,)."""
+
+    names: tuple[str, ...]
+    low: Array
+    high: Array
+
+    def setting(self, point: Array) -> Setting:
+        """The setting at a point (n,) of the unit cube."""
+        values = self.low + np.clip(point, 0.0, 1.0) * (self.high - self.low)
+        return {
+            name: float(min(max(value, low), high))
+            for name, value, low, high in zip(self.names, values, self.low, self.high, strict=True)
+        }
+
+    def point(self, setting: Mapping[str, float]) -> Array:
+        """(n,) - the point of the unit cube of a setting."""
+        values = np.array([setting[name] for name in self.names])
+        return (values - self.low) / (self.high - self.low)
+
+    def words(self, setting: Mapping[str, float]) -> str:
+        """A setting in words."""
+        return ", ".join(f"{name} {setting[name]:.4g}" for name in self.names)
+
+
+def tuning_of(spec: HilSpec) -> TuningSpec:
+    """The table of a config; ConfigError where it has none."""
+    if spec.tuning is None:
+        raise ConfigError(
+            "there is no table [tuning]", where=spec.name,
+            remedy="add what a setting costs, as configs/hil/ankle.toml has it (docs/tuning.md)",
+        )  # fmt: skip
+    return spec.tuning
+
+
+def parameters_of(spec: HilSpec) -> Parameters:
+    """The parameters that a config has tuned; ConfigError where its controller does not allow them."""
+    allowed = spec.controller.ranges
+    asked = tuning_of(spec).parameters or allowed
+    for name, (low, high) in asked.items():
+        if name not in allowed:
+            raise ConfigError(
+                f"{name!r} cannot be set", where=f"{spec.name}: tuning.parameters",
+                allowed=", ".join(allowed) or "none, as controller.ranges is empty",
+            )  # fmt: skip
+        least, most = allowed[name]
+        if not least <= low <= high <= most:
+            raise ConfigError(
+                f"{name}: {[low, high]}", where=f"{spec.name}: tuning.parameters",
+                allowed=f"the smaller one first, within the {[least, most]} of controller.ranges",
+            )  # fmt: skip
+    wide = {name: ends for name, ends in asked.items() if ends[0] < ends[1]}
+    if not wide:
+        raise ConfigError(
+            "no parameter has a range", where=f"{spec.name}: controller.ranges", remedy="declare one"
+        )
+    low, high = np.array(list(wide.values())).T
+    return Parameters(tuple(wide), low, high)

@@ -1,0 +1,53 @@
+"""What every way of tuning has in common: it asks for settings, and is told what they cost.
+
+Settings are points of the unit cube here; their names, units and ranges belong to those who ask.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Search(Protocol):
+    """One way of tuning. Two that are made alike and told alike ask for the same settings.
+
+    Attributes
+    ----------
+    at_once : so many settings may be asked for before any of them is told
+    """
+
+    @property
+    def at_once(self) -> int: ...
+
+    def ask(self) -> Array:
+        """(n_point, n) - the next setting to be tried; of a comparison, the two of it."""
+        ...
+
+    def tell(self, points: Array, costs: Array) -> None:
+        """What points : (n_point, n) that were asked for cost, costs : (n_point,), in the order of asking.
+
+        Of a comparison only counts which of the two costs is the lower one; equal ones are no preference.
+        """
+        ...
+
+    def best(self) -> Array:
+        """(n,) - the setting that is thought to cost least by now."""
+        ...
+
+    def landscape(self, points: Array) -> tuple[Array, Array]:
+        """Expected cost and its standard deviation, each (m,), at points : (m, n)."""
+        ...
+
+
+def spread(n: int, n_point: int) -> Array:
+    """(n_point, n) - fixed points that fill the cube evenly: the Sobol sequence, its corner left out."""
+    from scipy.stats import qmc
+
+    return np.asarray(qmc.Sobol(n, scramble=False).random_base2(max(1, int(n_point).bit_length())))[
+        1 : n_point + 1
+    ]

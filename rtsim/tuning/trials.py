@@ -1,0 +1,73 @@
+"""Trials whose costs are numbers, and the process that explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.tuning.gaussian import Process, conditioned, fit
+
+Array = NDArray[np.float64]
+
+ALWAYS_FITTED, THEN_EVERY = 40, 10
+"""Up to so many trials lengths and noise are looked for anew with each, later with every tenth."""
+CANDIDATES = 500
+"""Points of the cube among which a promise is looked for, for each parameter."""
+AROUND, ROUNDS, FIRST_RADIUS, SHRINK = 50, 4, 0.1, 0.3
+"""Points around the best of them, for each parameter; how often; how far away, how much nearer each time."""
+
+
+class Trials:
+    """Settings that were tried, in their order, with their costs.
+
+    Attributes
+    ----------
+    points, costs : of the trials
+    """
+
+    def __init__(self) -> None:
+        self.points: list[Array] = []
+        self.costs: list[float] = []
+        self._process: Process | None = None
+        self._n_fitted = 0
+
+    def tell(self, points: Array, costs: Array) -> None:
+        """The costs (n_point,) of settings (n_point, n)."""
+        self.points += [np.array(point, float) for point in points]
+        self.costs += [float(cost) for cost in costs]
+
+    def landscape(self, points: Array) -> tuple[Array, Array]:
+        """Expected cost and its standard deviation, each (m,), at points : (m, n)."""
+        return self.process().predict(points)
+
+    def process(self) -> Process:
+        """Of all trials; at least one must be there."""
+        n, known = len(self.costs), self._process
+        if known is not None and len(known.points) == n:
+            return known
+        points, costs = np.array(self.points), np.array(self.costs)
+        if known is None or n <= ALWAYS_FITTED or n >= self._n_fitted + THEN_EVERY:
+            self._process, self._n_fitted = fit(points, costs), n
+        else:
+            self._process = conditioned(points, costs, known.lengths, known.noise)
+        return self._process
+
+
+def highest(promise: Callable[[Array], Array], tried: Array, rng: np.random.Generator) -> Array:
+    """(n,) - the point of the cube where a promise is highest: among many, then around the best of them.
+
+    promise : (m, n) -> (m,); tried : (m, n) - points that are looked at, too; rng : of the others
+    """
+    n = tried.shape[1]
+    at = np.vstack([rng.random((CANDIDATES * n, n)), tried])
+    values = promise(at)
+    best, most, radius = at[int(values.argmax())], float(values.max()), FIRST_RADIUS
+    for _ in range(ROUNDS):
+        near = np.clip(best + radius * rng.standard_normal((AROUND * n, n)), 0.0, 1.0)
+        values = promise(near)
+        if values.max() > most:
+            best, most = near[int(values.argmax())], float(values.max())
+        radius *= SHRINK
+    return np.asarray(best)

@@ -1,0 +1,82 @@
+"""Whether a tuned setting differs from the default and from zero torque: blocks in random mirrored order.
+
+Each block has every condition twice, the second half in the first one's order turned round, as ABC CBA, so
+that what drifts evenly adds the same to all of them. Of two conditions the difference of their means is taken
+in each block; effect and interval are those of Student's t over the blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+DEFAULT, TUNED, ZERO = "default", "tuned", "zero torque"
+CONDITIONS = (DEFAULT, TUNED, ZERO)
+COMPARED = ((TUNED, DEFAULT), (TUNED, ZERO), (DEFAULT, ZERO))
+LEVEL = 0.95
+
+
+class Effect(NamedTuple):
+    """How much more the first of two conditions costs than the second.
+
+    share : of the second's mean cost [%]; low, high : ends of the interval of `difference`
+    """
+
+    pair: tuple[str, str]
+    difference: float
+    low: float
+    high: float
+    share: float
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0.0 or self.high < 0.0
+
+    @property
+    def words(self) -> str:
+        """In a line."""
+        first, second = self.pair
+        found = f"{self.difference:+.4g} ({self.low:+.4g} to {self.high:+.4g}), {self.share:+.1f} %"
+        told = found if self.distinguishable else f"not distinguishable ({found})"
+        return f"{first} against {second}: {told}"
+
+
+def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> list[tuple[str, ...]]:
+    """Of each block the conditions in the order of its trials."""
+    rng = np.random.default_rng(seed)
+    halves = [tuple(conditions[k] for k in rng.permutation(len(conditions))) for _ in range(n_block)]
+    return [(*half, *half[::-1]) for half in halves]
+
+
+def effects(blocks: Sequence[Sequence[str]], costs: Sequence[Sequence[float]]) -> list[Effect]:
+    """All comparisons; costs : of the trials of each block. Two blocks are needed for an interval."""
+    mean = {
+        name: np.array(
+            [
+                np.mean([cost for one, cost in zip(block, row, strict=True) if one == name])
+                for block, row in zip(blocks, costs, strict=True)
+            ]
+        )
+        for name in CONDITIONS
+    }
+    return [effect_of((a, b), mean[a], mean[b]) for a, b in COMPARED]
+
+
+def effect_of(pair: tuple[str, str], first: Array, second: Array) -> Effect:
+    """Effect and interval of paired costs, each (n_block,)."""
+    from scipy.stats import t
+
+    differences = first - second
+    n = len(differences)
+    middle = float(differences.mean())
+    half = float(t.ppf(0.5 + 0.5 * LEVEL, n - 1)) * float(differences.std(ddof=1)) / math.sqrt(n)
+    level = float(second.mean())
+    share = 100.0 * middle / abs(level) if level else math.nan
+    return Effect(pair, middle, middle - half, middle + half, share)

@@ -1,0 +1,114 @@
+"""`rtsim tune --auto` and `--validate` on the command line: kept files, figures, typed answers, mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+from rtsim.cli import tuned
+from rtsim.cli.main import cli
+from rtsim.config.hil_schema import HilSpec
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.tuning.kept import read_kept
+from rtsim.tuning.offline import Asked, Cost, OfflineRuns
+from rtsim.tuning.problem import Parameters
+
+SEARCH = ("tune", "ankle", "--auto", "bayesian", "--offline", "--seed", "1")
+
+
+@pytest.mark.process
+def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
+    rtsim: Callable, here: Callable, tmp_path: Path
+) -> None:
+    """Protects the whole way offline: costs of two processes are those of one, the file grows, the tuned
+    setting is told apart from zero torque."""
+    pytest.importorskip("PySide6")
+    file, figure = tmp_path / "tuning.json", tmp_path / "landscape.svg"
+    done = rtsim(*SEARCH, "--budget", "6", "--processes", "2", "--file", file)
+    assert done.code == 0, done.err
+    first = read_kept(file)
+    assert first.n_tried == 6
+    runs = OfflineRuns(load_toml(find_config("ankle", "hil"), HilSpec), seed=1)
+    assert runs.cost(Asked(first.trials[5].settings[0])).value == first.trials[5].costs[0]
+    done = here(*SEARCH, "--budget", "8", "--processes", "1", "--file", file, "--plot", figure)
+    assert done.code == 0, done.err
+    assert "going on behind 6 settings" in done.err
+    assert "best of 8 settings: neutral_deg" in done.out
+    assert read_kept(file).trials[:6] == first.trials
+    assert "neutral_deg" in figure.read_text(encoding="utf-8")
+    done = here(
+        "tune", "ankle", "--validate", "--offline", "--file", file, "--blocks", "2", "--processes", "1"
+    )
+    assert done.code == 0, done.err
+    assert done.out.count("against") == 3
+    assert "tuned against zero torque: -" in done.out
+    done = here(*SEARCH, "--budget", "8", "--file", file, "--cost", "joint_angles.ankle:peak")
+    assert done.code == 1
+    assert "cost is " in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--offline",), "add --auto METHOD or --validate"),
+        (("ankle",), "add --auto METHOD or --validate"),
+        (("--auto", "cma"), "name one"),
+        (("ankle", "--auto", "cma", "--undo"), "two ways"),
+        (("ankle", "--auto", "cma", "--validate"), "two ways"),
+        (("ankle", "--auto", "bayesian", "--offline", "--operator"), "nobody feels"),
+        (("ankle", "--auto", "dial", "--offline"), "nobody turns"),
+        (("ankle", "--auto", "bayesian", "--processes", "2"), "one setting at a time"),
+        (("ankle", "--validate", "--offline"), "needs the file"),
+        (("ankle", "--auto", "bayesian", "--offline", "--cost", "joint_angles:most"), "reduction"),
+        (("ankle", "--auto", "bayesian", "--offline", "--over", "2"), "running model"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    here: Callable, options: tuple[str, ...], words: str
+) -> None:
+    """Protects whoever types them: one sentence before anything slow, and nothing is set."""
+    done = here("tune", *options)
+    assert done.code == 1
+    assert words in done.err
+
+
+def test_a_field_that_is_not_published_is_told(here: Callable) -> None:
+    """Protects costs: a wrong name is refused with those there are, before a search begins."""
+    done = here(*SEARCH, "--processes", "1", "--cost", "joint_angels.ankle")
+    assert done.code == 1
+    assert "joint_angels" in done.err
+    assert "joint_angles" in done.err
+
+
+def test_typed_answers_are_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects the operator's word: a number is a cost, the letter of a pair the one that is better."""
+    parameters = Parameters(("stiffness",), np.array([0.0]), np.array([40.0]))
+    settings = [{"stiffness": 10.0}, {"stiffness": 20.0}]
+
+    def costs(answers: list, pairwise: bool) -> list[float]:
+        left = iter(answers)
+        monkeypatch.setattr(click, "prompt", lambda *words, **options: next(left))
+        nothing = iter([Cost(0.0)] * 2)
+        return [cost.value for cost in tuned.judged(settings, lambda s, n: nothing, parameters, pairwise)]
+
+    assert costs([3.5, 2.0], False) == [3.5, 2.0]
+    assert costs(["A"], True) == [0.0, 1.0]
+    assert costs(["B"], True) == [1.0, 0.0]
+    assert costs(["="], True) == [0.0, 0.0]
+    monkeypatch.setattr(click, "prompt", lambda *words, **options: 10.0)
+    assert tuned.turned(parameters).tolist() == [0.25]
+
+
+def test_every_method_is_made() -> None:
+    """Protects the list of methods: each that the command offers is a search."""
+    pytest.importorskip("cmaes")
+    parameters = Parameters(("a", "b"), np.zeros(2), np.ones(2))
+    offered = next(p.type.choices for p in cli.get_command(None, "tune").params if p.name == "auto")  # type: ignore
+    for method in offered:
+        search = tuned.searches(parameters, tuned.Asking(method, False, False, 10, 0, None, 6), 1)
+        assert search.at_once >= 1

@@ -1,0 +1,83 @@
+"""Costs in simulations without sockets: those of `rtsim hil` number for number, in one process or in two."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from rtsim.config.hil_schema import HilSpec
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.tuning.costs import CycleCost
+from rtsim.tuning.offline import Asked, OfflineRuns
+from rtsim.tuning.problem import parameters_of, tuning_of
+from streams.codec import decode
+from streams.messages import Result, Session
+from streams.recorded import read_messages
+from tests.rtsim.live.rig import ROOT
+
+SETTING = {"neutral_deg": 4.0, "stiffness_N_m_rad": 22.0}
+ANY = [f"--{name}-address=tcp://127.0.0.1:0" for name in ("results", "control", "port")]
+
+
+@pytest.fixture(scope="module")
+def spec() -> HilSpec:
+    """Return the shipped run."""
+    return load_toml(find_config("ankle", "hil"), HilSpec)
+
+
+@pytest.mark.process
+def test_a_cost_is_that_of_the_run_over_sockets(spec: HilSpec, tmp_path: Path) -> None:
+    """Protects what is found offline: the same run of `rtsim hil`, recorded, has the same cost."""
+    text = find_config("ankle", "hil").read_text(encoding="utf-8")
+    text = text.replace("\nneutral_deg = 0.0", "\nneutral_deg = 4.0")
+    text = text.replace("\nstiffness_N_m_rad = 30.0", "\nstiffness_N_m_rad = 22.0")
+    config, recording = tmp_path / "ankle.toml", tmp_path / "run.mcap"
+    config.write_text(text, encoding="utf-8")
+    options = ["--fast", "--arm", "0", "--duration", "2.6", "--record", str(recording), *ANY]
+    subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.main", "hil", str(config), *options],
+        check=True, capture_output=True, timeout=120, cwd=ROOT,
+    )  # fmt: skip
+    messages = [decode([topic, payload]) for _, topic, payload in read_messages(recording)]
+    session = next(m for m in messages if isinstance(m, Session))
+    cost = CycleCost(tuning_of(spec), session.fields, spec.limits.ramp_s + tuning_of(spec).settle_s)
+    for message in messages:
+        if isinstance(message, Result):
+            cost.add(message.time, message.data)
+    assert cost.done
+    assert OfflineRuns(spec).cost(Asked(SETTING)).value == cost.cost
+
+
+def test_runs_repeat_and_their_noise_is_chosen(spec: HilSpec) -> None:
+    """Protects searches that are gone on with: order does not matter, another repeat has other noise."""
+    runs = OfflineRuns(spec, 2)
+    one, zero, other = (runs.cost(asked).value for asked in (Asked(SETTING), Asked(None), Asked(SETTING, 1)))
+    assert runs.cost(Asked(SETTING)).value == one
+    assert other != one
+    assert other == pytest.approx(one, rel=1e-2)
+    assert zero != pytest.approx(one, rel=1e-2)
+
+
+def test_a_fault_has_no_cost(spec: HilSpec) -> None:
+    """Protects a search from the cost of a run that ended before its time."""
+    tight = replace(spec, limits=replace(spec.limits, energy_max_J=0.2))
+    cost = OfflineRuns(tight).cost(Asked({"neutral_deg": -5.0, "stiffness_N_m_rad": 40.0}))
+    assert np.isnan(cost.value)
+    assert "drives the limb" in cost.why
+
+
+def test_ranges_of_the_shipped_run_are_within_the_controllers(spec: HilSpec) -> None:
+    """Protects whoever wears it: nothing is tuned beyond what may be set; points are settings and back."""
+    parameters = parameters_of(spec)
+    for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True):
+        least, most = spec.controller.ranges[name]
+        assert least <= low < high <= most
+    point = np.array([0.25, 0.75])
+    assert parameters.point(parameters.setting(point)) == pytest.approx(point)
+    assert parameters.setting(np.array([-1.0, 2.0])) == {"neutral_deg": -5.0, "stiffness_N_m_rad": 40.0}
