@@ -19,7 +19,6 @@ from kernels.path.muscle_path import (
     follow_paths,
     gradients,
     new_path_work,
-    wraps_in_closed_form,
 )
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
@@ -42,8 +41,7 @@ def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
     """Allocate the work of their paths; None where there are none."""
     if bands is None:
         return None
-    closed = wraps_in_closed_form(bands.stations, bands.surfaces)
-    return new_path_work(bands.stations, bands.surfaces, n_v, closed)
+    return new_path_work(bands.stations, bands.surfaces, n_v)
 
 
 @njit

@@ -217,6 +217,8 @@ def new_fdk_work(joint: Joint) -> FdkWork:
     n_fdk, n_motion = len(joint.fdk), len(tree.chains.dof)
     constraint = new_constraint_work(joint.constraints, n_v, tree)
     lengths = new_length_work(joint.fit.elements.lengths, tree)
+    # with bands or lengths of paths, which are rare, one form for all: each form is a minute of compiling
+    closed = lengths is None and joint.bands is None and wraps_in_closed_form(joint.stations, joint.surfaces)
     n_row = len(constraint.value)
     square = np.zeros((n_v, n_v))
     return FdkWork(
@@ -226,9 +228,7 @@ def new_fdk_work(joint: Joint) -> FdkWork:
         constraint,
         new_force_work(joint.forces, tree),
         new_derivative_work(tree),
-        new_path_work(
-            joint.stations, joint.surfaces, n_v, wraps_in_closed_form(joint.stations, joint.surfaces)
-        ),
+        new_path_work(joint.stations, joint.surfaces, n_v, closed),
         new_band_work(joint.bands, n_v),
         new_smooth(joint), new_smooth(joint), new_smooth(joint), new_balance(joint),
         np.zeros((n_body, 6)), np.zeros((n_body, 6)),

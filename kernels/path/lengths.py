@@ -22,7 +22,6 @@ from kernels.path.muscle_path import (
     follow_path,
     gradient,
     new_path_work,
-    wraps_in_closed_form,
 )
 from kernels.path.stations import Stations
 from kernels.path.surfaces import Surfaces
@@ -57,14 +56,13 @@ class LengthWork(NamedTuple):
 
 
 def new_length_work(lengths: PathLengths | None, tree: Tree) -> LengthWork | None:
-    """Allocate a LengthWork; None where there are no paths."""
+    """Allocate a LengthWork, in one form for paths of all kinds; None where there are no paths."""
     if lengths is None:
         return None
     stations, surfaces, n_v, n_q = lengths.stations, lengths.surfaces, len(tree.dof_body), tree.q_start[-1]
-    closed = wraps_in_closed_form(stations, surfaces)
     return LengthWork(
-        new_path_work(stations, surfaces, n_v, closed),
-        new_path_work(stations, surfaces, n_v, closed),
+        new_path_work(stations, surfaces, n_v),
+        new_path_work(stations, surfaces, n_v),
         new_pose(len(tree.parent), n_v, len(tree.chains.dof)),
         np.zeros(n_q),
         np.zeros(n_q),
