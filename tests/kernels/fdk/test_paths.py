@@ -392,7 +392,7 @@ def test_a_length_begins_above_nothing(name: str) -> None:
 
 def test_a_distance_below_nothing_has_no_pose() -> None:
     """Protects values: a distance of -20 mm is none of 20 mm, whose square is the same."""
-    own = tied("hinge", "cylinder", ("spring_0",), (-300, 0, 0))
+    own = block("hinge", ("spring_0",))
     assert own.balance(*still(own)) == BALANCED
     own.alpha[0] = -own.joint.rest[0] - 0.02
     assert own.balance(*still(own)) == NOT_PLACED
