@@ -22,6 +22,7 @@ from kernels.contact.standing_foot import (
 )
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
+from rtsim.files.trial import name_some
 from rtsim.methods.prescribed_contacts import prescribed_contacts
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
@@ -117,7 +118,7 @@ def toes_of(model: Model) -> Toes:
     tree = model.tree
     if len(tree.parent) != 2 or tree.parent[1] != 0 or not tree.position_in_parent[1, 0] > 0.0:
         raise ConfigError(
-            f"it is no foot with toes before it, but has {len(tree.parent)} bodies",
+            f"it is no foot with toes before it: its bodies are {name_some(model.names.bodies)}",
             where=f"model {model.name}", allowed="a foot and, on a hinge, its toes",
             remedy="give foot.model another one",
         )  # fmt: skip
@@ -129,6 +130,14 @@ def toes_of(model: Model) -> Toes:
     return Toes(tree.position_in_parent[1].copy(), tree.parameter[1].copy())
 
 
+def extent(foot: ContactFoot) -> tuple[Array, Array]:
+    """Least and greatest coordinates (3,) of the ellipsoids in the axes of the foot, toes straight [m]."""
+    contacts, body = foot.contacts.contacts, foot.contacts.pairs.body_a
+    middle = contacts.centre + np.where(body[:, None] == FOOT, 0.0, foot.toes.origin)
+    reach = np.linalg.norm(contacts.rotation * contacts.radii[:, None, :], axis=2)
+    return (middle - reach).min(axis=0), (middle + reach).max(axis=0)
+
+
 class FootContact:
     """One foot over time.
 
@@ -137,6 +146,7 @@ class FootContact:
     force : (3,) [N]; centre : (3,) - of pressure, on the plane [m]; free : (1,) - moment about its normal
         through there [N m]; raised : (1,) [m]; normal : (n_contact,) - of each contact [N]
     pressure : (n_row, n_column) [Pa]
+    covered : whether the grid of pressure goes as far as the foot
     """
 
     def __init__(self, foot: ContactFoot, spec: FootSpec) -> None:
@@ -149,6 +159,10 @@ class FootContact:
         self.pressure = np.full((rows, columns), np.nan)
         along, across = (1e-3 * x for x in spec.cell_mm)
         self._grid = Grid(np.zeros(3), np.zeros(3), np.zeros(3), np.array([across, along]))
+        low, high = (end[[0, 2]] for end in extent(foot))
+        half = 0.5 * np.array([along * rows, across * columns])
+        self._first = 0.5 * (low + high) - half + 0.5 * np.array([along, across])
+        self.covered = bool((0.5 * (high - low) <= half).all())
         self._raised = 1e-3 * spec.raised_mm
 
     def forget(self) -> None:
@@ -199,17 +213,12 @@ class FootContact:
         self.free[0] = normal @ (wrench[:3] - np.cross(self.centre, self.force))
 
     def _press(self, point: Array, normal: Array) -> None:
-        """Pressure over a grid that goes with the foot: it begins behind the heel, along its long axis."""
-        motion, grid, size = self._work.motion, self._grid, self.foot.size
+        """Pressure over a grid that goes with the foot, about its middle and along its long axis."""
+        motion, grid = self._work.motion, self._grid
         forward = motion.rotation[FOOT, :, 0] - normal * (normal @ motion.rotation[FOOT, :, 0])
         forward /= max(float(np.linalg.norm(forward)), 1e-9)
         right = np.cross(forward, normal)
         heel = motion.position[FOOT] - normal * (normal @ (motion.position[FOOT] - point))
-        middle = 0.5 * (self.spec.grid[1] - 1) * grid.cell[0]
-        start = heel - BEHIND * size * forward - middle * right
+        start = heel + self._first[0] * forward + self._first[1] * right
         grid.corner[:], grid.along_row[:], grid.along_column[:] = start, right, forward
         press_grid(self.foot.contacts, grid, self._work, self.pressure)
-
-
-BEHIND = 0.02
-"""Where the grid begins behind the heel's marker, of a foot of the model's size [m]."""

@@ -29,9 +29,9 @@ from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.plates import FootLoads
-from rtsim.stages.rates import FilteredMotion
+from rtsim.stages.rates import FilteredMotion, stated
 from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.foot_sole import stand_on
+from rtsim.subjects.foot_sole import LEAST, stand_on
 from rtsim.subjects.labs import SIDES, find_lab, load_lab, side_of
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.subject import Subject
@@ -42,6 +42,8 @@ CONTACTS = ("heel", "ball", "toe")
 GRAVITY, TOUCH_N = 9.81, 1.0
 """On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
 LEVELLED = "foot_not_level"
+Plane = tuple[np.ndarray, np.ndarray]
+UNCOVERED = "The grid of pressure is smaller than a foot and cuts what presses there: enlarge foot.grid."
 BEYOND_REACH = "A foot does not reach what the plates tell it bears: its contact is NaN."
 
 
@@ -86,7 +88,9 @@ class FootContacts(Stage):
         self._at = new_pose(len(model.tree.parent), model.n_v, len(model.tree.chains.dof))
         self._speeds = new_velocities(len(model.tree.parent))
         self._filters: list[RateEstimator] = []
-        self._vertical = np.zeros(1)
+        self._borne = np.zeros(3)
+        self._delay = 0.0
+        self._last: list[tuple[Plane, float] | None] = [None] * n_foot
         self._ground = np.array([0.0, 1e-3 * spec.ground_mm, 0.0])
         rows, columns = spec.grid
         self._force, self._centre = np.full((2, 3), np.nan), np.full((2, 3), np.nan)
@@ -113,9 +117,13 @@ class FootContacts(Stage):
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
             self.sentences += [self._said(k) for k in range(len(self._feet))]
+            if not all(foot.covered for foot in self._feet):
+                self.sentences.append(UNCOVERED)
         if anew or not self._filters:
             rate = self.motion.rate
-            self._filters = [self.motion.estimator_of(plain(1), rate) for _ in self._feet] if rate else []
+            self._filters = [self.motion.estimator_of(plain(3), rate) for _ in self._feet] if rate else []
+            self._delay = float(stated(self.motion.spec, rate).delay_s[0]) if rate else 0.0
+            self._last = [None] * len(self._feet)
 
     def run(self, frame: Frame) -> Outcome:
         """Both feet at the time of the filtered motion."""
@@ -125,16 +133,14 @@ class FootContacts(Stage):
             rates = self.motion.rates
             follow(self._model.tree, rates.q, rates.v, self._followed, self._at, self._speeds, self._place)
         for k, foot in enumerate(self._feet):
-            target = self._target(frame, k)
+            point, normal = self._plane(frame, k)
+            target = self._target(frame, k, normal)
             if not settled:
                 foot.forget()
                 continue
-            point, normal = self._plane(k)
             foot.take(self._place, k, point, normal, target)
             if self.spec.level == "plates" and math.isnan(foot.force[1]):
-                self.count(
-                    LEVELLED, "A foot does not reach what the plates tell it bears: its contact is NaN."
-                )
+                self.count(LEVELLED, BEYOND_REACH)
         return FINE
 
     def report(self) -> None:
@@ -193,18 +199,30 @@ class FootContacts(Stage):
             f"{100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
         )
 
-    def _target(self, frame: Frame, k: int) -> float:
-        """Vertical force of the plates on foot k, filtered as the motion is [N]; NaN = not known."""
+    def _target(self, frame: Frame, k: int, normal: np.ndarray) -> float:
+        """Force of the plates on foot k along the normal of its plane, filtered as the motion is [N]; NaN =
+        not known.
+        """
         if self.loads is None or k >= len(self._filters):
             return math.nan
-        self._vertical[0] = self.loads.force[self._bearers[k], 1]
+        self._borne[:] = self.loads.force[self._bearers[k]]
+        if self._mirrors:
+            self._borne[2] *= -1.0
         smooth = self._filters[k]
-        return float(smooth.rates.q[0]) if smooth.take(frame.time, self._vertical) == OK else math.nan
+        return float(normal @ smooth.rates.q) if smooth.take(frame.time, self._borne) == OK else math.nan
 
-    def _plane(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """A point and the normal of what foot k stands on, as the solver has it."""
+    def _plane(self, frame: Frame, k: int) -> Plane:
+        """A point and the normal of what foot k stands on, as the solver has it.
+
+        The motion is that of a delay ago: so long is a foot on the plate that it has left.
+        """
         found = self.loads.plane_under(self._bearers[k]) if self.loads is not None else None
-        if found is None:
+        last = self._last[k]
+        if found is not None:
+            self._last[k] = found, frame.time
+        elif last is not None and 0.0 <= frame.time - last[1] <= self._delay:
+            found = last[0]
+        else:
             return self._ground, UP
         point, normal = found
         if self._mirrors:
@@ -226,7 +244,7 @@ def axes_of(
     """
     own = "right" if subject.side == "left" else subject.side  # solved as a right one
     found: list[tuple[int, FootAxes, bool]] = []
-    lacking = ""
+    lacking = beside = ""
     names, ground = list(model.names.markers), 1e-3 * spec.ground_mm
     for body, side in feet_of(model.names.bodies, own):
         marked = subject.side if subject.side in SIDES else side
@@ -244,13 +262,15 @@ def axes_of(
         roles = markers_of(lab, marked, names)
         missing = [role for role in NEEDED if role not in roles]
         if missing:
-            lacking = str(getattr(side_of(lab, marked), missing[0]))
+            lacking = f": {getattr(side_of(lab, marked), missing[0])} is not there"
+            if static is not None:
+                beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
             continue
         places = {role: model.markers.position[names.index(name)] for role, name in roles.items()}
         found.append((body, foot_axes(places), False))
     if not found:
         raise ConfigError(
-            f"no foot has its markers{f': {lacking} is not there' if lacking else ''}", where="stages",
+            f"no foot has its markers{lacking}{beside}", where="stages",
             allowed="heel, first and fifth metatarsal, in the trial or the static one",
             remedy="give --static, name the lab, or leave foot_contact out",
         )  # fmt: skip

@@ -14,7 +14,7 @@ from kernels.contact.standing_foot import FOOT, TOES, new_standing_work, stand
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.methods.foot_contact import MIRROR, FootAxes, FootContact, contact_foot, foot_axes, on_sole
+from rtsim.methods.foot_contact import MIRROR, FootAxes, FootContact, contact_foot, extent, foot_axes, on_sole
 from rtsim.subjects.foot_sole import stand_on
 
 Array = NDArray[np.floating]
@@ -97,9 +97,20 @@ def test_pressure_is_the_force() -> None:
     foot = contact()
     cell = 7.5e-3 * 9.0e-3
     assert cell * foot.pressure.sum() == pytest.approx(foot.force[1], rel=0.01)
-    rows = 0.1 - 0.02 + 7.5e-3 * np.arange(39)
+    low, high = extent(foot.foot)
+    rows = 0.1 + 0.5 * (low[0] + high[0]) + 7.5e-3 * (np.arange(39) - 19)
     along = (foot.pressure.sum(axis=1) @ rows) / foot.pressure.sum()
     assert along == pytest.approx(foot.centre[0], abs=1.5e-3)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_grid_goes_as_far_as_the_foot(side: int) -> None:
+    """Protects the medial edge of the ball: nothing presses beside the usual grid; a small one is told."""
+    motion = standing(pitch=0.1)
+    foot = contact(side, mirrored(motion) if side else motion, target=700.0, level="plates")
+    assert foot.covered
+    assert foot.pressure[:, [0, -1]].max() == foot.pressure[[0, -1]].max() == 0.0
+    assert not contact(side, grid=(39, 12)).covered
 
 
 @pytest.mark.parametrize("height", [-0.3, 0.17])
