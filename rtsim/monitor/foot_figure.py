@@ -21,6 +21,11 @@ Array = NDArray[np.float64]
 WIDTH, HEAD, MARGIN, CURVES, MAPS = 1000.0, 34.0, 12.0, 130.0, 210.0  # px at 96 per inch
 OUTLINE = 72  # points of an ellipse
 COLOURS = ("#2f6db5", "#c4622d", "#3d8f5f")
+VIEWS = {
+    "from the side": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+    "from above": np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
+}
+"""What is to the right and upwards on paper, of a left foot with X medial, Y forward, Z up, as in maps."""
 HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.15))
 """From no pressure to the greatest: red, green, blue."""
 
@@ -86,22 +91,21 @@ def save_foot(paper: Paper, drawn: Drawn) -> None:
 
 
 def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
-    """The ellipsoids from the side (forward to the right), and from above."""
+    """The ellipsoids from the side and from above, forward to the right."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
 
     from rtsim.monitor.chart import font_of
     from rtsim.monitor.theme import LIGHT
 
-    views = (("from the side", (1, 2)), ("from above", (1, 0)))
     painter.setFont(font_of(11.0))
-    half = room.width() / len(views)
-    for v, (name, (a, b)) in enumerate(views):
+    half = room.width() / len(VIEWS)
+    for v, (name, view) in enumerate(VIEWS.items()):
         box = QRectF(room.left() + v * half, room.top(), half - MARGIN, room.height())
         painter.setPen(QColor(LIGHT.text))
         painter.drawText(box, Qt.AlignmentFlag.AlignTop, f"Ellipsoids {name} [heel at the cross]")
-        reach = np.sqrt(drawn.forms[:, [a, b], [a, b]])
-        flat = drawn.centres[:, [a, b]]
+        flat, forms = seen(drawn, view)
+        reach = np.sqrt(forms[:, [0, 1], [0, 1]])
         low, high = (flat - reach).min(axis=0), (flat + reach).max(axis=0)
         low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
         scale = 0.9 * min(box.width() / (high[0] - low[0]), (box.height() - 20.0) / (high[1] - low[1]))
@@ -113,8 +117,8 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
 
         angles = np.linspace(0.0, 2.0 * np.pi, OUTLINE)
         circle = np.stack([np.cos(angles), np.sin(angles)])
-        for centre, form, colour, label in zip(flat, drawn.forms, COLOURS, drawn.names, strict=True):
-            rim = centre[:, None] + np.linalg.cholesky(form[np.ix_([a, b], [a, b])]) @ circle
+        for centre, form, colour, label in zip(flat, forms, COLOURS, drawn.names, strict=True):
+            rim = centre[:, None] + np.linalg.cholesky(form) @ circle
             painter.setPen(QPen(QColor(colour), 2.0))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawPolygon(QPolygonF([at(float(x), float(y)) for x, y in rim.T]))
@@ -123,6 +127,11 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
         heel = at(0.0, 0.0)
         painter.drawLine(heel - QPointF(5.0, 0.0), heel + QPointF(5.0, 0.0))
         painter.drawLine(heel - QPointF(0.0, 5.0), heel + QPointF(0.0, 5.0))
+
+
+def seen(drawn: Drawn, view: Array) -> tuple[Array, Array]:
+    """Centres (n, 2) and forms (n, 2, 2) along two directions of the foot, the rows of view : (2, 3)."""
+    return drawn.centres @ view.T, view @ drawn.forms @ view.T
 
 
 def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: Drawn) -> None:

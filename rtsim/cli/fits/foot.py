@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path)
 LONGEST_DELAY = 3600.0
 """Of the pressure's clock behind that of the trial [s]."""
+OTHER_FOOT = (
+    "the model does not say which foot it was fitted to: steps of the other one, whose heel's marker may sit "
+    "some millimetres higher or lower, mean nothing"
+)
 OF_PRESSURE = {
     "pressure_delay": "--pressure-delay",
     "pressure_as_scaled": "--pressure-as-scaled",
@@ -119,6 +123,8 @@ def command(
     steps: list[Step] = []
     if own is not None:
         others, parameters = all_steps(walks), own.parameters
+        if len({trial.side for trial in others}) > 1:
+            tell(OTHER_FOOT)
     else:
         fitted, others = chosen(walks, plates)
         for mat in felt:

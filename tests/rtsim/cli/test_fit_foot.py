@@ -47,8 +47,9 @@ def test_a_walk_gives_a_model(gait, tmp_path, capsys):
     spec = load_model(str(out))
     assert "walk1.trc, plate_6, right foot" in spec.source
     assert foot_of(spec, "mine").parameters[0] == pytest.approx(report["parameters"]["k_V"])
-    code, text, _ = run(capsys, gait / "walk1.trc", "--validate", out, "--json")
+    code, text, said = run(capsys, gait / "walk1.trc", "--validate", out, "--json")
     assert code == 0
+    assert "does not say which foot it was fitted to" in said
     held = json.loads(text)["steps"]
     assert not any(step["fitted"] for step in held)
     assert held[0]["rms"]["normal"] <= 0.034
