@@ -173,11 +173,15 @@ class FootContact:
     def take(self, motion: Motion, k: int, point: Array, normal: Array, target: float) -> None:
         """Results where foot k of a motion is over the plane through a point.
 
-        target : normal force that the plates tell [N]; NaN = not known, or not asked for
+        target : normal force that the plates tell [N]; NaN = not known, and then nothing is known of a foot
+            that they level
         """
         contacts = self.foot.contacts.contacts
         contacts.point[:], contacts.normal[:] = point, normal
-        told = self.spec.level == "plates" and not math.isnan(target)
+        told = self.spec.level == "plates"
+        if told and math.isnan(target):
+            self.forget()
+            return
         if told and target < self.spec.least_force_N:
             self._lift()
             return

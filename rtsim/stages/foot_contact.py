@@ -139,7 +139,7 @@ class FootContacts(Stage):
                 foot.forget()
                 continue
             foot.take(self._place, k, point, normal, target)
-            if self.spec.level == "plates" and math.isnan(foot.force[1]):
+            if self.spec.level == "plates" and math.isnan(foot.force[1]) and not math.isnan(target):
                 self.count(LEVELLED, BEYOND_REACH)
         return FINE
 

@@ -157,6 +157,19 @@ def test_a_foot_that_bears_nothing_has_nothing() -> None:
     assert np.isnan(foot.centre).all()
 
 
+def test_a_foot_of_unknown_force_has_none() -> None:
+    """Protects from a guess: a foot that plates level, and of which they tell nothing, does not press as high
+    as it last was.
+    """
+    spec = FootSpec(level="plates")
+    foot = FootContact(contact_foot(spec, LENGTH, 0), spec)
+    foot.take(standing(), 0, np.zeros(3), UP, 700.0)
+    assert foot.force[1] == pytest.approx(700.0, rel=1e-3)
+    foot.take(standing(), 0, np.zeros(3), UP, math.nan)
+    assert np.isnan(foot.force).all()
+    assert np.isnan(foot.pressure).all()
+
+
 def test_size_of_the_foot_is_that_of_the_person() -> None:
     """Protects scaling: a foot of twice the length is twice as large, or as it is where that is asked for."""
     spec = FootSpec()
