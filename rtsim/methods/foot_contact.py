@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.contact.elements import PATCH, PRESSING
+from kernels.contact.geometries import ELLIPSOID_ON_PLANE
 from kernels.contact.prescribed import Motion, Prescribed
 from kernels.contact.pressure_field import Grid
 from kernels.contact.standing_foot import (
@@ -20,9 +21,11 @@ from kernels.contact.standing_foot import (
     press_grid,
     stand,
 )
+from kernels.joints.kinds import HINGE
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
 from rtsim.files.trial import name_some
+from rtsim.methods.foot_trial import LENGTH
 from rtsim.methods.prescribed_contacts import prescribed_contacts
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
@@ -88,15 +91,26 @@ class ContactFoot(NamedTuple):
     contacts: Prescribed
     toes: Toes
     size: float  # by which it was scaled [1]
+    names: tuple[str, ...]  # of the contacts
 
 
 def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
     """The foot of a run, scaled by its length, mirrored for a left foot; ConfigError for no foot."""
+    if not LENGTH[0] <= 1e3 * length <= LENGTH[1]:
+        raise ConfigError(
+            f"the first metatarsal is {1e3 * length:.0f} mm in front of the heel", where="foot",
+            allowed=f"{LENGTH[0]:.0f} to {LENGTH[1]:.0f} mm", remedy="check the labels of the foot",
+        )  # fmt: skip
     model = build(load_model(spec.model))
     toes = toes_of(model)
     size = length / float(toes.origin[0]) if spec.scaled else 1.0
     given = prescribed_contacts(model)
     contacts = given.contacts
+    if (contacts.geometry != ELLIPSOID_ON_PLANE).any() or (contacts.spread == 0).any():
+        raise ConfigError(
+            "a contact has another shape, or another law", where=f"model {model.name}",
+            allowed="volumetric ellipsoids and spheres on planes", remedy="give foot.model another one",
+        )  # fmt: skip
     centre, rotation = size * contacts.centre, contacts.rotation
     origin, axis = size * toes.origin, toes.axis
     if side == 1:
@@ -110,15 +124,16 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
         point=contacts.point.copy(),
         normal=np.tile([0.0, 1.0, 0.0], (len(centre), 1)),
     )
-    return ContactFoot(given._replace(contacts=made), Toes(origin, axis), size)
+    return ContactFoot(given._replace(contacts=made), Toes(origin, axis), size, model.names.contacts)
 
 
 def toes_of(model: Model) -> Toes:
     """How the second body of a foot model hangs on its first; ConfigError where it is no foot."""
     tree = model.tree
-    if len(tree.parent) != 2 or tree.parent[1] != 0 or not tree.position_in_parent[1, 0] > 0.0:
+    hinged = len(tree.parent) == 2 and tree.parent[1] == 0 and tree.kind[1] == HINGE
+    if not hinged or not tree.position_in_parent[1, 0] > 0.0:
         raise ConfigError(
-            f"it is no foot with toes before it: its bodies are {name_some(model.names.bodies)}",
+            f"it is no foot with toes on a hinge before it: its bodies are {name_some(model.names.bodies)}",
             where=f"model {model.name}", allowed="a foot and, on a hinge, its toes",
             remedy="give foot.model another one",
         )  # fmt: skip

@@ -8,7 +8,7 @@ a tenth remains), forces are the means over the frames of the motion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,13 @@ FLAT = (0.25, 0.5)
 """Part of the contact in which a foot that walks stands flat."""
 CLEAR = 0.3
 """Cosine between medial as the markers and as their labels have it, below which neither is clear."""
+HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
+"""Of a heel's marker above the plate, and from it to the first metatarsal along the foot [mm]: from children
+to very tall adults, in shoes."""
+WIDEST = 0.8
+"""From the first to the fifth metatarsal, in parts of that length; usual are 0.4 to 0.5."""
+STRETCH = 10.0
+"""By which a marker may leave its place on the rigid foot (RMS) [mm]."""
 ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
 
 
@@ -121,6 +128,10 @@ def prepare_step(
     body = [k for k, name in enumerate(frame.names) if name != "hallux"]  # the toe moves against the foot
     at = (place[:, body] - origin) @ axes.T
     position, rotation = rigid_pose(frame.markers[body], at)
+    stretched = position[:, None] + np.einsum("nij,mj->nmi", rotation, frame.markers[body]) - at
+    check_foot(
+        frame, [frame.names[k] for k in body], np.sqrt(np.square(stretched).sum(axis=2).mean(axis=0)), where
+    )
     speed, turning = rigid_twist(rotation, frame.markers[body], velocity[:, body] @ axes.T)
     handed = float(np.linalg.det(axes))
     centre = (loads.centre[frames, step.plate] - origin) @ axes.T
@@ -140,6 +151,32 @@ def prepare_step(
         np.vstack([axes, origin]),
         notes=(*notes, *exchanged, *frame.notes),
     )
+
+
+def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -> None:
+    """ConfigError for markers that are no foot's: labels that are exchanged, a marker that is stuck or leaps.
+
+    names : of the n markers that the foot is followed by
+    off : (n,) - how far each is from the rigid foot (RMS) [m]
+    """
+    of = dict(zip(frame.names, frame.markers, strict=True))
+    width = float(of["metatarsal_1"][0] - of["metatarsal_5"][0])
+    high, long, most = 1e3 * frame.heel_height, 1e3 * frame.length, 1e3 * float(off.max())
+    for found, (least, greatest), said in (
+        (high, HEEL, f"the heel's marker is {high:.0f} mm above the plate where the foot stands flat"),
+        (long, LENGTH, f"the first metatarsal is {long:.0f} mm in front of the heel"),
+        (1e3 * width, (0.0, WIDEST * long), f"metatarsals 1 and 5 are {1e3 * width:.0f} mm apart"),
+        (
+            most,
+            (0.0, STRETCH),
+            f"{names[int(off.argmax())]} leaves its place on the foot by {most:.0f} mm (RMS)",
+        ),
+    ):
+        if not least <= found <= greatest:
+            raise ConfigError(
+                said, where=where, allowed=f"{least:.0f} to {greatest:.0f} mm",
+                remedy="check the labels and the heights of markers and plates",
+            )  # fmt: skip
 
 
 def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:

@@ -38,7 +38,6 @@ from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
 from streams.ring import Frame
 
-CONTACTS = ("heel", "ball", "toe")
 GRAVITY, TOUCH_N = 9.81, 1.0
 """On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
 LEVELLED = "foot_not_level"
@@ -108,8 +107,7 @@ class FootContacts(Stage):
             for target in (0.0, 300.0):
                 foot.take(self._place, k, self._place.position[k] - 0.03 * UP, UP, target)
             foot.forget()
-        if self._filters:
-            self._filters = []
+        self._filters = []
 
     def begin(self, session: Session, anew: bool) -> None:
         """Filters for the forces like that of the motion; what the feet were taken for is said."""
@@ -159,7 +157,7 @@ class FootContacts(Stage):
 
     def quantities(self) -> list[Quantity]:
         """Of the right and the left foot; a foot that is not followed is NaN."""
-        names = self._names
+        names = self._feet[0].foot.names
         across, along = self.spec.cell_mm[1], self.spec.cell_mm[0]
         return [
             Quantity("foot_contact_forces", self._force, "N", SIDES, AXES, GROUND,
@@ -184,11 +182,6 @@ class FootContacts(Stage):
         """The foot, and how it was scaled."""
         sizes = {SIDES[s]: f.foot.size for s, f in zip(self._sides, self._feet, strict=True)}
         return {"foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        n = len(self._feet[0].normal)
-        return CONTACTS if n == len(CONTACTS) else tuple(f"contact_{k + 1}" for k in range(n))
 
     def _said(self, k: int) -> str:
         foot = self._feet[k]

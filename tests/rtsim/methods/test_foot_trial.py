@@ -15,7 +15,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.pressure_trial import PressureTrial
 from rtsim.methods.foot_pressure import chosen_frames, lay, lay_pressure
 from rtsim.methods.foot_steps import body_weight, find_steps, usable
-from rtsim.methods.foot_trial import in_order, low_pass, step_axes
+from rtsim.methods.foot_trial import check_foot, in_order, low_pass, step_axes
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import cutoff_of_each_run
 from rtsim.methods.walked_steps import walked_steps
@@ -47,6 +47,24 @@ def press(some: PlateLoads, plate: int, first: int, last: int, foot: int = 0, fo
     some.force[rows, plate, 1] = force
     some.loaded[rows, plate] = LOADED
     some.share[rows, plate, foot] = BEARS
+
+
+@pytest.mark.parametrize(
+    ("changed", "off", "said"),
+    [
+        ({"calcaneus": [0.01, 0.0, -0.02]}, 0.003, "the heel's marker is -20 mm above the plate"),
+        ({"metatarsal_1": [0.05, 0.03, 0.04]}, 0.003, "in front of the heel; allowed: 80 to 260 mm"),
+        ({"metatarsal_5": [-0.15, 0.17, 0.03]}, 0.003, "metatarsals 1 and 5 are 198 mm apart"),
+        ({}, 0.02, "calcaneus leaves its place on the foot by 20 mm"),
+    ],
+)
+def test_markers_of_no_foot_are_refused(changed, off, said):
+    """Protects from labels that are exchanged, plates at another height, markers that leap or are stuck."""
+    frame = foot_frame({**FLAT, **{role: np.array(place) for role, place in changed.items()}}, "a trial")
+    with pytest.raises(ConfigError, match=said):
+        check_foot(frame, frame.names, np.array([off, 0.0, 0.0, 0.0, 0.0]), "a trial")
+    sound = foot_frame(FLAT, "a trial")
+    check_foot(sound, sound.names, np.full(5, 0.003), "a trial")
 
 
 def test_a_complete_step_is_found():
