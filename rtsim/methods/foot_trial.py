@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.plates import Plates
 from kernels.rates.manifold import plain
 from rtsim.config.lab_schema import Lab
 from rtsim.config.rate_schema import ButterworthSpec
@@ -43,6 +44,8 @@ WIDEST = 0.8
 """From the first to the fifth metatarsal, in parts of that length; usual are 0.4 to 0.5."""
 STRETCH = 10.0
 """By which a marker may leave its place on the rigid foot (RMS) [mm]."""
+LEAN = 2.0
+"""Of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
 ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
 
 
@@ -121,8 +124,7 @@ def prepare_step(
     columns = [list(known).index(labels[role]) for role in known]
     place, velocity = place[:, columns], velocity[:, columns]
     mean = {role: mean[labels[role]] for role in known}
-    surface = forces.plates.centre[step.plate]
-    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, surface[1], 0.0]
+    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, level_height(forces.plates, step.plate, where), 0.0]
     local = {name: axes @ (x - origin) for name, x in mean.items()}
     frame = foot_frame(local, where)
     body = [k for k, name in enumerate(frame.names) if name != "hallux"]  # the toe moves against the foot
@@ -151,6 +153,17 @@ def prepare_step(
         np.vstack([axes, origin]),
         notes=(*notes, *exchanged, *frame.notes),
     )
+
+
+def level_height(plates: Plates, p: int, where: str) -> float:
+    """Height of a plate [m]; ConfigError for one that leans: a step is over the plane Z = 0."""
+    lean = float(np.degrees(np.arccos(np.clip(plates.axes[p, 2, 1], -1.0, 1.0))))
+    if lean > LEAN:
+        raise ConfigError(
+            f"the plate leans by {lean:.1f} degrees", where=where, allowed=f"up to {LEAN:g} degrees",
+            remedy="take a step on a level plate",
+        )  # fmt: skip
+    return float(plates.centre[p, 1])
 
 
 def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -> None:

@@ -12,10 +12,11 @@ from scipy.spatial.transform import Rotation
 from kernels.bearing import BEARS, NONE, TWO_FEET, UNSEEN
 from kernels.plates import EMPTY, LOADED
 from rtsim.errors import ConfigError
+from rtsim.files.force_trial import lay_out
 from rtsim.files.pressure_trial import PressureTrial
 from rtsim.methods.foot_pressure import chosen_frames, lay, lay_pressure
 from rtsim.methods.foot_steps import body_weight, find_steps, usable
-from rtsim.methods.foot_trial import check_foot, in_order, low_pass, step_axes
+from rtsim.methods.foot_trial import check_foot, in_order, level_height, low_pass, step_axes
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import cutoff_of_each_run
 from rtsim.methods.walked_steps import walked_steps
@@ -65,6 +66,16 @@ def test_markers_of_no_foot_are_refused(changed, off, said):
         check_foot(frame, frame.names, np.array([off, 0.0, 0.0, 0.0, 0.0]), "a trial")
     sound = foot_frame(FLAT, "a trial")
     check_foot(sound, sound.names, np.full(5, 0.003), "a trial")
+
+
+def test_a_plate_that_leans_has_no_step():
+    """Protects from a ramp fitted as a level floor: height of a level plate, one sentence for another."""
+    flat = np.array([[0.3, 0.1, 0.2], [-0.3, 0.1, 0.2], [-0.3, 0.1, -0.2], [0.3, 0.1, -0.2]])
+    ramp = flat + np.outer(flat[:, 0], [0.0, 0.1, 0.0])
+    plates = lay_out(np.array([flat, ramp]), np.zeros(2))
+    assert level_height(plates, 0, "a trial") == pytest.approx(0.1)
+    with pytest.raises(ConfigError, match=r"the plate leans by 5\.7 degrees; allowed: up to 2 degrees"):
+        level_height(plates, 1, "a trial")
 
 
 def test_a_complete_step_is_found():
