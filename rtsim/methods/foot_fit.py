@@ -208,7 +208,10 @@ def fit_foot(
             costs[k] = 2.0 * found.cost
             if costs[k] < least:
                 least, n_evaluation = costs[k], found.nfev
-            progress(f"start {k + 1} of {len(guesses)}: cost {costs[k]:.4g} after {found.nfev} evaluations")
+            ended = "" if found.status else ", its limit"
+            progress(
+                f"start {k + 1} of {len(guesses)}: cost {costs[k]:.4g} after {found.nfev} evaluations{ended}"
+            )
         if hops:
             _hop(problem, hops, costs[len(guesses) :], progress)
         complete = True

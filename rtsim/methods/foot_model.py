@@ -148,7 +148,8 @@ def held_as(trial: FootTrial, fitted: FootTrial) -> FootTrial:
         return moved
     higher = frame.heel_height - own.heel_height
     arm = higher * trial.rotation @ own.up
-    note = f"the heel was taken {1e3 * higher:+.1f} mm higher, as high as that of the fitted foot"
+    way = f"{1e3 * abs(higher):.1f} mm {'higher' if higher > 0.0 else 'lower'}"
+    note = f"the heel was taken {way}, as high as that of the fitted foot"
     return moved._replace(
         position=trial.position + arm,
         velocity=trial.velocity + np.cross(trial.turning, arm),

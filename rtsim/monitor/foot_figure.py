@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 WIDTH, HEAD, MARGIN, CURVES, MAPS = 1000.0, 34.0, 12.0, 130.0, 210.0  # px at 96 per inch
+LONE = 0.01
+"""Edge of a cell that is the only one [m]."""
 OUTLINE = 72  # points of an ellipse
 COLOURS = ("#2f6db5", "#c4622d", "#3d8f5f")
 VIEWS = {
@@ -136,8 +138,8 @@ def seen(drawn: Drawn, view: Array) -> tuple[Array, Array]:
 
 def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: Drawn) -> None:
     """A row of pressure maps side by side, all rows on one scale, forward upwards."""
-    from PySide6.QtCore import QRectF, Qt
-    from PySide6.QtGui import QColor
+    from PySide6.QtCore import QPointF, QRectF, Qt
+    from PySide6.QtGui import QColor, QPolygonF
 
     from rtsim.monitor.chart import font_of
     from rtsim.monitor.theme import LIGHT
@@ -149,14 +151,17 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
     low, high = drawn.cells.min(axis=0), drawn.cells.max(axis=0)
     each, tall = room.width() / max(1, len(maps)), room.height() - 34.0
     scale = min(0.92 * each / (high[0] - low[0]), tall / (high[1] - low[1]))
-    size = scale * np.array([_spacing(drawn.cells[:, k]) for k in range(2)]) + 0.4
+    edges = scale * edges_of(drawn.cells)
+    corners = 0.52 * np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]]) @ edges
     for k, row in enumerate(maps):
         x = room.left() + k * each
-        pressed = np.flatnonzero(row > 0.0)
-        for m in pressed:
+        painter.setPen(Qt.PenStyle.NoPen)
+        for m in np.flatnonzero(row > 0.0):
             across, along = scale * (drawn.cells[m] - low)
-            top = room.top() + 18.0 + tall - along - size[1]
-            painter.fillRect(QRectF(x + across, top, size[0], size[1]), QColor(*heat(float(row[m]) / most)))
+            at = QPointF(x + across, room.top() + 18.0 + tall - along)
+            painter.setBrush(QColor(*heat(float(row[m]) / most)))
+            painter.drawPolygon(QPolygonF([at + QPointF(float(u), -float(v)) for u, v in corners]))
+        painter.setPen(QColor(LIGHT.text))
         painter.drawText(
             QRectF(x, room.bottom() - 16.0, each, 16.0),
             Qt.AlignmentFlag.AlignCenter,
@@ -164,10 +169,19 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
         )
 
 
-def _spacing(values: Array) -> float:
-    """Distance of neighbours among places along an axis [m]."""
-    steps = np.diff(np.unique(np.round(values, 6)))
-    return float(np.median(steps)) if steps.size else 0.01
+def edges_of(cells: Array) -> Array:
+    """Edges (2, 2) of a cell as rows, from the places (n_cell, 2) of all, however they are turned [m]."""
+    middle = cells[np.linalg.norm(cells - cells.mean(axis=0), axis=1).argmin()]
+    away = cells - middle
+    far = np.linalg.norm(away, axis=1)
+    order = np.argsort(far)[1:]
+    if not len(order):
+        return LONE * np.eye(2)
+    edge = away[order[0]]
+    lean = np.abs(away[order] @ edge) / (far[order] * far[order[0]])
+    across = np.flatnonzero(lean < 0.1)
+    other = away[order[across[0]]] if len(across) else np.array([-edge[1], edge[0]])
+    return np.stack([edge, other])
 
 
 def heat(part: float) -> tuple[int, int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.monitor.foot_figure import VIEWS, Drawn, seen
+from rtsim.monitor.foot_figure import VIEWS, Drawn, edges_of, seen
 
 
 def test_the_foot_from_above_is_the_foot_of_the_maps() -> None:
@@ -23,3 +23,13 @@ def test_the_foot_from_above_is_the_foot_of_the_maps() -> None:
     np.testing.assert_allclose(form[0], map_to_view @ step[:2, :2] @ map_to_view.T)
     side, _ = seen(one, VIEWS["from the side"])
     np.testing.assert_allclose(side[0], [0.2, -0.02])
+
+
+def test_cells_of_a_mat_that_is_turned_touch() -> None:
+    """Protects the maps of a mat that was laid by its centre of pressure: cells are as large as they lie."""
+    grid = np.stack(np.meshgrid(0.005 * np.arange(12), 0.008 * np.arange(20)), axis=-1).reshape(-1, 2)
+    turn = np.array([[np.cos(0.4), -np.sin(0.4)], [np.sin(0.4), np.cos(0.4)]])
+    for cells in (grid, grid @ turn.T):
+        edges = edges_of(cells)
+        np.testing.assert_allclose(np.linalg.norm(edges, axis=1), [0.005, 0.008])
+        assert abs(edges[0] @ edges[1]) < 1e-12
