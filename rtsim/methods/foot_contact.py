@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.contact.elements import PATCH, PRESSING
-from kernels.contact.geometries import ELLIPSOID_ON_PLANE
 from kernels.contact.prescribed import Motion, Prescribed
 from kernels.contact.pressure_field import Grid
 from kernels.contact.standing_foot import (
@@ -21,7 +20,7 @@ from kernels.contact.standing_foot import (
     press_grid,
     stand,
 )
-from kernels.joints.kinds import HINGE
+from kernels.joints.motions import ROTATES
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
 from rtsim.files.trial import name_some
@@ -106,7 +105,7 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
     size = length / float(toes.origin[0]) if spec.scaled else 1.0
     given = prescribed_contacts(model)
     contacts = given.contacts
-    if (contacts.geometry != ELLIPSOID_ON_PLANE).any() or (contacts.spread == 0).any():
+    if contacts.radii_b.any() or (contacts.spread == 0).any():
         raise ConfigError(
             "a contact has another shape, or another law", where=f"model {model.name}",
             allowed="volumetric ellipsoids and spheres on planes", remedy="give foot.model another one",
@@ -130,7 +129,8 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
 def toes_of(model: Model) -> Toes:
     """How the second body of a foot model hangs on its first; ConfigError where it is no foot."""
     tree = model.tree
-    hinged = len(tree.parent) == 2 and tree.parent[1] == 0 and tree.kind[1] == HINGE
+    turns = tree.dof_rotates[tree.dof_body == 1].tolist()
+    hinged = len(tree.parent) == 2 and tree.parent[1] == 0 and turns == [ROTATES]
     if not hinged or not tree.position_in_parent[1, 0] > 0.0:
         raise ConfigError(
             f"it is no foot with toes on a hinge before it: its bodies are {name_some(model.names.bodies)}",
