@@ -41,8 +41,7 @@ from kernels.linear import cholesky_drop, inner_product, lu, lu_solve, solve_low
 from kernels.rosenbrock.local import local_solve
 from kernels.tree import Tree
 
-GONE = 1e-20
-"""Of the square of a row: what couplers leave of it counts as rounding."""
+GONE = 1e-20  # of the square of a row: what couplers and kept dofs leave of it counts as rounding, and none
 
 
 class Holds(NamedTuple):
@@ -111,8 +110,6 @@ def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
 def spread(couplers, coupler_work, L, own):
     """own.Y of the active rows, and own.rows.kernel, lower triangle, = Y Y'.
 
-    A row of which couplers and kept dofs leave rounding moves nothing: it is 0, and depends on any others.
-
     couplers : Couplers
     coupler_work : CouplerWork - of the slopes there
     L : (n_v, n_v) - Cholesky factor of E'ME
@@ -120,16 +117,13 @@ def spread(couplers, coupler_work, L, own):
     """
     n_v, S = L.shape[0], own.rows.kernel
     for a in range(own.n_active[0]):
-        y = own.Y[a]
-        copy(own.rows.row[own.active[a]], y)
-        whole = inner_product(y, y)
+        row, y = own.rows.row[own.active[a]], own.Y[a]
+        copy(row, y)
         fold_vector(couplers, coupler_work, y)
         for d in range(n_v):
-            if own.kept[d]:
-                y[d] = 0.0
-        if inner_product(y, y) <= GONE * whole:
-            for d in range(n_v):
-                y[d] = 0.0
+            y[d] = 0.0 if own.kept[d] else y[d]
+        if inner_product(y, y) <= GONE * inner_product(row, row):
+            y[:] = 0.0
         solve_lower(L, n_v, y)
         for b in range(a + 1):
             S[a, b] = inner_product(y, own.Y[b])
