@@ -222,9 +222,13 @@ def residuals(markers, pose, model, measured, health):
 
 @njit
 def unusual(m, options, health):
-    """Distance of the residual of marker m from its mean, in parts of the bound: more than 1 is a fault."""
+    """Distance of the residual of marker m from its mean, or from home where that is nearer, in parts of the
+    bound: more than 1 is a fault. A fault that shows late has drawn the mean along, home hardly.
+    """
     if is_known(m, options, health):
-        return distance_between(health.residual[m], health.mean[m]) / (options.slack[m] * options.floor)
+        r = health.residual[m]
+        away = min(distance_between(r, health.mean[m]), distance_between(r, health.home[m]))
+        return away / (options.slack[m] * options.floor)
     return distance_between(health.residual[m], health.origin[m]) / (options.slack[m] * options.unknown)
 
 

@@ -29,6 +29,11 @@ HARD_CURVATURE = 1e3
 WHOLLY, PARTLY = 1, 2
 """How far the last frame is trusted: it left nothing open, or dofs were held; 0 where it was not solved."""
 CLEARLY_BETTER = 0.95  # objective of another assembly against the one at hand
+WORSE = 2.0
+"""Objective over its least since the last look for a better assembly from which it is time for another: two
+assemblies may fit one pose alike, and only one of them the next. That much again after a look in vain."""
+LEAST_RMS = 0.003
+"""Residuals up to which no other assembly is looked for, whatever they were: skin moves by as much [m]."""
 
 
 class Track(NamedTuple):
@@ -40,6 +45,8 @@ class Track(NamedTuple):
     hold: np.ndarray  # (n_v,) - weights of coordinate tasks, and those that hold open dofs
     started: np.ndarray  # (1,) int64 - 1 once a frame has been solved
     doubt: np.ndarray  # (1,) int64 - frames until the solution is compared with new starts
+    fit: np.ndarray  # (1,) - least objective since it was, over the weight of the markers [m^2]
+    patience: np.ndarray  # (1,) - how many times that is reason to compare it again
     trusted: np.ndarray  # (1,) int64 - WHOLLY, PARTLY, or 0: last frame not solved
     loose: np.ndarray  # (n_v,) int64 - 1 = open though every marker is seen: held, and not counted as open
     surveyed: (
@@ -48,6 +55,8 @@ class Track(NamedTuple):
     q_begin: np.ndarray  # (n_q,) - before the frame at hand
     multiplier_begin: np.ndarray  # (n_element,)
     doubt_begin: np.ndarray  # (1,) int64
+    fit_begin: np.ndarray  # (1,)
+    patience_begin: np.ndarray  # (1,)
     q_before: np.ndarray  # (n_q,) - scratch
     q_hold: np.ndarray  # (n_q,) - where hold draws to
     q_try: np.ndarray  # (n_q,) - scratch
@@ -72,12 +81,16 @@ def new_track(n_q: int, n_v: int, n_element: int) -> Track:
         np.zeros(n_v),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
+        np.zeros(1),
+        np.full(1, WORSE),
         np.zeros(1, np.int64),
         np.zeros(n_v, np.int64),
         np.zeros(1, np.int64),
         np.zeros(n_q),
         np.zeros(n_element),
         np.zeros(1, np.int64),
+        np.zeros(1),
+        np.zeros(1),
         np.zeros(n_q),
         np.zeros(n_q),
         np.zeros(n_q),
@@ -157,6 +170,8 @@ def remember(track):
     copy(track.q, track.q_begin)
     copy(track.multiplier, track.multiplier_begin)
     track.doubt_begin[0] = track.doubt[0]
+    track.fit_begin[0] = track.fit[0]
+    track.patience_begin[0] = track.patience[0]
 
 
 @njit
@@ -165,6 +180,8 @@ def rewind(track):
     copy(track.q_begin, track.q)
     copy(track.multiplier_begin, track.multiplier)
     track.doubt[0] = track.doubt_begin[0]
+    track.fit[0] = track.fit_begin[0]
+    track.patience[0] = track.patience_begin[0]
 
 
 @njit
@@ -223,14 +240,16 @@ def follow(model, roles, measured, weight, dt, options, track, work):
         found = solve(problem, options.solver, work.solver, track.q, track.multiplier)
     limit = 0.5 * visible * options.restart_rms**2
     # A mechanism can be assembled in more than one way, and following keeps a wrong choice: look again now
-    # and then, after a jump, and as soon as everything is determined anew.
+    # and then, after a jump, where it fits much worse, and as soon as everything is determined anew.
     jumped = started and work.solver.cost_start[0] > limit
+    worse, cost = fits_worse(found, visible, track), found.cost
     track.doubt[0] = 0 if n_open > 0 else track.doubt[0] - 1
-    look_again = n_open == 0 and (track.doubt[0] <= 0 or jumped)
+    look_again = n_open == 0 and (track.doubt[0] <= 0 or jumped or worse)
     if not started or look_again or is_ruined(problem, found, limit, track, work):
         found = restart(problem, model.q_neutral, options.solver, found, track, work)
         ruined = is_ruined(problem, found, limit, track, work)
         track.doubt[0] = 0 if n_open > 0 or ruined else options.second_opinion
+        forget_fit(worse and found.cost == cost, track)
         pose(model.tree, track.q, work.solver.pose)
         model_markers(model.markers, work.solver.pose, work.solver.marker.model)
     if found.status == NON_FINITE:
@@ -238,6 +257,7 @@ def follow(model, roles, measured, weight, dt, options, track, work):
         track.multiplier[:] = 0.0
     if found.status == CONVERGED:
         track.started[0] = 1
+        track.fit[0] = min(track.fit[0], found.cost / visible) if visible > 0.0 else track.fit[0]
     return found.status, found.iterations, found.residual, found.cost, n_open
 
 
@@ -269,6 +289,25 @@ def set_out(model, limits, dt, options, track):
     copy(track.q, track.q_before)
     predict(model.tree, dt, options, track, track.q)
     clamp(limits, track.q)
+
+
+@inlined
+def fits_worse(found, visible, track):
+    """Whether a solution fits so much worse than others since the last look that it is time for another.
+
+    found : Solved
+    visible : float - weight of the markers
+    track : Track
+    """
+    usual = visible * max(track.fit[0], 0.5 * LEAST_RMS**2)
+    return found.status == CONVERGED and found.cost > track.patience[0] * usual
+
+
+@inlined
+def forget_fit(in_vain, track):
+    """After a look, which was in vain where a worse fit led to it and no better one came of it."""
+    track.fit[0] = math.inf
+    track.patience[0] = WORSE * track.patience[0] if in_vain else WORSE
 
 
 @njit

@@ -29,7 +29,9 @@ DEVICES = Allowance(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
 QUEUE = 16
 """Outputs that wait for a device that does not read; further ones are dropped."""
 MOST_AT_ONCE = 64
-"""Messages that one look at the socket takes."""
+"""Messages of the device that one look at the socket reads, the newest; and most of others that it takes."""
+MOST_WAITING = 2000
+"""Messages of the device that one look takes from the socket: more than may wait there."""
 PARTS = 4
 """Identity and two parts are right, one more is told from them."""
 SILENT_NS = 250_000_000
@@ -98,7 +100,8 @@ class DevicePort(Closing):
     Attributes
     ----------
     taken : the messages of the last `receive`, oldest first, with their payloads
-    n_other : messages of others while a device was there
+    n_other, n_skipped : messages of others while a device was there; of the device that newer ones overtook
+    keeps : nobody takes the place of the device, however long it is silent: torque is commanded
     decode_ns : how long reading the last message took; encoded_ns : when the last output was encoded
 
     Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
@@ -112,7 +115,8 @@ class DevicePort(Closing):
         self._identity = b""
         self._heard_ns = 0
         self.taken: list[tuple[Device, int]] = []
-        self.n_other = self.decode_ns = self.encoded_ns = 0
+        self.n_other = self.n_skipped = self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
         self._closed = False
 
     @property
@@ -123,7 +127,7 @@ class DevicePort(Closing):
     @property
     def counters(self) -> dict[str, int]:
         """What became of the device's messages."""
-        return {**self._intake.counters, "other_device": self.n_other}
+        return {**self._intake.counters, "other_device": self.n_other, "skipped": self.n_skipped}
 
     def sentences(self) -> list[str]:
         """What was wrong, since the last time."""
@@ -134,9 +138,15 @@ class DevicePort(Closing):
         return told
 
     def receive(self) -> bool:
-        """Take what has come, into `taken`; whether anything usable was among it."""
+        """Take what has come, into `taken`; whether anything usable was among it.
+
+        Everything of the device is taken from the socket, and the newest of it read: what stayed there would
+        be old when the next look finds it.
+        """
         self.taken.clear()
-        for _ in range(MOST_AT_ONCE):
+        came: deque[tuple[list[bytes], int]] = deque(maxlen=MOST_AT_ONCE)
+        n_own = n_other = 0
+        while n_own < MOST_WAITING and n_other < MOST_AT_ONCE:
             try:
                 first = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
@@ -144,8 +154,13 @@ class DevicePort(Closing):
             parts = receive_rest(self._socket, first, PARTS)
             t_arrived = now_ns()
             if not self._belongs(parts[0], t_arrived):
+                n_other += 1
                 continue
-            message = self._intake.accept(parts[1:], t_arrived)
+            n_own += 1
+            came.append((parts[1:], t_arrived))
+        self.n_skipped += n_own - len(came)
+        for rest, t_arrived in came:
+            message = self._intake.accept(rest, t_arrived)
             self.decode_ns = now_ns() - t_arrived
             if message is not None:
                 self._heard_ns = t_arrived
@@ -175,7 +190,7 @@ class DevicePort(Closing):
         """Whether a message is of the device, which is whoever spoke last before a silence."""
         if identity == self._identity:
             return True
-        if self._identity and t_arrived - self._heard_ns < SILENT_NS:
+        if self._identity and (self.keeps or t_arrived - self._heard_ns < SILENT_NS):
             self.n_other += 1
             self._intake.events.note("other_device", 1, "a second device speaks", t_arrived)
             return False

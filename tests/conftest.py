@@ -11,6 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, and no clock: on a busy machine a call takes as long as it takes.
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.load_profile("steady")
 
 # Workers use all processors: threads of linear algebra beside them would only wait for each other.
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

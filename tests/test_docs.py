@@ -159,7 +159,7 @@ def test_commands_and_their_options_are_there(document):
 
 @cache
 def known_options() -> frozenset[str]:
-    """Options of all commands, and of other programs that are named."""
+    """Options of all commands, of the drivers, and of other programs that are named."""
     known = set(FOREIGN)
     for name in COMMANDS:
         command, _ = found([name])
@@ -167,6 +167,8 @@ def known_options() -> frozenset[str]:
         known |= options_of(command)
         for below in getattr(command, "commands", {}).values():
             known |= options_of(below)
+    for driver in (ROOT / "examples" / "drivers").glob("*.py"):
+        known |= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', driver.read_text(encoding="utf-8")))
     return frozenset(known)
 
 

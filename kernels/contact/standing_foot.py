@@ -25,8 +25,6 @@ from kernels.contact.prescribed import (
     new_prescribed_work,
 )
 from kernels.contact.pressure_field import FieldWork, add_pressures, new_field_work
-from kernels.dynamics.motion import velocities
-from kernels.tree import pose
 
 FOOT, TOES = 0, 1
 MOST_STEPS = 40
@@ -37,14 +35,6 @@ CLOSE = 1e-3
 """Part of the normal force to which it is met."""
 MOST_EXTENSION = 1.2
 """Of toes that lie level under a raised heel [rad]."""
-
-
-class Followed(NamedTuple):
-    """Frames on the bodies of a model, as those of feet."""
-
-    body: np.ndarray  # (n,) int64
-    position: np.ndarray  # (n, 3) - on the body [m]
-    rotation: np.ndarray  # (n, 3, 3) - axes on the body, as columns
 
 
 class Toes(NamedTuple):
@@ -68,44 +58,11 @@ def new_standing_work(model: Prescribed) -> StandingWork:
 
 
 @entry
-def follow(tree, q, v, followed, at, speeds, motion_out):
-    """motion_out : Motion - of the frames at the coordinates q : (n_q,) and speeds v : (n_v,).
-
-    tree : Tree
-    q : (n_q,) - coordinates [rad, m]
-    v : (n_v,) - speeds [rad/s, m/s]
-    followed : Followed
-    at : Pose - written
-    speeds : Velocities - written
-    motion_out : Motion
-    """
-    pose(tree, q, at)
-    velocities(tree, at, v, speeds)
-    origin = at.position[0]
-    for k in range(followed.body.shape[0]):
-        b, x = followed.body[k], followed.position[k]
-        R, V = at.rotation[b], speeds.body[b]
-        for i in range(3):
-            motion_out.turning[k, i] = V[i]
-            away = R[i, 0] * x[0] + R[i, 1] * x[1] + R[i, 2] * x[2]
-            motion_out.position[k, i] = at.position[b, i] + away
-            for j in range(3):
-                axis = followed.rotation[k]
-                motion_out.rotation[k, i, j] = (
-                    R[i, 0] * axis[0, j] + R[i, 1] * axis[1, j] + R[i, 2] * axis[2, j]
-                )
-        for i in range(3):
-            j, m = (i + 1) % 3, (i + 2) % 3
-            rj, rm = motion_out.position[k, j] - origin[j], motion_out.position[k, m] - origin[m]
-            motion_out.velocity[k, i] = V[3 + i] + V[j] * rm - V[m] * rj
-
-
-@entry
 def stand(model, motion, k, toes, target, raised, work):
     """How far the foot stands above where it was followed [m], NaN if nothing meets the force; work there.
 
     model : Prescribed - body 0 the foot, 1 its toes, all on one plane
-    motion : Motion - of feet, after `follow`
+    motion : Motion - of feet
     k : int - which of them
     toes : Toes
     target : float - normal force to be met [N]; not above 0, or NaN: the foot stays at `raised`

@@ -3,7 +3,7 @@
 Of every frame, torques in parts of tau_o in the generator's own direction, x = (s_A, s_V, Delta_P, lambda_P,
 s_tau):
   strong enough   s_tau [cap t^A t^V + t^PE (1 - beta w)] - demand >= 0     (eq. 10)
-  not too stiff   demand - s_tau t^PE (1 - beta w) >= 0                     (eq. 11)
+  not too stiff   demand - s_tau [floor t^A t^V + t^PE (1 - beta w)] >= 0   (eq. 11, which has floor = 0)
   not stretched   t^PE_max - t^PE >= 0                                      (eq. 12, of either direction)
 Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2.
 """
@@ -47,6 +47,7 @@ class Demands(NamedTuple):
     omega: np.ndarray  # (n,) - speed, positive where it shortens [rad/s]
     demand: np.ndarray  # (n,) - torque in its direction, 0 where it has none [tau_o]
     cap: np.ndarray  # (n,) - activation that it may reach [1]
+    floor: np.ndarray  # (n,) - activation that it has at least [1]
     most_passive: float  # t^PE_max [1]
 
 
@@ -78,21 +79,21 @@ def write_rows(demands, x, piece, value_out, slope_out):
     s = x[S_TAU]
     for k in range(demands.theta.shape[0]):
         write_pieces(demands, x, k, piece)
-        cap, demand, j = demands.cap[k], demands.demand[k], N_KIND * k
-        active, passive = cap * piece[A] * piece[V], piece[P] * piece[D]
-        value_out[j] = s * (active + passive) - demand
-        value_out[j + 1] = demand - s * passive
+        cap, floor, demand, j = demands.cap[k], demands.floor[k], demands.demand[k], N_KIND * k
+        active, passive = piece[A] * piece[V], piece[P] * piece[D]
+        value_out[j] = s * (cap * active + passive) - demand
+        value_out[j + 1] = demand - s * (floor * active + passive)
         value_out[j + 2] = demands.most_passive - piece[P]
         slope_out[j, S_A] = s * cap * piece[A_1] * piece[V]
         slope_out[j, S_V] = s * (cap * piece[A] * piece[V_1] + piece[P] * piece[D_1])
         slope_out[j, DELTA] = s * piece[P_1] * piece[D]
         slope_out[j, LAMBDA] = -s * piece[T] * piece[D]
-        slope_out[j, S_TAU] = active + passive
-        slope_out[j + 1, S_A] = 0.0
-        slope_out[j + 1, S_V] = -s * piece[P] * piece[D_1]
+        slope_out[j, S_TAU] = cap * active + passive
+        slope_out[j + 1, S_A] = -s * floor * piece[A_1] * piece[V]
+        slope_out[j + 1, S_V] = -s * (floor * piece[A] * piece[V_1] + piece[P] * piece[D_1])
         slope_out[j + 1, DELTA] = -slope_out[j, DELTA]
         slope_out[j + 1, LAMBDA] = -slope_out[j, LAMBDA]
-        slope_out[j + 1, S_TAU] = -passive
+        slope_out[j + 1, S_TAU] = -(floor * active + passive)
         slope_out[j + 2, S_A] = slope_out[j + 2, S_V] = slope_out[j + 2, S_TAU] = 0.0
         slope_out[j + 2, DELTA] = -piece[P_1]
         slope_out[j + 2, LAMBDA] = piece[T]
@@ -110,9 +111,9 @@ def largest_violation(demands, x, piece, value_out):
     s, worst = x[S_TAU], 0.0
     for k in range(demands.theta.shape[0]):
         write_pieces(demands, x, k, piece)
-        passive, j = piece[P] * piece[D], N_KIND * k
-        value_out[j] = s * (demands.cap[k] * piece[A] * piece[V] + passive) - demands.demand[k]
-        value_out[j + 1] = demands.demand[k] - s * passive
+        active, passive, j = piece[A] * piece[V], piece[P] * piece[D], N_KIND * k
+        value_out[j] = s * (demands.cap[k] * active + passive) - demands.demand[k]
+        value_out[j + 1] = demands.demand[k] - s * (demands.floor[k] * active + passive)
         value_out[j + 2] = demands.most_passive - piece[P]
         worst = max(worst, -value_out[j], -value_out[j + 1], -value_out[j + 2])
     return worst
@@ -132,7 +133,7 @@ def add_curvatures(demands, x, weight, piece, H):
         j = N_KIND * k
         strong, stiff, stretched = weight[j], weight[j + 1], weight[j + 2]
         write_pieces(demands, x, k, piece)
-        add_active(piece, strong * demands.cap[k], x[S_TAU], H)
+        add_active(piece, strong * demands.cap[k] - stiff * demands.floor[k], x[S_TAU], H)
         add_passive(piece, strong - stiff, x[S_TAU], H)
         H[DELTA, DELTA] += stretched * piece[P_2]
         H[DELTA, LAMBDA] -= stretched * piece[T_1]

@@ -28,7 +28,7 @@ from rtsim.methods.foot_fit import (
     validate_foot,
 )
 from rtsim.methods.foot_misfit import Errors, Weights
-from rtsim.methods.foot_model import held_as, with_toes
+from rtsim.methods.foot_model import marked_alike, with_toes
 from rtsim.methods.foot_parameters import SCALE, guess, guesses, nearest_form
 from rtsim.methods.foot_trial import FootTrial
 from rtsim.methods.rolling_foot import Known, known_step, true_parameters
@@ -146,7 +146,9 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
     for k, errors in enumerate(fit.errors):
         figures += pair(f"{key}.fitted{f'.{k + 1}' if k else ''}", errors, CALIBRATION)
     for plate, other in others.items():
-        held = validate_foot([held_as(other, steps[0])], weights, fit.parameters)
+        moved = other._replace(frame=with_toes(other.frame, *toes))
+        lifted = not marked_alike(other, steps[0])
+        held = validate_foot([moved], weights, fit.parameters, lifted=lifted)
         figures += pair(f"{key}.on.{plate}", held.errors[0], OTHERS)
     return figures
 

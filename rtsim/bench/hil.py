@@ -11,8 +11,10 @@ left out because the one before it, its answer included, lasted beyond its time 
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 from collections import Counter
+from typing import NamedTuple
 
 from msgspec import to_builtins
 
@@ -43,6 +45,13 @@ COMPUTE_US = 200.0
 ABOVE_ECHO_PERCENT = 0.1
 
 
+class Grown(NamedTuple):
+    """Since the end of the first block: resident memory [kB], blocks of memory that Python holds."""
+
+    resident_kb: int
+    blocks: int
+
+
 class Tally:
     """What the blocks came to."""
 
@@ -71,14 +80,14 @@ def run(
         child.wait_ready(60.0)
         simulator = simulator_for(spec)
         say(f"hil: {config} at {rate:g} Hz, {n_block} blocks of {spec.duration_s:g} s with model and without")
-        before_kb = 0
+        before_kb = before_blocks = 0
         for k in range(n_block):
             with_model(spec, simulator, port, publisher, urgently, tally)
             without_model(spec, port, urgently, tally)
             if k == 0:
-                before_kb = resident_kb()
-        grown_kb = resident_kb() - before_kb
-    return figures_of(tally, rate, grown_kb)
+                before_kb, before_blocks = resident_kb(), kept_blocks()
+        grown = Grown(resident_kb() - before_kb, kept_blocks() - before_blocks)
+    return figures_of(tally, rate, grown)
 
 
 def with_model(
@@ -120,7 +129,7 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: Tally)
     tally.counts += Counter(echo_ticks=n_tick, echo_missed=ticks.n_missed)
 
 
-def figures_of(tally: Tally, rate: float, grown_kb: int) -> list[Figure]:
+def figures_of(tally: Tally, rate: float, grown: Grown) -> list[Figure]:
     """What the blocks came to, as figures."""
     counts = tally.counts
     missed = 100.0 * counts["missed"] / (counts["ticks"] + counts["missed"])
@@ -137,7 +146,8 @@ def figures_of(tally: Tally, rate: float, grown_kb: int) -> list[Figure]:
         Figure("urgent", float(tally.granted), "1 = yes, 0 = not asked for or not permitted"),
         Figure("compiled", float(counts["compiled"]), "kernels", 0.0, "lower"),
         Figure("collected", float(counts["collected"]), "1", 0.0, "lower"),
-        Figure("resident_grown_kB", float(grown_kb), "kB"),
+        Figure("resident_grown_kB", float(grown.resident_kb), "kB"),
+        Figure("blocks_grown", float(grown.blocks), "1"),
     ]
     for part, histogram in tally.times.items():
         for label, percent in PERCENTILES.items():
@@ -145,6 +155,12 @@ def figures_of(tally: Tally, rate: float, grown_kb: int) -> list[Figure]:
             figures.append(Figure(f"{part}_us.{label}", histogram.percentile_us(percent), "us", *bound))
         figures.append(Figure(f"{part}_us.max", 1e-3 * histogram.largest_ns, "us"))
     return figures
+
+
+def kept_blocks() -> int:
+    """Blocks of memory that Python holds, after a collection."""
+    gc.collect()
+    return sys.getallocatedblocks()
 
 
 def resident_kb() -> int:

@@ -11,8 +11,9 @@ moment about the joint's axis.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +24,8 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.config.run_schema import Run
 from rtsim.files.markers import read_markers
 from rtsim.files.output import write_text
+from rtsim.files.recording import Results
+from rtsim.models.model import Model
 from rtsim.models.planar_body import BODIES, COORDINATES, GENERATORS
 from rtsim.stages.find import Setting
 from rtsim.stages.kinematics import make
@@ -117,22 +120,43 @@ def table_of(folder: Path, name: str) -> Array:
     return np.loadtxt(folder / name, delimiter=",")
 
 
-def wrists(spec: ModelSpec, path: Path) -> Array:
-    """(n, 2, 3) - the right and the left wrist in a trial [m]."""
+class Followed(NamedTuple):
+    """A model that followed markers.
+
+    q : (n, n_q) - coordinates [rad, m]; position, rotation : (n, n_body, 3), (n, n_body, 3, 3) - of the
+        bodies in ground [m]
+    """
+
+    model: Model
+    q: Array
+    position: Array
+    rotation: Array
+
+    def places(self, body: str, local: Array) -> Array:
+        """(n, 3) - where a point of a body is in ground; local : (3,) - in the body [m]."""
+        b = self.model.names.bodies.index(body)
+        return self.position[:, b] + self.rotation[:, b] @ local
+
+
+def follow(
+    spec: ModelSpec, path: Path, more: Mapping[str, Array] | None = None, frames: slice | None = None
+) -> Followed:
+    """The markers of a trial, followed; more : markers beside those of the file, name -> (n, 3) [m]."""
     trial = read_markers(path)
-    estimator = make(Setting(Run(name="wrists", source="", model=""), spec, None)).estimator
+    estimator = make(Setting(Run(name="follow", source="", model=""), spec, None)).estimator
     names = estimator.model.names.markers
-    hands = [estimator.model.names.bodies.index(f"hand_{side}") for side in "rl"]
     measured = np.full((len(trial.times), len(names), 3), np.nan)
     for name, column in find_markers(names, trial.names).items():
         measured[:, names.index(name)] = trial.positions[:, column]
-    found = np.zeros((len(trial.times), 2, 3))
-    for k, frame in enumerate(measured):
-        estimator.aim(float(trial.times[k]))
+    for name, places in (more or {}).items():
+        measured[:, names.index(name)] = places
+    found = []
+    for time, frame in zip(trial.times[frames or slice(None)], measured[frames or slice(None)], strict=True):
+        estimator.aim(float(time))
         estimator.estimate(frame, 1.0 / RATE)
-        position, _ = estimator.pose
-        found[k] = position[hands]
-    return found
+        *_, q = estimator.placed_by(estimator.method)
+        found.append([q.copy(), *(one.copy() for one in estimator.pose)])
+    return Followed(estimator.model, *(np.array(column) for column in zip(*found, strict=True)))
 
 
 def write_loads(folder: Path, trial: str, path: Path) -> None:
@@ -148,15 +172,15 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
     swing = savgol_filter(box[:, 1:3], WINDOW, ORDER, deriv=2, delta=1.0 / RATE, axis=0)
     lost = plates[:, [1, 3]] - plates[: int(RATE), [1, 3]].mean(axis=0)
     held = lost - BOX_KG * swing
-    grip = wrists(stoop_model(folder), markers_of(folder, trial))
+    followed = follow(stoop_model(folder), markers_of(folder, trial))
     nothing = np.zeros(len(plates))
     columns = {
         "time": np.arange(len(plates)) / RATE,
         "feet_vx": plates[:, 7], "feet_vy": plates[:, 9], "feet_vz": nothing,
         "feet_px": plates[:, 10], "feet_py": plates[:, 12], "feet_pz": nothing,
     }  # fmt: skip
-    for side, wrist in zip("rl", np.moveaxis(grip, 1, 0), strict=True):
-        half = np.column_stack([0.5 * held, nothing])
+    for side in "rl":
+        wrist, half = followed.places(f"hand_{side}", np.zeros(3)), np.column_stack([0.5 * held, nothing])
         for what, table in (("v", half), ("p", wrist)):
             columns |= {f"box_{side}_{what}{axis}": table[:, x] for x, axis in enumerate("xyz")}
     rows = ["\t".join(f"{value:.9g}" for value in row) for row in np.column_stack(list(columns.values()))]
@@ -169,3 +193,63 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
         "\t".join(columns),
     ]
     write_text(path, "\n".join([*head, *rows]) + "\n")
+
+
+class L5S1(NamedTuple):
+    """Extension moments of L5/S1 over time.
+
+    times : (n,) - at which all are known [s]; bottom_up : (n,) - of the laboratory [N m]
+    at_joint, at_place : (n,) - ours, about the model's joint and about the laboratory's L5/S1 [N m]
+    """
+
+    times: Array
+    bottom_up: Array
+    at_joint: Array
+    at_place: Array
+
+
+def l5s1_places(folder: Path, trial: str) -> Array:
+    """(n, 3) - where the laboratory has L5/S1 in a trial [m].
+
+    Its pelvis markers keep their distances to 1e-8 m, so that they are its pelvis itself; its L5/S1 in the
+    neutral trial lies to them as the model's joint does to the model's markers, within 0.1 mm. The planar
+    model cannot follow all markers at once: its own L5/S1 is up to 18 mm away in deep bending.
+    """
+    spec = stoop_model(folder)
+    own = {
+        marker.name: np.array(marker.offset_mm[:2]) for marker in spec.markers if marker.segment == "pelvis"
+    }
+    trunk = next(body for body in spec.bodies if body.name == "middle_trunk")
+    trial_markers = read_markers(markers_of(folder, trial))
+    measured = np.stack(
+        [trial_markers.positions[:, trial_markers.names.index(name), :2] for name in own], axis=1
+    )
+    local = np.array(list(own.values()))
+    centre, middle = local.mean(axis=0), measured.mean(axis=1)
+    # the turn that brings the markers nearest, as complex numbers
+    a, b = ((x[..., 0] + 1j * x[..., 1]) for x in (local - centre, measured - middle[:, None]))
+    turn = (b * a.conj()).sum(axis=1)
+    apart = (np.array(trunk.in_parent.offset_mm[:2]) - centre) @ (1.0, 1.0j) * 1e-3 * turn / np.abs(turn)
+    return np.column_stack([middle[:, 0] + apart.real, middle[:, 1] + apart.imag, np.zeros(len(apart))])
+
+
+def l5s1_moments(folder: Path, trial: str, results: Results) -> L5S1:
+    """L5/S1 moments of a trial beside the laboratory's bottom-up ones; results : of `rtsim analyse`."""
+    labels = {field.name: field.labels for field in results.session.fields}
+    field = {
+        name: results.fields[name][:, labels[name].index(of)]
+        for name, of in (
+            ("coordinate_moments", "lumbar_flexion"), ("segment_positions", "middle_trunk"),
+            ("reaction_forces_ground", "middle_trunk"),
+        )
+    }  # fmt: skip
+    since = results.times - results.times[0]
+    times = since - results.session.meta["rates"]["delay_s"][0]
+    apart = field["segment_positions"] - l5s1_places(folder, trial)
+    apart = np.column_stack([np.interp(times, since, column) for column in apart.T])
+    there = table_of(folder, f"VUA2UHEI/2D/{trial}_l5s1Bu.csv")
+    joint = -field["coordinate_moments"]
+    place = joint + np.cross(apart, field["reaction_forces_ground"])[:, 2]
+    known = np.isfinite(place)
+    bottom_up = np.interp(times, there[:, 0] - there[0, 0], there[:, 2])
+    return L5S1(times[known], bottom_up[known], joint[known], place[known])

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from rtsim.stages.stage import Stage
 
 INTERRUPTED = "interrupted"
+IN_PASSING = "rtsim.in_passing"
+"""In a context's meta: the files are for another command, which goes on with them and tells of its own."""
 N_TOLD = 10
 """Sentences that are told at the most."""
 
@@ -254,7 +256,8 @@ def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, 
     for path in outputs:
         for note in write(path, results, source.stem, frames):
             tell(f"{path}: {note}")
-        click.echo(f"wrote {path}", err=True)
+        if not click.get_current_context().meta.get(IN_PASSING):
+            click.echo(f"wrote {path}", err=True)
     if paper:
         from rtsim.files.panels import panels_of_results
         from rtsim.monitor.stack import save_panels

@@ -23,5 +23,6 @@ def analysed(markers: Path, model: str, forces: Path, config: str | None) -> Ite
         with contextlib.redirect_stdout(sys.stderr):
             context = click.get_current_context()
             with analyse.command.make_context("analyse", [str(markers), *words], parent=context) as inner:
+                inner.meta[analyse.IN_PASSING] = True
                 analyse.command.invoke(inner)
         yield path

@@ -99,6 +99,16 @@ def startup(as_json: bool) -> None:
     click.echo(figures.report("startup", startup.run(), as_json))
 
 
+@command.command("ground-reaction")
+@AS_JSON
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def ground_reaction(as_json: bool, folder: Path) -> None:
+    """The ground by the motion of the whole body beside force plates, of recordings under FOLDER."""
+    from rtsim.bench import figures, ground_reaction
+
+    click.echo(figures.report("ground-reaction", ground_reaction.run(folder), as_json))
+
+
 @command.command("recordings")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -110,6 +120,16 @@ def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | N
     from rtsim.bench import figures, recordings
 
     click.echo(figures.report("recordings", recordings.run(folder, live, only, side or ""), as_json))
+
+
+@command.command("gait-phase")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def gait_phase(as_json: bool, folder: Path | None) -> None:
+    """How far the phase of the gait is off, of made-up walks and of recordings with plates under FOLDER."""
+    from rtsim.bench import figures, gait_phase
+
+    click.echo(figures.report("gait-phase", gait_phase.run(folder), as_json))
 
 
 @command.command("trials")

@@ -173,10 +173,16 @@ def check_hil(spec: HilSpec, path: Path) -> str:
     from rtsim.cli.ports import check_twins
     from rtsim.cli.types import checked
     from rtsim.live.hardware import parts_of
+    from rtsim.live.worn import run_of
 
     for key, address in asdict(spec.ports).items():
         checked(address, f"{path}: ports.{key}", binding=True)
     check_twins(asdict(spec.ports))
+    if spec.markers is not None:
+        run_of(spec)
+        return (
+            f"hil {spec.name}: {spec.device} on {spec.coordinate} of a person, markers by {spec.markers.run}"
+        )
     parts_of(spec)
     return (
         f"hil {spec.name}: {spec.device} on {spec.coordinate} of {spec.model}, {spec.exchange.rate_hz:g} Hz"

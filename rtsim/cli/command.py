@@ -25,7 +25,7 @@ def command(
 
     An estimator takes set_method method=zero, set_downweighting on=false, status, stop, and with force plates
     tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with a device arm, disarm,
-    status, stop.
+    emergency_stop, pause, step ticks=10, resume, reset, status, stop.
     """
     from streams.control import request
 

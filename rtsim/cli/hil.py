@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,16 +13,20 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from rtsim.cli.options import check_recording
+from rtsim.cli.emergency import emergency_key
+from rtsim.cli.lines import tell
+from rtsim.cli.options import check_of_use, check_recording
 from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
-from rtsim.cli.types import Address, Config
+from rtsim.cli.types import Address, Config, Source
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, ModelError
 from rtsim.live.signals import exit_code, noting_requests
+from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.hil_schema import HilSpec
+    from rtsim.live.loop import Loop
 
 NO_DEVICE = "none"
 RECORDER_S = 20.0
@@ -54,38 +60,88 @@ def _address(name: str, what: str) -> Any:
 @_address("control", "Commands come here")
 @_address("port", "The device connects here")
 @offset_option()
+@click.option(
+    "--motion",
+    "motion",
+    metavar="FILE|ADDRESS",
+    help="Motion of coordinates that take one: .mot, .sto, or results of a live run at tcp://HOST:PORT.",
+)
+@click.option("--prescribe", "prescribed", multiple=True, metavar="COORDINATE",
+              help="A coordinate that --motion moves beside the model's own.")  # fmt: skip
 @click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+@click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
+@click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
 @click.option("--again", "again", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Run a recording in lockstep again, with what the device said then.")  # fmt: skip
+@click.option(
+    "--from",
+    "source",
+    type=Source(),
+    metavar="SOURCE",
+    help="Markers, where the config has [markers]: walker, a file, tcp://HOST:PORT [its run].",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(config: str, device: str | None, arm_s: float | None, **options: Any) -> None:
     """Let the limb and the device of CONFIG (.toml or a shipped name) exchange motion and torque.
 
+    The limb is simulated, or that of a person whose markers are followed, as the config has it.
+
     Torque is commanded only after `rtsim command arm` (or --arm), from zero by a ramp; `disarm` ends it.
-    Results, outputs and the device's messages are published; --record keeps all of them. Ctrl-C ends the run:
-    zero and disarmed.
+    Space or Esc in the terminal, or `rtsim command emergency_stop`, is the emergency stop. Results, outputs
+    and the device's messages are published; --record keeps all of them. Ctrl-C ends the run: zero and
+    disarmed.
     """
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.cli.live import require_window
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
-    from rtsim.live.hardware import parts_of, simulator_for
+    from rtsim.live.group_table import group_of_simulation
+    from rtsim.live.hardware import hil_loop, moved, parts_of, simulator_for, summary_of
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
         raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
+    if options["again"] and is_stream(spec.motion):
+        raise ConfigError(
+            "a stream of motion does not come again", where="--again, --motion",
+            remedy="give a run that a file moved, and the file",
+        )  # fmt: skip
     if options["record"]:
         check_recording(options["record"], "--record")
+    check_processor(options["cpu"])
+    if options["monitor"]:
+        require_window()
+    ways = Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS})
+    if spec.markers is not None:
+        run_worn(spec, options["source"] or "", ways)
+        return
+    check_of_use("--from", not options["source"], "a config with [markers]")
+    spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
     model, _ = parts_of(spec)
     check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
     console = Console(stderr=True)
-    compile_first(console, ("coupled-simulation",) if model.couplers else ("simulation",))
+    compile_first(console, (group_of_simulation(model),))
     with console.status("starting"):
         simulator = simulator_for(spec)
-    run(spec, simulator, Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS}))
+    run(spec, ways, partial(hil_loop, spec, simulator), summary_of)
+
+
+def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
+    """The same with a person who wears the device; source : of the markers, in the place of the run's own."""
+    from rich.console import Console
+
+    from rtsim.cli.compiling import compile_first
+    from rtsim.live import worn
+    from rtsim.live.group_table import groups_of
+
+    estimate = worn.run_of(spec, source)
+    check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
+    compile_first(Console(stderr=True), groups_of(estimate))
+    run(spec, ways, partial(worn.worn_loop, spec, estimate), worn.summary_of)
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
@@ -101,12 +157,22 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     exchange = {key: options[key] for key in ("mode", "rate_hz") if options[key] is not None}
     if options["fast"]:
         exchange |= {"paced": False, "deadline_ms": LONGEST_MS, "valid_for_ms": LONGEST_MS}
-    new = {"duration_s": options["duration_s"]} if options["duration_s"] is not None else {}
+    new: dict[str, Any] = {"duration_s": options["duration_s"]} if options["duration_s"] is not None else {}
+    new |= {key: options[key] for key in ("motion", "prescribed") if options[key]}
     if device not in (None, NO_DEVICE):
         new["device"] = device
     tables = to_builtins(spec)
     tables |= {"exchange": tables["exchange"] | exchange, "ports": ports, **new}
     return check_record(tables, HilSpec, "the options")
+
+
+def check_processor(cpu: int | None) -> None:
+    """ConfigError for a processor that there is not."""
+    from rtsim.live.urgency import processors
+
+    known = processors()
+    if cpu is not None and known and cpu not in known:
+        raise ConfigError(f"no processor {cpu}", where="--cpu", allowed=", ".join(map(str, known)))
 
 
 class Ways(NamedTuple):
@@ -117,20 +183,29 @@ class Ways(NamedTuple):
     record: Path | None
     again: Path | None
     urgently: bool
+    cpu: int | None
+    monitor: bool
     as_json: bool
 
 
-WAYS = ("record", "again", "urgently", "as_json")
+WAYS = ("record", "again", "urgently", "cpu", "monitor", "as_json")
 
 
-def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
-    """Serve the loop until it is over, and tell what it came to."""
+def run(
+    spec: HilSpec, ways: Ways, loop_with: Callable[..., Loop], summarise: Callable[[Loop], dict[str, Any]]
+) -> None:
+    """Serve the loop until it is over, and tell what it came to.
+
+    loop_with : makes it of a port, a publisher and further arguments
+    """
+    from rtsim.device.arming import EMERGENCY
     from rtsim.live.children import Child
-    from rtsim.live.hardware import NOBODY, hil_loop, summary_of
+    from rtsim.live.hardware import NOBODY
     from rtsim.live.run_again import RecordedPort
-    from rtsim.live.urgency import may_be_urgent
+    from rtsim.live.urgency import may_be_urgent, pinned
     from streams.control import ControlServer
     from streams.exchange import DevicePort
+    from streams.messages import Command
     from streams.publisher import Publisher
 
     child = None
@@ -138,11 +213,11 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
         publisher = stack.enter_context(Publisher(spec.ports.results))
         if ways.again is not None:
             recorded = RecordedPort(ways.again)
-            loop = hil_loop(spec, simulator, recorded, publisher, again=recorded)
+            loop = loop_with(recorded, publisher, again=recorded)
             address = str(ways.again)
         else:
             port = stack.enter_context(DevicePort(spec.ports.device, urgent=may_be_urgent(ways.urgently)))
-            loop = hil_loop(spec, simulator, port, publisher, ways.arm_s, ways.urgently)
+            loop = loop_with(port, publisher, arm_s=ways.arm_s, urgently=ways.urgently)
             address = port.address
         server = stack.enter_context(ControlServer(spec.ports.control, loop.command, loop.commands))
         loop.control_events = server.events
@@ -154,14 +229,27 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
                 recorder.check()
         told = {"state": "ready", "results": publisher.address, "control": server.address, "device": address}
         click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
+        if ways.monitor:
+            window = Child("monitor", ["monitor", publisher.address, "--control", server.address])
+            stack.callback(window.close)
         if ways.with_device and ways.again is None:
             first = ["--urgent"] if ways.urgently else []
             child = Child("device", ["device", spec.device, "--model", address, *first])
             stack.callback(child.close)
-        loop.run()
+        press = partial(loop.command, Command(name=EMERGENCY))
+        # what is run again has its commands from the recording alone
+        key = emergency_key(press) if ways.again is None else contextlib.nullcontext(False)
+        with key as has_key, pinned(ways.cpu) as is_pinned:
+            for words in said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key):
+                tell(words)
+            loop.run()
         publisher.close()
-    summary = summary_of(loop)
-    click.echo(json.dumps({"state": "over", **summary}) if ways.as_json else in_words(summary))
+    summary = summarise(loop)
+    if ways.as_json:
+        click.echo(json.dumps({"state": "over", **summary}))
+    else:
+        for words in in_words(summary):
+            tell(words, err=False)  # reasons are a device's words
     if loop.failure:
         raise ModelError(
             loop.failure, where=spec.model,
@@ -177,21 +265,38 @@ def run(spec: HilSpec, simulator: Any, ways: Ways) -> None:
     raise SystemExit(exit_code() or 0)
 
 
+def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
+    """What was asked for and not granted, and the key; a sentence each."""
+    told = []
+    if ways.urgently and not urgent:
+        told.append(
+            "not before other work: the system permits that to root and to users with an rtprio limit"
+        )
+    if ways.cpu is not None and not is_pinned:
+        told.append(f"not kept on processor {ways.cpu}: this system does not permit it")
+    if has_key:
+        told.append("space or Esc here is the emergency stop")
+    return [f"rtsim: {words}" for words in told]
+
+
 def in_words_of(spec: HilSpec, told: dict[str, str]) -> str:
     """The first line of a run."""
     return (
         f"{spec.name}: {spec.exchange.mode} at {spec.exchange.rate_hz:g} Hz; results at {told['results']}, "
-        f"commands (arm, disarm, status, stop) at {told['control']}, device at {told['device']}; "
-        "Ctrl-C ends it"
+        f"commands (arm, disarm, emergency_stop, status, stop, ...) at {told['control']}, "
+        f"device at {told['device']}; Ctrl-C ends it"
     )
 
 
-def in_words(summary: dict[str, Any]) -> str:
+def in_words(summary: dict[str, Any]) -> list[str]:
     """The closing lines of a run."""
-    trip = {key: summary.get(f"round_trip_us.{key}", float("nan")) for key in ("p50", "p99", "p99_9", "max")}
-    return (
-        f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['unanswered']} unanswered, "
+    known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]
+    trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
+    lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"
+    first = (
+        f"{summary['ticks']} ticks, {lost}, {summary['unanswered']} unanswered, "
+        f"{summary['in_time_percent']:g} % of commands in time, "
         f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
-        f"{summary['reason']}\n"
-        f"round trip [us]: {', '.join(f'{key} {us:.0f}' for key, us in trip.items())}"
+        f"{summary['reason']}"
     )
+    return [first, f"round trip [us]: {trip}"] if trip else [first]

@@ -242,9 +242,10 @@ def asked_of_plates(
 
 def check_plates_given(run: Run, given: dict[str, object]) -> None:
     """ConfigError for an option that is of use with force plates alone, where the run has none."""
-    from rtsim.live.forces import may_have_forces
+    from rtsim.live.forces import may_have_forces, weighs
 
-    option = next((option for option, value in given.items() if value), "")
+    asked = [option for option, value in given.items() if value and not (option == "--mass" and weighs(run))]
+    option = next(iter(asked), "")
     if option and not may_have_forces(run):
         raise ConfigError(
             "it is for a run with force plates, and this one has none",
@@ -272,6 +273,8 @@ def check_bound(run: Run, security: Security | None = None, player: bool = False
 
 def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = ()) -> list[str]:
     """The command line of a run, for a child process; `config` and `choices` are what it was made from."""
+    from rtsim.live.forces import weighs
+
     arguments = ["--config", config] if config else []
     arguments += [f"--set={choice}" for choice in choices]
     names = ("source", "subject", "static", "forces", "lab", "side", "model", "method", "ik_setup")
@@ -282,6 +285,7 @@ def run_arguments(run: Run, config: str | None = None, choices: Sequence[str] = 
     if run.forces:
         arguments += ["--wait-ms", str(run.plates.wait_ms)]
         arguments += ["--feet", ",".join(run.plates.feet)] if run.plates.feet else []
+    if run.forces or weighs(run):
         arguments += ["--mass", str(run.mass_kg)] if run.mass_kg else []
     arguments += file_arguments(run.units, run.up)
     return [*arguments, "--results", run.ports.results, "--control", run.ports.control]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rtsim.methods.scaling import Scaled
 
 SUFFIXES = (".osim", ".toml")
-STATURES_MM = (500.0, 2500.0)
-"""Of people."""
+STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
+"""Of people: statures, and kilograms per square metre of them."""
 
 
 @click.command("scale")
@@ -136,6 +136,12 @@ def body_of(
         raise ConfigError(
             f"{stature_mm:g} mm is no stature", where="--stature", allowed=f"{low:g} to {high:g} mm"
         )
+    low, high = PER_SQUARE
+    if not low <= 1e6 * mass_kg / stature_mm**2 <= high:
+        raise ConfigError(
+            f"{mass_kg:g} kg at {stature_mm:g} mm are no person", where="--mass, --stature",
+            allowed=f"{low:g} to {high:g} kg per square metre of stature",
+        )  # fmt: skip
     return model_text(planar_body(sex, mass_kg, stature_mm), "A planar body: docs/planar_body.md.")
 
 

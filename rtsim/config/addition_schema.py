@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from rtsim.config.contact_schema import Contact
+from rtsim.config.driven_generators_schema import DrivenGeneratorSpec
 from rtsim.config.force_schema import Load, SimulationSpec, Spring
 from rtsim.config.joint_schema import Body
 from rtsim.config.model_schema import Coupler, Element, MethodSpec
@@ -22,7 +23,7 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     adds_to : a shipped model or a file (.toml)
     laws : keys of force laws, by the name of one of its contacts or ligaments
     contacts : behind its own, or in the place of that of the same name
-    simulation : in the place of its own
+    torque_generators, simulation : in the place of its own
     """
 
     name: Name
@@ -34,6 +35,7 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     springs: tuple[Spring, ...] = ()
     couplers: tuple[Coupler, ...] = ()
     loads: tuple[Load, ...] = ()
+    torque_generators: DrivenGeneratorSpec | None = None
     simulation: SimulationSpec | None = None
     elements: tuple[Element, ...] = ()
     methods: dict[str, MethodSpec] = {}

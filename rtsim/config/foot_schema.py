@@ -8,6 +8,7 @@ import msgspec
 
 from rtsim.config.place_schema import Positive
 
+Speed = Annotated[float, msgspec.Meta(ge=-20.0, le=20.0)]
 Cells = Annotated[int, msgspec.Meta(ge=1, le=200)]
 
 
@@ -20,12 +21,15 @@ class FootSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     scaled: bool = True
     # whether a static trial tells how it stands; not for a foot that was fitted to a person's own markers
     sole: bool = True
-    # raised until it bears what the plates tell, or as high as the markers have it, and raised_mm
-    level: Literal["plates", "given"] = "given"
+    # raised until it bears what the plates tell, or its share of what the whole body's motion tells
+    # (docs/ground_reaction.md), or as high as the markers have it, and raised_mm
+    level: Literal["plates", "whole_body", "given"] = "given"
     raised_mm: Annotated[float, msgspec.Meta(ge=-100.0, le=100.0)] = 0.0
     # of the ground where the foot is on no plate
     ground_mm: Annotated[float, msgspec.Meta(ge=-10_000.0, le=10_000.0)] = 0.0
-    # below it plates tell no height
+    # its velocity along x and z, as of a belt
+    ground_m_s: tuple[Speed, Speed] = (0.0, 0.0)
+    # below it forces tell no height
     least_force_N: Positive = 20.0
     # of the pressure: rows from heel to toes and columns across, and of a cell along and across
     grid: tuple[Cells, Cells] = (39, 16)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from rtsim.config.bounds import check_numbers, check_texts
-from rtsim.config.place_schema import Name, NonNegative, Positive
+from rtsim.config.controller import ControllerSpec, Pair
+from rtsim.config.controllers import controller_of
+from rtsim.config.controllers.stiffness_damping import Controller
+from rtsim.config.place_schema import Name, NonNegative, Positive, Vector
 from rtsim.config.run_schema import Duration
 from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
-Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 LONGEST_MS = 1000.0
-PARAMETERS = ("neutral_deg", "stiffness_N_m_rad", "damping_N_m_s_rad")
-"""Of the controller, in the order in which they are published."""
 
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -36,35 +36,12 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     connect_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)] = 30.0
 
 
-class Controller(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Torque by the measured angle: -k (theta - theta_n) - c d(theta)/dt."""
+class GaitSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """How the leg of the model walks: a coordinate that rises in swing and falls in stance."""
 
-    neutral_deg: float = 0.0
-    stiffness_N_m_rad: NonNegative = 0.0
-    damping_N_m_s_rad: NonNegative = 0.0
-    # of those that may be set while it runs: name = [lowest, highest]
-    ranges: dict[str, Pair] = {}
-    # how long a change takes where the command does not say
-    change_s: Annotated[float, msgspec.Meta(ge=0.0, le=60.0)] = 1.0
-
-    def __post_init__(self) -> None:
-        for name, (low, high) in self.ranges.items():
-            if name not in PARAMETERS:
-                raise ValueError(f"controller.ranges: unknown key {name!r}; allowed: {', '.join(PARAMETERS)}")
-            if not low <= getattr(self, name) <= high or (low < 0.0 and name != PARAMETERS[0]):
-                raise ValueError(
-                    f"controller.ranges.{name}: {[low, high]}; allowed: the smaller one first, "
-                    f"{name} = {getattr(self, name):g} between, nothing below zero but an angle"
-                )
-
-    @property
-    def values(self) -> dict[str, float]:
-        """Parameters by name."""
-        return {name: getattr(self, name) for name in PARAMETERS}
-
-    def largest(self, name: str) -> float:
-        """The largest value that a parameter can have."""
-        return max((getattr(self, name), *self.ranges.get(name, ())))
+    coordinate: Name
+    # one that falls in swing and rises in stance
+    reversed: bool = False
 
 
 class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -82,12 +59,39 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # actuator's torque off what was commanded by so much, for so long
     tracking_Nm: Positive
     tracking_ms: Positive
+    # energy that the model has, or lacks, beyond what all forces did, of about the last second
+    drift_max_J: Positive = 5.0
     # torque rises from zero over this time after `arm`
     ramp_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
 
     def __post_init__(self) -> None:
         if not self.angle_deg[0] < self.angle_deg[1]:
             raise ValueError(f"limits.angle_deg: {list(self.angle_deg)}; allowed: the smaller one first")
+
+
+class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The device's joint beside the limb's: places from the limb's, in the axes of the body that it carries,
+    in the pose in which the angle is zero."""
+
+    # of the device's joint
+    offset_mm: Vector
+    # where the device holds the body
+    cuff_mm: Vector
+    # of the straps, along the device's bar; none: the cuff slides freely
+    stiffness_N_m: NonNegative = 0.0
+
+
+class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """A person who wears the device: the estimate from markers is the model's side."""
+
+    # damping of the wearer's joint that the check of stability may count on
+    damping_N_m_s_rad: NonNegative
+    # how the estimate is made: source, subject, method, stages, forces
+    run: str = "gait"
+    # leg that wears the device
+    side: Literal["right", "left"] = "right"
+    # so long without a usable frame, and torque ends
+    lost_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_MS)] = 100.0
 
 
 class HilPorts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -108,7 +112,17 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     coordinate: Name
     exchange: Exchange
     limits: Limits
-    controller: Controller = Controller()
+    # a ControllerSpec: by its key `kind` one of rtsim/config/controllers, usually stiffness_damping
+    controller: Any = Controller()
+    # of a model that walks
+    gait: GaitSpec | None = None
+    # of a person who wears the device, in the place of a simulation; `model` then follows the markers
+    markers: MarkersSpec | None = None
+    # of the device's joint against the limb's; none: they are one
+    misalignment: MisalignmentSpec | None = None
+    # file or address of the motion of coordinates that take one, and such coordinates beside the model's own
+    motion: str = ""
+    prescribed: tuple[Name, ...] = ()
     # simulated device, started as a process; whose delays and mechanics the check of stability takes
     device: Name = "ankle_orthosis"
     # of the run on the clock; 0 = until it is stopped
@@ -116,5 +130,22 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ports: HilPorts = HilPorts()
 
     def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "controller", controller_of(self.controller))
         check_numbers(self)
         check_texts(msgspec.to_builtins(self))
+        control: ControllerSpec = self.controller
+        if self.markers is not None and self.gait is not None:
+            raise ValueError("gait: the legs of a person walk by their markers; remove it")
+        for name in ("misalignment", "motion", "prescribed"):
+            if self.markers is not None and getattr(self, name):
+                raise ValueError(f"{name}: is of a simulated limb, not of a person by markers; remove it")
+        if control.needs_gait and self.gait is None and self.markers is None:
+            raise ValueError(
+                f"controller: {control.kind} has no torque without the phase of the gait; add [gait] with a "
+                "coordinate that rises in swing"
+            )
+        beyond = control.beyond(self.limits.torque_max_Nm)
+        if beyond:
+            raise ValueError(
+                f"controller: {beyond}; allowed: limits.torque_max_Nm = {self.limits.torque_max_Nm:g}"
+            )

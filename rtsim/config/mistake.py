@@ -68,11 +68,12 @@ def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
 
 
 def plain_type(kind: Any) -> Any:
-    """The type without its limits and without None."""
+    """The type without its limits and without None; of several the one with keys, to which a path leads."""
     if get_origin(kind) is Annotated:
         return plain_type(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
-        return plain_type(next(choice for choice in get_args(kind) if choice is not type(None)))
+        choices = [plain_type(choice) for choice in get_args(kind) if choice is not type(None)]
+        return next(filter(is_record, choices), choices[0])
     return kind
 
 

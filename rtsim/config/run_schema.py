@@ -27,7 +27,7 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     max_iterations: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 60
     max_step: Annotated[float, msgspec.Meta(gt=0.0, le=3.0)] = 0.5
     restart_rms_mm: Positive = 50.0
-    # frames between two looks for a better assembly of the joints
+    # frames between two looks for a better assembly of the joints, at most
     second_opinion: PositiveInt = 200
     max_prediction_s: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
 

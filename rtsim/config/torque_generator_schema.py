@@ -10,6 +10,10 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.place_schema import Name, NonNegative, Positive
 
+Strength = Annotated[float, msgspec.Meta(gt=0.0, le=5000.0)]
+Angle = Annotated[float, msgspec.Meta(ge=-360.0, le=360.0)]
+LEAST_RISE_DEG = 1.0
+
 
 class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One generator; angles are positive in flexion, 0 in neutral standing (kernels/torque_generator)."""
@@ -17,16 +21,17 @@ class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     source: str
     # of numbers that nobody measured as they stand
     derivation: str = ""
-    strength_Nm: Positive
-    optimal_angle_deg: float
-    width_deg: Positive
-    speed_deg_s: Positive
+    strength_Nm: Strength
+    optimal_angle_deg: Angle
+    # a width or a speed below these is one in radians
+    width_deg: Annotated[float, msgspec.Meta(ge=5.0, le=1000.0)]
+    speed_deg_s: Annotated[float, msgspec.Meta(ge=60.0, le=1e4)]
     # parts of the isometric torque while it lengthens at that speed, and shortens at half of it
     lengthening: Annotated[float, msgspec.Meta(ge=1.05, le=3.0)]
     half_speed: Annotated[float, msgspec.Meta(ge=0.05, le=0.45)]
     # where the passive torque begins, and where it is the isometric torque
-    passive_zero_deg: float
-    passive_one_deg: float
+    passive_zero_deg: Angle
+    passive_one_deg: Angle
     # parts of the passive torque at the highest speed; RBDL's muscle addon
     damping: NonNegative = 0.1
     # De Groote et al. (2016) Ann Biomed Eng 44, 2922-2936
@@ -35,8 +40,11 @@ class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     min_activation: Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)] = 0.0
 
     def __post_init__(self) -> None:
-        if self.passive_zero_deg == self.passive_one_deg:
-            raise ValueError("passive_zero_deg and passive_one_deg are the same; the passive torque rises")
+        if abs(self.passive_zero_deg - self.passive_one_deg) < LEAST_RISE_DEG:
+            raise ValueError(
+                f"passive_zero_deg and passive_one_deg are less than {LEAST_RISE_DEG:g} deg apart; the "
+                "passive torque rises between them"
+            )
 
 
 class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -65,7 +73,7 @@ class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     strength_Nm : before the fit, where it is not that of the set
     """
 
-    strength_Nm: Positive | None = None
+    strength_Nm: Strength | None = None
     angle_scale: Positive = 1.0
     speed_scale: Positive = 1.0
     passive_shift_deg: float = 0.0

@@ -6,6 +6,9 @@ from collections import deque
 from typing import Literal
 
 ArmState = Literal["disarmed", "ramping", "armed", "fault"]
+ARM_STATES: tuple[ArmState, ...] = ("disarmed", "ramping", "armed", "fault")
+EMERGENCY = "emergency_stop"
+"""The command."""
 MOST_TOLD = 64
 
 
@@ -51,6 +54,11 @@ class Arming:
         if self.on:
             self.n_fault += 1
             self._go("fault", reason)
+
+    def emergency(self, reason: str) -> None:
+        """As a fault, but in any state: whoever pressed it wants to be asked before there is torque again."""
+        self.n_fault += self.state != "fault"
+        self._go("fault", reason)
 
     def tick(self) -> None:
         """One tick later."""

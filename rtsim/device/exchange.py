@@ -7,21 +7,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
+from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
+from rtsim.device.hold import Hold
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
+from rtsim.device.misalignment import Misalignment
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
 from streams.messages import Device, Output
 
 FOLLOWS = 10
 """Ticks beyond those that may be missed, after which a device that is told to be armed must be so."""
+NEWEST = 100
+"""Commands of which the share that was taken in time is told."""
 
 
 class Port(Protocol):
-    """Where outputs go and messages of the device come from."""
+    """Where outputs go and messages of the device come from; keeps : no other device takes its place."""
+
+    keeps: bool
 
     @property
     def taken(self) -> list[tuple[Device, int]]: ...
@@ -44,6 +52,7 @@ class DeafPort:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
         self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
 
     def receive(self) -> bool:
         """Nothing comes."""
@@ -70,14 +79,22 @@ class DeviceExchange:
     newest : the device's newest message in this session, None before there is one; t_arrived : its stamp [ns]
     answered : whether it is of this tick; n_missed : ticks in a row without an answer
     passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
-    tuning : of the controller; arming, limit, energy : what keeps it safe
+    law : the controller's; gait, moment : what it sees of the limb beside its angle
+    astray : why the controller has no torque to tell, empty where it has
+    tuning : of the controller; arming, limit, energy : what keeps it safe; hold : whether the limb goes on
+    in_time : share of the newest commands that were taken in time, 1 before there are any
     refusal : why arming is refused now, empty where it is not
+    angle_before : of the model before the step of this tick [rad]
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
+    joint : the device's joint, where it is not the limb's
+    watches : each says in words what speaks against torque beside the device, as markers that are silent
     """
 
-    def __init__(self, spec: HilSpec, port: Port, session: str) -> None:
+    def __init__(self, spec: HilSpec, port: Port, session: str, joint: Misalignment | None = None) -> None:
+        self.joint = joint
+        self.watches: list[Callable[[], str]] = []
         self.spec, self.port, self.session = spec, port, session
         self.period_s = 1.0 / spec.exchange.rate_hz
         self.lockstep = spec.exchange.mode == "lockstep"
@@ -92,20 +109,34 @@ class DeviceExchange:
         self.limit.torque = 0.0
         self.energy = EnergyWatch(self.period_s)
         c = self.spec.controller
+        self.hold = Hold()
         self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
-        self.counters = Counter(unanswered=0, foreign=0, faults=0)
+        self.law, self.astray = law_of(c), ""
+        self.gait, self.moment = NOBODY_WALKS, math.nan
+        self.counters = Counter(unanswered=0, in_time=0, foreign=0, faults=0)
         self.newest: Device | None = None
         self.passed: list[Device] = []
         self.t_arrived = self.seq = self.n_missed = 0
         self.answered = self.is_there = False
         self.age_s = 0.0
         self.refusal = "no device has answered yet"
-        self.angle = self.speed = 0.0
+        self.angle = self.speed = self.angle_before = 0.0
         self.round_trip_ns = self.t_applied = self.step_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
         self._off_ticks = 0
         self._believed = False
+        self._taken = 0  # bits, of the newest commands: whether each was taken in time
+        self._n_taken = 0
+
+    @property
+    def in_time(self) -> float:
+        return self._taken.bit_count() / self._n_taken if self._n_taken else 1.0
+
+    @property
+    def in_time_percent(self) -> float:
+        """Of all commands but the first."""
+        return round(100.0 * self.counters["in_time"] / max(1, self.seq - 1), 3)
 
     @property
     def awaited(self) -> int:
@@ -118,7 +149,7 @@ class DeviceExchange:
             return
         self.is_there = True
         for message, t_arrived in self.port.taken:
-            if message.session != self.session:
+            if message.session != self.session or message.command > self.awaited:
                 self.counters["foreign"] += bool(message.session)
                 continue
             self.passed.append(message)
@@ -150,6 +181,10 @@ class DeviceExchange:
         self.age_s = self.n_missed * self.period_s
         if not self.lockstep:
             self.age_s = 1e-9 * (t_ns - self.t_arrived) if self.newest is not None else 0.0
+        taken = self._taken_in_time()
+        self.counters["in_time"] += taken
+        self._taken = (self._taken << 1 | taken) & ((1 << NEWEST) - 1)
+        self._n_taken = min(self._n_taken + 1, NEWEST)
 
     def fault(self) -> str:
         """What is wrong with the device at the moment, in words; empty where nothing is."""
@@ -160,7 +195,7 @@ class DeviceExchange:
             return wrong
         if newest.state in ("falling", "stopped"):
             return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
-        return self._does_not_follow(newest)
+        return self._does_not_follow(newest) or self.astray
 
     def torque(self) -> float:
         """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
@@ -177,18 +212,29 @@ class DeviceExchange:
             return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
         return unbelievable(newest, self.spec.limits)
 
-    def wanted(self) -> float:
-        """The controller's torque at what was measured [N m]."""
-        neutral, stiffness, damping = self.tuning.values.values()
-        return -stiffness * (self.angle - math.radians(neutral)) - damping * self.speed
+    def wanted(self, time: float, angle: float, speed: float) -> float:
+        """The controller's torque at what was measured, and at the model's time, angle and speed [N m].
+
+        Zero where it has none to tell, which is a fault.
+        """
+        seen = Seen(
+            self.seq, time, self.angle, self.speed, angle, speed, self.moment, self.gait, self.arming.on
+        )
+        try:
+            torque, self.astray = self.law.torque(self.tuning.values, seen), ""
+        except ControllerError as fault:
+            torque, self.astray = 0.0, f"the controller has no torque: {fault}"
+            self.arming.fault(self.astray)
+        return torque
 
     def output(self, time: float, angle: float, speed: float) -> Output:
         """The next output, its torque limited; angle, speed : of the model [rad, rad/s]."""
         arming, spec = self.arming, self.spec
         self.commanded = self.limit.torque
-        torque = 0.0
+        wanted, torque = self.wanted(time, angle, speed), 0.0
+        self.port.keeps = arming.on
         if arming.on:
-            torque = self.limit.limited(arming.share * self.wanted(), self.speed)
+            torque = self.limit.limited(arming.share * wanted, self.speed)
         else:
             self.limit.torque = 0.0
         output = Output(
@@ -203,7 +249,7 @@ class DeviceExchange:
             torque=[torque],
             torque_max=[spec.limits.torque_max_Nm],
             angle=[angle],
-            speed=[speed],
+            speed=[0.0 if self.hold.stands else speed],
         )
         self.sent_ns = output.t_sent
         self.seq += 1
@@ -222,9 +268,18 @@ class DeviceExchange:
             passed_s = 1e-9 * (message.t - before.t)
             if self.lockstep:
                 passed_s = (message.command - before.command) * self.period_s
-            if passed_s > 0.0:
+            if passed_s <= 0.0 and not self.lockstep:
+                self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
+            elif passed_s > 0.0:
                 self.speed = (angle - self.angle) / passed_s
         self.angle = angle
+
+    def _taken_in_time(self) -> bool:
+        """Whether the device acts on what it was told: by its answer; free, by an output still valid."""
+        if self.lockstep or self.newest is None:
+            return self.answered
+        n_old = self.awaited - self.newest.command
+        return 1e3 * n_old * self.period_s <= self.spec.exchange.valid_for_ms
 
     def _does_not_follow(self, newest: Device) -> str:
         """Whether the device does what it is told, as far as it tells."""

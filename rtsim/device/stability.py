@@ -1,10 +1,9 @@
 """How stiff a loop through a device may be: delay turns stiffness into negative damping.
 
 A spring that acts from a sample of the angle n ticks ago, held over a tick of length T, is passive on a limb
-with damping b where b >= k T (n + 1/2) + c. That is the condition of Colgate & Schenkel (1997, J Robotic Syst
-14, 37-47) for H(z) = (k + c (1 - 1/z) / T) z^-n, bounded over all frequencies term by term: the spring's is
-k T/2 sin((n + 1/2) wT) / sin(wT/2), largest at w = 0, the damper's at most c. A further delay or lag of D
-seconds between torque and joint adds k D.
+with damping b where b >= k T (n + 1/2) + k D + c, D seconds of further delay or lag, c a damper of device or
+controller. docs/limbs.md derives it for any limb and for springs that are not linear; it is the condition of
+Colgate & Schenkel (1997, J Robotic Syst 14, 37-47).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import NamedTuple
 
 from rtsim.config.device_schema import DeviceSpec
 from rtsim.config.hil_schema import HilSpec
+from rtsim.device.misalignment import Misalignment, Worst
 from rtsim.errors import ConfigError
 
 ANSWER_TICKS = 1
@@ -30,6 +30,13 @@ class Path(NamedTuple):
     damping: float
     delay_s: float
 
+    def through(self, worst: Worst, torque_max: float) -> Path:
+        """As the limb feels it through the joint of a misaligned device, with torque of a size [N m]."""
+        return self._replace(
+            stiffness=worst.ratio**2 * self.stiffness + worst.slope * torque_max,
+            damping=worst.ratio**2 * self.damping,
+        )
+
     def needs(self, tick_s: float) -> float:
         """Damping of the limb that keeps it passive [N m s/rad]."""
         return self.stiffness * (0.5 * tick_s + self.delay_s) + self.damping
@@ -45,24 +52,35 @@ def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
     c = spec.controller
     delay_s = ANSWER_TICKS * tick_s + 1e-3 * a.delay_ms + lag_s + late
     return (
-        Path("the controller's", c.largest("stiffness_N_m_rad"), c.largest("damping_N_m_s_rad"), delay_s),
+        Path("the controller's", c.stiffest, c.most_damping, delay_s),
         Path("the device's own", m.stiffness_N_m_rad + friction, m.damping_N_m_s_rad, late),
     )
 
 
-def check_stable(spec: HilSpec, device: DeviceSpec, damping: float) -> float:
+def check_stable(
+    spec: HilSpec, device: DeviceSpec, damping: float, joint: Misalignment | None = None
+) -> float:
     """The share of the limb's damping [N m s/rad] that the loop may use up; ConfigError where it is more.
 
     The error states the stability limit: the largest stiffness of the controller at these delays.
     """
     tick_s = 1.0 / spec.exchange.rate_hz
     control, own = paths_of(spec, device)
+    ratio = 1.0
+    if joint is not None:
+        worst = joint.worst(*map(math.radians, spec.limits.angle_deg))
+        ratio = worst.ratio
+        control = control.through(worst, spec.limits.torque_max_Nm)
+        own = own.through(worst, spec.limits.measured_max_Nm)
     needed = control.needs(tick_s) + own.needs(tick_s)
     if needed <= damping:
         return needed / damping if damping else 0.0
-    most = (damping - own.needs(tick_s) - control.damping) / (0.5 * tick_s + control.delay_s)
+    bent = control.stiffness - ratio**2 * spec.controller.stiffest  # by misalignment
+    room = damping - own.needs(tick_s) - control.damping
+    most = (room / (0.5 * tick_s + control.delay_s) - bent) / ratio**2
     remedy = (
-        f"controller.stiffness_N_m_rad of at most {most:.4g}, a higher rate, or more damping of the limb"
+        f"controller.{spec.controller.STIFFNESS} of at most {most:.4g}, a higher rate, or more damping "
+        "of the limb"
         if most > 0.0
         else "less damping of controller and device, a higher rate, or more damping of the limb"
     )

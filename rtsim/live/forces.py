@@ -124,6 +124,11 @@ def has_forces(run: Run) -> bool:
     return True
 
 
+def weighs(run: Run) -> bool:
+    """Whether a stage that is asked for needs the mass of the person, with force plates or without."""
+    return bool({"ground_reaction", "foot_contact"} & {*run.stages})
+
+
 def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
     """The samples from start to end [s], and one on either side; ConfigError without any."""
     first, last = np.searchsorted(forces.times, (start, end))

@@ -123,9 +123,12 @@ def call_forces() -> None:
 
 
 def call_foot() -> None:
-    """The contact of the walker's foot."""
+    """The contact of the walker's foot, and a load that two feet share."""
+    from kernels.contact.prescribed import new_motion
     from rtsim.config.paths import find_config
     from rtsim.config.run_schema import Run
+    from rtsim.methods.foot_contact import UP, FootContact, contact_foot
+    from rtsim.methods.foot_share import FootShare
     from rtsim.methods.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
     from rtsim.stages.foot_contact import FootContacts
@@ -140,6 +143,8 @@ def call_foot() -> None:
     )
     motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
     FootContacts(run.foot, motion, None, find_lab(subject.marker_names), subject).warm()
+    feet = [FootContact(contact_foot(run.foot, 0.2, side), run.foot) for side in (0, 1)]
+    FootShare(feet[0], feet[1]).take(new_motion(2), np.zeros(3), UP, 500.0)
 
 
 def call_moment_arms() -> None:
@@ -205,6 +210,20 @@ def call_torque_generators() -> None:
     hold(needed_activations, (model.forces.generators, model.q_neutral.copy(), zeros, zeros, *work))()
 
 
+def call_generator_fit() -> None:
+    """`rtsim fit torque-generators`: a fit of a generator that is too weak, and a torque."""
+    from rtsim.methods.emg import torque_of
+    from rtsim.methods.joint_motion import JointMotion
+    from rtsim.methods.torque_generator_fit import FitSettings, fit_all
+    from rtsim.models.generator_sets import generators_of
+
+    one = generators_of("planar")[0]
+    still, there, full = np.zeros(3), np.array([0.0, 0.1, 0.2]), np.ones(3)
+    tau = 1.5 * torque_of(one, there, still, full)
+    motion = JointMotion((one.joint.coordinate,), there, there[:, None], still[:, None], tau[:, None])
+    fit_all([one], motion, FitSettings(several=False))
+
+
 def call_simulation() -> None:
     """`rtsim simulate`."""
     from rtsim.simulation.load import load_simulator
@@ -219,6 +238,14 @@ def call_coupled() -> None:
     from rtsim.simulation.run import warm_up
 
     warm_up(load_simulator("kick", equilibrium="loaded"))
+
+
+def call_turned() -> None:
+    """`rtsim simulate` of a model that torque generators turn."""
+    from rtsim.simulation.load import load_simulator
+    from rtsim.simulation.run import warm_up
+
+    warm_up(load_simulator("planar_leg", equilibrium="loaded"))
 
 
 def call_held() -> None:

@@ -11,6 +11,7 @@ from rtsim.live.group_calls import (
     call_foot,
     call_foot_fit,
     call_forces,
+    call_generator_fit,
     call_held,
     call_model,
     call_moment_arms,
@@ -19,6 +20,7 @@ from rtsim.live.group_calls import (
     call_simulation,
     call_solver,
     call_torque_generators,
+    call_turned,
 )
 from rtsim.live.sources import brings_markers
 
@@ -67,6 +69,14 @@ NO_PATHS = (
     "kernels.path.wrap.place_surfaces",
 )
 """What the marker solver leaves out there."""
+GENERATOR_CURVES = (
+    "kernels.bezier.chain.write_chain",
+    *(
+        f"kernels.torque_generator.curves.{name}"
+        for name in ("angle_knots", "passive_knots", "velocity_knots", "find_shape")
+    ),
+)
+"""What writes the curves of torque generators when a model is built."""
 NO_HOLDS = (
     "kernels.dynamics.constrained.drift",
     "kernels.dynamics.constraints.constraint_rows",
@@ -198,8 +208,18 @@ ON_DEMAND = {
     ),
     "torque-generators": Group(
         "torque generators of live frames",
-        ("kernels.torque_generator.needed.needed_activations",),
+        ("kernels.torque_generator.needed.needed_activations", *GENERATOR_CURVES),
         call_torque_generators,
+    ),
+    "torque-generator-fit": Group(
+        "fits of torque generators",
+        (
+            "kernels.torque_generator.fit.fit",
+            "kernels.torque_generator.torque.activations",
+            "kernels.torque_generator.torque.torques",
+            *GENERATOR_CURVES,
+        ),
+        call_generator_fit,
     ),
     "held-simulation": Group(
         "forward simulation under constraints",
@@ -214,9 +234,27 @@ ON_DEMAND = {
         call_held,
         without=NO_MESHES,
     ),
+    "turned-simulation": Group(
+        "forward simulation of models that torque generators turn",
+        (
+            "kernels.tree.pose",
+            "kernels.tree.integrate",
+            "kernels.dynamics.reduction.reduced_mass",
+            "kernels.rosenbrock.model.set_constants",
+            "kernels.rosenbrock.advance.advance",
+        ),
+        call_turned,
+        without=(*NO_MESHES, *NO_HOLDS),
+    ),
     "foot": Group(
         "contact of the feet",
-        tuple(f"kernels.contact.standing_foot.{name}" for name in ("follow", "stand", "press_grid")),
+        (
+            "kernels.contact.followed_foot.fit_feet",
+            "kernels.contact.followed_foot.follow",
+            "kernels.contact.shared_load.share_load",
+            "kernels.contact.standing_foot.stand",
+            "kernels.contact.standing_foot.press_grid",
+        ),
         call_foot,
         without=NO_MESHES,
     ),
@@ -240,6 +278,8 @@ def group_of_simulation(spec: ModelSpec) -> str:
     """What a simulation of a model calls."""
     if spec.held:
         return "held-simulation"
+    if spec.torque_generators is not None:
+        return "turned-simulation"
     return "coupled-simulation" if spec.couplers else "simulation"
 
 
@@ -249,7 +289,7 @@ def groups_of(run: Run) -> tuple[str, ...]:
     from rtsim.models.load import load_model
 
     spec = load_model(run.model)
-    forces = ("forces",) if has_forces(run) else ()
+    forces = ("forces",) if has_forces(run) or "ground_reaction" in run.stages else ()
     balanced = [name for name, stage in (("fdk", "fdk"), ("foot", "foot_contact")) if stage in run.stages]
     if not brings_markers(run, spec):
         return (*balanced, *LIVE, *forces)

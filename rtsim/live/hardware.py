@@ -14,22 +14,30 @@ from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeafPort, DeviceExchange, Port
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.inputs import TIME_UP, ClockInput, Obey
 from rtsim.live.latency import LatencyHistogram
-from rtsim.live.loop import Loop
+from rtsim.live.loop import Loop, Output
+from rtsim.live.moved import MotionStream
 from rtsim.live.run_again import RecordedPort
 from rtsim.live.warm_up import warm_up
-from rtsim.models.load import load_model
+from rtsim.models.load import Note, load_model
 from rtsim.models.model import build
 from rtsim.simulation.load import check_mass, check_settings, check_spec
+from rtsim.simulation.motion import awaiting, check_motion, moved_names, with_motion, with_prescribed, within
+from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
+from rtsim.stages.energy import EnergyAccount
 from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
-from rtsim.stages.forward import ForwardStep
+from rtsim.stages.limb import LimbStep
+from rtsim.stages.misaligned import joint_of, with_straps
+from rtsim.stages.simulated_gait import SimulatedGait
 from rtsim.stages.stage import Args
 from streams.account import Sentences, account
+from streams.addresses import is_stream
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Session, new_session_id
 from streams.publisher import Publisher
@@ -44,6 +52,9 @@ PARTS = ("round_trip", "step", "compute", "slack")
 without sockets; what was left of the tick when all was done."""
 
 
+SILENT = "the stream of motion is silent"
+
+
 def simulator_for(spec: HilSpec) -> Simulator:
     """The limb of a config at its start; ConfigError for what does not fit, the stability limit among it."""
     model, _ = parts_of(spec)
@@ -55,10 +66,22 @@ def simulator_for(spec: HilSpec) -> Simulator:
     return Simulator(built, replace(model.simulation, step_ms=step_ms))
 
 
+def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, ModelSpec]:
+    """The config, no longer than its motion where a file has one, and its model with this motion."""
+    model = with_prescribed(load_model(spec.model), spec.prescribed)
+    check_motion(model, spec.motion)
+    if is_stream(spec.motion):
+        return spec, awaiting(model)
+    if not spec.motion:
+        return spec, model
+    model, length = with_motion(model, spec.motion, note)
+    return replace(spec, duration_s=within(length, spec.duration_s or None, spec.motion)), model
+
+
 def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     """Model, with an element for the device, and device of a config; ConfigError where they do not fit."""
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
-    model = load_model(spec.model)
+    _, model = moved(spec)
     given = [coupler.coordinate for coupler in model.couplers]
     names = [c.name for body in model.bodies for c in body.coordinates if c.name not in given]
     if spec.coordinate not in names:
@@ -66,16 +89,23 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
             f"model {spec.model} has no coordinate {spec.coordinate!r} that forces move",
             where=f"{spec.name}: coordinate", allowed=", ".join(names) or "none",
         )  # fmt: skip
+    if spec.gait is not None and spec.gait.coordinate not in (*names, *given):
+        raise ConfigError(
+            f"model {spec.model} has no coordinate {spec.gait.coordinate!r}",
+            where=f"{spec.name}: gait.coordinate", allowed=", ".join((*names, *given)),
+        )  # fmt: skip
+    law_of(spec.controller)
     check_spec(model, None, {})
     springs = [spring for spring in model.springs if spring.coordinate == spec.coordinate]
-    check_stable(spec, device, sum(spring.damping or 0.0 for spring in springs))
+    damping = sum(spring.damping or 0.0 for spring in springs)
+    check_stable(spec, device, damping, joint_of(model, spec))
     if spec.exchange.valid_for_ms < 1e3 / spec.exchange.rate_hz:
         raise ConfigError(
             f"a torque that is valid for {spec.exchange.valid_for_ms:g} ms ends before the next comes",
             where=f"{spec.name}: exchange.valid_for_ms",
             allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
         )
-    return with_device(model, spec.coordinate), device
+    return with_device(with_straps(model, spec), spec.coordinate), device
 
 
 class DeviceClock(ClockInput):
@@ -86,11 +116,13 @@ class DeviceClock(ClockInput):
     Attributes
     ----------
     times : PARTS, each with its histogram; ask : told of commands of a recording
+    motion : the stream that moves coordinates, where there is one
     """
 
     def __init__(
         self, exchange: DeviceExchange, duration_s: float = 0.0, again: RecordedPort | None = None
     ) -> None:
+        self.motion: MotionStream | None = None
         settings = exchange.spec.exchange
         super().__init__(settings.rate_hz, settings.frame_hz, duration_s)
         self.exchange, self._settings = exchange, settings
@@ -102,12 +134,18 @@ class DeviceClock(ClockInput):
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
         # a recording's last output is that of its end
         self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
-        # a limb that stands still by command would be no limb: a device is disarmed instead
-        self.orders = {}
+        self.orders = {}  # the ticks go on where the limb is paused, which the stages see to
 
     def __enter__(self) -> DeviceClock:
         self._until_ns = now_ns() + round(1e9 * self._settings.connect_s)
+        if self.motion is not None:
+            self.motion.open()
         return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self.motion is not None:
+            self.motion.close()
 
     @property
     def over(self) -> str:
@@ -129,6 +167,8 @@ class DeviceClock(ClockInput):
                 x.await_answer(x.sent_ns + self._patience_ns())
             self._note()
         frame = self._next()
+        if self.motion is not None:
+            self.motion.take()
         if not x.lockstep:
             x.collect()
         x.begin_tick(frame.t_received)
@@ -142,7 +182,11 @@ class DeviceClock(ClockInput):
         return 0 if self.exchange.lockstep else super().period_ns(session)
 
     def counters(self) -> Mapping[str, int]:
-        return {"ticks": self._n, "missed": self._ticks.n_missed if self._ticks and self._paced else 0}
+        told = {"ticks": self._n, "missed": self._ticks.n_missed if self._ticks and self._paced else 0}
+        return told if self.motion is None else {**told, **self.motion.counters()}
+
+    def sentences(self) -> list[str]:
+        return [*super().sentences(), *([] if self.motion is None else self.motion.sentences())]
 
     def gauges(self) -> Mapping[str, float]:
         told = dict(super().gauges())
@@ -172,15 +216,15 @@ class DeviceClock(ClockInput):
         if self._paced:
             self.times["slack"].add(max(0, frame.t_capture - t_free))
         frame.seq, self._n = self._n, self._n + 1
-        frame.time = self._n / self.rate
         return frame
 
 
 class DeviceOutput:
     """Results to the publisher; at the end the device hears zero and disarmed before anything else ends."""
 
-    def __init__(self, publisher: Publisher, command: TorqueCommand) -> None:
+    def __init__(self, publisher: Output, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
+        self.failure: Callable[[], str] = str
 
     @property
     def events(self) -> deque[str]:
@@ -201,7 +245,7 @@ class DeviceOutput:
 
     def end(self, reason: str) -> None:
         """Disarm the device, then end the results."""
-        self._command.end()
+        self._command.end(self.failure())
         self._publisher.end(reason)
 
 
@@ -222,32 +266,50 @@ def hil_loop(
     urgently : before all other work of the processor, where the system grants that
     again : the port where it is a recording that is run again, to its end
     """
-    exchange = DeviceExchange(spec, DeafPort(), again.session if again else new_session_id())
+    _, model = moved(spec)
+    session = again.session if again else new_session_id()
+    exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec))
     clock = DeviceClock(exchange, spec.duration_s, again)
     arm_at = -1 if arm_s is None else round(arm_s * spec.exchange.rate_hz)
     torque = DeviceTorque(exchange, simulator, arm_at)
     command = TorqueCommand(exchange, simulator)
-    forward = ForwardStep(simulator, spec.exchange.rate_hz, clock.every)
-    stages = [torque, forward, command]
+    feed = MotionFeed(simulator, moved_names(model)) if is_stream(spec.motion) else None
+    forward = LimbStep(exchange, simulator, spec.exchange.rate_hz, clock.every, feed)
+    energy = EnergyAccount(exchange, simulator)
+    gait = [SimulatedGait(spec.gait, exchange, simulator)] if spec.gait is not None else []
+    stages = [torque, forward, energy, *gait, command]
     warm_up(stages, clock.session)
     forward.stride.restart()
-    torque.reset()
-    command.reset()
+    for stage in (torque, energy, *gait, command):
+        stage.reset()
+    exchange.watches = [energy.wrong]
+    if feed is not None:
+        feed.restart()
+        clock.motion = MotionStream(spec.motion, feed)
+        exchange.watches.append(lambda: SILENT if feed.silent else "")
     torque.arm_at = arm_at
     exchange.port = port
-    loop = Loop(clock, stages, DeviceOutput(publisher, command), {"config": spec.name}, urgently)
+    output = DeviceOutput(publisher, command)
+    loop = Loop(clock, stages, output, {"config": spec.name}, urgently)
+    output.failure = lambda: loop.failure
     torque.publish = command.publish = publisher.send
     clock.ask = torque.ask
+
+    command.say = teller(loop, torque)
+    loop.begin(clock.session)
+    return loop
+
+
+def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
+    """What tells of a transition at once, by a telemetry of its own."""
 
     def say(text: str) -> None:
         sentences = Sentences()
         sentences.say(text)
         told = loop.course.fields.session.session if loop.course else ""
-        publisher.send(account(told, loop.counters, torque.gauges(), sentences))
+        loop.output.send(account(told, loop.counters, torque.gauges(), sentences))
 
-    command.say = say
-    loop.begin(clock.session)
-    return loop
+    return say
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
@@ -260,10 +322,12 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "missed": counted["missed"],
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],
+        "in_time_percent": x.in_time_percent,
         "faults": x.arming.n_fault,
         "arming": x.arming.state,
         "last_transition": x.arming.reason,
         "energy_largest_J": x.energy.largest,
+        **{name: round(value, 9) for name, value in loop.stages[2].gauges().items()},
         "large_error": loop.stages[1].counters["large_error"],
         "compiled": loop.counters["compiled"],
         "collected": loop.counters["collected"],

@@ -14,28 +14,51 @@ BACKLOG = 8
 """So many frames of motion wait for a tick, at the most."""
 
 
-class MovedClock(ClockInput):
-    """Ticks at a steady rate; before each, the frames of a result stream go to the feed.
+class MotionStream:
+    """The frames of a result stream, handed to a feed between two ticks.
 
     Parameters
     ----------
     address : of the stream; feed : takes its frames in; security : keys of the client
     """
 
-    def __init__(
-        self,
-        address: str,
-        feed: MotionFeed,
-        rate: float,
-        frame_rate: float,
-        duration_s: float = 0.0,
-        security: Security | None = None,
-    ) -> None:
+    def __init__(self, address: str, feed: MotionFeed, security: Security | None = None) -> None:
+        self._address, self.feed, self._security = address, feed, security
+
+    def open(self) -> None:
+        """Connect."""
+        self._stream = Subscriber(self._address, ("result",), BACKLOG, self._security)
+
+    def close(self) -> None:
+        """Leave."""
+        self._stream.close()
+
+    def take(self) -> None:
+        """All that has come; a tick does not wait for a sender that never pauses."""
+        for _ in range(BACKLOG):
+            message = self._stream.wait(0.0)
+            if message is None:
+                break
+            self.feed.admit(message)
+
+    def counters(self) -> Mapping[str, int]:
+        """What became of its messages."""
+        return {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
+
+    def sentences(self) -> list[str]:
+        """What is to be told since the last time."""
+        return [f"Motion: {said}" for said in drained(self._stream.events)]
+
+
+class MovedClock(ClockInput):
+    """Ticks at a steady rate; before each, the frames of a stream go to its feed."""
+
+    def __init__(self, motion: MotionStream, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:
         super().__init__(rate, frame_rate, duration_s)
-        self._address, self._feed, self._security = address, feed, security
+        self.motion = motion
 
     def __enter__(self) -> MovedClock:
-        self.motion = Subscriber(self._address, ("result",), BACKLOG, self._security)
+        self.motion.open()
         super().__enter__()
         return self
 
@@ -45,16 +68,11 @@ class MovedClock(ClockInput):
 
     def wait(self, obey: Obey) -> Frame | None:
         frame = super().wait(obey)
-        for _ in range(BACKLOG):  # a tick does not wait for a sender that never pauses
-            message = self.motion.wait(0.0)
-            if message is None:
-                break
-            self._feed.admit(message)
+        self.motion.take()
         return frame
 
     def counters(self) -> Mapping[str, int]:
-        told = {f"motion_{name}": n for name, n in self.motion.counters.items() if n}
-        return {**super().counters(), **told}
+        return {**super().counters(), **self.motion.counters()}
 
     def sentences(self) -> list[str]:
-        return [*super().sentences(), *(f"Motion: {said}" for said in drained(self.motion.events))]
+        return [*super().sentences(), *self.motion.sentences()]

@@ -9,7 +9,7 @@ from typing import Any
 from rtsim.live.inputs import ClockInput
 from rtsim.live.latency import PERCENTILES
 from rtsim.live.loop import Loop
-from rtsim.live.moved import MovedClock
+from rtsim.live.moved import MotionStream, MovedClock
 from rtsim.live.warm_up import warm_up
 from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
@@ -45,7 +45,7 @@ def paced_loop(
     else:
         address, names = motion
         feed = MotionFeed(simulator, names)
-        clock = MovedClock(address, feed, rate, frame_rate, duration_s, security)
+        clock = MovedClock(MotionStream(address, feed, security), rate, frame_rate, duration_s)
     stage = ForwardStep(simulator, rate, clock.every, lap_s, feed)
     warm_up([stage], clock.session)
     loop = Loop(clock, [stage], publisher, urgently=urgently)

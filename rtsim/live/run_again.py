@@ -27,6 +27,7 @@ class RecordedPort:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
         self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
         self.commands: dict[int, list[Command]] = defaultdict(list)
         self.session, self.n_output = "", 0
         self._answers: dict[int, list[Device]] = defaultdict(list)

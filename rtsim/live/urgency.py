@@ -35,3 +35,26 @@ def urgent(wanted: bool = True) -> Iterator[bool]:
         yield True
     finally:
         os.sched_setscheduler(0, *former)
+
+
+def processors() -> tuple[int, ...]:
+    """Processors that this process may be pinned to; none where the system has no such choice."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+
+
+@contextmanager
+def pinned(cpu: int | None) -> Iterator[bool]:
+    """Within, this thread runs on one processor, one of `processors`; whether that was granted."""
+    if cpu is None or not hasattr(os, "sched_setaffinity"):
+        yield False
+        return
+    former = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {cpu})
+    except OSError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        os.sched_setaffinity(0, former)

@@ -26,6 +26,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.trial import name_some
 from rtsim.methods.foot_trial import LENGTH
 from rtsim.methods.prescribed_contacts import prescribed_contacts
+from rtsim.methods.vectors import vector_product
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.subjects.foot_frame import third_metatarsal
@@ -49,8 +50,8 @@ class FootAxes(NamedTuple):
     length: float
 
 
-def foot_axes(marks: Mapping[str, Array]) -> FootAxes:
-    """The frame of a foot from places of its marks by role, in axes whose y is up."""
+def foot_axes(marks: Mapping[str, Array], up: Array = UP) -> FootAxes:
+    """The frame of a foot from places of its marks by role; up : (3,) - in the same axes, where it stands."""
     third, _ = third_metatarsal(marks)
     heel = marks["calcaneus"]
     x, across = third - heel, marks["metatarsal_1"] - heel
@@ -59,7 +60,7 @@ def foot_axes(marks: Mapping[str, Array]) -> FootAxes:
     if not np.linalg.norm(normal) > 1e-3:
         raise ConfigError("heel and metatarsals lie on one line", where="foot", remedy="check the markers")
     normal /= np.linalg.norm(normal)
-    side = 0 if normal[1] > 0.0 else 1  # forwards x medial is up on a right foot
+    side = 0 if normal @ up > 0.0 else 1  # forwards x medial is up on a right foot
     y = normal if side == 0 else -normal
     return FootAxes(heel, np.stack([x, y, np.cross(x, y)], axis=1), side, float(across @ x))
 
@@ -82,6 +83,16 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 def levelling(spec: FootSpec) -> FootSpec:
     """The same foot, raised until it bears what it is told to, however little that is."""
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
+
+
+def centre_on(moment: Array, force: Array, height: float, least: float) -> Array:
+    """(3,) - where a wrench acts on level ground of a height [m]; NaN where it presses less than `least` [N].
+
+    moment : (3,) - about the origin of ground [N m]; force : (3,) [N]
+    """
+    x, _, z = moment - vector_product((0.0, height, 0.0), force)
+    up = float(force[1]) if force[1] >= least else math.nan
+    return np.array([z / up, height, -x / up])
 
 
 class ContactFoot(NamedTuple):
@@ -122,6 +133,7 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
         radii=size * contacts.radii,
         point=contacts.point.copy(),
         normal=np.tile([0.0, 1.0, 0.0], (len(centre), 1)),
+        drift=np.tile([spec.ground_m_s[0], 0.0, spec.ground_m_s[1]], (len(centre), 1)),
     )
     return ContactFoot(given._replace(contacts=made), Toes(origin, axis), size, model.names.contacts)
 
@@ -162,11 +174,12 @@ class FootContact:
         through there [N m]; raised : (1,) [m]; normal : (n_contact,) - of each contact [N]
     pressure : (n_row, n_column) [Pa]
     covered : whether the grid of pressure goes as far as the foot
+    work : of the kernels
     """
 
     def __init__(self, foot: ContactFoot, spec: FootSpec) -> None:
         self.foot, self.spec = foot, spec
-        self._work = new_standing_work(foot.contacts)
+        self.work = new_standing_work(foot.contacts)
         rows, columns = spec.grid
         self.force, self.centre = np.full(3, np.nan), np.full(3, np.nan)
         self.free, self.raised = np.full(1, np.nan), np.full(1, np.nan)
@@ -188,20 +201,20 @@ class FootContact:
     def take(self, motion: Motion, k: int, point: Array, normal: Array, target: float) -> None:
         """Results where foot k of a motion is over the plane through a point.
 
-        target : normal force that the plates tell [N]; NaN = not known, and then nothing is known of a foot
-            that they level
+        target : normal force that is known [N]; NaN = not known, and then nothing is known of a foot whose
+            height it tells
         """
         contacts = self.foot.contacts.contacts
         contacts.point[:], contacts.normal[:] = point, normal
-        told = self.spec.level == "plates"
+        told = self.spec.level != "given"
         if told and math.isnan(target):
-            self.forget()
+            self.forget()  # a height that nothing tells would be a guess
             return
         if told and target < self.spec.least_force_N:
             self._lift()
             return
         found = stand(
-            self.foot.contacts, motion, k, self.foot.toes, target if told else 0.0, self._raised, self._work
+            self.foot.contacts, motion, k, self.foot.toes, target if told else 0.0, self._raised, self.work
         )
         if math.isnan(found):
             self.forget()
@@ -219,7 +232,7 @@ class FootContact:
 
     def _sum_up(self, point: Array, normal: Array) -> None:
         """Force, centre of pressure and free moment of all contacts."""
-        work = self._work.contacts
+        work = self.work.contacts
         wrench = work.wrench.sum(axis=0)
         self.normal[:] = np.where(work.contacts.state[:, PATCH] > 0.0, work.contacts.state[:, PRESSING], 0.0)
         self.force[:] = wrench[3:]
@@ -227,17 +240,17 @@ class FootContact:
         if not press > 0.0:
             self.centre[:], self.free[0] = math.nan, 0.0
             return
-        moment = wrench[:3] - np.cross(point, self.force)  # about the point of the plane
-        self.centre[:] = point + np.cross(normal, moment) / press
-        self.free[0] = normal @ (wrench[:3] - np.cross(self.centre, self.force))
+        moment = wrench[:3] - vector_product(point, self.force)  # about the point of the plane
+        self.centre[:] = point + vector_product(normal, moment) / press
+        self.free[0] = normal @ (wrench[:3] - vector_product(self.centre, self.force))
 
     def _press(self, point: Array, normal: Array) -> None:
         """Pressure over a grid that goes with the foot, about its middle and along its long axis."""
-        motion, grid = self._work.motion, self._grid
+        motion, grid = self.work.motion, self._grid
         forward = motion.rotation[FOOT, :, 0] - normal * (normal @ motion.rotation[FOOT, :, 0])
         forward /= max(float(np.linalg.norm(forward)), 1e-9)
-        right = np.cross(forward, normal)
+        right = vector_product(forward, normal)
         heel = motion.position[FOOT] - normal * (normal @ (motion.position[FOOT] - point))
         start = heel + self._first[0] * forward + self._first[1] * right
         grid.corner[:], grid.along_row[:], grid.along_column[:] = start, right, forward
-        press_grid(self.foot.contacts, grid, self._work, self.pressure)
+        press_grid(self.foot.contacts, grid, self.work, self.pressure)

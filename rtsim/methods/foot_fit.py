@@ -13,11 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.optimize import OptimizeResult, basinhopping, least_squares
 
 from rtsim.methods import foot_parameters
 from rtsim.methods.foot_misfit import Errors, Simulated, StepMisfit, Weights
-from rtsim.methods.foot_motion import N_KNOT, N_OWN, N_SPLINE, SPLINE_SCALE, TOE, spline_bounds
+from rtsim.methods.foot_motion import (
+    HEIGHT,
+    LARGEST_LIFT,
+    N_KNOT,
+    N_OWN,
+    N_SPLINE,
+    SPLINE_SCALE,
+    TOE,
+    spline_bounds,
+)
 from rtsim.methods.foot_parameters import Bounds, fill, new_foot
 from rtsim.methods.foot_trial import FootTrial
 
@@ -58,6 +68,7 @@ class FootFit(NamedTuple):
     weak : directions that are not determined
     n_evaluation : of the best start
     complete : whether all starts were made
+    heights : of the heel in each step above its marker, where that was looked for, else 0 [m]
     """
 
     parameters: Array
@@ -71,6 +82,7 @@ class FootFit(NamedTuple):
     weak: tuple[Weak, ...]
     n_evaluation: int
     complete: bool
+    heights: tuple[float, ...]
 
 
 class FootProblem:
@@ -82,10 +94,16 @@ class FootProblem:
     weights : of the terms of the cost
     around : (30,) - the initial guess, about which places are bounded
     held : whether the parameters are held there, and only the knots looked for
+    lifted : whether each step has a constant height of its heel as one unknown more
     """
 
     def __init__(
-        self, trials: Sequence[FootTrial], weights: Weights, around: Array, held: bool = False
+        self,
+        trials: Sequence[FootTrial],
+        weights: Weights,
+        around: Array,
+        held: bool = False,
+        lifted: bool = False,
     ) -> None:
         self.model = new_foot(weights.rubs)
         self.steps = [StepMisfit(trial, weights, self.model) for trial in trials]
@@ -94,11 +112,14 @@ class FootProblem:
         free[2] = weights.rubs  # without friction nothing tells its coefficient
         self.free = np.flatnonzero(free & (not held))
         own, shape = spline_bounds(), foot_parameters.bounds(around)
+        lift, size = np.full(int(lifted), LARGEST_LIFT), np.repeat(SPLINE_SCALE, N_KNOT)
+        self._knots = lifting(lifted)
+        self.n_own = self._knots.shape[1]
         scale = [foot_parameters.SCALE[self.free]]
-        scale += [np.repeat(SPLINE_SCALE, N_KNOT)] * len(trials)
+        scale += [size, SPLINE_SCALE[HEIGHT : HEIGHT + int(lifted)]] * len(trials)
         self.scale: Array = np.concatenate(scale)
-        low = np.concatenate([shape.low[self.free], *[own.low] * len(trials)]) / self.scale
-        high = np.concatenate([shape.high[self.free], *[own.high] * len(trials)]) / self.scale
+        low = np.concatenate([shape.low[self.free], *[own.low, -lift] * len(trials)]) / self.scale
+        high = np.concatenate([shape.high[self.free], *[own.high, lift] * len(trials)]) / self.scale
         self.bounds = Bounds(low, high)
         self.best: tuple[float, Array] = (np.inf, np.zeros(0))
         self.bends = any(step.with_pressure for step in self.steps)
@@ -109,15 +130,22 @@ class FootProblem:
         inner = 1e-6 * (self.bounds.high - self.bounds.low)
         knots = np.zeros((N_SPLINE, N_KNOT))
         knots[TOE] = bent
-        x = np.concatenate([parameters[self.free], *[knots.ravel()] * len(self.steps)]) / self.scale
+        lift = np.zeros(self.n_own - N_OWN)
+        x = np.concatenate([parameters[self.free], *[knots.ravel(), lift] * len(self.steps)]) / self.scale
         return np.asarray(np.clip(x, self.bounds.low + inner, self.bounds.high - inner))
 
     def split(self, x: Array) -> tuple[Array, list[Array]]:
-        """Parameters (30,), and the knots of each step (N_SPLINE, N_KNOT)."""
+        """Parameters (30,), and the knots of each step (N_SPLINE, N_KNOT), its height in them."""
         values = x * self.scale
         parameters = self.around.copy()
         parameters[self.free] = values[: len(self.free)]
-        return parameters, list(values[len(self.free) :].reshape(-1, N_SPLINE, N_KNOT))
+        own = values[len(self.free) :].reshape(-1, self.n_own)
+        return parameters, list((own @ self._knots.T).reshape(-1, N_SPLINE, N_KNOT))
+
+    def heights(self, x: Array) -> tuple[float, ...]:
+        """Of the heel in each step, above where its marker has it [m]."""
+        own = (x * self.scale)[len(self.free) :].reshape(-1, self.n_own)
+        return tuple(float(row[N_OWN:].sum()) for row in own)
 
     def values(self, x: Array) -> Array:
         """Residuals of all steps; the sum of their squares is the mean of the steps' costs."""
@@ -142,8 +170,8 @@ class FootProblem:
         row, column = 0, len(self.free)
         for by_parameter, by_knot in blocks:
             found[row : row + len(by_parameter), : len(self.free)] = by_parameter
-            found[row : row + len(by_parameter), column : column + N_OWN] = by_knot
-            row, column = row + len(by_parameter), column + N_OWN
+            found[row : row + len(by_parameter), column : column + self.n_own] = by_knot @ self._knots
+            row, column = row + len(by_parameter), column + self.n_own
         if self.bends:
             found = np.vstack([found, self._bend(blocks)])
         found *= self._divide * self.scale
@@ -159,12 +187,20 @@ class FootProblem:
         for k, (step, (by_parameter, by_knot)) in enumerate(zip(self.steps, blocks, strict=True)):
             if not step.with_pressure:
                 continue
-            own = np.r_[:n_free, n_free + k * N_OWN : n_free + (k + 1) * N_OWN]
+            own = np.r_[:n_free, n_free + k * self.n_own : n_free + (k + 1) * self.n_own]
+            all_of = block_diag(np.eye(n_free), self._knots)
             n_pressed = len(step.trial.pressure.frames) if step.trial.pressure is not None else 0
             rows = np.hstack([by_parameter[-n_pressed:], by_knot[-n_pressed:]])
-            total[np.ix_(own, own)] += step.curvature - rows.T @ rows
+            total[np.ix_(own, own)] += all_of.T @ (step.curvature - rows.T @ rows) @ all_of
         values, directions = np.linalg.eigh(total * np.outer(self.scale, self.scale))
         return np.asarray((directions * np.sqrt(np.maximum(values, 0.0))).T / self.scale)
+
+
+def lifting(lifted: bool) -> Array:
+    """(N_OWN, n_own) - the knots by the unknowns of a step: themselves, and a height that lifts all alike."""
+    lift = np.zeros((N_SPLINE, N_KNOT))
+    lift[HEIGHT] = 1.0
+    return np.hstack([np.eye(N_OWN), lift.reshape(-1, 1)[:, : int(lifted)]])
 
 
 def search(problem: FootProblem, x: Array, most: int = MOST_EVALUATIONS) -> OptimizeResult:
@@ -253,12 +289,14 @@ def validate_foot(
     weights: Weights,
     parameters: Array,
     progress: Progress = lambda text: None,
+    lifted: bool = False,
 ) -> FootFit:
     """Errors of steps that the parameters (30,) were not found from: only the motion is corrected.
 
-    The best of searches that begin with toes bent differently.
+    The best of searches that begin with toes bent differently. lifted : with a constant height of the heel,
+    of a foot with other markers than those that the parameters were found with
     """
-    problem = FootProblem(trials, weights, parameters, held=True)
+    problem = FootProblem(trials, weights, parameters, held=True, lifted=lifted)
     costs, complete, n_evaluation = np.full(len(BENT), np.nan), False, 0
     try:
         for k, bent in enumerate(BENT):
@@ -288,8 +326,9 @@ def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: boo
     held = tuple(name for k, name in enumerate(names) if k not in problem.free)
     weak = _weak_directions(problem, x, near) if n else ()
     return FootFit(
-        parameters, tuple(knots), cost, costs, simulated, errors, at_bound, held, weak, n_evaluation, complete
-    )
+        parameters, tuple(knots), cost, costs, simulated, errors, at_bound, held, weak, n_evaluation,
+        complete, problem.heights(x),
+    )  # fmt: skip
 
 
 def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) -> tuple[Weak, ...]:

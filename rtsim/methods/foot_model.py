@@ -136,11 +136,19 @@ def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 
 
-def held_as(trial: FootTrial, fitted: FootTrial) -> FootTrial:
-    """A step as the foot of another step is held against it: with its toes, and its heel at its height.
+def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
+    """Whether two steps are of one foot with the same markers on it: of one side in one trial.
 
-    Markers of the other foot may sit some millimetres higher than those of the fitted one, and a millimetre
-    of sinkage is some 75 N: the heel of another foot is moved to where it is as high when that stands flat.
+    Markers of two feet never sit alike, nor do those of two sessions; a millimetre of sinkage is some 75 N.
+    """
+    return trial.side == fitted.side and trial.source == fitted.source
+
+
+def held_as(trial: FootTrial, fitted: FootTrial) -> FootTrial:
+    """A step as it is fitted together with another one: with its toes, and its heel at its height.
+
+    The steps have one set of parameters, and no height of their own: the heel of the other foot is moved to
+    where it is as high when that stands flat.
     """
     frame, own = fitted.frame, trial.frame
     moved = trial._replace(frame=with_toes(own, frame.toe_origin, frame.toe_axes))

@@ -22,10 +22,12 @@ Array = NDArray[np.float64]
 
 N_SPLINE, N_KNOT = 7, 10
 N_OWN = N_SPLINE * N_KNOT
-PLACE, TURN, TOE = slice(0, 3), slice(3, 6), 6
+PLACE, HEIGHT, TURN, TOE = slice(0, 3), 2, slice(3, 6), 6
 """Splines of a step."""
 LARGEST_SHIFT, LARGEST_TURN, LARGEST_YAW = 0.002, 0.05, 0.3
 """Bounds of the correction [m], [rad]; about Z it may go down to -0.3 rad (section 5.3.2)."""
+LARGEST_LIFT = 0.008
+"""Bound of a constant height of the heel, where a step is held against a foot with other markers [m]."""
 TOE_RANGE = (-1.0, 1.6)
 """Of the toes' rotation [rad], positive upwards: what a first metatarsophalangeal joint can do, passively 90
 degrees up (Kapandji 2011, The Physiology of the Joints, volume 2)."""

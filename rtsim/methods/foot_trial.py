@@ -66,6 +66,7 @@ class FootTrial(NamedTuple):
     ground : (4, 3) - the step's axes in the laboratory as rows, then its origin [m]
     pressure : under the foot, None = not measured
     notes : plain sentences: what was assumed, mirrored or stands in for something
+    source : the file of the trial
     """
 
     name: str
@@ -83,6 +84,7 @@ class FootTrial(NamedTuple):
     ground: Array
     pressure: StepPressure | None = None
     notes: tuple[str, ...] = ()
+    source: str = ""
 
 
 def low_pass(rate: float) -> ButterworthSpec:
@@ -152,6 +154,7 @@ def prepare_step(
         frame,
         np.vstack([axes, origin]),
         notes=(*notes, *exchanged, *frame.notes),
+        source=trial.source,
     )
 
 

@@ -32,6 +32,7 @@ from kernels.kinetics import (
 from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
+from rtsim.methods.vectors import vector_product
 from rtsim.models.model import Model, build
 from rtsim.subjects.masses import Person, with_masses
 from rtsim.subjects.subject import Subject
@@ -85,6 +86,7 @@ class InverseDynamics:
         self.external = np.zeros((n_body, 6))
         q, v = np.zeros(system.tree.q_start[-1]), np.zeros(n_v)
         work = new_dynamics_work(system.tree)
+        self._root = work.pose.position[root]
         arguments = (system, cuts, q, v, v, self.external, work, self.results, self.tau)
         self._run = hold(joint_kinetics, arguments, given=(2, 3, 4))
         self.errors = LoadErrors(
@@ -157,6 +159,14 @@ class InverseDynamics:
     def residual(self) -> Array:
         """(2, 3) - moment about the root's origin [N m] and force [N] that nothing external explains."""
         return self.results.residual
+
+    @property
+    def lacking(self) -> tuple[Array, Array]:
+        """(3,), (3,) - `residual` as moment about the origin of ground [N m], and force [N]: what the ground
+        must do where no external wrench is given and the model is the whole body.
+        """
+        moment, force = self.results.residual
+        return moment + vector_product(self._root, force), force
 
     @property
     def mass(self) -> float:

@@ -19,6 +19,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.grid import parse_rows, read_lines, table_lines
 from rtsim.files.recording import read_results
 from rtsim.files.storage import STORAGE_SUFFIXES, Table, read_storage
+from rtsim.files.trial import name_some
 
 Array = NDArray[np.float64]
 
@@ -31,6 +32,12 @@ MOMENT = "_moment"
 BARE = ("q", "qDot", "tau", "time")
 """Names of tables without a header, before _TRIAL."""
 FEWEST = 3
+MOST_RAD, MOST_NM, LEAST_NM = 2.0 * np.pi, 2000.0, 3.0
+"""Of people's joints; a greatest moment of all below the last is one per kilogram, or hardly any."""
+MOST_LEFT = 0.3
+"""Of forces at the root, the median in body weights."""
+FASTER = 10.0
+"""Speeds that are so many times the changes of the angles are not their speeds."""
 
 
 class JointMotion(NamedTuple):
@@ -92,13 +99,28 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
             return np.interp(results.times - delay, results.times, values, left=np.nan)
         return values
 
-    return gathered(path, names, results.times, column, results.notes)
+    left = [left_at_root(results.fields["residual_force"])] if "residual_force" in labels else []
+    return gathered(path, names, results.times, column, [*results.notes, *filter(None, left)])
+
+
+def left_at_root(force: Array) -> str:
+    """A sentence where the external forces cannot be those of the motion; force : (n, 3) [body weights]."""
+    size = np.linalg.norm(force, axis=1)
+    left = float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
+    if left <= MOST_LEFT:
+        return ""
+    return (
+        f"{left:.2g} of the body weight is left at the root: forces in other units, of another trial, or not "
+        "all of them; moments from them mean little"
+    )
 
 
 def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
     """Joints of a table whose columns have names; angles alone stand in degrees where it says so."""
     times = table.column("time") if "time" in table.columns else table.data[:, 0]
     scale = np.pi / 180.0 if table.in_degrees else 1.0
+    named = "time" in table.columns
+    notes = table.notes if named else (*table.notes, f"its column {table.columns[0]} was taken as time [s]")
 
     def column(field: str, name: str) -> Array | None:
         if (found := f"{field}.{name}") in table.columns:
@@ -109,7 +131,7 @@ def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
             return table.column(name + MOMENT)
         return None
 
-    return gathered(path, names, times, column, table.notes)
+    return gathered(path, names, times, column, notes)
 
 
 def gathered(
@@ -125,29 +147,82 @@ def gathered(
     if len(times) < FEWEST or not (np.diff(times) > 0.0).all():
         raise ConfigError(
             "its times cannot be those of a motion", where=str(path),
-            allowed=f"a column time that rises, {FEWEST} rows or more",
+            allowed=f"times that rise, {FEWEST} rows or more",
         )  # fmt: skip
     found, rows, told = [], [], list(notes)
+    lacking: dict[str, list[str]] = {}
     for name in names:
         angle, speed, moment = (column(field, name) for field in FIELDS)
         if angle is None or moment is None:
-            told.append(f"{name} has no {'angle' if angle is None else 'moment'} there: left out")
+            lacking.setdefault("angle" if angle is None else "moment", []).append(name)
             continue
         if speed is None:
-            told.append(f"{name} has no speed there: differences of its angles were taken")
+            lacking.setdefault("speed", []).append(name)
             speed = np.gradient(angle, times)
         found.append(name)
         rows.append((angle, speed, moment))
+    for what, those in lacking.items():
+        done = "differences of angles were taken" if what == "speed" else "left out"
+        told.append(f"no {what} of {name_some(those)}: {done}")
     if not found:
+        half = next((name for name in lacking.get("angle", ()) if column(FIELDS[2], name) is not None), "")
+        half = half or next(iter(lacking.get("moment", ())), "")
+        lacks = "angle" if half in lacking.get("angle", ()) else "moment"
         raise ConfigError(
-            "it has none of the joints", where=str(path), allowed=", ".join(names),
+            f"it has no {lacks} of {half}" if half else "it has none of the joints", where=str(path),
+            allowed="an angle and a moment of " + ", ".join(names),
             remedy="name a body of which the file is with --model",
         )  # fmt: skip
     angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
+    told += judged(path, found, times, angle, speed, moment)
     known = np.asarray(np.isfinite(angle + speed + moment).any(axis=1))
     if not known.all():
         told.append(f"{int((~known).sum())} of {len(known)} frames in which no joint is known left out")
     return JointMotion(tuple(found), times[known], angle[known], speed[known], moment[known], tuple(told))
+
+
+def judged(
+    path: Path, names: Sequence[str], times: Array, angle: Array, speed: Array, moment: Array
+) -> list[str]:
+    """Sentences on units that may be meant; ConfigError for those that no person's joint can have.
+
+    names : of the joints; times : (n,) [s]
+    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m]
+    """
+    changes = np.gradient(angle, times, axis=0)
+    for k, name in enumerate(names):
+        turned, bent = largest(angle[:, k]), largest(moment[:, k])
+        if turned > MOST_RAD:
+            raise ConfigError(
+                f"{name} reaches {turned:.4g} rad", where=str(path), allowed=f"up to {MOST_RAD:.3g} rad",
+                remedy="say inDegrees=yes in its header, or [deg] in that of a .csv, where they are degrees",
+            )  # fmt: skip
+        if bent > MOST_NM:
+            raise ConfigError(
+                f"the moment of {name} reaches {bent:.4g} N m", where=str(path),
+                allowed=f"up to {MOST_NM:g} N m", remedy="write newton metres",
+            )  # fmt: skip
+        fast, seen = size(speed[:, k]), size(changes[:, k])
+        if seen > 0.0 and fast > FASTER * seen:
+            raise ConfigError(
+                f"the speeds of {name} are {fast / seen:.3g} times the changes of its angles",
+                where=str(path), remedy="write rad/s and seconds, or leave the column of speeds out",
+            )  # fmt: skip
+    most = max(largest(column) for column in moment.T)
+    if 0.0 < most < LEAST_NM:
+        return [f"its greatest moment is {most:.2g}: N m are read, not N m per kg"]
+    return []
+
+
+def largest(values: Array) -> float:
+    """Largest size of what is known; 0 where nothing is."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def size(values: Array) -> float:
+    """Root of the mean square of what is known; 0 where nothing is."""
+    known = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
 
 
 def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> JointMotion:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from kernels.bearing import BEARS, FAR, NONE, OFF_PLATE, TWO_FEET, UNMEASURED, UNSEEN
 from rtsim.files.force_trial import THRESHOLD
 from rtsim.files.recording import Results
+from rtsim.methods.foot_steps import WHOLE
 from rtsim.methods.plate_check import GRAVITY, UNDER, WEIGHT_OFF
+from rtsim.methods.reaction_figures import reaction_figures, reaction_words
 from rtsim.subjects.labs import SIDES
 
 Array = NDArray[np.float64]
@@ -49,12 +51,15 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
     if "plate_status" not in results.fields:
         return None
     figures: dict[str, Any] = plate_figures(results)
+    if reaction := reaction_figures(results):
+        figures["reaction"] = reaction
     mass = results.session.meta.get("mass_kg")
     if not mass or "joint_moments" not in results.fields:
         return figures
     walks = single_support(results, mass) > WALKS
     figures["mass_kg"] = mass
     figures["walks"] = walks
+    figures["cut"] = cut_steps(results) if walks else []
     figures["weight"] = None if walks else weight(results, mass)
     figures["peaks"] = peaks(results, mass, walks)
     figures["residual"] = residual(results, mass)
@@ -149,6 +154,19 @@ def single_support(results: Results, mass: float) -> float:
     return float((loads[known].min(axis=1) < THRESHOLD).mean()) if known.any() else 0.0
 
 
+def cut_steps(results: Results) -> list[str]:
+    """Feet that bear something as the recording begins or ends, by the plates: their steps are not whole."""
+    loads, said = results.fields["foot_loads"], []
+    for k, side in enumerate(SIDES):
+        row = np.nan_to_num(loads[:, k])
+        for at, when in ((0, "begins"), (-1, "ends")):
+            if row[at] > WHOLE * row.max():
+                said.append(
+                    f"the recording {when} while the {side} foot bears {row[at]:.0f} N: its step is cut"
+                )
+    return said
+
+
 def root_speed(results: Results) -> Array:
     """(n,) - speed of the root along the floor [m/s]; NaN where it is not known."""
     place = results.fields["segment_positions"][:, 0, [0, 2]]
@@ -201,7 +219,8 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             f"{left['most_moment_m']:.3f} m; {percent(left['not_in_model'])} of the mass is not modelled, "
             f"{left['unexplained_up']:+.3f} of the weight is not explained by that"
         )
-    return told
+    told += figures.get("cut", [])
+    return [*told, *(reaction_words(figures["reaction"]) if "reaction" in figures else [])]
 
 
 def percent(share: float | None) -> str:

@@ -149,6 +149,14 @@ class MultibodyEstimator:
         return pose.position, pose.rotation
 
     @property
+    def followed(self) -> tuple[Array, Array]:
+        """(n_marker, 3), (n_marker,) - places of markers in the last frame, gaps filled [m], and weights, of
+        which 0 takes no part.
+        """
+        segments = self._now.state.segments
+        return segments.place, segments.weight
+
+    @property
     def held_bodies(self) -> list[str]:
         """Bodies that no marker determined in the last frame, so that they were held near their last pose."""
         s = self._now

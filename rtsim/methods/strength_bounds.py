@@ -8,7 +8,8 @@ comes from isometric torques of a comparable healthy person, in parts of t^A at 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import degrees
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from kernels.torque_generator.torque import angle_multiplier
+from rtsim.errors import ConfigError
 from rtsim.methods.joint_motion import JointMotion
 from rtsim.methods.torque_generator_fit import Fit, FitSettings, fit_all
 from rtsim.models.packing.torque_generators import Placed, pack_generators
@@ -26,6 +28,10 @@ PART_OF_PEAK = 0.8
 """Strength that an extensor begins with, in parts of its peak moment."""
 FLEXOR_RATIOS = {"hip_flexion": 0.702, "knee_flexion": 0.533, "ankle_dorsiflexion": 0.347}
 """Strength of flexors in parts of that of their extensors: Anderson et al. (2007), young men."""
+
+
+LEAST_PART = 0.2
+"""t^A below which a measured torque says little of the strength at the best angle."""
 
 
 class Measured(NamedTuple):
@@ -58,9 +64,10 @@ def weakened(placed: Sequence[Placed], factors: Mapping[str, float], factor: flo
 
 
 def strength_bounds(
-    placed: Sequence[Placed], motion: JointMotion, settings: FitSettings, measured: Mapping[str, Measured]
-) -> list[StrengthBounds]:
-    """Bounds of the legs' generators; measured : by coordinates."""
+    placed: Sequence[Placed], motion: JointMotion, settings: FitSettings, measured: Mapping[str, Measured],
+    tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda: False,
+) -> list[StrengthBounds]:  # fmt: skip
+    """Bounds of the legs' generators; measured : by coordinates; tell, stopped : as for fit_all."""
     legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
     found: list[StrengthBounds] = []
     for flexor in legs:
@@ -71,11 +78,11 @@ def strength_bounds(
         peak = float(np.nanmax(extensor.torque_sign * motion.of(extensor.joint.coordinate)[2], initial=0.0))
         greatest = isometric(extensor, measured.get(extensor.joint.coordinate))
         strong = with_strength(extensor, PART_OF_PEAK * peak) if peak > 0.0 else extensor
-        (fit,) = fit_all([strong], motion, settings)
+        (fit,) = fit_all([strong], motion, settings, tell, stopped)
         least = strength_of(fit)
         found.append(StrengthBounds(fit, least, greatest))
         bent = with_strength(flexor, ratio * least) if np.isfinite(least) else flexor
-        (other,) = fit_all([bent], motion, settings)
+        (other,) = fit_all([bent], motion, settings, tell, stopped)
         found.append(StrengthBounds(other, strength_of(other), ratio * greatest))
     return found
 
@@ -90,4 +97,11 @@ def isometric(one: Placed, measured: Measured | None) -> float:
     if measured is None:
         return float("nan")
     packed = pack_generators([one])
-    return measured.torque / angle_multiplier(packed.curves, packed.parameter[0], measured.angle, 1.0)[0]
+    part = angle_multiplier(packed.curves, packed.parameter[0], measured.angle, 1.0)[0]
+    if part < LEAST_PART:
+        raise ConfigError(
+            f"{one.name} has {part:.2g} of its strength at {degrees(measured.angle):.4g} deg",
+            where="measured torque", allowed=f"an angle at which it has {LEAST_PART:g} or more",
+            remedy=f"measure nearer to {one.spec.optimal_angle_deg:g} deg",
+        )  # fmt: skip
+    return measured.torque / part

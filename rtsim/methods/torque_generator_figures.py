@@ -1,7 +1,7 @@
 """Figures of fits: torque over the angle, active torque over the speed, activations, curves of generators.
 
-As figures 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is taken in parts of tau_o,
-which the print leaves out.
+As figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is taken in parts of
+tau_o, which the print leaves out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kernels.torque_generator.torque import SPEED, STRENGTH, activations
 from rtsim.files.panels import Panel
-from rtsim.methods.torque_generator_fit import Fit
+from rtsim.methods.torque_generator_fit import PARAMETERS, Fit
 from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_generators
 
 Array = NDArray[np.float64]
@@ -21,6 +21,8 @@ N_GRID = 241
 MOST_SHOWN = 2.0
 """Of a passive torque in the figure of all curves, in parts of the isometric one."""
 MARGIN = 0.15
+BLENDS, SCALES, SHIFT_DEG = (0.0, 0.5, 1.0), (1.0, 1.5, 2.0), 20.0
+"""What the figure of the parameters shows."""
 LENGTHENING = "lengthening"
 
 
@@ -64,7 +66,9 @@ def angle_plane(fit: Fit, x: Array, words: str) -> Panel:
     strength = fit.placed.spec.strength_Nm * float(x[4])
     still = parts_at(fit.placed, x, grid, np.zeros(N_GRID))
     fast = parts_at(fit.placed, x, grid, np.full(N_GRID, -10.0 * fit.placed.spec.speed_deg_s))
-    passive = strength * still[:, 2]
+    # it goes on in a straight line, beside which nobody would see the motion: beyond this the curves end
+    most = max(MOST_SHOWN, float(fit.demand.max()) / strength)
+    passive = strength * np.where(still[:, 2] <= most, still[:, 2], np.nan)
     on_grid = {
         "active and passive, at rest": strength * still[:, 0] * still[:, 1] + passive,
         f"the same, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
@@ -89,6 +93,42 @@ def speed_plane(fit: Fit, x: Array, words: str) -> Panel:
     )  # fmt: skip
     title = f"its active torque {words}"
     return Panel(title, "isometric torque", "shortening [deg/s]", along, curves, True)
+
+
+def panels_of_parameters(one: Placed) -> list[Panel]:
+    """What blends, scales and the shift do to the curves of a generator, as figure 1."""
+    spec, x = one.spec, np.array(UNFITTED)
+    zero = sorted((spec.passive_zero_deg, spec.passive_one_deg))
+    ends = spec.optimal_angle_deg - 3.0 * spec.width_deg, spec.optimal_angle_deg + 3.0 * spec.width_deg
+    angles = np.linspace(min(zero[0] - SHIFT_DEG, ends[0]), max(zero[1] + SHIFT_DEG, ends[1]), N_GRID)
+    speeds = np.linspace(-1.5 * spec.speed_deg_s, 1.5 * spec.speed_deg_s, N_GRID)
+    still, best = np.zeros(N_GRID), np.full(N_GRID, np.radians(spec.optimal_angle_deg))
+
+    def curve(column: int, blend: float = 0.0, **changed: float) -> Array:
+        y = x.copy()
+        for name, value in changed.items():
+            y[PARAMETERS.index(name)] = value
+        along = (best, np.radians(speeds)) if column == 1 else (np.radians(angles), still)
+        found = parts_at(one._replace(blend=blend), y, *along)[:, column]
+        return np.where(found <= MOST_SHOWN, found, np.nan)
+
+    towards = 1.0 if spec.passive_one_deg > spec.passive_zero_deg else -1.0
+    blended = {f"t_A, lambda_A {b:g}": curve(0, b) for b in BLENDS}
+    blended |= {f"t_PE, lambda_P {b:g}": curve(2, passive_blend=b) for b in BLENDS}
+    scaled = {f"t_A, s_A {s:g}": curve(0, angle_scale=s) for s in SCALES}
+    scaled |= {
+        f"t_PE, Delta_P {d:g} deg": curve(2, passive_shift=np.radians(d))
+        for d in (-towards * SHIFT_DEG, 0.0, towards * SHIFT_DEG)
+    }
+    fast = {f"t_V, lambda_V {b:g}": curve(1, b) for b in BLENDS}
+    faster = {f"t_V, s_V {s:g}": curve(1, speed_scale=s) for s in SCALES}
+    words, unit = one.muscle.replace("_", " "), "isometric torque"
+    return [
+        Panel(f"{words}: blended over the angle", unit, "flexion [deg]", angles, blended, True),
+        Panel("blended over the speed", unit, "shortening [deg/s]", speeds, fast, True),
+        Panel("scaled and shifted over the angle", unit, "flexion [deg]", angles, scaled, True),
+        Panel("scaled over the speed", unit, "shortening [deg/s]", speeds, faster, True),
+    ]
 
 
 def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:

@@ -60,6 +60,8 @@ SAME = 1e-4
 ACTIVE = 1e-6
 """A multiplier above this says that its row holds the fit."""
 ROW_WORDS = ("too weak", "too stiff", "stretched too far")
+TOO_MUCH = "too stiff or too strong"
+INTERRUPTED = "interrupted before its fit"
 DEEP = 2.0
 """Strengths of the start that fulfils all rows, in parts of the least one, for room."""
 
@@ -68,17 +70,20 @@ class Assessment(NamedTuple):
     """What a generator needs for the motion.
 
     activation : (n,) - not cut off at 0 or 1; passive : (n,) - t^PE; too_stiff, too_weak : (n,) bool
+    driven : whether it has to be active, as by EMG: then too much torque may be that of its strength
     """
 
     activation: Array
     passive: Array
     too_stiff: NDArray[np.bool_]
     too_weak: NDArray[np.bool_]
+    driven: bool = False
 
     @property
     def words(self) -> str:
         """feasible, or what it lacks."""
-        said = [w for w, at in (("too stiff", self.too_stiff), ("too weak", self.too_weak)) if at.any()]
+        stiff = TOO_MUCH if self.driven else ROW_WORDS[1]
+        said = [w for w, at in ((stiff, self.too_stiff), (ROW_WORDS[0], self.too_weak)) if at.any()]
         return " and ".join(said) or "feasible"
 
 
@@ -98,6 +103,7 @@ class Fit:
     x : (5,) - the best parameters; objective : their squared distance from the default
     basins : minima that starts led to, the best first; default : which of them the default start led to
     holding : times [s] and words of the rows that hold the fit, the heaviest first
+    cut_short : whether an interruption came before all starts were tried
     """
 
     placed: Placed
@@ -112,6 +118,7 @@ class Fit:
     holding: tuple[tuple[float, str], ...] = ()
     before: Assessment | None = None
     after: Assessment | None = None
+    cut_short: bool = False
 
     @property
     def changed(self) -> bool:
@@ -124,7 +131,7 @@ class FitSettings:
     """What fits are held to.
 
     cap : activation that is reached at most (a_max); caps : of single generators, as from EMG, by name, one
-        number or one for each frame
+        number or one for each frame; floors : likewise activations that they have at least (0)
     co_contraction : coordinate -> torque that both generators bear against each other, in parts of the
         joint's torque, or (n,) [N m]
     skip_unknown : whether frames in which a joint is not known are left out, instead of its generators
@@ -133,6 +140,7 @@ class FitSettings:
 
     cap: float = 1.0
     caps: Mapping[str, float | Array] = field(default_factory=dict)
+    floors: Mapping[str, float | Array] = field(default_factory=dict)
     co_contraction: Mapping[str, float | Array] = field(default_factory=dict)
     most_passive: float = MOST_PASSIVE
     low: tuple[float, ...] = LOW
@@ -147,25 +155,35 @@ def fit_all(
     motion: JointMotion,
     settings: FitSettings,
     tell: Callable[[str], None] = lambda name: None,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> list[Fit]:
-    """Fits of all generators whose joints the motion has; what is wrong with one is told in its `fault`."""
+    """Fits of all generators whose joints the motion has; what is wrong with one is told in its `fault`.
+
+    tell : called with the name of each before its fit; stopped : whether to end here, with what there is
+    """
     works: dict[int, FitWork] = {}
     found = []
     for one in placed:
         if one.joint.coordinate in motion.names:
             tell(one.name)
-            found.append(fit_one(one, motion, settings, works))
+            found.append(fit_one(one, motion, settings, works, stopped))
     return found
 
 
-def fit_one(one: Placed, motion: JointMotion, settings: FitSettings, works: dict[int, FitWork]) -> Fit:
+def fit_one(
+    one: Placed, motion: JointMotion, settings: FitSettings, works: dict[int, FitWork],
+    stopped: Callable[[], bool],
+) -> Fit:  # fmt: skip
     """The fit of one generator; works : room for fits, by the number of frames."""
+    if stopped():
+        return Fit(one, INTERRUPTED)
     q, qd, tau = motion.of(one.joint.coordinate)
     if fault := settings_fault_of(one, len(q), settings):
         return Fit(one, fault)
-    cap, asked = capped(one, settings, len(q)), one_sided(one, tau, settings)
+    cap, floor = activations_asked(one, settings, len(q))
+    asked = one_sided(one, tau, settings)
     used = np.isfinite(q + qd + tau) if settings.skip_unknown else np.ones(len(q), bool)
-    q, qd, tau, cap, asked = (values[used] for values in (q, qd, tau, cap, asked))
+    q, qd, tau, cap, floor, asked = (values[used] for values in (q, qd, tau, cap, floor, asked))
     if fault := fault_of(one, q, qd, tau):
         return Fit(one, fault)
     work = works.setdefault(len(q), new_fit_work(len(q)))
@@ -173,21 +191,22 @@ def fit_one(one: Placed, motion: JointMotion, settings: FitSettings, works: dict
     p = packed.parameter[0]
     demands = Demands(
         packed.curves, FIRST_VELOCITY, p, p[FACTOR] * p[ANGLE_SIGN] * (q - p[OFFSET]),
-        p[FACTOR] * p[TORQUE_SIGN] * qd, asked / p[STRENGTH], cap, settings.most_passive,
+        p[FACTOR] * p[TORQUE_SIGN] * qd, asked / p[STRENGTH], cap, floor,
+        settings.most_passive,
     )  # fmt: skip
     options = FitOptions(
         np.array(UNFITTED), np.array(settings.weight), np.array(settings.low), np.array(settings.high),
         TRUST, SETTLED, FULFILLED, N_ITERATION,
     )  # fmt: skip
     states = np.column_stack([q, qd, p[TORQUE_SIGN] * asked])
-    before = assess(packed, states, demands.cap)
+    before = assess(packed, states, demands)
     begun = Fit(one, theta=demands.theta, omega=demands.omega, demand=asked, before=before)
-    basins, default, holding, fault = search(demands, options, work, settings.several)
+    basins, default, holding, fault = search(demands, options, work, settings.several, stopped)
     if not basins:
-        return replace(begun, fault=fault)
+        return replace(begun, fault=INTERRUPTED if stopped() else fault)
     best = basins[0]
     packed.fit[0] = best.x
-    after = assess(packed, states, demands.cap)
+    after = assess(packed, states, demands)
     return replace(
         begun,
         x=best.x,
@@ -196,6 +215,7 @@ def fit_one(one: Placed, motion: JointMotion, settings: FitSettings, works: dict
         default=default,
         holding=tuple((float(motion.times[used][frame]), words) for frame, words in holding),
         after=after,
+        cut_short=settings.several and stopped(),
     )
 
 
@@ -220,11 +240,16 @@ def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
             return f"the bounds of {name} contradict each other: {low:g} to {high:g}"
     caps = np.asarray(settings.caps.get(one.name, settings.cap), float)
     against = np.asarray(settings.co_contraction.get(one.joint.coordinate, 0.0), float)
-    for words, values in (("activations", caps), ("torques of co-contraction", against)):
+    floors = np.asarray(settings.floors.get(one.name, 0.0), float)
+    for words, values in (
+        ("activations", caps), ("least activations", floors), ("torques of co-contraction", against),
+    ):  # fmt: skip
         if values.ndim and len(values) != n:
             return f"there are {len(values)} {words} for {n} frames"
     if not (np.isfinite(caps).all() and (caps > 0.0).all() and (caps <= 1.0).all()):
         return "an activation that it may reach is not above 0 and at most 1"
+    if not ((floors >= 0.0).all() and (floors <= caps).all()):
+        return "an activation that it has at least is below 0 or above the one that it may reach"
     return ""
 
 
@@ -235,18 +260,21 @@ def one_sided(one: Placed, tau: Array, settings: FitSettings) -> Array:
     return np.maximum(one.torque_sign * tau, 0.0) + both
 
 
-def capped(one: Placed, settings: FitSettings, n: int) -> Array:
-    """(n,) - activation that a generator may reach."""
-    return np.broadcast_to(np.asarray(settings.caps.get(one.name, settings.cap), float), (n,)).copy()
+def activations_asked(one: Placed, settings: FitSettings, n: int) -> tuple[Array, Array]:
+    """(n,) - activations that a generator may reach, and has at least."""
+    caps, floors = settings.caps.get(one.name, settings.cap), settings.floors.get(one.name, 0.0)
+    cap, floor = (np.broadcast_to(np.asarray(values, float), (n,)).copy() for values in (caps, floors))
+    return cap, floor
 
 
-def assess(packed: Generators, states: Array, cap: Array) -> Assessment:
+def assess(packed: Generators, states: Array, demands: Demands) -> Assessment:
     """Activations that the only generator of a table needs."""
     n = len(states)
     activation, parts = np.zeros(n), np.zeros((n, 4))
     activations(packed, 0, states, activation, parts)
     slack = 1e-6
-    return Assessment(activation, parts[:, 2], activation < -slack, activation > cap + slack)
+    stiff, weak = activation < demands.floor - slack, activation > demands.cap + slack
+    return Assessment(activation, parts[:, 2], stiff, weak, bool(demands.floor.any()))
 
 
 def default_start(demands: Demands) -> Array:
@@ -279,13 +307,14 @@ def starts_of(demands: Demands) -> list[Array]:
 
 
 def search(
-    demands: Demands, options: FitOptions, work: FitWork, several: bool
+    demands: Demands, options: FitOptions, work: FitWork, several: bool, stopped: Callable[[], bool]
 ) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:
     """Minima that starts lead to, the best first; which the default start led to; what holds the best."""
     found: list[list] = []
     default, least, impossible = -1, np.inf, True
+    words = (ROW_WORDS[0], TOO_MUCH if demands.floor.any() else ROW_WORDS[1], ROW_WORDS[2])
     for k, start in enumerate(starts_of(demands)):
-        if not several and k and found:
+        if stopped() or (not several and k and found):
             break
         x = start.copy()
         status, _, violation = fit(demands, options, work, x)
@@ -295,21 +324,21 @@ def search(
         objective = float(options.weight @ (x - options.target) ** 2)
         same = next((basin for basin in found if abs(basin[1] - objective) < SAME), None)
         if same is None:
-            found.append(same := [x, objective, 0, holding_rows(work), len(found)])
+            found.append(same := [x, objective, 0, holding_rows(work, words), len(found)])
         same[2] += 1
         default = same[4] if k == 0 else default
         if objective < SAME**2:
             break  # nothing is nearer to the default than the default
     if not found:
-        words = "nothing within the bounds can do this motion" if impossible else "no fit was finished"
-        return (), -1, (), f"{words}: a row stays violated by {least:.2g} of the isometric torque"
+        why = "nothing within the bounds can do this motion" if impossible else "no fit was finished"
+        return (), -1, (), f"{why}: a row stays violated by {least:.2g} of the isometric torque"
     ordered = sorted(found, key=lambda basin: basin[1])
     where = next((k for k, basin in enumerate(ordered) if basin[4] == default), -1)
     return tuple(Basin(*basin[:3]) for basin in ordered), where, ordered[0][3], ""
 
 
-def holding_rows(work: FitWork) -> tuple[tuple[int, str], ...]:
-    """Frames and words of the rows that hold the last fit, the heaviest first."""
+def holding_rows(work: FitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    """Frames and words of the rows that hold the last fit, the heaviest first; words : of their kinds."""
     multiplier = work.quadratic.multiplier[: len(work.value)]
     rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]
-    return tuple((j // N_KIND, ROW_WORDS[j % N_KIND]) for j in rows)
+    return tuple((j // N_KIND, words[j % N_KIND]) for j in rows)

@@ -18,6 +18,9 @@ LAWFUL: dict[str, type[msgspec.Struct]] = {"contacts": Contact, "ligaments": Lig
 BEHIND = ("bodies", "springs", "elements", "couplers", "loads")
 """What stands behind the model's own; names of its own are told as given twice."""
 
+INSTEAD = ("torque_generators", "simulation")
+"""What stands in the place of the model's own."""
+
 
 def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
     """The model with what is added behind its own; ConfigError for a law of what is not there, a method that
@@ -57,6 +60,6 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
         "contacts": [*contacts.values()],
         "methods": {**model["methods"], **added["methods"]},
         **{key: [*model[key], *added[key]] for key in BEHIND},
-        "simulation": added["simulation"] or model["simulation"],
+        **{key: added[key] or model[key] for key in INSTEAD},
     }
     return check_record(record, ModelSpec, where)

@@ -9,11 +9,15 @@ SILENCE = 1.0  # s without a frame after which the sender counts as gone
 
 
 class Connection(NamedTuple):
-    """State of the stream in words, the name of the Theme colour it is written in, and whether it flows."""
+    """State of the stream in words, and the name of the Theme colour it is written in.
+
+    flows : frames come and go on; heard : frames come at all, as of a sender that holds
+    """
 
     words: str
     mood: str
     flows: bool = False
+    heard: bool = False
 
 
 class Listener:
@@ -57,5 +61,5 @@ class Listener:
             clock = time.strftime("%H:%M:%S", time.localtime(self._heard_at_wall))
             return Connection(f"no data since {clock}", "bad")
         if holds:
-            return Connection("paused by command", "accent")
-        return Connection("receiving", "good", flows=True)
+            return Connection("paused by command", "accent", heard=True)
+        return Connection("receiving", "good", flows=True, heard=True)

@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from rtsim.device.arming import EMERGENCY
 from rtsim.monitor.figure import Figure
 from rtsim.monitor.flow import Flow
 from rtsim.monitor.projection import VIEWS
@@ -45,6 +46,10 @@ class ToolBar(QWidget):
         self._holds = False  # the other side, as far as it said so
         self.hold = _button("Pause", "Let the simulation hold, and go on (H)", "H")
         self.hold.clicked.connect(lambda: self.commanded.emit("resume" if self._holds else "pause"))
+        self.step = _button("Step", "One tick of a paused limb (N)", "N")
+        self.step.clicked.connect(_calling(self.commanded.emit, "step"))
+        self.reset = _button("Reset", "Disarm, and set the limb back to its start", "")
+        self.reset.clicked.connect(_calling(self.commanded.emit, "reset"))
         self.restart = _button("Restart", "Set the simulation back to its start (R)", "R")
         self.restart.clicked.connect(_calling(self.commanded.emit, "restart"))
         self.durations: dict[int, QPushButton] = {}
@@ -61,7 +66,7 @@ class ToolBar(QWidget):
         self.save = _button("Save PNG", "Save a picture of this window (Ctrl+S)", "Ctrl+S")
         self.dark = _button("Dark", "Dark colours (D)", "D", True)
         self.method_group = _group("Method", self.methods.values())
-        self.simulation_group = _group("Simulation", (self.hold, self.restart))
+        self.simulation_group = _group("Simulation", (self.hold, self.step, self.restart, self.reset))
         self.offer(())
         duration_group = _group("Show last", self.durations.values())
         display_group = _group("", (self.arms, self.freeze, self.clear, self.save, self.dark))
@@ -72,7 +77,10 @@ class ToolBar(QWidget):
         """Show the buttons of the commands that the other side takes."""
         self.method_group.setVisible("set_method" in commands)
         self.simulation_group.setVisible("pause" in commands)
-        self.restart.setVisible("restart" in commands)
+        for name in ("step", "restart", "reset"):
+            getattr(self, name).setVisible(name in commands)
+        # space stops a device, and no key of it does anything else
+        self.freeze.setShortcut(QKeySequence("" if EMERGENCY in commands else "Space"))
 
     def show_method(self, current: str, busy: bool) -> None:
         """Mark the method that the estimator uses, which need not be the one last asked for."""
@@ -84,7 +92,7 @@ class ToolBar(QWidget):
         """Offer what a simulation that holds, or runs, can do next."""
         self._holds = holds
         self.hold.setText("Resume" if holds else "Pause")
-        for button in (self.hold, self.restart):
+        for button in (self.hold, self.step, self.restart, self.reset):
             button.setEnabled(not busy)
 
 

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from enum import IntEnum
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from rtsim.monitor.layout import LARGEST, Layout, layout_of
 from rtsim.monitor.meter import Meter, quality_of
 from rtsim.monitor.transcript import Transcript
 from rtsim.monitor.turnover import Turnover
+from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.errors import StreamError
 from streams.messages import Session, Status, Telemetry
 from streams.ring import Frame
@@ -30,6 +32,7 @@ N_FRAME_PER_TURN = 256  # taken per turn at most, so that the window stays respo
 BYTES_PER_TURN = 16 << 20  # ... of small frames, and of large ones
 N_MESSAGE_PER_TURN = 64  # of telemetry, and of sentences
 N_ADOPTED = 4  # sessions in quick succession; from then on one per second, as plots are slow to build
+SAID = "Device: "  # begins the sentences of arming
 PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
@@ -71,6 +74,8 @@ class Feed:
     layout : what the current session has to show, None before the first
     history : display values of the last minute
     pose, pose_quality : arrays of the newest frame (copies), and what it is worth
+    device : those of a device, where there is one; also while frozen, as somebody wears it; reason : of its
+        newest transition of arming, in words
     sentences : the last plain sentences
     telemetry : the sender's last message about itself
     frozen : frames are counted, but neither kept nor shown
@@ -83,6 +88,8 @@ class Feed:
         self.history = History(0, 1)
         self.pose: dict[str, Array] = {}
         self.pose_quality = Quality.GOOD
+        self.device: dict[str, Array] = {}
+        self.reason = ""
         self.sentences = Transcript()
         self.telemetry: Telemetry | None = None
         self.frozen = False
@@ -109,6 +116,9 @@ class Feed:
             change = max(change, self._adopt(frame.session))
             self._listener.hear(self._now())
             self.meter.add(frame)
+            if frame.session is self._session:
+                for name, array in self.device.items():
+                    np.copyto(array, frame.data[name])
             if not self.frozen and self.layout is not None and frame.session is self._session:
                 self._keep(self.layout, frame)
                 n_kept += 1
@@ -139,9 +149,13 @@ class Feed:
     def holds(self) -> bool:
         """Whether the sender of this session has said that it is paused."""
         said = self.telemetry
-        if said is None or self._session is None or said.session != self._session.session:
-            return False
-        return said.gauges.get(PAUSED, 0.0) > 0.0
+        return said is not None and self.told_of_this_session and said.gauges.get(PAUSED, 0.0) > 0.0
+
+    @property
+    def told_of_this_session(self) -> bool:
+        """Whether the newest telemetry is of the session at hand."""
+        said, session = self.telemetry, self._session
+        return said is not None and session is not None and said.session == session.session
 
     def notes(self) -> list[str]:
         """Sentences about what is not shown, empty where everything is."""
@@ -170,6 +184,9 @@ class Feed:
         for _ in range(min(len(self.source.telemetry), N_MESSAGE_PER_TURN)):
             self.telemetry = self.source.telemetry.popleft()
             self.sentences.hear(self.telemetry.text, len(self.telemetry.text), now)
+            for text in islice(self.telemetry.text, N_MESSAGE_PER_TURN):
+                if text.startswith(SAID):
+                    self.reason = printable(text.removeprefix(SAID), SENTENCE_MOST)
         n = min(len(self.source.events), N_MESSAGE_PER_TURN)
         self.sentences.hear([self.source.events.popleft() for _ in range(n)], n, now)
 
@@ -178,10 +195,12 @@ class Feed:
         known = self._session
         if session is None or session is known or not self._turnover.grants(session, self._now()):
             return Change.NOTHING
-        self._session = session
+        self._session, self.reason = session, ""
         self._listener.restart()
         self.meter.restart()
         self.layout = layout = layout_of(session)
+        sizes = layout.device.sizes if layout.device else {}
+        self.device = {name: np.full(n, np.nan) for name, n in sizes.items()}
         if known is not None and (known.fields, known.rate) == (session.fields, session.rate):
             self._timeline.interrupt()
             return Change.DETAILS

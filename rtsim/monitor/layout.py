@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.monitor.device_layout import DeviceLayout, device_of
 from rtsim.monitor.naming import bones, joints, labels_of, spoken
 from rtsim.monitor.words import NAME_MOST, printable
 from rtsim.units import ON_SCREEN
@@ -133,6 +134,7 @@ class Layout(NamedTuple):
     n_channel: int
     contact: Contact | None
     picture: Picture | None
+    device: DeviceLayout | None
     stick: NDArray[np.intp]
     follow: int | None
     commands: tuple[str, ...] | None
@@ -198,6 +200,7 @@ def layout_of(session: Session) -> Layout:
         n_channel=n_channel,
         contact=contact[0] if contact else None,
         picture=picture,
+        device=device_of(session, specs, notes),
         stick=bones(session.meta.get("stick"), centres, len(centres)),
         follow=segments.index("pelvis") if "pelvis" in segments else None,
         commands=_commands(session),

@@ -89,7 +89,7 @@ class PlotCard(QFrame):
                 axis.CacheMode.DeviceCoordinateCache
             )  # axes hardly change, and are slow to draw
         self._titles = (left, bottom)
-        self._shown: dict[str, tuple[str, int]] = {}  # title and size of each side
+        self._shown: dict[str, tuple[str, dict[str, str]]] = {}  # title and style of each side
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 5, 6, 2)
         column.setSpacing(1)
@@ -118,12 +118,12 @@ class PlotCard(QFrame):
         rooms = (view.height(), view.width())
         for side, title, room in zip(("left", "bottom"), self._titles, rooms, strict=True):
             shown = title if metrics.horizontalAdvance(title) < room else title[title.rfind("(") + 1 : -1]
-            size = {"font-size": f"{self.theme.px(SMALL_PIXELS)}px"}
-            if self._shown.get(side) == (shown, self.theme.px(SMALL_PIXELS)):
+            style = {"color": self.theme.text, "font-size": f"{self.theme.px(SMALL_PIXELS)}px"}
+            if self._shown.get(side) == (shown, style):
                 continue
-            self._shown[side] = (shown, self.theme.px(SMALL_PIXELS))
+            self._shown[side] = (shown, style)
             axis = self.item.getAxis(side)
-            axis.setLabel(escape(shown), **size)  # pyqtgraph reads markup in it
+            axis.setLabel(escape(shown), **style)  # pyqtgraph reads markup in it
             axis.showLabel(bool(shown))
             axis.resizeEvent()  # or the title stays where the last one was centred
         height = AXIS_HEIGHT_TITLED if self._titles[1] else AXIS_HEIGHT

@@ -116,6 +116,8 @@ def style_sheet(theme: Theme) -> str:
     QPushButton:hover {{ border-color: {theme.accent}; }}
     QPushButton:checked {{ background: {theme.accent}; border-color: {theme.accent}; color: {theme.panel}; }}
     QPushButton:disabled {{ color: {theme.text_dim}; }}
+    QPushButton#emergency {{ background: {theme.bad}; border-color: {theme.bad}; color: {theme.panel};
+        font-size: {theme.px(14)}px; font-weight: 700; padding: {theme.px(7)}px; }}
     QToolTip {{ background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.border}; }}
     QSplitter::handle {{ background: transparent; }}
     QScrollArea {{ background: transparent; border: none; }}

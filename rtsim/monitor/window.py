@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
@@ -19,16 +20,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from rtsim.device.arming import EMERGENCY
 from rtsim.live.signals import noting_requests
 from rtsim.monitor.commands import Commander
 from rtsim.monitor.contact import ContactPlot
 from rtsim.monitor.controls import FigureCard, ToolBar
 from rtsim.monitor.curves import Curves
+from rtsim.monitor.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
 from rtsim.monitor.heat import HeatImage
 from rtsim.monitor.history import Quality
 from rtsim.monitor.status import StatusStrip
 from rtsim.monitor.theme import DARK, LIGHT, Theme, scale_of, style_sheet
+from rtsim.monitor.words import SENTENCE_MOST, printable
 from streams.security import Security
 
 REDRAW_MS = 33  # 30 Hz
@@ -58,11 +62,14 @@ class MonitorWindow(QMainWindow):
         self.bar = ToolBar()
         self.figure_card = FigureCard()
         self.contact, self.curves, self.status = ContactPlot(), Curves(), StatusStrip()
-        self.heat = HeatImage()
+        self.heat, self.device = HeatImage(), DevicePanel()
         self.theme: Theme = LIGHT
         self._n_turn = 0
         self._method = self._asked = ""
         self._changed = True
+        self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
+        self._stop_keys: list[QShortcut] = []
+        self._learns = False  # the reason of a state that was there before this window
         self._arrange()
         self._connect()
         self.set_theme(LIGHT)
@@ -77,7 +84,8 @@ class MonitorWindow(QMainWindow):
         left.addWidget(self.figure_card)
         left.addWidget(self.contact)
         left.addWidget(self.heat)
-        left.setSizes([460, 200, 260])
+        left.addWidget(self.device)
+        left.setSizes([460, 200, 260, 380])
         middle = QSplitter(Qt.Orientation.Horizontal)
         middle.addWidget(left)
         self.plots = QScrollArea()  # for more plots than have room
@@ -108,6 +116,15 @@ class MonitorWindow(QMainWindow):
         bar.save.clicked.connect(self._ask_and_save)
         bar.method_chosen.connect(self._set_method)
         bar.commanded.connect(self._command)
+        self.device.commanded.connect(self._command)
+        self.device.wished.connect(self._wish)
+        self.device.emergency.connect(self._stop)
+        for key in ("Space", "Esc"):
+            shortcut = QShortcut(QKeySequence(key), self, self._stop)
+            shortcut.setContext(Qt.ShortcutContext.ApplicationShortcut)
+            shortcut.setAutoRepeat(False)
+            shortcut.setEnabled(False)  # until there is a device
+            self._stop_keys.append(shortcut)
         for scroll_bar in (self.plots.verticalScrollBar(), self.plots.horizontalScrollBar()):
             scroll_bar.valueChanged.connect(self._uncover)
         if self.commander:
@@ -120,6 +137,7 @@ class MonitorWindow(QMainWindow):
         self.figure_card.figure.set_theme(theme)
         self.contact.set_theme(theme)
         self.heat.set_theme(theme)
+        self.device.set_theme(theme)
         self.curves.set_theme(theme)
         self.status.set_theme(theme)
         self._changed = True
@@ -142,6 +160,7 @@ class MonitorWindow(QMainWindow):
                 self._draw_curves()
         if self._n_turn % N_TURN_PER_TEXT == 0:
             self._write()
+        self._send_wishes()
 
     def _turns_per_curve(self) -> int:
         """In every how many turns the curves are drawn."""
@@ -170,8 +189,15 @@ class MonitorWindow(QMainWindow):
     def _offer_commands(self) -> None:
         """Buttons for what the other side takes, where its control address is known."""
         layout = self.feed.layout
+        if layout:
+            self.device.set_layout(layout.device, self.commander is not None)
         if layout and self.commander:
-            self.bar.offer(ESTIMATOR_COMMANDS if layout.commands is None else layout.commands)
+            commands = ESTIMATOR_COMMANDS if layout.commands is None else layout.commands
+            self.bar.offer(commands)
+            if layout.device:
+                self._learns = self.commander.send("status", {})
+            for key in self._stop_keys:
+                key.setEnabled(EMERGENCY in commands)
 
     def _draw_figure(self) -> None:
         if self.feed.layout:
@@ -200,11 +226,17 @@ class MonitorWindow(QMainWindow):
         newest = feed.history.latest(1).values
         if newest.shape[1]:
             self.curves.show_values(newest[:, 0])
+        self._write_device()
         if feed.sentences.kept:
             self.status.show_sentences(feed.sentences.kept)
         if self.commander:
             self.bar.show_method(self._method, self.commander.busy)
             self.bar.show_holding(feed.holds, self.commander.busy)
+
+    def _write_device(self) -> None:
+        feed, busy = self.feed, self.commander is not None and self.commander.busy
+        said = feed.telemetry if feed.layout and feed.told_of_this_session else None
+        self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, busy)
 
     def _set_duration(self, seconds: float) -> None:
         self.curves.set_duration(seconds)
@@ -231,13 +263,32 @@ class MonitorWindow(QMainWindow):
             self._say(f"Asked the estimator for the method {method!r}.")
         self._write()
 
-    def _command(self, name: str) -> None:
-        if self.commander and self.commander.send(name, {}):
+    def _command(self, name: str, args: dict[str, Any] | None = None) -> None:
+        if self.commander and self.commander.send(name, args or {}):
             self._asked = ""
         self._write()
 
+    def _stop(self) -> None:
+        """The emergency stop: before anything else, and whatever else is under way."""
+        self._wishes.clear()
+        if self.commander:
+            self.commander.insist(EMERGENCY)
+            self._say("Emergency stop.")
+
+    def _wish(self, name: str, value: float) -> None:
+        self._wishes[name] = value
+        self._send_wishes()
+
+    def _send_wishes(self) -> None:
+        """Set what was moved; sliders that moved meanwhile go with the next."""
+        if self._wishes and self.commander and self.commander.send("set", self._wishes):
+            self._asked, self._wishes = "", {}
+
     def _show_answer(self, ok: bool, text: str) -> None:
         self._method = self._asked if ok and self._asked else self._method
+        if self._learns and ok and not self.feed.reason:
+            self.feed.reason = printable(text, SENTENCE_MOST)
+        self._learns = False
         self._say(text if ok else f"Not done: {text}")
 
     def _say(self, text: str) -> None:
@@ -246,6 +297,9 @@ class MonitorWindow(QMainWindow):
 
     def _ask_and_save(self) -> None:
         name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S.png")
+        if self.device.device is not None:  # no dialogue between a hand and the emergency stop
+            self.save_png(name)
+            return
         path, _ = QFileDialog.getSaveFileName(self, "Save a picture of the window", name, "PNG (*.png)")
         if path:
             self.save_png(path)

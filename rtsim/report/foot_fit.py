@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rtsim.files.panels import Panel
 from rtsim.methods.foot_fit import FootFit
 from rtsim.methods.foot_misfit import BEARS_COP, Errors, Simulated
+from rtsim.methods.foot_motion import LARGEST_LIFT
 from rtsim.methods.foot_parameters import NAMES, TABLE_5_6, UNITS
 from rtsim.methods.foot_trial import FootTrial
 
@@ -27,6 +28,8 @@ THESIS = (
 """Normal force, centre of pressure, pressure, friction, spinning: of other data, a man of 70 kg."""
 THESIS_MM = "thesis (table 5.8): normal force 28.8 N, centre of pressure 8.0 mm along, 2.4 mm across"
 MM, DEGREES = 1e3, 180.0 / np.pi
+LIFT_TOLD = 1e-5
+"""A height so near to its bound lies at it [m]."""
 HEAD = f"{'':44s} normal    cop  pressure  friction*  spin*"
 
 
@@ -41,11 +44,21 @@ class Step(NamedTuple):
 
 
 def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[Step]:
-    """The steps of a fit."""
+    """The steps of a fit, with the heights of their heels in the notes."""
     return [
-        Step(trial, errors, simulated, knots, fitted)
-        for trial, errors, simulated, knots in zip(trials, fit.errors, fit.simulated, fit.knots, strict=True)
+        Step(trial._replace(notes=(*trial.notes, *_lift(height))), errors, simulated, knots, fitted)
+        for trial, errors, simulated, knots, height in zip(
+            trials, fit.errors, fit.simulated, fit.knots, fit.heights, strict=True
+        )
     ]
+
+
+def _lift(height: float) -> tuple[str, ...]:
+    if not height:
+        return ()
+    end = ", at its bound" if abs(height) > LARGEST_LIFT - LIFT_TOLD else ""
+    way = "higher" if height > 0.0 else "lower"
+    return (f"the heel was taken {MM * abs(height):.1f} mm {way}, as this step tells by itself{end}",)
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[Step]) -> str:

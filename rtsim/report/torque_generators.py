@@ -63,6 +63,8 @@ def story(fit: Fit) -> list[str]:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
         where = "this one" if fit.default == 0 else "none" if fit.default < 0 else f"number {fit.default + 1}"
         said.append(f"other minima: {others}; the default start leads to {where}")
+    if fit.cut_short:
+        said.append("interrupted before all starts were tried")
     return said
 
 
@@ -80,13 +82,24 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
     return "\n".join(lines).replace("     nan", "       -")
 
 
+def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
+    """Sentences on generators whose least strength is above their greatest."""
+    above = [one.fit.placed.name for one in bounds if one.least > one.greatest]
+    if not above:
+        return []
+    return [
+        f"{', '.join(above)}: the least strength is above the greatest; whoever was measured is weaker than "
+        "this motion needs (another size or age, a dynamometer that gave way), or its moments are too high"
+    ]
+
+
 def as_json(fits: Sequence[Fit], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
     """Everything, in rad and N m."""
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
     if bounds:
         document["strength_Nm"] = {
             one.fit.placed.name: {
-                "least": one.least,
+                "least": None if np.isnan(one.least) else one.least,
                 "greatest": None if np.isnan(one.greatest) else one.greatest,
             }
             for one in bounds
@@ -111,6 +124,7 @@ def one_as_json(fit: Fit) -> dict[str, Any]:
             for basin in fit.basins
         ],
         "default_start": fit.default,
+        "cut_short": fit.cut_short,
         "before": assessed(fit.before),
         "after": assessed(fit.after),
     }

@@ -98,6 +98,11 @@ class MotionFeed:
         self._following = self._new = False
         self._now = self._heard = self._joined = simulator.time
 
+    @property
+    def silent(self) -> bool:
+        """Whether no stream moves the coordinates now."""
+        return not self._following
+
     def admit(self, message: Frame) -> None:
         """Take in a frame of results."""
         if message.session is not self._session:

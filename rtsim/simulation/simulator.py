@@ -39,7 +39,9 @@ class Simulator:
         self.model = model
         self.settings = settings
         system = model.system
-        given = len(model.couplers.dof) > 0 or model.holds is not None
+        # one version of the kernels for all models that generators turn, couplers or none
+        turned = model.forces.generators is not None
+        given = len(model.couplers.dof) > 0 or model.holds is not None or turned
         couplers = drivers_first(model.couplers) if given else None
         constant = int(couplers is None and is_constant(system))
         self.simulation = Simulation(system, model.forces, constant, couplers, model.pulls, model.holds)

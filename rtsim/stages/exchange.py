@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from msgspec.structs import replace
 
 from rtsim.config.force_schema import Spring
-from rtsim.config.hil_schema import PARAMETERS
 from rtsim.config.model_schema import ModelSpec
+from rtsim.device.arming import ARM_STATES, EMERGENCY
 from rtsim.device.exchange import DeviceExchange
-from rtsim.device.tuning import OVER_S
+from rtsim.device.tuning import OVER_S, number_of
 from rtsim.errors import ConfigError
+from rtsim.models.model import Model
 from rtsim.quantity import Quantity
-from rtsim.simulation.simulator import Simulator
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Curves, Status
@@ -25,10 +25,37 @@ from streams.ring import Frame
 ELEMENT = "device"
 """Name of the spring, without stiffness, through which the device acts on its coordinate."""
 STATES = ("disarmed", "armed", "falling", "stopped")
+MOST_ASKED = 64
+"""Commands that may wait for a tick, as before a device has come."""
+MOST_STEPS = 10_000
 TUNING = ("set", "undo", "save", "switch")
-ARM_STATES = ("disarmed", "ramping", "armed", "fault")
+OFF = ("disarmed", "stopped")
+PAUSED = "the limb is paused"
+MOVING = {
+    "pause": "The device is disarmed; the limb stands as soon as it is off.",
+    "step": "The limb goes on for so many ticks.",
+    "resume": "The limb goes on from the next tick on; the device stays disarmed.",
+    "reset": "The device is disarmed; the limb goes back to its start as soon as it is off.",
+}
+"""Commands of the limb, and the answer to each."""
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
+
+
+class Limb(Protocol):
+    """What moves with the device: a simulator, or the joint of a person who is measured.
+
+    q, v : coordinates and speeds; time : of these [s]
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def model(self) -> Model: ...
 
 
 class DeviceTorque(Stage):
@@ -39,18 +66,27 @@ class DeviceTorque(Stage):
     arm_at : tick at which it arms by itself, as soon as nothing speaks against it; -1 = only by command
     """
 
-    def __init__(self, exchange: DeviceExchange, simulator: Simulator, arm_at: int = -1) -> None:
+    def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_at: int = -1) -> None:
         super().__init__()
         self.exchange, self.arm_at = exchange, arm_at
+        self.simulator = simulator
         self._moment = simulator.model.forces.springs.moment
         self._at = device_element(simulator)
+        self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
-        self._parameters = np.zeros(len(PARAMETERS))
+        self._was_paused = False
+        self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
+        self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
         self.orders = {
             "arm": Order(self._answer_arm, lambda args: self.ask("arm", args), "arm", told=True),
             "disarm": Order(self._answer_disarm, lambda args: self.ask("disarm", args), "arm", told=True),
+            EMERGENCY: Order(self._answer_emergency, lambda args: False, told=True),
+            "pause": self._moved("pause"),
+            "step": self._moved("step", ("ticks",)),
+            "resume": self._moved("resume"),
+            "reset": self._moved("reset"),
             "list": Order(lambda args: (True, exchange.tuning.listed()), lambda args: False),
             "set": self._tuned("set", (*exchange.tuning.ranges, OVER_S)),
             "undo": self._tuned("undo", (OVER_S,)),
@@ -62,22 +98,33 @@ class DeviceTorque(Stage):
         """Before the first tick."""
         super().reset()
         self.exchange.begin()
+        self._was_paused = False
         self._moment[self._at] = 0.0
 
     def run(self, frame: Frame) -> Outcome:
         """What came since the last tick, judged, recorded and applied."""
         x = self.exchange
-        wrong = x.fault()
-        x.refusal = wrong
+        wrong = x.fault() or next(filter(None, (look() for look in x.watches)), "")
+        x.refusal = wrong or (PAUSED if x.hold.wanted else "")
         if wrong:
             x.arming.fault(wrong)
-        elif 0 <= self.arm_at <= x.seq:
+        elif not x.hold.wanted and 0 <= self.arm_at <= x.seq:
             self.arm_at = -1
             self.ask("arm", {})
-        while self.asked:
-            self._obey(self.asked.popleft(), wrong)
+        asked = [self.asked.popleft() for _ in range(len(self.asked))]
+        stopped = any(name == EMERGENCY for name, _ in asked)
+        for name, args in asked:
+            if not (stopped and name == "arm"):  # in the tick of an emergency stop nothing else counts
+                self._obey(name, args, wrong)
+        x.hold.tick(x.newest is None or x.newest.state in OFF)
+        if x.hold.paused != self._was_paused:  # told before the first frame that shows it
+            self._was_paused = x.hold.paused
+            x.arming.told.append("The limb is paused." if x.hold.paused else "The limb goes on.")
         x.tuning.tick()
-        self._moment[self._at] = x.torque()
+        torque = x.torque()
+        if x.joint is not None:
+            torque *= x.joint.ratio(float(self.simulator.q[self._q]))
+        self._moment[self._at] = torque
         x.t_applied = now_ns()
         return UNANSWERED if x.n_missed else FINE
 
@@ -95,20 +142,30 @@ class DeviceTorque(Stage):
         values["device_arming"][0] = ARM_STATES.index(x.arming.state)
         values["device_ages"][0] = x.age_s
         values["device_energy"][0] = x.energy.energy
+        values["device_in_time"][0] = x.in_time
+        delivered = values["device_actuator_torques"][0]
+        self._tracking[:] = x.commanded, delivered, delivered - x.commanded
+        if x.joint is not None:
+            self._cuff[:] = x.joint.forces(float(self.simulator.q[self._q]), x.torque())
         self._parameters[:] = tuple(x.tuning.values.values())
 
     def quantities(self) -> list[Quantity]:
         """What the device says, and how it stands with it."""
-        label = (self.exchange.spec.coordinate,)
+        label, control = (self.exchange.spec.coordinate,), self.exchange.spec.controller
         return [
             Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
             for name, (unit, curves, meaning) in MEANINGS.items()
         ] + [
             Quantity(
-                "device_parameters", self._parameters, "deg, N m/rad, N m s/rad", PARAMETERS,
+                "device_parameters", self._parameters, ", ".join(control.units), tuple(control.values),
                 meaning="parameters of the controller as they act in the tick",
-            )
-        ]  # fmt: skip
+            ),
+            Quantity("device_tracking", self._tracking, "N m", TRACKING, curves=DELIVERED,
+                     meaning="commanded, delivered by the actuator, and the difference"),
+        ] + ([] if self.exchange.joint is None else [
+            Quantity("device_cuff_forces", self._cuff, "N", CUFF, curves=PARASITIC,
+                     meaning="on the limb at the cuff: across the device's bar, and along it outwards"),
+        ])  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
         """The exchange, and what belongs to it in a recording."""
@@ -120,13 +177,15 @@ class DeviceTorque(Stage):
                 "mode": spec.exchange.mode,
                 "rate_hz": spec.exchange.rate_hz,
                 "valid_for_ms": spec.exchange.valid_for_ms,
+                "ranges": {name: list(pair) for name, pair in spec.controller.ranges.items()},
             }
         }
 
     def status_text(self) -> str:
         """How it stands."""
         arming = self.exchange.arming
-        return f"device {arming.state} ({arming.reason})"
+        limb = ", the limb is paused" if self.exchange.hold.wanted else ""
+        return f"device {arming.state} ({arming.reason}){limb}"
 
     def gauges(self) -> dict[str, float]:
         """State and energies."""
@@ -134,6 +193,8 @@ class DeviceTorque(Stage):
         return {
             "device_armed": x.arming.share,
             "device_fault": float(x.arming.state == "fault"),
+            "device_in_time": x.in_time,
+            "paused": float(x.hold.paused),
             "device_energy_largest_J": x.energy.largest,
         }
 
@@ -155,25 +216,77 @@ class DeviceTorque(Stage):
 
         def answer(args: Args) -> tuple[bool, str]:
             refusal = self.exchange.tuning.refusal(name, args)
-            if not refusal:
-                self.ask(name, args)
-            return not refusal, refusal or "Done with the next tick."
+            return self._left(name, args, refusal, "Done with the next tick.")
 
         return Order(answer, lambda args: False, told=True, takes=takes)
 
-    def _obey(self, asked: tuple[str, Args], wrong: str) -> None:
+    def _left(self, name: str, args: Args, refusal: str, done: str) -> tuple[bool, str]:
+        """Leave a command for the next tick, unless something speaks against it; the answer."""
+        if not refusal and len(self.asked) >= MOST_ASKED:
+            refusal = f"{MOST_ASKED} commands wait for a tick already."
+        if not refusal:
+            self.ask(name, args)
+        return not refusal, refusal or done
+
+    def _obey(self, name: str, args: Args, wrong: str) -> None:
         """Do a command now; the record has the tick. wrong : what speaks against arming"""
-        x, (name, args) = self.exchange, asked
+        x = self.exchange
         self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
         if name in TUNING:
             refusal = x.tuning.refusal(name, args)  # what was asked before may have changed it
             x.arming.told.append(refusal or x.tuning.obey(name, args))
+        elif name == EMERGENCY:
+            self.arm_at = -1
+            x.arming.emergency("emergency stop by command")
+        elif name in MOVING:
+            self._move(name, args)
         elif name == "disarm":
             x.arming.disarm("by command")
-        elif wrong:
-            x.arming.told.append(f"Device: not armed: {wrong}.")
+        elif wrong or x.hold.wanted:
+            x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
         else:
             x.arming.arm("by command")
+
+    def _moved(self, name: str, takes: tuple[str, ...] = ()) -> Order:
+        """A command that has the limb stand, go on or go back, done in the next tick."""
+
+        def answer(args: Args) -> tuple[bool, str]:
+            return self._left(name, args, self._refusal(name, args), MOVING[name])
+
+        return Order(answer, lambda args: False, told=True, takes=takes)
+
+    def _refusal(self, name: str, args: Args) -> str:
+        """Why the limb cannot be moved so, in words; empty where it can."""
+        x = self.exchange
+        if x.spec.markers is not None:
+            return "A person wears the device, whom no command stops: disarm it."
+        if name in ("pause", "step") and not x.lockstep:
+            return "In a free run the wall clock ticks on either side: the limb cannot be paused; disarm it."
+        if name == "step":
+            n = number_of(args.get("ticks", 1))
+            if not (1 <= n <= MOST_STEPS and n == int(n)):
+                return f"ticks = {args['ticks']!s:.32} is no number of ticks; allowed: 1 to {MOST_STEPS}."
+            if not x.hold.wanted:
+                return "Only a paused limb is stepped; pause it first."
+        return ""
+
+    def _move(self, name: str, args: Args) -> None:
+        """Do a command of the limb, the device disarmed."""
+        x = self.exchange
+        if refusal := self._refusal(name, args):
+            x.arming.told.append(refusal)
+        elif name == "step":
+            x.hold.n_left += int(number_of(args.get("ticks", 1)))
+        else:
+            if name != "resume":
+                x.arming.disarm(f"the limb is to {name}")
+            getattr(x.hold, name)()
+            if name == "reset":
+                x.arming.told.append("The limb goes back to its start.")
+
+    def _answer_emergency(self, args: Args) -> tuple[bool, str]:
+        self.ask(EMERGENCY, args)
+        return True, "Emergency stop: no torque is commanded from the next tick on, until it is armed again."
 
     def _answer_arm(self, args: Args) -> tuple[bool, str]:
         if self.exchange.refusal:
@@ -192,31 +305,26 @@ class TorqueCommand(Stage):
     say : told of each transition, in words
     """
 
-    def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
+    def __init__(self, exchange: DeviceExchange, simulator: Limb) -> None:
         super().__init__()
         self.exchange, self.simulator = exchange, simulator
         springs, at = simulator.model.forces.springs, device_element(simulator)
         self._moment, self._at = springs.moment, at
         self._q, self._dof = int(springs.coordinate[at]), int(springs.dof[at])
-        self._turned_from = float(simulator.q[self._q])
         self.publish: Publish = unheard
         self.say: Callable[[str], None] = unheard
-
-    def reset(self) -> None:
-        """Before the first tick."""
-        super().reset()
-        self._turned_from = float(self.simulator.q[self._q])
 
     def run(self, frame: Frame) -> Outcome:
         """The command of this tick."""
         x, s = self.exchange, self.simulator
         x.step_ns = now_ns() - x.t_applied
         angle, speed = float(s.q[self._q]), float(s.v[self._dof])
-        energy = x.energy.add(float(self._moment[self._at]), angle - self._turned_from)
-        self._turned_from = angle
+        energy = x.energy.add(float(self._moment[self._at]), angle - x.angle_before)
         if energy > x.spec.limits.energy_max_J:
             x.arming.fault(f"the device drives the limb with {energy:.3g} J in about a second")
         x.arming.tick()
+        if x.joint is not None:
+            angle, speed = x.joint.angle(angle), x.joint.ratio(angle) * speed
         output = x.output(s.time, angle, speed)
         x.port.send(output)
         for message in x.passed:
@@ -232,9 +340,14 @@ class TorqueCommand(Stage):
         while told:
             self.say(told.popleft())
 
-    def end(self) -> None:
-        """Zero and disarmed, sent and recorded: the last that the device hears of this run."""
+    def end(self, failure: str = "") -> None:
+        """Zero and disarmed, sent and recorded: the last that the device hears of this run.
+
+        failure : why the model could not go on, which latches as a fault; empty where it could
+        """
         x = self.exchange
+        if failure:
+            x.arming.fault(f"the model fails: {failure}")
         output = x.last_output(self.simulator.time)
         x.port.send(output)
         self.publish(output)
@@ -252,7 +365,7 @@ def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
     return replace(spec, springs=(*spec.springs, element))
 
 
-def device_element(simulator: Simulator) -> int:
+def device_element(simulator: Limb) -> int:
     """Where the device acts, among the springs on coordinates."""
     return len(simulator.model.forces.springs.dof) - 1
 
@@ -261,15 +374,18 @@ def unheard(message: object) -> None:
     """Nobody listens yet."""
 
 
+TRACKING, CUFF = ("commanded", "delivered", "off"), ("across", "along")
+DELIVERED = Curves("Device: commanded and delivered", "torque", 2, 1.0)
+PARASITIC = Curves("Device: forces at the cuff", "force", 2, 1.0)
 MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
     "device_angles": ("rad", Curves("Device: angle", "angle", 2, 0.1), "angle that the device measures"),
     "device_speeds": ("rad/s", None, "speed that the device measures"),
     "device_torques": ("N m", Curves("Device: torque", "torque", 2, 1.0), "all that the device applies"),
     "device_actuator_torques": ("N m", None, "part of it that follows commands; NaN = it does not tell"),
-    "device_commands": ("N m", Curves("Device: command", "torque", 2, 1.0),
-                        "torque that the command before the newest asks for"),
+    "device_commands": ("N m", None, "torque that the command before the newest asks for"),
     "device_states": ("1", None, "of the device: 0 disarmed, 1 armed, 2 falling, 3 stopped"),
     "device_arming": ("1", None, "of the model: 0 disarmed, 1 ramping, 2 armed, 3 fault"),
     "device_ages": ("s", None, "of its newest message; in lockstep whole ticks"),
     "device_energy": ("J", None, "work of the device on the limb in about the last second"),
+    "device_in_time": ("1", None, "share of the last 100 commands that the device took in time"),
 }  # fmt: skip

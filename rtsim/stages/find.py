@@ -61,6 +61,8 @@ class Setting:
         return (*USUAL, *WITH_MASS, *(OF_MODEL if of_model else ()), *sharing)
 
 
+WEIGHED = (LOADS, "ground_reaction")
+"""Stages that need the mass of the person, whether there are force plates or not."""
 Make = Callable[[Setting], Stage | None]
 
 
@@ -114,9 +116,9 @@ def make_stages(
     for name in run.stages or setting.usual:
         stage = find_stage(name)(setting)
         if stage is None:
-            if run.stages:
+            if run.stages and not (name in WITH_FORCES and run.foot.level == "whole_body"):
                 raise idle(name, setting)
-            continue
+            continue  # where the whole body tells the forces, plates are there to compare, or not at all
         missing = [need for need in stage.needs if need not in setting.before]
         if missing:
             raise ConfigError(
@@ -134,7 +136,7 @@ def idle(name: str, setting: Setting) -> ConfigError:
     """A stage asked for that has nothing to do in the run."""
     if name in WITH_FORCES and setting.forces is None:
         return without("force plates", "--forces")
-    if name == LOADS and not setting.mass_kg:
+    if name in WEIGHED and not setting.mass_kg:
         return without("the mass of the person", "--mass")
     return ConfigError(
         f"{name!r} has nothing to do with {setting.spec.name}", where="stages", remedy="leave it out"

@@ -7,43 +7,49 @@ has the delay of the rates, and the plates' forces are filtered equally.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from kernels.contact.prescribed import new_motion
-from kernels.contact.standing_foot import Followed, follow
-from kernels.dynamics.motion import new_velocities
-from kernels.rates.manifold import OK, plain
-from kernels.tree import new_pose
 from rtsim.config.foot_schema import FootSpec
 from rtsim.config.lab_schema import Lab
 from rtsim.errors import ConfigError
 from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial
-from rtsim.methods.foot_contact import UP, FootAxes, FootContact, contact_foot, foot_axes, on_sole
-from rtsim.methods.rates import RateEstimator
-from rtsim.models.model import Model
+from rtsim.methods.foot_contact import UP, FootContact, centre_on, contact_foot
 from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
+from rtsim.stages.followed_feet import FollowedFeet, axes_of
+from rtsim.stages.ground_reaction import GroundReaction
 from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, stated
+from rtsim.stages.shared_loads import SharedLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
-from rtsim.subjects.foot_sole import LEAST, stand_on
-from rtsim.subjects.labs import SIDES, find_lab, load_lab, side_of
-from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.labs import SIDES, find_lab, load_lab
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
 from streams.ring import Frame
 
 GRAVITY, TOUCH_N = 9.81, 1.0
 """On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
+COMPARED_N = 50.0
+"""Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"
-Plane = tuple[np.ndarray, np.ndarray]
 UNCOVERED = "The grid of pressure is smaller than a foot and cuts what presses there: enlarge foot.grid."
-BEYOND_REACH = "A foot does not reach what the plates tell it bears: its contact is NaN."
+BEYOND_REACH = "A foot does not reach the ground with what it is to bear: its contact is NaN."
+IN_THE_AIR = "foot_not_found"
+NO_FOOT = (
+    "Both feet are high or fast, or one is not seen, of a person whom the ground bears: what each bears is "
+    "not known. On a treadmill give foot.ground_m_s, the velocity of its belt."
+)
+LEVELS = {
+    "plates": "raised until it bears what its plate tells",
+    "whole_body": "raised until it bears its share of what the whole body's motion tells",
+    "given": "as marked",
+}
+Plane = tuple[np.ndarray, np.ndarray]
 
 
 class FootContacts(Stage):
@@ -60,16 +66,20 @@ class FootContacts(Stage):
         subject: Subject,
         static: MarkerTrial | None = None,
         mass_kg: float = 0.0,
+        total: GroundReaction | None = None,
     ) -> None:
+        """total : what the ground does to the whole body, where that tells what each foot bears"""
         super().__init__()
         self.spec, self.motion, self.loads = spec, motion, loads
         model = motion.kinematics.estimator.model
-        load = max(0.5 * mass_kg * GRAVITY, TOUCH_N)
+        self._mass, load = mass_kg, max(0.5 * mass_kg * GRAVITY, TOUCH_N)
         found = axes_of(model, subject, lab, spec, static, load)
         self._axes = [(body, axes) for body, axes, _ in found]
         self._stood = [stood for *_, stood in found]
         self._mirrors = subject.side == "left"
         self._feet = [FootContact(contact_foot(spec, a.length, a.side), spec) for _, a in self._axes]
+        for foot in self._feet:
+            foot.foot.contacts.contacts.drift[:, 2] *= -1.0 if self._mirrors else 1.0
         self._sides = [1 - a.side if self._mirrors else a.side for _, a in self._axes]
         bodies, segments = model.names.bodies, subject.segments
         said = dict(feet_of(bodies, subject.side))
@@ -77,37 +87,31 @@ class FootContacts(Stage):
             (segments[bodies[b]].markers_mm if bodies[b] in segments else (), said[b]) for b, _ in self._axes
         ]
         self._bearers = [SIDES.index(side) for _, side in self._marked]
-        self._followed = Followed(
-            np.array([body for body, _ in self._axes], np.int64),
-            np.array([a.origin for _, a in self._axes]),
-            np.array([a.axes for _, a in self._axes]),
-        )
-        n_foot = len(self._feet)
-        self._place, self._model = new_motion(n_foot), model
-        self._at = new_pose(len(model.tree.parent), model.n_v, len(model.tree.chains.dof))
-        self._speeds = new_velocities(len(model.tree.parent))
-        self._filters: list[RateEstimator] = []
-        self._borne = np.zeros(3)
+        self._followed = FollowedFeet(motion, self._axes)
+        self._plates = FilteredLoads(motion, loads) if loads is not None else None
         self._delay = 0.0
-        self._last: list[tuple[Plane, float] | None] = [None] * n_foot
+        self._last: list[tuple[Plane, float] | None] = [None] * len(self._feet)
+        self.shared = self._sharing(total) if total is not None else None
         self._ground = np.array([0.0, 1e-3 * spec.ground_mm, 0.0])
         rows, columns = spec.grid
         self._force, self._centre = np.full((2, 3), np.nan), np.full((2, 3), np.nan)
         self._free, self._raised = np.full(2, np.nan), np.full(2, np.nan)
         self._normal = np.full((2, len(self._feet[0].normal)), np.nan)
         self._pressure = np.full((2, rows, columns), np.nan)
-        self._up = self._force[:, 1]
-        self.counters[LEVELLED] = 0
+        self._up, self._error = self._force[:, 1], np.full(2, np.nan)
+        self._beside = np.full((2, 2), np.nan)
+        self.counters[LEVELLED] = self.counters[IN_THE_AIR] = 0
 
     def warm(self) -> None:
         """Every kernel once, of a foot that presses."""
-        q, v = self._model.q_neutral.copy(), np.zeros(self._model.n_v)
-        follow(self._model.tree, q, v, self._followed, self._at, self._speeds, self._place)
+        self._followed.warm()
+        place = self._followed.place
         for k, foot in enumerate(self._feet):
             for target in (0.0, 300.0):
-                foot.take(self._place, k, self._place.position[k] - 0.03 * UP, UP, target)
+                foot.take(place, k, place.position[k] - 0.03 * UP, UP, target)
             foot.forget()
-        self._filters = []
+        if self.shared is not None:
+            self.shared.share(self._ground[1])
 
     def begin(self, session: Session, anew: bool) -> None:
         """Filters for the forces like that of the motion; what the feet were taken for is said."""
@@ -117,28 +121,36 @@ class FootContacts(Stage):
             self.sentences += [self._said(k) for k in range(len(self._feet))]
             if not all(foot.covered for foot in self._feet):
                 self.sentences.append(UNCOVERED)
-        if anew or not self._filters:
+        if anew or not self._delay:
             rate = self.motion.rate
-            self._filters = [self.motion.estimator_of(plain(3), rate) for _ in self._feet] if rate else []
             self._delay = float(stated(self.motion.spec, rate).delay_s[0]) if rate else 0.0
             self._last = [None] * len(self._feet)
+        self._followed.begin(anew)
+        if self._plates is not None:
+            self._plates.begin(anew)
+        if self.shared is not None:
+            self.shared.begin(anew)
 
     def run(self, frame: Frame) -> Outcome:
         """Both feet at the time of the filtered motion."""
         self.n_frame += 1
-        settled = self.motion.settled
-        if settled:
-            rates = self.motion.rates
-            follow(self._model.tree, rates.q, rates.v, self._followed, self._at, self._speeds, self._place)
+        followed = self._followed
+        followed.take(frame)
+        if self._plates is not None:
+            self._plates.take(frame.time)
+        if self.shared is not None and not self.shared.share(self._ground[1]):
+            self.count(IN_THE_AIR, NO_FOOT)
         for k, foot in enumerate(self._feet):
             point, normal = self._plane(frame, k)
-            target = self._target(frame, k, normal)
-            if not settled:
+            if not followed.settled[k]:
                 foot.forget()
                 continue
-            foot.take(self._place, k, point, normal, target)
-            if self.spec.level == "plates" and math.isnan(foot.force[1]) and not math.isnan(target):
+            target = self._target(k, normal)
+            foot.take(followed.place, k, point, normal, target)
+            if self.spec.level != "given" and math.isnan(foot.force[1]) and not math.isnan(target):
                 self.count(LEVELLED, BEYOND_REACH)
+        if self.shared is not None:
+            self.shared.lay()
         return FINE
 
     def report(self) -> None:
@@ -154,12 +166,16 @@ class FootContacts(Stage):
                 self._centre[side, 2] *= -1.0
                 self._free[side] *= -1.0
                 self._pressure[side] = foot.pressure[:, ::-1]
+            if self._plates is not None:
+                wrench = self._plates.wrench[self._bearers[k]]
+                self._error[side] = foot.force[1] - wrench[4]
+                self._beside[side] = self._away(k, wrench)
 
     def quantities(self) -> list[Quantity]:
         """Of the right and the left foot; a foot that is not followed is NaN."""
         names = self._feet[0].foot.names
         across, along = self.spec.cell_mm[1], self.spec.cell_mm[0]
-        return [
+        told = [
             Quantity("foot_contact_forces", self._force, "N", SIDES, AXES, GROUND,
                      meaning="of the ground on the foot by its model; shear is not validated; filtered"),
             Quantity("foot_contact_loads", self._up, "N", SIDES,
@@ -177,39 +193,69 @@ class FootContacts(Stage):
                      image=Image("Pressure", across, along),
                      meaning="under the foot; rows from heel to toes, columns from left to right"),
         ]  # fmt: skip
+        if self._plates is not None:
+            told.append(
+                Quantity("foot_contact_errors", self._error, "N", SIDES,
+                         meaning="foot_contact_loads less what the plates tell; NaN = not known")
+            )  # fmt: skip
+            told.append(
+                Quantity("foot_contact_centre_errors", self._beside, "m", SIDES, ("along", "across"),
+                         meaning="foot_contact_centres from those of plates: towards the toes, to the right")
+            )  # fmt: skip
+        return told
 
     def meta(self) -> dict[str, Any]:
-        """The foot, and how it was scaled."""
+        """The foot, how it was scaled, and the mass of the person, where it is known."""
         sizes = {SIDES[s]: f.foot.size for s, f in zip(self._sides, self._feet, strict=True)}
-        return {"foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}
+        person = {"mass_kg": self._mass} if self._mass else {}
+        return {**person, "foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}
 
     def _said(self, k: int) -> str:
         foot = self._feet[k]
-        level = "raised until it bears what its plate tells" if self.spec.level == "plates" else "as marked"
+        level = LEVELS[self.spec.level]
         sole = ", its sole as in the static trial" if self._stood[k] else ""
         return (
             f"The {SIDES[self._sides[k]]} foot is the model {self.spec.model}, "
             f"{100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
         )
 
-    def _target(self, frame: Frame, k: int, normal: np.ndarray) -> float:
-        """Force of the plates on foot k along the normal of its plane, filtered as the motion is [N]; NaN =
+    def _away(self, k: int, wrench: np.ndarray) -> np.ndarray:
+        """(2,) - of the centre of pressure of foot k from that of a wrench (6,) of plates, along the foot and
+        across [m].
+        """
+        centre, forward = self._centre[self._sides[k]], self._followed.place.rotation[k, :, 0].copy()
+        if self._mirrors:
+            forward[2] *= -1.0
+        x, _, z = centre - centre_on(wrench[:3], wrench[3:], centre[1], COMPARED_N)
+        fx, fz = forward[[0, 2]] / max(math.hypot(forward[0], forward[2]), 1e-9)
+        return np.array([fx * x + fz * z, fx * z - fz * x])
+
+    def _sharing(self, total: GroundReaction) -> SharedLoads:
+        if len(self._feet) != len(SIDES):
+            raise ConfigError(
+                f"only the {SIDES[self._sides[0]]} foot has its markers", where="foot.level",
+                allowed="whole_body with the markers of both feet", remedy="mark the other foot as well",
+            )  # fmt: skip
+        return SharedLoads(total, self._followed, self._feet, self._sides)
+
+    def _target(self, k: int, normal: np.ndarray) -> float:
+        """Force on foot k that is told, along the normal of its plane, filtered as the motion is [N]; NaN =
         not known.
         """
-        if self.loads is None or k >= len(self._filters):
+        if self.shared is not None:
+            return float(self.shared.vertical[k])
+        if self._plates is None:
             return math.nan
-        self._borne[:] = self.loads.force[self._bearers[k]]
-        if self._mirrors:
-            self._borne[2] *= -1.0
-        smooth = self._filters[k]
-        return float(normal @ smooth.rates.q) if smooth.take(frame.time, self._borne) == OK else math.nan
+        x, y, z = self._plates.wrench[self._bearers[k], 3:]
+        return float(normal @ (x, y, -z if self._mirrors else z))
 
     def _plane(self, frame: Frame, k: int) -> Plane:
         """A point and the normal of what foot k stands on, as the solver has it.
 
         The motion is that of a delay ago: so long is a foot on the plate that it has left.
         """
-        found = self.loads.plane_under(self._bearers[k]) if self.loads is not None else None
+        of_plates = self.loads if self.shared is None else None
+        found = of_plates.plane_under(self._bearers[k]) if of_plates is not None else None
         last = self._last[k]
         if found is not None:
             self._last[k] = found, frame.time
@@ -223,65 +269,6 @@ class FootContacts(Stage):
         return point, normal
 
 
-def axes_of(
-    model: Model,
-    subject: Subject,
-    lab: Lab,
-    spec: FootSpec,
-    static: MarkerTrial | None,
-    load: float,
-) -> list[tuple[int, FootAxes, bool]]:
-    """Body and frame of every foot of a model, and whether a static trial tells its sole, under a load [N].
-
-    ConfigError where markers of none are there.
-    """
-    own = "right" if subject.side == "left" else subject.side  # solved as a right one
-    found: list[tuple[int, FootAxes, bool]] = []
-    lacking = beside = ""
-    names, ground = list(model.names.markers), 1e-3 * spec.ground_mm
-    for body, side in feet_of(model.names.bodies, own):
-        marked = subject.side if subject.side in SIDES else side
-        if static is not None:
-            rows = np.flatnonzero(model.markers.body == body)
-            tracked, local = [names[k] for k in rows], model.markers.position[rows]
-            roles = markers_of(lab, marked, static.names)
-            stood = stand_on(static, list(roles.values()), tracked, local, ground, subject.side == "left")
-            if stood is not None and roles.keys() >= set(NEEDED):
-                axes = foot_axes(dict(zip(roles, stood.marks, strict=True)))
-                if spec.sole:
-                    axes = on_sole(axes, stood.up, float(stood.heights[0]), spec, load)
-                found.append((body, axes, spec.sole))
-                continue
-        roles = markers_of(lab, marked, names)
-        missing = [role for role in NEEDED if role not in roles]
-        if missing:
-            lacking = f": {getattr(side_of(lab, marked), missing[0])} is not there"
-            if static is not None:
-                beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
-            continue
-        places = {role: model.markers.position[names.index(name)] for role, name in roles.items()}
-        found.append((body, foot_axes(places), False))
-    if not found:
-        raise ConfigError(
-            f"no foot has its markers{lacking}{beside}", where="stages",
-            allowed="heel, first and fifth metatarsal, in the trial or the static one",
-            remedy="give --static, name the lab, or leave foot_contact out",
-        )  # fmt: skip
-    return found
-
-
-NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
-"""Marks that the frame of a foot needs, the heel first."""
-
-
-def markers_of(lab: Lab, side: str, names: Collection[str]) -> dict[str, str]:
-    """Role -> marker among these names, of the marks that the frame of a foot is made of."""
-    table = side_of(lab, side)
-    roles = {role: str(getattr(table, role)) for role in (*NEEDED, "metatarsal_2", "metatarsal_3")}
-    found = find_markers([name for name in roles.values() if name], list(names))
-    return {role: name for role, name in roles.items() if name in found}
-
-
 def make(setting: Setting) -> FootContacts | None:
     """The feet of a person whose motion has rates."""
     motion, loads = setting.before.get("rates"), setting.before.get("plates")
@@ -293,7 +280,14 @@ def make(setting: Setting) -> FootContacts | None:
             "the height of the feet is to come from force plates, and the run has none", where="foot.level",
             remedy='give --forces, or level = "given"',
         )  # fmt: skip
+    total = setting.before.get("ground_reaction")
+    if setting.run.foot.level == "whole_body" and not isinstance(total, GroundReaction):
+        raise ConfigError(
+            "what the feet bear is to come from the motion of the whole body", where="foot.level",
+            remedy='put "ground_reaction" before "foot_contact" in stages',
+        )  # fmt: skip
     run, subject = setting.run, setting.subject
     lab = load_lab(run.lab) if run.lab else find_lab(subject.marker_names)
     static = read_markers(run.static, run.up or None, run.units or None) if run.static else None
-    return FootContacts(run.foot, motion, plates, lab, subject, static, setting.mass_kg)
+    shared = total if run.foot.level == "whole_body" and isinstance(total, GroundReaction) else None
+    return FootContacts(run.foot, motion, plates, lab, subject, static, setting.mass_kg, shared)

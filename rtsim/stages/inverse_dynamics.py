@@ -15,9 +15,11 @@ from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_model, inverse_dynamics_of
+from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.models.entries import coordinate_names, turning
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.applied_loads import AppliedLoads
+from rtsim.stages.filtered_loads import FilteredLoads, FootWrenches
 from rtsim.stages.find import Setting
 from rtsim.stages.joint_loads import JointLoads, take_over
 from rtsim.stages.kinematic_results import lateral_signs
@@ -38,17 +40,11 @@ class PersonLoads(JointLoads):
     """Net joint moments, forces and powers of a person, and what is left at the pelvis."""
 
     def __init__(
-        self, spec: ModelSpec, subject: Subject, person: Person, motion: FilteredMotion, loads: AppliedLoads
-    ) -> None:
+        self, spec: ModelSpec, subject: Subject, person: Person, motion: FilteredMotion,
+        wrenches: FootWrenches,
+    ) -> None:  # fmt: skip
         self.person = person
         estimator = motion.kinematics.estimator
-        of_model: dict[int, InverseDynamics] = {}
-        of: dict[str, InverseDynamics] = {}
-        for method in estimator.methods:
-            model, *_ = estimator.placed_by(method)
-            if id(model) not in of_model:
-                of_model[id(model)] = inverse_dynamics_of(spec, subject, person, method)
-            of[method] = of_model[id(model)]
         self._bodies, self._subject = estimator.model.names.bodies, subject
         feet = [(b, SIDES.index(side)) for b, side in feet_of(self._bodies, "right")]
         if not feet:
@@ -56,7 +52,9 @@ class PersonLoads(JointLoads):
                 f"{spec.name} has no foot for the forces of plates", where="stages",
                 remedy="call a body foot, foot_r, foot_l, calcn_r or calcn_l",
             )  # fmt: skip
-        super().__init__(of, motion, loads, feet)
+        super().__init__(dynamics_of_methods(spec, subject, person, estimator), motion, wrenches, feet)
+        if wrenches.loads is None:
+            self.needs = ("kinematics", "rates", "foot_contact")
         self._sign = MIRROR if subject.side == "left" else np.ones(6)
         self._of_leg = kind_of_segment(self._bodies[0]) in LEG  # whose root bears what the hip does
         model = estimator.model
@@ -75,7 +73,7 @@ class PersonLoads(JointLoads):
         """Which foot of the plates each of the model is, and filters for the forces."""
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
-        self._feet = [(b, self.loads.bearer_with(markers.get(b, ()), side)) for b, side in feet]
+        self._feet = [(b, self.wrenches.bearer_with(markers.get(b, ()), side)) for b, side in feet]
         super().begin(session, anew)
 
     def report(self) -> None:
@@ -138,7 +136,7 @@ class ModelLoads(JointLoads):
         placed = {method: estimator.placed_by(method) for method in estimator.methods}
         of_model = {id(model): dynamics_of_model(model) for model, *_ in placed.values()}
         of = {method: of_model[id(model)] for method, (model, *_) in placed.items()}
-        super().__init__(of, motion, loads, loads.pressed)
+        super().__init__(of, motion, FilteredLoads(motion, loads), loads.pressed)
         self.mass = float(estimator.model.system.bodies.mass.sum())
         self._pressed = [estimator.model.names.bodies[body] for body, _ in loads.pressed]
         self._turns = np.zeros(0, np.bool_)
@@ -265,6 +263,18 @@ def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
     return tuple(name.partition("_")[0] + side for name, side in zip(angles[::3], sides, strict=True))
 
 
+def dynamics_of_methods(
+    spec: ModelSpec, subject: Subject, person: Person, estimator: MultibodyEstimator
+) -> dict[str, InverseDynamics]:
+    """Inverse dynamics of a person by each method, those of one model shared."""
+    of_model: dict[int, InverseDynamics] = {}
+    for method in estimator.methods:
+        key = id(estimator.placed_by(method)[0])
+        if key not in of_model:
+            of_model[key] = inverse_dynamics_of(spec, subject, person, method)
+    return {method: of_model[id(estimator.placed_by(method)[0])] for method in estimator.methods}
+
+
 def feet_of(bodies: Sequence[str], own: str) -> list[tuple[int, str]]:
     """Body and side of all feet of a model; one that does not say it is on the side `own`."""
     found = []
@@ -277,12 +287,21 @@ def feet_of(bodies: Sequence[str], own: str) -> list[tuple[int, str]]:
 
 
 def make(setting: Setting) -> JointLoads | None:
-    """Inverse dynamics of a run with plates and a known mass, of a person or of the model itself."""
-    motion, loads = setting.before.get("rates"), setting.before.get("plates")
+    """Inverse dynamics of a run with a known mass, of a person or of the model itself, with forces on the
+    feet: of plates, or of a person what the motion of the whole body tells.
+    """
+    from rtsim.stages.foot_contact import FootContacts  # which knows the feet from here
+
+    motion, loads, feet = (setting.before.get(name) for name in ("rates", "plates", "foot_contact"))
     subject = setting.subject
-    if not isinstance(motion, FilteredMotion) or not isinstance(loads, AppliedLoads) or not setting.mass_kg:
+    if not isinstance(motion, FilteredMotion) or not setting.mass_kg:
         return None
     if subject is None:
-        return ModelLoads(motion, loads)
+        return ModelLoads(motion, loads) if isinstance(loads, AppliedLoads) else None
+    wrenches: FootWrenches | None = feet.shared if isinstance(feet, FootContacts) else None
+    if wrenches is None and isinstance(loads, AppliedLoads):
+        wrenches = FilteredLoads(motion, loads)
+    if wrenches is None:
+        return None
     person = person_of(subject, load_inertia_table(), setting.mass_kg)
-    return PersonLoads(setting.spec, subject, person, motion, loads)
+    return PersonLoads(setting.spec, subject, person, motion, wrenches)

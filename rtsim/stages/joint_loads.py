@@ -8,11 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from kernels.rates.manifold import OK, plain
 from rtsim.methods.inverse_dynamics import InverseDynamics
 from rtsim.methods.rate_errors import LASTING, NOISE, VALUE
-from rtsim.methods.rates import RateEstimator
-from rtsim.stages.applied_loads import AppliedLoads
+from rtsim.stages.filtered_loads import FootWrenches
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage
@@ -24,7 +22,7 @@ DEVIATE_S = 0.04
 
 
 class JointLoads(Stage):
-    """Inverse dynamics from filtered motion and equally filtered forces on the feet.
+    """Inverse dynamics from filtered motion and forces on the feet of the same instant.
 
     Where the force on a foot is not known, all that it reaches is NaN.
     """
@@ -35,17 +33,15 @@ class JointLoads(Stage):
         self,
         of: Mapping[str, InverseDynamics],
         motion: FilteredMotion,
-        loads: AppliedLoads,
+        wrenches: FootWrenches,
         feet: Sequence[tuple[int, int]],
     ) -> None:
         """of : the dynamics of each method; feet : body and bearer of loads, of all that bear some"""
         super().__init__()
-        self.motion, self.loads = motion, loads
+        self.motion, self.wrenches = motion, wrenches
         self.kinematics: Kinematics = motion.kinematics
         self._of, self._feet = of, feet
         self._sign = np.ones(6)
-        self._filters: list[RateEstimator] = []
-        self._wrench = np.zeros(6)
         self._deviated_at = math.nan
         self.counters["moments_unknown"] = 0
 
@@ -69,23 +65,18 @@ class JointLoads(Stage):
         """Filters for the forces like that of the motion."""
         if anew:
             self.sentences.append(f"{'; '.join(self.told)}.")
-        if anew or not self._filters:
-            rate = self.motion.rate
-            self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self._feet] if rate else []
+        self.wrenches.begin(anew)
 
     def run(self, frame: Frame) -> Outcome:
         """Moments at the time that motion and forces are filtered for."""
         self.n_frame += 1
         dynamics = self.dynamics
         dynamics.clear()
-        known = self.motion.settled and bool(self._filters)
-        for (body, foot), smooth in zip(self._feet, self._filters, strict=False):
-            self._wrench[:3], self._wrench[3:] = self.loads.moment[foot], self.loads.force[foot]
-            if smooth.take(frame.time, self._wrench) == OK:
-                dynamics.external[body] = self._sign * smooth.rates.q
-            else:
-                dynamics.external[body] = math.nan
-                self.counters["moments_unknown"] += known
+        known = self.motion.settled
+        self.wrenches.take(frame.time)
+        for body, foot in self._feet:
+            dynamics.external[body] = self._sign * self.wrenches.wrench[foot]
+            self.counters["moments_unknown"] += known and math.isnan(dynamics.external[body, 0])
         if known:
             dynamics.compute(*self.motion.rates)
             if not 0.0 <= frame.time - self._deviated_at < DEVIATE_S:
@@ -98,13 +89,15 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """A deviation where there are any: where those of the coordinates are known."""
-        return deviation if self.motion.deviations is not None else None
+        """A deviation where there are any: where those of the coordinates and of the forces are known."""
+        told = self.motion.deviations is not None and self.wrenches.loads is not None
+        return deviation if told else None
 
     def _deviate(self) -> None:
         """Standard deviations of the moments at hand, by pose, masses and plates."""
         found, of_rates = self.kinematics.estimator.deviations, self.motion.deviations
-        if found is None or of_rates is None:
+        loads = self.wrenches.loads
+        if found is None or of_rates is None or loads is None:
             return
         errors, products = self.dynamics.errors, of_rates.products
         errors.covariance[LASTING] = found.covariance - found.noise_covariance
@@ -115,7 +108,7 @@ class JointLoads(Stage):
         lasting, noise = products[LASTING, VALUE, VALUE], products[NOISE, VALUE, VALUE]
         for body, foot in self._feet:
             force = self._sign[3:] * self.dynamics.external[body, 3:]
-            total = noise * self.loads.noise_of(foot) + lasting * self.loads.noise.pressed(force)
+            total = noise * loads.noise_of(foot) + lasting * loads.noise.pressed(force)
             if np.isfinite(total).all():
                 errors.wrench[body] = self._sign * columns_of(total)
         self.dynamics.deviate()

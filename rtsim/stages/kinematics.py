@@ -54,6 +54,7 @@ class Kinematics(Stage):
     estimator : whose newest results other stages read; door : of the session at hand
     dt : time since the frame before [s], 0 where the stream does not tell
     admitted : whether the newest frame could be a person, and the solver saw it
+    status : of the newest frame
     solved : whether its pose is a solution, too, and not where the solver gave up
     measured : (n_marker, 3) - markers of the newest frame as the door lets them in, NaN = not seen [m]
     unknown : (3 n_joint,) bool - angles that are NaN: beside a root of which the stream has no marker, and of
@@ -70,6 +71,7 @@ class Kinematics(Stage):
         self.unknown = np.zeros(0, bool)
         self.measured = np.zeros((0, 3))
         self.dt = 0.0
+        self.status = Status.OK
         self.admitted = self.solved = False
         self._former: Counter[str] = Counter()  # of the doors of former sessions
         self._time = math.nan
@@ -168,6 +170,7 @@ class Kinematics(Stage):
             status |= Status.UNCERTAIN
         if self._is_beyond(plausible):
             status |= Status.IMPLAUSIBLE
+        self.status = status
         return Outcome(status, solution.iterations, solution.residual)
 
     def _is_beyond(self, plausible: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from kernels.optimality import Problem
 from kernels.track import (
     HOLD_ROTATION,
     HOLD_TRANSLATION,
+    LEAST_RMS,
+    WORSE,
     Track,
     TrackOptions,
     TrackWork,
@@ -290,6 +293,40 @@ def test_wrong_assembly_is_left_at_the_second_look() -> None:
         gaps.append(running.gap(q))
     assert gaps[0] > 0.1
     assert gaps[-1] < 1e-9
+
+
+def test_wrong_assembly_is_left_where_it_fits_much_worse() -> None:
+    """Protects recordings shorter than the time between two looks: two assemblies may fit one pose alike."""
+    exact, running = leg.exact_trial(), follower()
+    running.follow(exact.markers[0], 0.0)
+    running.track.q[:], running.track.multiplier[:] = wrong_state(exact.markers[0]), 0.0
+    running.track.fit[0] = 1e-4 / N_MARKER
+    costs = []
+    for k in range(1, 8):
+        cost = running.follow(exact.markers[k])[3]
+        if running.gap(exact.q[k]) < 1e-9:
+            break
+        costs.append(cost)
+    assert 1 <= len(costs) < 7
+    assert max(costs) <= WORSE * 1e-4
+    assert running.track.doubt[0] == TRACKING.second_opinion
+    assert running.track.fit[0] < 1e-18
+
+
+def test_a_close_fit_is_not_looked_at_again() -> None:
+    """Protects the time of a frame: for residuals up to LEAST_RMS no other assembly is looked for."""
+    exact = leg.exact_trial()
+    beside = np.random.default_rng(93).normal(scale=0.003, size=exact.markers[1].shape)
+    bound = WORSE * 0.5 * N_MARKER * LEAST_RMS**2
+    part = 1.0
+    for aim, looks in ((0.9, False), (1.1, True)):
+        for _ in range(3):  # the cost goes with the square, nearly
+            running = follower("free")
+            running.follow(exact.markers[0], 0.0)
+            cost = running.follow(exact.markers[1] + part * beside)[3]
+            part *= math.sqrt(aim * bound / cost)
+        assert cost == pytest.approx(aim * bound, rel=0.05)
+        assert running.track.doubt[0] == TRACKING.second_opinion - int(not looks)
 
 
 def wrong_state(measured: Array) -> Array:

@@ -134,6 +134,35 @@ def test_a_second_device_waits_until_the_first_is_silent():
         )
 
 
+def test_nobody_takes_the_place_of_a_device_under_torque():
+    """Protects whoever wears it: while torque is commanded a silent device is a fault, not a vacancy."""
+    with DevicePort(LOCAL) as port, ModelLink(port.address) as first, ModelLink(port.address) as second:
+        until(lambda: first.send(measured(0)) or (port.poll(5) and port.receive()))
+        port.keeps = True
+        due = now_ns() + 2 * exchange.SILENT_NS
+        numbers = iter(range(1_000_000))
+        until(lambda: second.send(measured(next(numbers))) or port.receive() or now_ns() > due)
+        assert port.taken == []
+        assert port.n_other > 3
+        port.keeps = False
+        until(lambda: second.send(measured(next(numbers))) or (port.poll(5) and port.receive()))
+
+
+def test_a_device_that_is_faster_than_the_model_is_never_behind():
+    """Protects slow models from old measurements: one look takes all that waits and reads the newest."""
+    with DevicePort(LOCAL) as port, ModelLink(port.address) as link:
+        until(lambda: link.send(measured(0)) or (port.poll(10) and port.receive()))
+        seen = 0
+        for seq in range(1, 401):
+            link.send(measured(seq))
+            time.sleep(0.0005)
+        until(lambda: port.poll(10) and port.receive())
+        seen = port.taken[-1][0].seq
+        assert seen == 400
+        assert port.counters["skipped"] > 0
+        assert port.counters["skipped"] + port.counters["received"] == 401
+
+
 def test_rubbish_from_a_device_is_counted_and_survived():
     """Protects the model's side from bytes of a stranger: each is counted, good ones still come through."""
     with DevicePort(LOCAL) as port, zmq.Context() as context, context.socket(zmq.DEALER) as stranger:

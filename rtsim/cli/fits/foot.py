@@ -98,7 +98,7 @@ def command(
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot, validate_foot
     from rtsim.methods.foot_misfit import Weights
-    from rtsim.methods.foot_model import foot_of, held_as, model_of, with_toes
+    from rtsim.methods.foot_model import foot_of, held_as, marked_alike, model_of, with_toes
     from rtsim.methods.foot_parameters import guess, guesses
     from rtsim.methods.walked_steps import walked_steps
     from rtsim.models.load import load_model
@@ -137,12 +137,10 @@ def command(
         parameters, steps = fit.parameters, steps_of(fitted, fit, True)
     if fit is None or fit.complete:
         for trial in others:
-            moved = (
-                held_as(trial, fitted[0])
-                if own is None
-                else trial._replace(frame=with_toes(trial.frame, own.toe_origin, own.toe_axes))
-            )
-            steps += steps_of([moved], validate_foot([moved], weights, parameters, tell), False)
+            toes = own if own is not None else fitted[0].frame
+            moved = trial._replace(frame=with_toes(trial.frame, toes.toe_origin, toes.toe_axes))
+            lifted = own is not None or not marked_alike(trial, fitted[0])
+            steps += steps_of([moved], validate_foot([moved], weights, parameters, tell, lifted), False)
     click.echo(json.dumps(as_table(fit, steps)) if as_json else as_lines(fit, steps))
     if out is not None and frame is not None:
         write_model(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +17,13 @@ from rtsim.files.output import check_free
 if TYPE_CHECKING:
     from rtsim.config.torque_generator_schema import GeneratorSet
     from rtsim.methods.joint_motion import JointMotion
-    from rtsim.methods.strength_bounds import Measured, StrengthBounds
-    from rtsim.methods.torque_generator_fit import Fit, FitSettings
+    from rtsim.methods.strength_bounds import StrengthBounds
+    from rtsim.methods.torque_generator_fit import Fit
     from rtsim.models.packing.torque_generators import Placed
     from rtsim.monitor.paper import Paper
 
 MARKERS = (".c3d", ".trc")
 MOST_DRAWN = 2
-WHOLE = ""
-"""In place of a name: the number is of all."""
 
 
 @click.command("torque-generators")
@@ -54,6 +51,14 @@ WHOLE = ""
     help="Table (.sto, .mot) of EMG in parts of maximum contractions; its peaks are --a-max.",
 )
 @click.option(
+    "--emg-within",
+    "within",
+    type=float,
+    metavar="PART",
+    help="Keep activations this near the EMG in every frame, instead of below its peaks; antagonists with "
+    "EMG bear their torque against each other.",
+)
+@click.option(
     "--t-pe-max",
     "most_passive",
     type=float,
@@ -67,6 +72,12 @@ WHOLE = ""
     multiple=True,
     metavar="[COORDINATE=]PART",
     help="Torque that both generators of a joint bear against each other, in parts of the joint's.",
+)
+@click.option(
+    "--co-contraction-table",
+    "against_table",
+    type=click.Path(path_type=Path),
+    help="The same over time: table (.sto, .mot) of torques [N m], columns by coordinates.",
 )
 @click.option(
     "--strength",
@@ -110,6 +121,11 @@ WHOLE = ""
     type=click.Path(path_type=Path),
     help="Draw what the generators can do over angle and speed, into a .png, .svg or .pdf file.",
 )
+@click.option(
+    "--parameters",
+    type=click.Path(path_type=Path),
+    help="Draw what the fitted parameters do to the curves of a generator (--muscle), likewise.",
+)
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in rad and N m.")
 def command(
@@ -119,8 +135,10 @@ def command(
     config: str | None,
     a_max: tuple[str, ...],
     emg: Path | None,
+    within: float | None,
     most_passive: float,
     against: tuple[str, ...],
+    against_table: Path | None,
     strength: tuple[str, ...],
     bounds: bool,
     measured: tuple[str, ...],
@@ -130,6 +148,7 @@ def command(
     out: Path | None,
     force: bool,
     curves: Path | None,
+    parameters: Path | None,
     plot: Path | None,
     plot_size: str | None,
     plot_dpi: int | None,
@@ -140,41 +159,64 @@ def command(
     MOTION is a recording or table of `rtsim analyse` (.mcap, .sto, .csv), a table of angles and NAME_moment
     (.sto, .mot), or q_TRIAL.csv of tables without a header; or markers (.c3d, .trc) with --forces and a model
     with markers of its own, which are analysed first. Each generator is assessed, changed as little as
-    lets it make the motion (Millard et al. 2019), and assessed again.
+    lets it make the motion (Millard et al. 2019), and assessed again. Ctrl-C keeps what was fitted by then.
     """
     from rich.console import Console
 
+    from rtsim.cli.compiling import compile_first
+    from rtsim.cli.generator_options import WHOLE, Said, asked_of, known, settings_of
+    from rtsim.live.signals import exit_code, noting_requests
     from rtsim.methods.strength_bounds import strength_bounds, weakened
     from rtsim.methods.torque_generator_fit import fit_all
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.report import torque_generators
 
+    figures = {"--plot": plot, "--curves": curves, "--parameters": parameters}
+    check_figures(figures, muscles)
     paper = paper_for(plot, plot_size, plot_dpi)
-    of_curves = paper_for(curves, None, None)
+    of_curves, of_parameters = paper_for(curves, None, None), paper_for(parameters, None, None)
     if out is not None:
         check_config_name(out)
         check_free(out, overwrite=force)
+    elif force:
+        raise ConfigError("it is for --out", where="--force", remedy="leave it out")
     chosen, spec = set_of(model)
     placed, body = generators_of(chosen), load_set(chosen)
-    names = [one.name for one in placed]
-    joints = [joint.coordinate for joint in body.joints]
-    drawn = [known(name, names, "--muscle") for name in muscles]
-    factors = numbers(strength, [*names, *joints], "--strength", (0.0, 100.0))
+    said = Said(a_max, emg, within, against, against_table, most_passive, strength, bounds, measured)
+    asked = asked_of(said, placed)
+    drawn = [known(name, [one.name for one in placed], "--muscle") for name in muscles]
     found = motion_of(motion, body, spec, forces, config)
     for note in found.notes:
         tell(f"{motion}: {note}")
-    settings = settings_of(found, names, (a_max, emg, against), most_passive, several=not one_start)
-    settings = replace(settings, skip_unknown=skip_unknown)
-    weak = weakened(placed, factors, factors.pop(WHOLE, 1.0))
+    for name in asked.measured:
+        known(name, list(found.names), "--measured")
+    of_motion = [one.name for one in placed if one.joint.coordinate in found.names]
+    for name in drawn:
+        known(name, of_motion, "--muscle")
+    weak = weakened(placed, asked.strength, asked.strength.get(WHOLE, 1.0))
+    settings = replace(settings_of(found, weak, asked), several=not one_start, skip_unknown=skip_unknown)
+    console = Console(stderr=True)
+    compile_first(console, ("torque-generator-fit",))
+    came: list[int] = []
     of_bounds: list[StrengthBounds] = []
-    if bounds:
-        of_bounds = strength_bounds(weak, found, settings, isometric(measured, joints))
-        fits = [one.fit for one in of_bounds]
-    elif measured:
-        raise ConfigError("it is for --bounds", where="--measured", remedy="add --bounds")
-    else:
-        with Console(stderr=True).status("") as status:
-            fits = fit_all(weak, found, settings, lambda name: status.update(f"fitting {name}"))
+    with noting_requests(came.append), console.status("") as status:
+
+        def told(name: str) -> None:
+            status.update(f"fitting {name}")
+
+        def stopped() -> bool:
+            return bool(came)
+
+        if bounds:
+            of_bounds = strength_bounds(weak, found, settings, asked.measured, told, stopped)
+            fits = [one.fit for one in of_bounds]
+        else:
+            fits = fit_all(weak, found, settings, told, stopped)
+    done = sum(not fit.fault for fit in fits)
+    for text in torque_generators.contradictions(of_bounds):
+        tell(text)
+    if came:
+        tell(f"interrupted: {done} of {len(fits)} generators were fitted")
     click.echo(
         json.dumps(torque_generators.as_json(fits, of_bounds))
         if as_json
@@ -191,8 +233,14 @@ def command(
         draw(paper, fits, drawn, motion.name)
     if of_curves is not None:
         draw_curves(of_curves, fits, drawn)
-    if fits and all(fit.fault for fit in fits):
-        raise ConfigError("no generator could be fitted", where=str(motion), remedy="see above")
+    if of_parameters is not None:
+        draw_parameters(of_parameters, fits, drawn)
+    if came:
+        raise SystemExit(exit_code())
+    if not done:
+        gaps = any("is not known in" in fit.fault for fit in fits)
+        remedy = "leave out frames in which a joint is not known by --skip-unknown" if gaps else "see above"
+        raise ConfigError("no generator could be fitted", where=str(motion), remedy=remedy)
 
 
 def set_of(model: str) -> tuple[str, str]:
@@ -237,7 +285,12 @@ def motion_of(
             remedy="give --forces FILE and --model MODEL, one with markers of its own and torque generators",
         )  # fmt: skip
     with analysed(path, spec, forces, config) as results:
-        return read_joint_motion(results, joints, body.columns)
+        try:
+            return read_joint_motion(results, joints, body.columns)
+        except ConfigError as error:  # the recording is gone when it is read
+            raise ConfigError(
+                error.what, where=str(path), allowed=error.allowed, remedy=error.remedy
+            ) from None
 
 
 def check_config_name(out: Path) -> None:
@@ -246,100 +299,30 @@ def check_config_name(out: Path) -> None:
         raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
 
 
-def known(name: str, names: list[str], where: str) -> str:
-    """A name that is there."""
-    if name not in names:
-        raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(names))
-    return name
-
-
-def numbers(
-    given: tuple[str, ...], names: list[str], where: str, within: tuple[float, float]
-) -> dict[str, float]:
-    """NAME=NUMBER of the command line; WHOLE is the name of a number without one."""
-    found: dict[str, float] = {}
-    for text in given:
-        name, equals, value = text.rpartition("=")
-        try:
-            number = float(value)
-        except ValueError:
-            raise ConfigError(f"{text!r} is no number", where=where, allowed="[NAME=]NUMBER") from None
-        if not within[0] < number <= within[1]:
-            raise ConfigError(
-                f"{number:g} cannot be meant", where=where, allowed=f"above {within[0]:g} to {within[1]:g}"
-            )
-        found[known(name, names, where) if equals else WHOLE] = number
-    return found
-
-
-def isometric(measured: tuple[str, ...], joints: list[str]) -> dict[str, Measured]:
-    """COORDINATE=TORQUE@ANGLE of the command line."""
-    import math
-
-    from rtsim.methods.strength_bounds import Measured
-
-    found = {}
-    for text in measured:
-        name, _, values = text.partition("=")
-        torque, _, angle = values.partition("@")
-        try:
-            found[known(name, joints, "--measured")] = Measured(float(torque), math.radians(float(angle)))
-        except ValueError:
-            raise ConfigError(
-                f"{text!r} is no torque at an angle", where="--measured", allowed="COORDINATE=TORQUE@ANGLE"
-            ) from None
-    return found
-
-
-def settings_of(
-    motion: JointMotion, names: list[str], said: tuple[tuple[str, ...], Path | None, tuple[str, ...]],
-    most_passive: float, *, several: bool,
-) -> FitSettings:  # fmt: skip
-    """What the options ask of fits; said : --a-max, --emg, --co-contraction."""
-    from rtsim.methods.torque_generator_fit import FitSettings
-
-    a_max, emg, against = said
-    if not 0.0 < most_passive <= 100.0:
-        raise ConfigError(f"{most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100")
-    caps: Mapping[str, float] = numbers(a_max, names, "--a-max", (0.0, 1.0))
-    peaks = peaks_of(emg, names) if emg is not None else {}
-    parts = numbers(against, list(motion.names), "--co-contraction", (0.0, 10.0))
-    both = {name: parts.get(name, parts.get(WHOLE, 0.0)) for name in motion.names}
-    return FitSettings(
-        cap=caps.get(WHOLE, 1.0), caps={**peaks, **caps}, co_contraction=both, most_passive=most_passive,
-        several=several,
-    )  # fmt: skip
-
-
-def peaks_of(path: Path, names: list[str]) -> dict[str, float]:
-    """The greatest activation of each generator that a table of EMG names."""
-    import numpy as np
-
-    from rtsim.files.storage import read_storage
-
-    table = read_storage(path)
-    found = {name: float(np.nanmax(table.column(name))) for name in names if name in table.columns}
-    if not found:
-        raise ConfigError("it names no generator", where=str(path), allowed=", ".join(names))
-    for name, peak in found.items():
-        if not 0.0 < peak <= 1.0:
-            raise ConfigError(
-                f"the peak of {name} is {peak:g}", where=str(path), allowed="above 0 to 1",
-                remedy="divide it by what was measured in a maximum contraction",
-            )  # fmt: skip
-    return found
-
-
 def write_set(out: Path, fits: list[Fit], model: str, motion: Path, placed: tuple[Placed, ...]) -> None:
     """The person's set: those of the model, with what was found."""
     from rtsim.files.output import write_text
+    from rtsim.methods.torque_generator_fit import INTERRUPTED
     from rtsim.report.torque_generators import config_text
 
     base = str(Path(model).resolve()) if model.endswith(".toml") else model
     strengths = {one.name: one.spec.strength_Nm for one in placed}
     source = f"fitted to {motion.name} by rtsim fit torque-generators"
+    if any(fit.fault == INTERRUPTED or fit.cut_short for fit in fits):
+        source += ", interrupted"
     write_text(out, config_text(fits, out.stem, base, source, strengths))
     click.echo(f"wrote {out}", err=True)
+
+
+def check_figures(figures: dict[str, Path | None], muscles: tuple[str, ...]) -> None:
+    """ConfigError for names of generators without a figure, and for two figures in one file."""
+    given = {option: path for option, path in figures.items() if path is not None}
+    if muscles and not given:
+        raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
+    for option, path in given.items():
+        first = next(other for other, one in given.items() if one == path)
+        if first != option:
+            raise ConfigError(f"{path} is that of {first}", where=option, remedy="name another file")
 
 
 def draw(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> None:
@@ -367,4 +350,14 @@ def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
         if not chosen or fit.placed.joint.coordinate in joints
     ]
     save_panels(paper, "torque generators", panels_of_curves(placed))
+    click.echo(f"wrote {paper.path}", err=True)
+
+
+def draw_parameters(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
+    """What the parameters do to the curves of the first chosen generator, or of that which changed most."""
+    from rtsim.methods.torque_generator_figures import panels_of_parameters
+    from rtsim.monitor.stack import save_panels
+
+    one = next((fit for fit in fits if fit.placed.name in chosen), max(fits, key=lambda fit: fit.objective))
+    save_panels(paper, f"parameters of {one.placed.name.replace('_', ' ')}", panels_of_parameters(one.placed))
     click.echo(f"wrote {paper.path}", err=True)

@@ -31,16 +31,17 @@ class Motion(NamedTuple):
     tau: Array
     cap: float = 1.0
     most_passive: float = 1.4
+    floor: float = 0.0
 
     def demands(self) -> Demands:
         """What the kernels make of it."""
         m, packed = self.generator, table([self.generator])
         theta = m.factor * m.angle_sign * (self.q - m.offset)
         demand = np.maximum(m.torque_sign * self.tau, 0.0) / m.tau_o
-        cap = np.full(len(theta), self.cap)
+        cap, floor = np.full(len(theta), self.cap), np.full(len(theta), self.floor)
         return Demands(
             packed.curves, FIRST_VELOCITY, packed.parameter[0], theta, m.factor * m.torque_sign * self.qd,
-            demand, cap, self.most_passive,
+            demand, cap, floor, self.most_passive,
         )  # fmt: skip
 
     def violations(self, x: Array) -> float:
@@ -50,7 +51,8 @@ class Motion(NamedTuple):
             A, V, P, damped = multipliers(m, q, qd, x)
             demand = max(m.torque_sign * tau, 0.0) / m.tau_o
             strong = x[4] * (self.cap * A * V + P * damped) - demand
-            worst = max(worst, -strong, x[4] * P * damped - demand, P - self.most_passive)
+            least = x[4] * (self.floor * A * V + P * damped)
+            worst = max(worst, -strong, least - demand, P - self.most_passive)
         return worst
 
     def start(self) -> Array:

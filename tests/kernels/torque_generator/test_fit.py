@@ -39,7 +39,7 @@ def rows_at(demands, x):
 
 def test_rows_are_those_of_the_twin():
     """Protects eqs 10 to 12: the largest violation is that of the paper's equations."""
-    motion = lift(np.random.default_rng(0))
+    motion = lift(np.random.default_rng(0))._replace(floor=0.1)
     demands = motion.demands()
     for x in (X, TARGET, np.array([1.5, 1.4, -0.3, 0.9, 2.0])):
         value, _ = rows_at(demands, x)
@@ -50,7 +50,7 @@ def test_rows_are_those_of_the_twin():
 
 def test_slopes_of_rows_are_the_differences():
     """Protects the derivatives of all rows by all parameters."""
-    demands, h = lift(np.random.default_rng(1)).demands(), 1e-6
+    demands, h = lift(np.random.default_rng(1))._replace(floor=0.1).demands(), 1e-6
     _, slope = rows_at(demands, X)
     for i in range(N_FIT):
         step = h * np.eye(N_FIT)[i]
@@ -60,7 +60,7 @@ def test_slopes_of_rows_are_the_differences():
 
 def test_curvatures_of_rows_are_the_differences():
     """Protects the second derivatives, by random multipliers of all rows."""
-    demands, h = lift(np.random.default_rng(2)).demands(), 1e-6
+    demands, h = lift(np.random.default_rng(2))._replace(floor=0.1).demands(), 1e-6
     weight = np.random.default_rng(3).uniform(0.0, 1.0, 3 * len(demands.theta))
     H = np.zeros((N_FIT, N_FIT))
     add_curvatures(demands, X, weight, np.zeros(N_PIECE), H)

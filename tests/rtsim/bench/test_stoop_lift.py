@@ -11,10 +11,22 @@ from click.testing import CliRunner
 
 from kernels._jit import allow_compilation
 from rtsim.bench.stoop_forward import forward
-from rtsim.bench.stoop_lift import COLUMNS, RATE, markers_of, signs, stoop_model, table_of, write_loads
+from rtsim.bench.stoop_lift import (
+    COLUMNS,
+    RATE,
+    TRIALS,
+    l5s1_moments,
+    l5s1_places,
+    markers_of,
+    signs,
+    stoop_model,
+    table_of,
+    write_loads,
+)
 from rtsim.cli.main import cli
 from rtsim.config.driven_generators_schema import DrivenGeneratorSpec
 from rtsim.config.model_schema import ModelSpec
+from rtsim.files.markers import read_markers
 from rtsim.files.model_toml import model_text
 from rtsim.files.recording import Results, read_results
 
@@ -60,7 +72,6 @@ passive_shift_deg = -14.21
 [fits.neck_flexion_flexor]
 passive_shift_deg = -24.02
 """
-ARMS = ("shoulder", "elbow", "wrist")
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +130,28 @@ def test_joint_moments_are_the_authors(analysed: Results, folder: Path) -> None:
             assert rms < 0.04 * np.abs(theirs[:, k]).max(), (name, rms)
 
 
+def test_the_moment_about_l5s1_is_the_laboratorys(analysed: Results, folder: Path) -> None:
+    """Protects the independent comparison: about the laboratory's own L5/S1 at most 4 N m (RMS) from its
+    bottom-up moment (5.5 are asked for), about the model's joint, up to 18 mm away, 5.7 N m."""
+    found = l5s1_moments(folder, "stoop2", analysed)
+    assert len(found.times) > 180
+    at_joint, at_place = (np.sqrt(np.mean((one - found.bottom_up) ** 2)) for one in found[2:])
+    assert at_place < 4.0
+    assert at_joint < 6.0
+
+
+def test_the_laboratorys_l5s1_is_fixed_to_its_pelvis(folder: Path) -> None:
+    """Protects what that place stands on: pelvis markers whose distances never change, and L5/S1 between
+    and above them, as in the model."""
+    markers = read_markers(folder / "VUA2UHEI" / "3D" / f"{TRIALS['stoop2']}.c3d")
+    column = [markers.names.index(name) for name in ("RASI", "LASI", "RPSI", "LPSI")]
+    apart = np.linalg.norm(markers.positions[:, column] - markers.positions[:, np.roll(column, 1)], axis=2)
+    assert np.ptp(apart, axis=0).max() < 1e-6
+    middle = markers.positions[:, column].mean(axis=1)
+    above = np.linalg.norm((l5s1_places(folder, "stoop2") - middle)[:, :2], axis=1)
+    np.testing.assert_allclose(above, 0.02642, atol=2e-4)
+
+
 def test_hip_extensors_need_what_the_paper_says(analysed: Results) -> None:
     """Protects the activations of live frames: before any fit the right hip's extensor needs 0.871 at most
     and less than 0 from 81.7 degrees of flexion on, which goes to 120.7."""
@@ -136,25 +169,20 @@ def test_hip_extensors_need_what_the_paper_says(analysed: Results) -> None:
 
 
 @pytest.mark.own_kernels
-@pytest.mark.parametrize(("first", "held"), [(55, False), (130, True)])
-def test_the_activations_make_the_motion_again(folder: Path, tmp_path: Path, first: int, held: bool) -> None:
+@pytest.mark.parametrize(("first", "holds_box"), [(55, False), (130, True)])
+def test_the_activations_make_the_motion_again(
+    folder: Path, tmp_path: Path, first: int, holds_box: bool
+) -> None:
     """Protects the way back: 0.2 s of bending down, and of lifting the box, which both hands hold. Fitted
-    generators that are as active as the analysis says move legs and trunk within 1 degree of it (arms within
-    2, without wrists, where the hands slide on the box), and the energy grows by what they do."""
+    generators that are as active as inverse dynamics under the same constraints asks for make the motion
+    again, within 1 degree of what the markers say without them, and the energy grows by what they do."""
     (tmp_path / "fitted.toml").write_text(FITTED, encoding="utf-8")
     fitted = DrivenGeneratorSpec(str(tmp_path / "fitted.toml"))
     spec = msgspec.structs.replace(stoop_model(folder), torque_generators=fitted)
-    results = analyse(folder, tmp_path, spec)
-    at = results.times[first] - results.times[0] - results.session.meta["rates"]["delay_s"][0]
-    table = table_of(folder, "VUA2UHEI/2D/stoop2_15kgBox_2D.csv")[:, 1:] * (1.0, 1.0, -1.0)
-    box = np.array([np.interp(at, np.arange(len(table)) / RATE, column) for column in table.T])
-    done = forward(spec, results, first, 10, box if held else None)
-    off = np.degrees(np.abs(done.off[:, 2:]).max(axis=0))
-    for name, angle in zip(done.names[2:], off, strict=True):
-        if not held or not name.startswith(ARMS):
-            assert angle < 1.0, name
-        elif not name.startswith("wrist"):
-            assert angle < 2.0, name
+    done = forward(spec, folder, first, 10, holds_box=holds_box)
+    off, off_free = (np.degrees(np.abs(one[:, 2:]).max(axis=0)) for one in (done.off, done.off_free))
+    assert off.max() < 0.1
+    assert off_free.max() < 1.0
     gained = done.energy - done.energy[0]
     assert np.ptp(gained) > 20.0
     np.testing.assert_allclose(gained, done.work, atol=1e-3 * np.ptp(gained))

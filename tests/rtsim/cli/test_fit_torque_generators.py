@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.bench.stoop_lift import markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
+from rtsim.methods import torque_generator_fit
 from rtsim.methods.torque_generator_figures import panels_of_curves
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
@@ -91,11 +94,19 @@ def test_bounds_of_a_weak_person(here, motion):
 
 
 def test_figures_are_drawn(here, motion, tmp_path):
-    """Protects both figures: planes of a fit, and curves of generators."""
+    """Protects the figures: planes of a fit, curves of generators, what parameters do; others are refused."""
     pytest.importorskip("PySide6")
-    plot, curves = tmp_path / "fit.svg", tmp_path / "curves.svg"
-    done = here("fit", "torque-generators", str(motion), "--plot", str(plot), "--curves", str(curves))
+    plot, curves, parameters = (tmp_path / f"{name}.svg" for name in ("fit", "curves", "parameters"))
+    done = here(
+        "fit", "torque-generators", str(motion), "--plot", str(plot), "--curves", str(curves), "--parameters",
+        str(parameters),
+    )  # fmt: skip
     assert done.code == 0, done.err
+    assert parameters.stat().st_size > 5000
+    others = ("--muscle", "elbow_flexion_r_flexor", "--plot", str(plot))
+    assert (
+        "there is no 'elbow_flexion_r_flexor'" in here("fit", "torque-generators", str(motion), *others).err
+    )
     assert plot.stat().st_size > 5000
     assert curves.stat().st_size > 5000
 
@@ -109,6 +120,19 @@ def test_figures_are_drawn(here, motion, tmp_path):
         (["--t-pe-max", "0"], "0 cannot be meant"),
         (["--measured", f"{KNEE}=200@54"], "it is for --bounds"),
         (["--bounds", "--measured", f"{KNEE}=strong"], "no torque at an angle"),
+        (["--bounds", "--measured", f"{KNEE}=nan@54"], "cannot be meant; allowed: above 0 to 2000 N m"),
+        (["--bounds", "--measured", f"{KNEE}=200@-120"], "of its strength at -120 deg"),
+        (["--bounds", "--measured", "elbow_flexion_r=20@54"], "there is no 'elbow_flexion_r'; allowed: hip"),
+        (["--bounds", "--measured", "knee_flexion_l=20@54"], "there is no 'knee_flexion_l'"),
+        (["--bounds", "--measured", f"{KNEE}=2@5", "--measured", f"{KNEE}=2@5"], "is given twice"),
+        (["--bounds", "--strength", "0.5"], "it contradicts --bounds"),
+        (["--a-max", "0.5", "--a-max", "0.7"], "the number of all is given twice"),
+        (["--muscle", f"{KNEE}_extensor"], "it is for figures"),
+        (["--plot", "x.svg", "--curves", "x.svg"], "x.svg is that of --plot"),
+        (["--force"], "it is for --out"),
+        (["--co-contraction", "elbow_flexion_r=0.1"], "allowed: hip_flexion_r, knee_flexion_r"),
+        (["--co-contraction-table", "MOTION"], "it is a table of angles or of a motion"),
+        (["--emg-within", "0.1"], "it is for --emg"),
         (["--model", "gymnast"], "gymnast has no joints"),
         (["--model", "nobody"], "there is no 'nobody'; allowed: a .toml file"),
         (["--model", "pin"], "the model has no torque generators"),
@@ -118,6 +142,7 @@ def test_figures_are_drawn(here, motion, tmp_path):
 )
 def test_what_cannot_be_meant_is_refused(here, motion, options, words):
     """Protects users from a fit to something else than they asked for: one sentence, exit code 1."""
+    options = [str(motion) if option == "MOTION" else option for option in options]
     done = here("fit", "torque-generators", str(motion), *options)
     assert done.code == 1
     assert words in done.err
@@ -146,6 +171,7 @@ def test_from_markers_to_fits(here, shared, tmp_path):
         "--forces", str(tmp_path / "loads.mot"), "--config", str(tmp_path / "run.toml"), "--json",
     )  # fmt: skip
     assert done.code == 0, done.err
+    assert "wrote" not in done.err
     found = json.loads(done.out)["generators"]
     assert len(found) == 30
     for side, own in (("r", 0.7324), ("l", 0.6958)):
@@ -157,21 +183,24 @@ def test_from_markers_to_fits(here, shared, tmp_path):
 
 def test_the_least_strength_of_a_child(here, shared, tmp_path):
     """Protects appendix B on a recording of a walk: legs of a child, weaker than the gymnast by far, and each
-    extensor stronger than it began."""
+    extensor stronger than it began; beside the control of table B.4, weaker at the ankle, which is told."""
     folder = shared / "data" / "gait_mcgill"
     if not folder.is_dir():
         pytest.skip("the recordings of children are not here")
     walk, out = folder / "HC002D_straight.c3d", tmp_path / "walk.mcap"
     done = here(
         "analyse", str(walk), "--static", str(folder / "HC002D_static.c3d"), "--lab", "mcgill", "--forces",
-        str(walk), "--mass", "30", "--side", "both", "--out", str(out),
+        str(walk), "--mass", "30.9", "--side", "both", "--out", str(out),
     )  # fmt: skip
     assert done.code == 0, done.err
-    done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json")
+    control = [f"--measured={name}" for name in ("knee_flexion_r=64.6@54", "ankle_dorsiflexion_l=25.5@23")]
+    done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json", *control)
     assert done.code == 0, done.err
+    assert "ankle_dorsiflexion_l_flexor: the least strength is above the greatest" in done.err
     document = json.loads(done.out)
     strength = {name: found["least"] for name, found in document["strength_Nm"].items()}
     assert len(strength) == 12
+    assert document["strength_Nm"]["knee_flexion_r_flexor"]["greatest"] == pytest.approx(34.4, abs=0.05)
     for joint, ratio in (("hip_flexion", 0.702), ("knee_flexion", 0.533), ("ankle_dorsiflexion", 0.347)):
         for side in "rl":
             extensor = document["generators"][f"{joint}_{side}_extensor"]
@@ -189,6 +218,91 @@ def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):
     done = here("fit", "torque-generators", str(motion), "--json", "--emg", str(emg))
     found = json.loads(done.out)["generators"][f"{KNEE}_extensor"]
     assert found["after"]["activation"][1] == pytest.approx(0.5, abs=1e-6)
+
+
+def written(path, columns):
+    """A storage file of these columns."""
+    rows = "\n".join("\t".join(f"{x:.9f}" for x in row) for row in np.column_stack(list(columns.values())))
+    head = f"e\nversion=1\nnRows={len(rows)}\nnColumns={len(columns)}\ninDegrees=no\nendheader\n"
+    path.write_text(head + "\t".join(columns) + "\n" + rows + "\n")
+    return path
+
+
+def test_emg_over_time_finds_the_strength(here, motion, tmp_path):
+    """Protects --emg-within on a knee whose strength is known: activations of every frame, at another rate;
+    columns of nobody are told."""
+    t = np.linspace(-0.1, 1.1, 500)
+    emg = {"time": t, f"{KNEE}_extensor": np.exp(-(((t - 0.25) / 0.1) ** 2)), "deltoid": 0.0 * t}
+    done = here(
+        "fit", "torque-generators", str(motion), "--json", "--emg", str(written(tmp_path / "emg.sto", emg)),
+        "--emg-within", "0.03",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    knee = json.loads(done.out)["generators"][f"{KNEE}_extensor"]
+    assert knee["x"][4] == pytest.approx(1.3, rel=0.05)
+    assert knee["after"]["words"] == "feasible"
+    assert "no generator is called deltoid" in done.err
+
+
+def test_co_contraction_over_time_is_added(here, motion, tmp_path):
+    """Protects --co-contraction-table: what both bear against each other is asked of both."""
+    t = np.linspace(0.0, 1.0, 11)
+    table = written(tmp_path / "co.sto", {"time": t, KNEE: 40.0 + 0.0 * t})
+    done = here("fit", "torque-generators", str(motion), "--json", "--co-contraction-table", str(table))
+    assert done.code == 0, done.err
+    found = json.loads(done.out)["generators"]
+    without = json.loads(here("fit", "torque-generators", str(motion), "--json").out)["generators"]
+    assert found[f"{KNEE}_extensor"]["x"][4] > without[f"{KNEE}_extensor"]["x"][4] + 0.1
+    assert found[f"{KNEE}_flexor"]["after"]["activation"][1] > 0.3
+    assert without[f"{KNEE}_flexor"]["after"]["activation"][1] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "words"),
+    [
+        ({"time": [0.0, 0.5], "E": [0.1, 0.2]}, [], "it goes from 0 to 0.5 s, the motion from 0 to 1 s"),
+        ({"time": [0.0, 1.0], "E": [10.0, 60.0]}, [], "the peak of knee_flexion_r_extensor is 60"),
+        ({"time": [0.0, 1.0], "E": [-0.4, 0.6]}, [], "goes down to -0.4; allowed: 0 to 1; rectify"),
+        ({"time": [0.0, 0.5, 1.0], "E": [0.1, np.nan, 0.2]}, [], "is not known in 1 of 3 rows"),
+        ({"time": [0.0, 1.0], "E": [np.nan, np.nan]}, [], "has no value"),
+        ({"time": [1.0, 0.0], "E": [0.1, 0.2]}, [], "its times do not rise"),
+        ({"t": [0.0, 1.0], "E": [0.1, 0.2]}, [], "it has no column time"),
+        ({"time": [0.0, 1.0], "elbow": [0.1, 0.2]}, [], "it has none of the columns"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--a-max", "E=0.5"], "has EMG over time"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--bounds"], "it contradicts --bounds"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--emg-within", "5"], "5 cannot be meant"),
+    ],
+)
+def test_emg_that_cannot_be_meant_is_refused(here, motion, tmp_path, columns, options, words):
+    """Protects EMG over time: other spans, percents, gaps, names and options that contradict it."""
+    name = f"{KNEE}_extensor"
+    columns = {(name if key == "E" else key): np.array(values) for key, values in columns.items()}
+    options = [option.replace("E=", f"{name}=") for option in options]
+    path = written(tmp_path / "emg.sto", columns)
+    given = ["--emg", str(path), "--emg-within", "0.1", *options]
+    done = here("fit", "torque-generators", str(motion), *given)
+    assert done.code == 1
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_an_interruption_keeps_and_tells_what_was_fitted(here, motion, tmp_path, monkeypatch):
+    """Protects long fits: Ctrl-C in the second generator leaves the first in the set and in the table."""
+    fitted, out = [], tmp_path / "me.toml"
+    whole = torque_generator_fit.fit_one
+
+    def interrupted(*given):
+        fitted.append(1)
+        if len(fitted) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return whole(*given)
+
+    monkeypatch.setattr(torque_generator_fit, "fit_one", interrupted)
+    done = here("fit", "torque-generators", str(motion), "--out", str(out))
+    assert done.code == 130
+    assert "interrupted: 1 of 4 generators were fitted" in done.err
+    assert "interrupted before its fit" in done.out
+    assert "interrupted" in out.read_text()
 
 
 def test_passive_curves_end_where_the_panel_does():

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from rtsim.config.device_schema import DeviceSpec
 from rtsim.config.hil_schema import Exchange, HilSpec, Limits
+from rtsim.config.load import check_record, load_toml, parse_toml
+from rtsim.config.model_schema import ModelSpec
+from rtsim.config.paths import find_config
 from rtsim.device.orthosis import Orthosis
 from rtsim.device.watchdog import Watchdog
 from streams.clock import now_ns
@@ -13,6 +16,33 @@ LIMITS = Limits(
     torque_max_Nm=20.0, rate_max_Nm_s=1e5, power_max_W=1e4, angle_deg=(-60.0, 60.0), speed_max_deg_s=2000.0,
     measured_max_Nm=60.0, energy_max_J=1e3, tracking_Nm=5.0, tracking_ms=50.0, ramp_s=0.01,
 )  # fmt: skip
+
+LIMB = """
+name = "limb"
+source = "made up"
+gravity_m_s2 = [0.0, 0.0, 0.0]
+[[bodies]]
+name = "foot"
+joint = "hinge"
+axis = "w"
+coordinates = [{ name = "joint" }]
+mass_kg = 1.0
+inertia_kg_m2 = [0.01, 0.01, 0.01]
+[[springs]]
+name = "passive"
+coordinate = "joint"
+stiffness_N_m_rad = 0.0
+damping_N_m_s_rad = 1.0
+[simulation]
+step_ms = 0.25
+method = "rodas4p"
+"""
+IDEAL = load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)
+
+
+def load_limb() -> ModelSpec:
+    """Return the model above: a hinge without gravity."""
+    return check_record(parse_toml(LIMB, "limb"), ModelSpec, "limb")
 
 
 def plain_hil(rate_hz: float = 1000.0, limits: Limits = LIMITS, **changed) -> HilSpec:
@@ -39,6 +69,7 @@ class StraightPort:
         self.taken: list[tuple[Device, int]] = []
         self.counters: dict[str, int] = {}
         self.decode_ns = self.encoded_ns = 0
+        self.keeps = False
         self.silent = False
         self.forge = lambda message: message
         self._coming: list[Device] = []

@@ -116,6 +116,29 @@ def test_torque_nobody_can_believe_moves_nothing() -> None:
     assert course.exchange.torque() == 0.0
 
 
+def test_an_answer_to_what_was_never_sent_is_none() -> None:
+    """Protects from a device that claims what it cannot know: it counts as of another run, and misses."""
+    course = Course().armed()
+    course.port.forge = lambda message: replace(message, command=message.command + 1)
+    course.tick(5)
+    assert course.exchange.counters["foreign"] == 4
+    assert course.exchange.arming.state == "fault"
+
+
+def test_a_device_whose_clock_stands_has_the_speed_that_it_tells() -> None:
+    """Protects damping of a free run from a speed of long ago."""
+    port = StraightPort(IDEAL)
+    plain = plain_hil()
+    spec = replace(plain, exchange=replace(plain.exchange, mode="free", deadline_ms=1000.0))
+    x = DeviceExchange(spec, port, RUN)
+    for k, speed in enumerate((0.0, 0.5, 0.25)):
+        port.send(x.output(0.0, 0.1 * k, speed))
+        port.forge = lambda message: replace(message, t=7)
+        x.collect()
+        x.begin_tick(0)
+    assert x.speed == 0.25
+
+
 def test_every_transition_has_a_reason() -> None:
     """Protects the account: from where to where and why, in the order in which it happened."""
     arming = Arming(2)

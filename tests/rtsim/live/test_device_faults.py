@@ -7,7 +7,9 @@ of its own clock, nothing until disarmed and armed again.
 from __future__ import annotations
 
 import signal
+import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -163,9 +165,9 @@ def test_strangers_at_the_device_endpoint(rig: Rig) -> None:
         rig.arm()
 
 
-@pytest.mark.parametrize("attack", ["rubbish", "commands", "unknown"])
+@pytest.mark.parametrize("attack", ["rubbish", "commands", "unknown", "deaf"])
 def test_strangers_at_the_command_channel(rig: Rig, attack: str) -> None:
-    """Protects arming from a flood, from rubbish and from names that are none: the run goes on unmoved."""
+    """Protects arming from floods, rubbish, names that are none, who never reads: the run goes on unmoved."""
     rig.start_model()
     rig.start_device()
     rig.arm()
@@ -177,6 +179,15 @@ def test_strangers_at_the_command_channel(rig: Rig, attack: str) -> None:
             for _ in range(500):
                 with suppress(zmq.Again):
                     stranger.send_multipart([b"", b"command", b"\xc1" * 100], zmq.DONTWAIT)
+    elif attack == "deaf":  # asks without end and reads no answer
+        with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
+            stranger.linger, stranger.rcvhwm = 0, 1
+            stranger.connect(rig.control)
+            parts = encode(Command(session="", name="status", args={}))
+            for _ in range(2000):
+                with suppress(zmq.Again):
+                    stranger.send_multipart([b"", *parts], zmq.DONTWAIT)
+            until(lambda: len(rig.outputs) > n_before + 30)
     elif attack == "commands":
         for _ in range(30):
             assert rig.ask("status")[0]
@@ -190,6 +201,55 @@ def test_strangers_at_the_command_channel(rig: Rig, attack: str) -> None:
         assert any("-> fault" in said for said in rig.said)
     assert rig.ask("disarm")[0]
     until(lambda: not rig.outputs[-1].armed)
+
+
+class Relay(threading.Thread):
+    """A wire between a device and the model, which can be cut: all that runs through it is then lost."""
+
+    def __init__(self, to: str) -> None:
+        super().__init__(name="relay")
+        self.to, self.ends = to.removeprefix("tcp://").split(":"), []
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.address = f"tcp://127.0.0.1:{self._door.getsockname()[1]}"
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, far = self._door.accept()[0], socket.create_connection(self.to)
+                self.ends += (near, far)
+                for one, other in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=(one, other)).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+
+    def cut(self) -> None:
+        """Close all, nobody comes back in."""
+        for end in (self._door, *self.ends):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+def test_a_cut_wire(rig: Rig) -> None:
+    """Protects from a lost socket, both processes alive: the device falls by its clock, the model latches."""
+    rig.start_model()
+    relay = Relay(rig.address)
+    relay.start()
+    log = rig.folder / "first.csv"
+    device = rig.start("device", str(rig.spec), "--model", relay.address, "--log", str(log))
+    try:
+        rig.arm()
+    finally:
+        relay.cut()
+    assert "armed -> fault" in rig.heard("has not answered")
+    until(lambda: rows_of(log)[-1].state == "stopped")
+    assert obeys(rows_of(log)) == 1
+    assert rows_of(log)[-1].actuator == 0.0
+    assert device.poll() is None
+    relay.join()
 
 
 class FalseModel:
@@ -288,8 +348,8 @@ class FalseDevice:
     def __init__(self, rig: Rig) -> None:
         self.link, self.seq = ModelLink(rig.address), 0
 
-    def answer(self, n: int, **changed) -> None:
-        """Answer some outputs."""
+    def answer(self, n: int, finite: bool = True, **changed) -> None:
+        """Answer some outputs; finite = False: each 5.0 in them is no number."""
         done = 0
         while done < n:
             found = self.link.newest(100)
@@ -300,7 +360,12 @@ class FalseDevice:
                 actuator=output.torque if output else [0.0],
                 state="armed" if output and output.armed else "disarmed",
             )  # fmt: skip
-            self.link.send(replace(message, **changed))
+            topic, payload = encode(replace(message, **changed))
+            if not finite:
+                assert FIVE in payload
+                payload = payload.replace(FIVE, NAN)
+            with suppress(zmq.Again):
+                self.link._socket.send_multipart([topic, payload], zmq.DONTWAIT)
             self.seq, done = self.seq + 1, done + bool(output)
 
 
@@ -309,6 +374,7 @@ class FalseDevice:
     [
         ({"angle": [3.0]}, "outside"),
         ({"torque": [500.0]}, "N m, more than"),
+        ({"torque": [5.0], "finite": False}, "has not answered"),
         ({"state": "falling", "fault": "too hot"}, "too hot"),
     ],
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,19 +17,27 @@ from rtsim.cli.main import cli
 from rtsim.config.device_schema import DeviceSpec
 from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
-from rtsim.config.paths import find_config, shipped_names
+from rtsim.config.paths import find_config
+from rtsim.device.exchange import DeafPort, DeviceExchange
 from rtsim.errors import ConfigError
 from rtsim.live.hardware import hil_loop, simulator_for
-from rtsim.stages.exchange import MEANINGS
+from rtsim.stages.exchange import EMERGENCY, MEANINGS, MOST_ASKED, DeviceTorque
 from streams.codec import decode
-from streams.messages import Command, Device, Output, Result
+from streams.messages import Command, Device, Output, Result, Status, Telemetry
 from streams.publisher import Publisher
 from streams.recorded import read_messages
 from tests.rtsim.device.straight import StraightPort
 from tests.rtsim.live.rig import ROOT, Rig, obeys, rows_of, until
 
 pytestmark = pytest.mark.process
+SECONDS = {"worn_ankle": "5.2"}
+"""Of runs that take longer to their first torque: four strides."""
+REPEATED = ("ankle", "worn_ankle")
+"""One of a simulated limb, one of a person; a limb that a file moves has a test of its own."""
 ANY = [f"--{name}-address=tcp://127.0.0.1:0" for name in ("results", "control", "port")]
+
+
+BESIDE = "[misalignment]\noffset_mm = [45.0, 0.0, 0.0]\ncuff_mm = [{cuff}]\n[limits]"
 
 
 def hil(*arguments: str) -> dict:
@@ -56,23 +66,40 @@ def heard(path: Path) -> list[tuple]:
     return found
 
 
-@pytest.mark.parametrize("config", shipped_names("hil"))
+@pytest.mark.parametrize("config", REPEATED)
 def test_lockstep_repeats_bit_for_bit(config: str, tmp_path: Path) -> None:
     """Protects lockstep: noise and all, two runs and a recording run again are byte for byte the same."""
     one, two, again = (str(tmp_path / f"{name}.mcap") for name in ("one", "two", "again"))
-    run = [config, "--mode", "lockstep", "--duration", "1.5", "--arm", "0.2", "--fast"]
+    seconds = SECONDS.get(config, "1.5")
+    run = [config, "--mode", "lockstep", "--duration", seconds, "--arm", "0.2", "--fast"]
     summary = hil(*run, "--record", one)
     hil(*run, "--record", two)
     hil(config, "--mode", "lockstep", "--fast", "--again", one, "--record", again)
     assert (summary["faults"], summary["unanswered"], summary["compiled"]) == (0, 0, 0)
     first = heard(Path(one))
-    assert ("command", "arm", {"tick": round(0.2 * 500)}) in first
+    rate_hz = load_toml(find_config(config, "hil"), HilSpec).exchange.rate_hz
+    assert ("command", "arm", {"tick": round(0.2 * rate_hz)}) in first
     assert sum(entry[0] == "output" for entry in first) == summary["ticks"] + 1
     torques = [entry[3][0] for entry in first if entry[0] == "output"]
     assert max(map(abs, torques)) > 0.5
     assert torques[-1] == 0.0
     assert heard(Path(two)) == first
     assert heard(Path(again)) == first
+
+
+def test_a_leg_moved_by_a_file_runs_again_bit_for_bit(tmp_path: Path) -> None:
+    """Protects motion from a file: as long as the file, where it says, and the same when run again."""
+    motion, one, again = tmp_path / "trunk.mot", tmp_path / "one.mcap", tmp_path / "again.mcap"
+    rows = [f"{0.01 * k:g} {0.05 * math.sin(0.06 * k):.9f} 1.1 {0.02 * k:.9f}" for k in range(81)]
+    head = "trunk\nversion=1\nnRows=81\nnColumns=4\ninDegrees=yes\nendheader\n"
+    names = "time pelvis_x pelvis_y pelvis_tilt"
+    motion.write_text(head + "\n".join([names, *rows]) + "\n", encoding="utf-8")
+    run = ["leg_swing", "--fast", "--motion", str(motion)]
+    summary = hil(*run, "--arm", "0.2", "--record", str(one))
+    assert (summary["ticks"], summary["faults"], summary["compiled"]) == (400, 0, 0)
+    assert summary["energy_drift_largest_J"] < 0.05
+    hil(*run, "--again", str(one), "--record", str(again))
+    assert heard(again) == heard(one)
 
 
 def test_a_model_that_fails_says_zero_and_disarmed() -> None:
@@ -158,6 +185,67 @@ def test_parameters_are_tuned_while_it_runs(tmp_path: Path) -> None:
         assert heard(again) == found
 
 
+def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) -> None:
+    """Protects pause, step, reset and emergency stop: disarmed first, recorded, run again bit for bit."""
+    with Rig(tmp_path) as rig:
+        one, again = tmp_path / "one.mcap", tmp_path / "again.mcap"
+        model = rig.start_model("--record", str(one))
+        rig.start_device()
+        rig.arm()
+        assert not rig.ask("step")[0]  # not paused
+        assert rig.ask("pause")[0]
+        assert "armed -> disarmed: the limb is to pause" in rig.heard("to pause")
+        until(lambda: rig.results and rig.results[-1].status & Status.STALE)
+        stood = rig.results[-1].time
+        assert "paused" in rig.ask("arm")[1]
+        for wrong in ({"ticks": 0}, {"ticks": "many"}, {"ticks": 1.5}, {"tocks": 1}):
+            assert not rig.ask("step", **wrong)[0]
+        assert rig.ask("step", ticks=3)[0]
+        until(lambda: rig.results[-1].status & Status.STALE and rig.results[-1].time > stood)
+        assert rig.results[-1].time - stood == pytest.approx(0.03)
+        assert rig.ask("resume")[0]
+        rig.arm()
+        assert rig.ask("reset")[0]
+        rig.heard("to reset")
+        rig.arm()
+        assert rig.ask("emergency_stop")[0]
+        assert "-> fault: emergency stop by command" in rig.heard("emergency stop")
+        rig.arm()
+        rig.ask("stop")
+        assert model.wait(60) == 0
+        found = heard(one)
+        names = [entry[1] for entry in found if entry[0] == "command"]
+        assert names == ["arm", "pause", "step", "resume", "arm", "reset", "arm", "emergency_stop", "arm"]
+        outputs = [entry for entry in found if entry[0] == "output"]
+        standing = [b for a, b in pairwise(outputs) if b[6] == a[6]]
+        assert len(standing) > 3
+        assert all(not entry[2] and entry[3] == [0.0] and entry[5] == [0.0] for entry in standing[:-1])
+        assert min(b[6] - a[6] for a, b in pairwise(outputs)) < -0.1  # it went back to its start
+        kept = [decode([topic, payload]) for _, topic, payload in read_messages(one)]
+        said = [isinstance(m, Telemetry) and m.gauges.get("paused") == 1.0 for m in kept]
+        stale = [isinstance(m, Result) and bool(m.status & Status.STALE) for m in kept]
+        assert said.index(True) < stale.index(True)  # so that nobody takes it for silence
+        hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again))
+        assert heard(again) == found
+
+
+def test_a_free_limb_is_not_paused(tmp_path: Path) -> None:
+    """Protects free runs, where the wall clock ticks: a pause is refused with the reason and the remedy."""
+    allow_compilation()
+    with Rig(tmp_path, "free") as rig:
+        spec = load_toml(rig.config, HilSpec)
+        torque = DeviceTorque(DeviceExchange(spec, DeafPort(), "0" * 16), simulator_for(spec))
+        for name in ("pause", "step"):
+            ok, words = torque.orders[name].answer({})
+            assert not ok
+            assert "disarm it" in words
+        assert torque.orders["reset"].answer({})[0]
+        answers = [torque.orders["set"].answer({"stiffness_N_m_rad": 1.0}) for _ in range(100)]
+        assert sum(ok for ok, _ in answers) == MOST_ASKED - 1  # those that wait for a tick are bounded
+        assert "wait for a tick" in answers[-1][1]
+        assert torque.orders[EMERGENCY].answer({})[0]  # and this one is taken whatever waits
+
+
 def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
     """Protects who forgot the device: it is said, with the remedy, and the exit code is not zero."""
     with Rig(tmp_path) as rig:
@@ -186,6 +274,15 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
         ("torque_max_Nm = 20.0", "torque_max_Nm = inf", "cannot be meant"),
         ("rate_hz = 100.0", "rate_hz = 9000.0", "4000"),
         ('mode = "lockstep"', 'mode = "sloppy"', "lockstep"),
+        ('coordinate = "ankle"', 'coordinate = "ankle"\nprescribed = ["toe"]', "unknown coordinate 'toe'"),
+        (
+            'coordinate = "ankle"',
+            'coordinate = "ankle"\nprescribed = ["shank_tilt"]',
+            "shank_tilt: the motion is not given",
+        ),
+        ('coordinate = "ankle"', 'coordinate = "ankle"\nmotion = "walk.c3d"', "walk.c3d holds no motion"),
+        ("[limits]", BESIDE.format(cuff="0.0, 0.0, 50.0"), "beside the limb's, the cuff 0 mm from it"),
+        ("[limits]", BESIDE.format(cuff="100.0, 0.0, 0.0"), "have|at most|less damping"),
     ],
 )
 def test_a_config_that_cannot_be_is_refused(right: str, wrong: str, words: str, tmp_path: Path) -> None:
@@ -196,3 +293,10 @@ def test_a_config_that_cannot_be_is_refused(right: str, wrong: str, words: str, 
         rig.config.write_text(text.replace(right, wrong), encoding="utf-8")
         with pytest.raises(ConfigError, match=words):
             cli.main(["hil", str(rig.config)], standalone_mode=False)
+
+
+def test_a_stream_of_motion_does_not_come_again() -> None:
+    """Protects from a run again that would be another one: it is refused with what can be done."""
+    run = ["hil", "ankle", "--motion", "tcp://127.0.0.1:5999", "--again", "x.mcap"]
+    with pytest.raises(ConfigError, match="does not come again"):
+        cli.main(run, standalone_mode=False)

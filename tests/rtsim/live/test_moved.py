@@ -26,15 +26,17 @@ KNEE = 0.3
 class Sender(threading.Thread):
     """Publishes a coordinate at rest as a live run with rates does, until it is told to stop."""
 
-    def __init__(self, publisher: Publisher) -> None:
+    def __init__(self, publisher: Publisher, name: str = "knee", unit: str = "rad", at: float = KNEE) -> None:
         super().__init__(name="sender")
         self.publisher, self.over = publisher, threading.Event()
+        self.coordinate, self.unit, self.at = name, unit, at
 
     def run(self) -> None:
         names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
-        values = [np.array([KNEE]), np.zeros(1), np.zeros(1)]
-        units = ("rad", "rad/s", "rad/s^2")
-        told = [Quantity(n, v, u, ("knee",)) for n, v, u in zip(names, values, units, strict=True)]
+        values = [np.array([self.at]), np.zeros(1), np.zeros(1)]
+        units = (self.unit, f"{self.unit}/s", f"{self.unit}/s^2")
+        label = (self.coordinate,)
+        told = [Quantity(n, v, u, label) for n, v, u in zip(names, values, units, strict=True)]
         fields = Fields(told, 100.0, 0, {})
         self.publisher.announce(fields.session)
         seq = 0

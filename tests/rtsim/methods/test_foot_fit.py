@@ -142,6 +142,34 @@ def test_another_step_is_foretold(step, truth):
     assert len(held.held) == N
 
 
+def test_markers_that_sit_higher_are_told_from_the_foot(truth):
+    """Protects other feet and sessions: a heel's marker 5 mm off is found, and the force with it."""
+    trial = known_step(truth, 2, seconds=0.65, pressure=False).trial
+    higher = trial._replace(position=trial.position + 0.005 * np.eye(3)[2])
+    plain = validate_foot([higher], FORCE, truth)
+    found = validate_foot([higher], FORCE, truth, lifted=True)
+    assert plain.errors[0].normal > 0.03
+    assert plain.heights == (0.0,)
+    assert found.errors[0].normal < 0.01
+    assert found.heights[0] == pytest.approx(-0.005, abs=0.002)
+
+
+@pytest.mark.parametrize("pressure", [True, False])
+def test_slopes_by_a_height_are_those_of_its_change(step, pressure):
+    """Protects the search with heights: slopes of residuals by all unknowns, by differences."""
+    trial = step.trial if pressure else step.trial._replace(pressure=None)
+    problem = FootProblem([trial], Weights(), guess(trial.frame), held=True, lifted=True)
+    x = problem.start(problem.around)
+    x[-1] += 0.2
+    assert len(x) == N_SPLINE * N_KNOT + 1
+    h = np.zeros(len(x))
+    h[-1] = 1e-6
+    change = (problem.values(x + h) - problem.values(x - h)) / 2e-6
+    n = len(change) - len(x) * problem.bends
+    np.testing.assert_allclose(problem.slopes(x)[:n, -1], change[:n], atol=1e-4 * np.abs(change).max())
+    assert problem.heights(x)[0] == pytest.approx(0.2 * problem.scale[-1])
+
+
 def test_several_steps_share_their_parameters(step, truth):
     """Protects a fit over two steps: one set of parameters, knots of each."""
     other = known_step(truth, 2, seconds=0.65, pressure=False)

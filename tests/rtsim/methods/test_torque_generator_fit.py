@@ -7,8 +7,10 @@ import pytest
 
 from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.errors import ConfigError
-from rtsim.methods.joint_motion import JointMotion, read_joint_motion
-from rtsim.methods.torque_generator_fit import FitSettings, fit_all
+from rtsim.methods.emg import around, borne_against, torque_of
+from rtsim.methods.joint_motion import JointMotion, left_at_root, read_joint_motion
+from rtsim.methods.strength_bounds import with_strength
+from rtsim.methods.torque_generator_fit import INTERRUPTED, FitSettings, fit_all
 from rtsim.models.generator_sets import generators_of, load_set
 from rtsim.models.packing.torque_generators import Placed, pack_generators
 
@@ -76,6 +78,65 @@ def test_co_contraction_is_used():
     known, unknown = strengths(motion, settings), strengths(motion, FitSettings())
     assert known["extensor"] == pytest.approx(TRUTH, rel=2e-3)
     assert unknown["extensor"] < TRUTH - 0.1
+
+
+def test_emg_of_both_finds_strength_and_co_contraction():
+    """Protects EMG over time of antagonists: with a flexor that pulls against it as its EMG says, the
+    extensor's strength is found, and what both bear is what was made up; without EMG it is not."""
+    motion, emg, against = contracted()
+    placed = pair(KNEE)
+    both = borne_against(placed, motion, emg)[KNEE]
+    np.testing.assert_allclose(both, against, rtol=1e-9)
+    floors, caps = around(emg, 0.02)
+    settings = FitSettings(caps=caps, floors=floors, co_contraction={KNEE: both})
+    extensor, flexor = fit_all(placed, motion, settings)
+    assert extensor.x[4] == pytest.approx(TRUTH, rel=0.03)
+    assert extensor.after is not None
+    assert extensor.after.words == "feasible"
+    assert not flexor.changed
+    assert strengths(motion, FitSettings())["extensor"] < TRUTH - 0.1
+
+
+def test_what_is_stronger_than_its_emg_is_told():
+    """Protects the lower bound: generators too strong for their EMG, at which no strengthening helps, are
+    named, and not called feasible."""
+    motion, emg, _ = contracted()
+    stronger = [with_strength(one, 2.0 * one.spec.strength_Nm) for one in pair(KNEE)]
+    both = borne_against(pair(KNEE), motion, emg)
+    floors, caps = around(emg, 0.02)
+    fit = fit_all(stronger, motion, FitSettings(caps=caps, floors=floors, co_contraction=both))[0]
+    assert fit.before is not None
+    assert fit.before.words == "too stiff or too strong"
+    assert "nothing within the bounds can do this motion" in fit.fault
+
+
+def contracted() -> tuple[JointMotion, dict[str, np.ndarray], np.ndarray]:
+    """The knee of `made_up` while its flexor is half as active as it, with both activations and what the
+    flexor makes of it."""
+    motion = made_up()
+    q, qd, tau = motion.of(KNEE)
+    extensor, flexor = pair(KNEE)
+    activation = np.exp(-(((motion.times - 0.25) / 0.15) ** 2))
+    against = torque_of(flexor, q, qd, 0.5 * activation)
+    emg = {extensor.name: activation, flexor.name: 0.5 * activation}
+    net = motion._replace(moment=(tau + against)[:, None])
+    return net, emg, flexor.torque_sign * against
+
+
+def test_an_interruption_keeps_what_was_fitted():
+    """Protects long fits: what was done stays, the one at work has the starts it had, the rest say why."""
+    motion = made_up()
+    calls = []
+
+    def stopped() -> bool:
+        calls.append(1)
+        return len(calls) > 3
+
+    extensor, flexor = fit_all(pair(KNEE), motion, FitSettings(), stopped=stopped)
+    assert extensor.x[4] == pytest.approx(TRUTH, rel=2e-3)
+    assert extensor.cut_short
+    assert sum(basin.n_start for basin in extensor.basins) <= 2
+    assert flexor.fault == INTERRUPTED
 
 
 def test_what_is_wrong_with_one_spoils_no_other():
@@ -173,6 +234,52 @@ def test_a_file_of_other_joints_is_refused(tmp_path):
         read_joint_motion(tmp_path / "q_a.csv", [KNEE])
 
 
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({KNEE: 57.3, f"{KNEE}_moment": 1.0}, "reaches 57.3 rad; allowed: up to 6.28 rad; say inDegrees=yes"),
+        ({KNEE: 1.0, f"{KNEE}_moment": 40000.0}, "reaches 4e\\+04 N m; allowed: up to 2000 N m"),
+        (
+            {KNEE: 1.0, f"{KNEE}_moment": 1.0, f"coordinate_speeds.{KNEE}": 57.3},
+            "times the changes of its angles",
+        ),
+        ({KNEE: 1.0}, f"no moment of {KNEE}"),
+        ({f"{KNEE}_moment": 1.0}, f"no angle of {KNEE}"),
+    ],
+)
+def test_units_that_no_joint_can_have_are_refused(tmp_path, columns, words):
+    """Protects from slips of units, which would only look like a strong or supple person: the whole file."""
+    with pytest.raises(ConfigError, match=words):
+        read_joint_motion(in_table(tmp_path, columns), [KNEE, HIP])
+
+
+def test_what_is_taken_for_granted_is_told(tmp_path):
+    """Protects readers of a fit: moments that may be per kilogram, a first column without a name."""
+    notes = read_joint_motion(in_table(tmp_path, {KNEE: 1.0, f"{KNEE}_moment": 1.5}, "t"), [KNEE]).notes
+    assert any("N m are read, not N m per kg" in note for note in notes)
+    assert any("its column t was taken as time" in note for note in notes)
+
+
+def test_forces_of_something_else_are_told():
+    """Protects from kilonewtons and lost plates: a motion whose weight nobody bears."""
+    fine, lost = np.zeros((9, 3)), np.tile([0.0, 1.0, 0.0], (9, 1))
+    fine[2], lost[3] = np.nan, np.nan
+    assert not left_at_root(fine)
+    assert not left_at_root(fine * np.nan)
+    assert left_at_root(lost).startswith("1 of the body weight is left at the root")
+
+
+def in_table(folder, columns, time="time"):
+    """A storage file of columns that rise to these numbers within 1 s, speeds all the time."""
+    t = np.linspace(0.0, 1.0, 21)
+    made = {name: most * (t if "speeds" not in name else 1.0 + 0.0 * t) for name, most in columns.items()}
+    rows = "\n".join("\t".join(f"{x:.6f}" for x in row) for row in np.column_stack([t, *made.values()]))
+    head = f"m\nversion=1\nnRows=21\nnColumns={1 + len(made)}\ninDegrees=no\nendheader\n"
+    path = folder / "knee.mot"
+    path.write_text(head + "\t".join([time, *made]) + "\n" + rows + "\n")
+    return path
+
+
 def test_tables_of_other_programs_are_read(tmp_path):
     """Protects OpenSim's users: angles in degrees, NAME_moment, speeds from differences, told."""
     t = np.linspace(0.0, 1.0, 21)
@@ -186,4 +293,4 @@ def test_tables_of_other_programs_are_read(tmp_path):
     assert speed == pytest.approx(np.full(21, np.pi / 2), rel=1e-4)
     assert moment[-1] == pytest.approx(10.0)
     assert any("differences" in note for note in motion.notes)
-    assert any(f"{HIP} has no angle" in note for note in motion.notes)
+    assert any(f"no angle of {HIP}" in note for note in motion.notes)

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import ValidationError, convert, to_builtins
 
+from rtsim.config.load import check_record
+from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import shipped_names
+from rtsim.config.torque_generator_schema import TorqueGenerator
 from rtsim.errors import ConfigError
 from rtsim.models.generator_sets import generators_of, load_set
 from rtsim.models.packing.torque_generators import pack_generators
@@ -90,3 +94,39 @@ def test_a_fit_of_nothing_is_refused(tmp_path):
     path.write_text('name = "me"\nsource = "a fit"\nbase = "planar"\n[fits.hip_extensor]\n')
     with pytest.raises(ConfigError, match=r"'hip_extensor' at a joint.*hip_flexion_r_extensor"):
         generators_of(str(path))
+
+
+KNEE = {
+    "source": "me", "strength_Nm": 310.0, "optimal_angle_deg": 60.0, "width_deg": 30.0, "speed_deg_s": 1000.0,
+    "lengthening": 1.15, "half_speed": 0.15, "passive_zero_deg": 115.0, "passive_one_deg": 155.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("strength_Nm", 310000.0), ("strength_Nm", -310.0), ("optimal_angle_deg", 6000.0), ("width_deg", 0.5),
+        ("speed_deg_s", 17.5), ("passive_one_deg", 115.5),
+    ],
+)  # fmt: skip
+def test_numbers_of_other_units_are_refused(key, value):
+    """Protects own sets: newton millimetres, radians, rad/s and curves that rise at once are told."""
+    assert convert(KNEE, TorqueGenerator).width_deg == 30.0
+    with pytest.raises(ValidationError, match=key):
+        convert(KNEE | {key: value}, TorqueGenerator)
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ({"lines": {"at": [0.0, 0.0], "value": [0.1, 0.2]}}, "its numbers must rise"),
+        ({"lines": {"at": [0.0, 1.0], "value": [10.0, 60.0]}}, "no percents"),
+        ({}, "has no function"),
+    ],
+)
+def test_activations_over_time_that_cannot_be_meant_are_told(function, words):
+    """Protects models: a mistake inside a function that stands in place of a number ends in one sentence."""
+    spec = to_builtins(planar_body("male", 80.0, 1800.0))
+    spec["torque_generators"] = {"set": "planar", "activation": {"knee_flexion_r_extensor": function}}
+    with pytest.raises(ConfigError, match=words):
+        check_record(spec, ModelSpec, "me.toml")

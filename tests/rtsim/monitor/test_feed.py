@@ -182,5 +182,5 @@ def test_failed_receiver_is_said_and_not_raised(source: Any) -> None:
     feed.take()
     source.fault = "receiving has failed"
     assert feed.take() == (Change.NOTHING, 0)
-    assert feed.connection() == ("receiving has failed", "bad", False)
+    assert feed.connection() == ("receiving has failed", "bad", False, False)
     assert len(feed.history) == 1

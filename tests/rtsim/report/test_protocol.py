@@ -28,12 +28,14 @@ from rtsim.simulation.quantities import SimulatedQuantities
 from rtsim.stages.find import make_stages
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.muscles import MuscleLengths
+from rtsim.subjects.anatomy import for_person
 from rtsim.subjects.subject import load_subject
 from rtsim.subjects.walker import walk
 from rtsim.subjects.walker_forces import MASS_KG, walker_forces
 from streams.messages import FieldSpec, marker_session
 from tests.rtsim.models import legs
 from tests.rtsim.simulation.loose import MODEL
+from tests.rtsim.stages.whole_person import whole_person
 
 MARKED = """
 name = "marked"
@@ -97,8 +99,19 @@ def with_forces(folder: Path) -> Iterable[FieldSpec]:
 def on_ground(folder: Path) -> Iterable[FieldSpec]:
     """What the contact of the feet adds."""
     spec, subject = load_model("lower_limb"), load_subject(find_config("walker", "subjects"))
-    run = Run(name="test", method="zero", stages=("kinematics", "rates", "foot_contact"))
-    stages = make_stages(run, spec, subject)
+    run = Run(name="test", method="zero", stages=("kinematics", "rates", "plates", "foot_contact"))
+    stages = make_stages(run, spec, subject, ForceFeed())
+    session = marker_session(subject.marker_names, rate=100.0, t_start=0)
+    known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
+    return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
+
+
+def of_whole_body(folder: Path) -> Iterable[FieldSpec]:
+    """What the ground does to a person whose trunk is marked."""
+    subject = whole_person()
+    names = ("kinematics", "rates", "plates", "ground_reaction")
+    run = Run(name="test", method="zero", methods=("zero",), stages=names)
+    stages = make_stages(run, for_person(load_model("both_legs"), subject), subject, ForceFeed(), MASS_KG)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
     known = {field.name for field in Course(stages[:-1], session, {}).fields.session.fields}
     return [one for one in Course(stages, session, {}).fields.session.fields if one.name not in known]
@@ -174,7 +187,17 @@ def simulated(folder: Path) -> Iterable[FieldSpec]:
 
 @pytest.mark.parametrize(
     "fields",
-    [estimated, with_forces, on_ground, of_own_markers, own_with_forces, recruited, turned, simulated],
+    [
+        estimated,
+        with_forces,
+        on_ground,
+        of_whole_body,
+        of_own_markers,
+        own_with_forces,
+        recruited,
+        turned,
+        simulated,
+    ],
 )
 def test_the_table_is_in_the_document(fields, tmp_path):
     """Protects strangers who write a client from the document: every field of a frame, as it is."""

@@ -64,7 +64,7 @@ def session(trial: MarkerTrial) -> Session:
     return marker_session(trial.names, rate=trial.rate, t_start=0)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_frame() -> Callable[..., Frame]:
     """A frame as the subscriber hands it over."""
 

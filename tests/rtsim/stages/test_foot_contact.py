@@ -66,7 +66,8 @@ class Slope:
     """What stands in for plates: a plane, a force on it, and the foot that bears it."""
 
     def __init__(self) -> None:
-        self.force = np.tile([60.0, 400.0, 20.0], (2, 1))
+        self.bearers = ("foot_r", "foot_l")
+        self.force, self.moment = np.tile([60.0, 400.0, 20.0], (2, 1)), np.zeros((2, 3))
         self.normal = np.array([np.sin(0.1), np.cos(0.1), 0.0])
         self.borne = True
 
@@ -116,3 +117,19 @@ def test_the_shipped_run_compiles_what_it_calls():
     run = load_toml(find_config("foot", "runs"), dict)
     assert run["stages"][-1] == "foot_contact"
     assert "foot" in groups_of(RUN)
+
+
+def test_centres_are_compared_along_and_across_the_foot(spec, subject, session, trial, make_frame):
+    """Protects the signs of errors beside plates: towards the toes, to the right; NaN of plates that bear
+    next to nothing."""
+    stages = make_stages(RUN, spec, subject)
+    frames_of(Course(stages, session, {}), trial, session, make_frame, 40)
+    feet = stages[-1]
+    forward = feet._followed.place.rotation[0, :, 0] * [1.0, 0.0, 1.0]
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, [0.0, 1.0, 0.0])
+    feet._centre[0] = [0.3, 0.04, -0.1]
+    place, force = feet._centre[0] - 0.03 * forward + 0.01 * right, np.array([10.0, 400.0, -20.0])
+    wrench = np.concatenate([np.cross(place, force), force])
+    np.testing.assert_allclose(feet._away(0, wrench), [0.03, -0.01], atol=1e-12)
+    assert np.isnan(feet._away(0, 0.1 * wrench)).all()

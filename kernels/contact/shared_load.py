@@ -1,0 +1,187 @@
+"""How two feet share a force that is known of both together.
+
+A foot may bear where one of its contacts is low and slow against the ground. Where both may, two things tell
+the share s of the second one: the centre of pressure z of both together is (1 - s) c_1 + s c_2, and a foot
+that bears its part stands h_k(part) above where its markers have it, which is the same of both, as far as
+markers tell heights. Minimised is
+
+    |(1 - s) c_1 + s c_2 - z|^2 / (place^2 + d^2) + (h_1 - h_2)^2 / (height^2 + (tilt pitch)^2)
+
+by Gauss-Newton steps; c_k and h_k are those of the contact model, d is how far z lies beside the line from
+c_1 to c_2: it cannot, so it is off by so much. While a heel is up the model's height means little, and the
+centre of pressure decides; of feet that stand flat and near each other both count.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import entry, njit
+from kernels.contact.elements import PATCH, POINT
+from kernels.contact.prescribed import Prescribed, contact_wrenches
+from kernels.contact.standing_foot import StandingWork, Toes, pressed, set_foot, stand
+from kernels.forces.pairs import VELOCITY
+
+PART, RAISED = 0, 1
+"""Of what is carried from frame to frame: the share of the second foot, and how high each was raised [m]."""
+MOST_SHARINGS = 12
+LEAST_LOAD = 5.0
+"""Of a foot that just touches [N]."""
+LONGEST = 0.25
+"""Step of the share."""
+MET = 1e-3
+
+
+class Sharing(NamedTuple):
+    """Which feet may bear, and how far what tells the share may be off."""
+
+    place: float  # deviation of the centre of pressure of both feet [m]
+    height: float  # of the difference of heights of feet that stand flat [m]
+    tilt: float  # what a pitch adds to it [m/rad]
+    low: float  # a contact may bear within this distance above the lowest one of both feet [m]
+    slow: float  # and up to this speed against the ground [m/s]
+
+
+class TwoFeet(NamedTuple):
+    """Two feet on one plane."""
+
+    first: Prescribed
+    second: Prescribed
+    first_toes: Toes
+    second_toes: Toes
+    first_work: StandingWork
+    second_work: StandingWork
+
+
+def new_sharing_state() -> np.ndarray:
+    """Nothing known yet."""
+    return np.array([0.5, 0.0, 0.0])
+
+
+@entry
+def share_load(feet, motion, centre, load, sharing, state):
+    """Share of the second foot [1]; NaN where neither may bear, or the contact model does not meet it.
+
+    feet : TwoFeet
+    motion : Motion - of both, in rows 0 and 1
+    centre : (3,) - of pressure of both together, on their plane [m]
+    load : float - normal force of both together [N]
+    sharing : Sharing
+    state : (3,) - carried from frame to frame, see PART and RAISED
+    """
+    n = feet.first.contacts.normal[0]
+    first, second = feet.first_work, feet.second_work
+    set_foot(motion, 0, feet.first_toes, n, 0.0, first.motion)
+    set_foot(motion, 1, feet.second_toes, n, 0.0, second.motion)
+    contact_wrenches(feet.first, first.motion, first.contacts)
+    contact_wrenches(feet.second, second.motion, second.contacts)
+    lowest = max(depth_of(first.contacts), depth_of(second.contacts)) - sharing.low
+    one = may_bear(feet.first, first.contacts, lowest, sharing)
+    other = may_bear(feet.second, second.contacts, lowest, sharing)
+    if one and other:
+        return balance(feet, motion, centre, load, sharing, state)
+    if not one and not other:
+        return math.nan
+    return 1.0 if other else 0.0
+
+
+@njit
+def depth_of(contacts):
+    """Largest depth of all contacts [m], negative where they are open; contacts : PrescribedWork."""
+    depth = -math.inf
+    for e in range(contacts.wrench.shape[0]):
+        depth = max(depth, contacts.contacts.state[e, PATCH])
+    return depth
+
+
+@njit
+def may_bear(model, contacts, lowest, sharing):
+    """Whether a contact of a foot is low and slow against the ground, which may be a belt.
+
+    model : Prescribed
+    contacts : PrescribedWork
+    lowest : float - least depth that counts as low [m]
+    sharing : Sharing
+    """
+    for e in range(contacts.wrench.shape[0]):
+        x, V = contacts.contacts.state[e], contacts.pairs.motion[e, VELOCITY]
+        square = 0.0
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            v = V[3 + i] + V[j] * x[POINT + k] - V[k] * x[POINT + j]
+            square += (v - model.contacts.drift[e, i]) ** 2
+        if x[PATCH] >= lowest and square < sharing.slow * sharing.slow:
+            return True
+    return False
+
+
+@njit
+def balance(feet, motion, centre, load, sharing, state):
+    """The share of the second foot where both may bear [1]; NaN where the contact model does not meet it.
+
+    feet : TwoFeet
+    motion : Motion - of both
+    centre : (3,) - of pressure of both together [m]
+    load : float - normal force of both together [N]
+    sharing : Sharing
+    state : (3,) - as of share_load, written
+    """
+    n, part = feet.first.contacts.normal[0], min(max(state[PART], 0.0), 1.0)
+    tilt = sharing.tilt * max(pitch_of(motion, 0, n), pitch_of(motion, 1, n))
+    of_height = 1.0 / (sharing.height * sharing.height + tilt * tilt)
+    for _ in range(MOST_SHARINGS):
+        one, other = max((1.0 - part) * load, LEAST_LOAD), max(part * load, LEAST_LOAD)
+        h = stand(feet.first, motion, 0, feet.first_toes, one, state[RAISED], feet.first_work)
+        g = stand(feet.second, motion, 1, feet.second_toes, other, state[RAISED + 1], feet.second_work)
+        if math.isnan(h) or math.isnan(g):
+            state[PART], state[RAISED], state[RAISED + 1] = 0.5, 0.0, 0.0
+            return math.nan
+        state[RAISED], state[RAISED + 1] = h, g
+        _, stiff, _ = pressed(n, feet.first_work.contacts)
+        _, firm, _ = pressed(n, feet.second_work.contacts)
+        rise = (-load / stiff if one > LEAST_LOAD else 0.0) + (-load / firm if other > LEAST_LOAD else 0.0)
+        down, curve = of_height * rise * (h - g), of_height * rise * rise
+        way, off, square = 0.0, 0.0, 0.0
+        for i in range(3):
+            a = centre_of(feet.first, n, feet.first_work.contacts, i)
+            b = centre_of(feet.second, n, feet.second_work.contacts, i) - a
+            way, off, square = way + b * b, off + b * (centre[i] - a), square + (centre[i] - a) ** 2
+        along = min(max(off / way, 0.0), 1.0)
+        beside = square - 2.0 * along * off + along * along * way
+        of_place = way / (sharing.place * sharing.place + beside)
+        down, curve = down + of_place * (part - off / way), curve + of_place
+        former = part
+        part = min(max(part - min(max(down / curve, -LONGEST), LONGEST), 0.0), 1.0)
+        if abs(part - former) < MET:
+            break
+    state[PART] = part
+    return part
+
+
+@njit
+def pitch_of(motion, k, n):
+    """Angle between the long axis of foot k and the plane with the normal n : (3,) [rad]."""
+    R = motion.rotation[k]
+    return abs(math.asin(min(max(R[0, 0] * n[0] + R[1, 0] * n[1] + R[2, 0] * n[2], -1.0), 1.0)))
+
+
+@njit
+def centre_of(model, n, contacts, i):
+    """Coordinate i of the centre of pressure of a foot that bears [m].
+
+    model : Prescribed
+    n : (3,) - normal of its plane
+    contacts : PrescribedWork
+    i : int
+    """
+    point, press, j, k = model.contacts.point[0], 0.0, (i + 1) % 3, (i + 2) % 3
+    moment_j, moment_k = 0.0, 0.0
+    for e in range(contacts.wrench.shape[0]):
+        w = contacts.wrench[e]
+        press += n[0] * w[3] + n[1] * w[4] + n[2] * w[5]
+        moment_j += w[j] - (point[k] * w[3 + i] - point[i] * w[3 + k])
+        moment_k += w[k] - (point[i] * w[3 + j] - point[j] * w[3 + i])
+    return point[i] + (n[j] * moment_k - n[k] * moment_j) / press

@@ -1,0 +1,37 @@
+"""Mechanical energy of a system of bodies, and the power of all forces but gravity."""
+
+from __future__ import annotations
+
+from kernels._jit import entry
+from kernels.dynamics.inertia import MASS, MOMENT, momentum
+from kernels.dynamics.inverse import inverse_dynamics
+
+
+@entry
+def energy_and_power(system, motion, wrench, work, tau, out):
+    """out : (2,) = energy of motion and of gravity [J], and its rate by the forces that act [W].
+
+    With tau = M v_dot + h of inverse dynamics, gravity included, the rate is v . tau: at the accelerations
+    that forces give it is their power, and what energy changes by beyond it was made by an integrator.
+
+    system : System
+    motion : (q, v, v_dot) - (n_q,) [rad, m], (n_v,) [rad/s, m/s], (n_v,) [rad/s^2, m/s^2]
+    wrench : (n_body, 6) - zero: working space
+    work : DynamicsWork - written
+    tau : (n_v,) - generalized forces of the motion [N m, N], written
+    out : (2,) - written
+    """
+    q, v, v_dot = motion
+    inverse_dynamics(system, q, v, v_dot, wrench, work, tau)
+    g, x0, inertia = system.gravity, work.pose.position[0], work.inertia
+    energy, power = 0.0, 0.0
+    for b in range(inertia.shape[0]):
+        twist, impulse = work.velocities.body[b], work.acceleration[b]
+        momentum(inertia, b, twist, impulse)
+        for i in range(6):
+            energy += 0.5 * twist[i] * impulse[i]
+        for i in range(3):
+            energy -= g[i] * (inertia[b, MOMENT + i] + inertia[b, MASS] * x0[i])
+    for d in range(v.shape[0]):
+        power += v[d] * tau[d]
+    out[0], out[1] = energy, power

@@ -1,0 +1,66 @@
+"""The emergency stop of a run: space or Esc in its terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+KEYS = b" \x1b"
+"""Space and Esc. A key that sends a sequence, as an arrow, begins it with Esc: it stops, too."""
+
+
+@contextmanager
+def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
+    """Within, KEYS in the terminal call `press`, in a thread of their own; whether there is a terminal.
+
+    The terminal hands over each key at once meanwhile and does not show it; Ctrl-C stays what it is. Without
+    a terminal, in the background, or on Windows there is no such key.
+    """
+    if not _at_terminal():
+        yield False
+        return
+    import termios
+    import tty
+
+    fd = sys.stdin.fileno()
+    former = termios.tcgetattr(fd)
+    over, ended = os.pipe()
+    thread = threading.Thread(target=_listen, args=(fd, over, press), name="emergency key", daemon=True)
+    tty.setcbreak(fd)
+    thread.start()
+    try:
+        yield True
+    finally:
+        os.write(ended, b"x")
+        thread.join()
+        termios.tcsetattr(fd, termios.TCSANOW, former)
+        os.close(over)
+        os.close(ended)
+
+
+def _at_terminal() -> bool:
+    """Whether somebody types to this process: one in the background would be stopped by the system."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return os.isatty(sys.stdin.fileno()) and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    return False
+
+
+def _listen(fd: int, over: int, press: Callable[[], object]) -> None:
+    """Read keys until something is written to the other end of `over`."""
+    while True:
+        ready, _, _ = select.select([fd, over], [], [])
+        if over in ready:
+            return
+        try:
+            typed = os.read(fd, 64)
+        except OSError:  # the terminal was closed
+            return
+        if not typed:
+            return
+        if any(key in KEYS for key in typed):
+            press()

@@ -1,0 +1,91 @@
+"""What a controller of a device is for a config: its kind, parameters with units and ranges, how stiff it is.
+
+The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The
+law of each is the module of the same name in rtsim/device/controllers.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+import msgspec
+
+Pair = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
+
+
+class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, tag_field="kind"):
+    """Common to all kinds.
+
+    Attributes
+    ----------
+    UNITS : parameters of a kind, with their units, in the order in which they are published
+    SIGNED : those of them that may be below zero
+    STIFFNESS : the key that makes it stiff, empty where none does
+    """
+
+    UNITS: ClassVar[dict[str, str]] = {}
+    SIGNED: ClassVar[tuple[str, ...]] = ()
+    STIFFNESS: ClassVar[str] = ""
+
+    # of those that may be set while it runs: name = [lowest, highest]
+    ranges: dict[str, Pair] = msgspec.field(default_factory=dict)
+    # how long a change takes where the command does not say
+    change_s: Annotated[float, msgspec.Meta(ge=0.0, le=60.0)] = 1.0
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in self.ranges.items():
+            if name not in self.values:
+                known = ", ".join(self.values) or "none, as there are no parameters"
+                raise ValueError(f"controller.ranges: unknown key {name!r}; allowed: {known}")
+            value = self.values[name]
+            if not low <= value <= high or (low < 0.0 and not self.is_signed(name)):
+                raise ValueError(
+                    f"controller.ranges.{name}: {[low, high]}; allowed: the smaller one first, "
+                    f"{name} = {value:g} between, nothing below zero but what may be so"
+                )
+
+    @property
+    def kind(self) -> str:
+        """Its name in configs."""
+        return str(self.__struct_config__.tag)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Parameters by name."""
+        return {name: getattr(self, name) for name in self.UNITS}
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of the parameters, in their order."""
+        return tuple(self.UNITS.values())
+
+    def is_signed(self, name: str) -> bool:
+        """Whether a parameter may be below zero."""
+        return name in self.SIGNED
+
+    def largest(self, name: str) -> float:
+        """The largest value that a parameter can have."""
+        return max((self.values[name], *self.ranges.get(name, ())))
+
+    def smallest(self, name: str) -> float:
+        """The smallest value that a parameter can have."""
+        return min((self.values[name], *self.ranges.get(name, ())))
+
+    @property
+    def stiffest(self) -> float:
+        """How fast torque changes with the measured angle, at the most [N m/rad]."""
+        return 0.0
+
+    @property
+    def most_damping(self) -> float:
+        """How fast it changes with the measured speed, at the most [N m s/rad]."""
+        return 0.0
+
+    @property
+    def needs_gait(self) -> bool:
+        """Whether it has no torque without the phase of the gait."""
+        return False
+
+    def beyond(self, torque_max: float) -> str:
+        """What of it is beyond a largest torque [N m], in words; empty where nothing is."""
+        return ""

@@ -1,0 +1,54 @@
+"""Whether a model's energy is what forces made of it."""
+
+from __future__ import annotations
+
+import math
+
+
+class EnergyBalance:
+    """Energy against the power of all forces, and what sources did.
+
+    Over a tick of length T the model's energy E of motion and of gravity changes by the work of what acts on
+    it: m (theta - theta_before) of the device, whose torque m is held, and T/2 (P + P_before) of all else.
+    What it changes by beyond that was made by the steps themselves: drift, that of long ago forgotten over
+    about a second, D' = E' - P - D / 1 s.
+
+    Attributes
+    ----------
+    energy : of motion and of gravity [J]; drift : as it is [J]; largest : of its sizes so far [J]
+    work : of each source since the start [J]
+    """
+
+    def __init__(self, period_s: float, n_source: int) -> None:
+        self.period_s = period_s
+        self._kept = math.exp(-period_s)
+        self.work = [0.0] * n_source
+        self.largest = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """Anew: the next state is the first."""
+        self.energy, self.drift = math.nan, 0.0
+        self.work = [0.0] * len(self.work)
+        self._power = math.nan
+        self._powers = [0.0] * len(self.work)
+
+    def add(self, energy: float, power: float, done: float, powers: list[float]) -> float:
+        """A state a tick after the one before; the drift [J], NaN where something is no number.
+
+        Parameters
+        ----------
+        energy : [J]; power : of all but gravity and the device, at the state [W]
+        done : work of the device over the tick [J]
+        powers : of the sources [W]; that of the device, which is the first, is not read
+        """
+        half = 0.5 * self.period_s
+        if self._power == self._power:  # not the first
+            made = energy - self.energy - done - half * (power + self._power)
+            self.drift = self._kept * self.drift + made
+            self.largest = max(self.largest, abs(self.drift))
+            self.work[0] += done
+            for k in range(1, len(powers)):
+                self.work[k] += half * (powers[k] + self._powers[k])
+        self.energy, self._power, self._powers = energy, power, powers
+        return self.drift if math.isfinite(energy + power) else math.nan

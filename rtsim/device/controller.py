@@ -1,0 +1,61 @@
+"""The law of a controller: what torque it wants at what is seen; modules of rtsim/device/controllers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+from rtsim.config.controller import ControllerSpec
+
+
+class Gait(NamedTuple):
+    """Phase of the stride, 0 to 1, NaN = nobody walks; how sure, 0 to 1; time of a stride [s]."""
+
+    phase: float = math.nan
+    confidence: float = 0.0
+    stride_s: float = math.nan
+
+
+NOBODY_WALKS = Gait()
+
+
+class Seen(NamedTuple):
+    """What a controller sees in a tick.
+
+    tick : of the run, -1 = asked before the start; time : of the model [s]
+    angle, speed : that the device measures [rad, rad/s]; model_angle, model_speed : of the model
+    moment : of the joint by inverse dynamics [N m], NaN = not known
+    gait : where in its stride the leg is; armed : whether torque is commanded
+    """
+
+    tick: int
+    time: float
+    angle: float
+    speed: float
+    model_angle: float
+    model_speed: float
+    moment: float = math.nan
+    gait: Gait = NOBODY_WALKS
+    armed: bool = False
+
+
+AT_REST = Seen(-1, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class ControllerError(Exception):
+    """A controller has no torque to tell, and why."""
+
+
+class Law(Protocol):
+    """What torque is wanted."""
+
+    def torque(self, values: Mapping[str, float], seen: Seen) -> float:
+        """Torque at parameters by name [N m]; called in every tick; ControllerError where there is none."""
+
+
+def law_of(spec: ControllerSpec) -> Law:
+    """The law of a controller, as before the first tick; ConfigError where it cannot be used."""
+    law: Law = import_module(f"rtsim.device.controllers.{spec.kind}").make(spec)
+    return law

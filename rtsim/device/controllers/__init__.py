@@ -1,0 +1,1 @@
+"""Laws of controllers: modules with a function `make`, named as the kind in rtsim/config/controllers."""

@@ -1,0 +1,83 @@
+"""A function of the user's own: loaded and tried before the start, judged in every tick."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from numbers import Real
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from rtsim.config.controllers.python import Controller
+from rtsim.device.controller import AT_REST, ControllerError, Seen
+from rtsim.errors import ConfigError
+from streams.account import plain
+
+SUFFIX = ".py"
+WHERE = "controller.function"
+Function = Callable[[Seen, Mapping[str, float]], Any]
+
+
+class OwnFunction:
+    """Calls the function; whatever it raises, and what is no number, is a fault of the controller."""
+
+    def __init__(self, name: str, function: Function) -> None:
+        self._name, self._function = name, function
+
+    def torque(self, values: Mapping[str, float], seen: Seen) -> float:
+        """What the function says [N m]; it may look at the parameters, not change them."""
+        try:
+            told = self._function(seen, MappingProxyType(values))
+        except Exception as fault:  # whatever a stranger's function does
+            raise ControllerError(
+                f"{self._name} failed ({plain(f'{type(fault).__name__}: {fault}')})"
+            ) from fault
+        if isinstance(told, bool) or not isinstance(told, Real):
+            raise ControllerError(f"{self._name} returned {plain(repr(told), 32)}, which is no number")
+        if not math.isfinite(told):
+            raise ControllerError(f"{self._name} returned {told}, which is no torque")
+        return float(told)
+
+
+def make(spec: Controller) -> OwnFunction:
+    """The function, tried once at rest; ConfigError where there is none, or it fails."""
+    source, _, name = spec.function.rpartition(":")
+    function = getattr(module_of(source), name, None)
+    if not callable(function):
+        raise ConfigError(f"{source} has no function {name!r}", where=WHERE, remedy="correct the name")
+    law = OwnFunction(spec.function, function)
+    try:
+        law.torque(spec.values, AT_REST)
+    except ControllerError as fault:
+        raise ConfigError(
+            f"{fault} when it was tried at rest", where=WHERE, remedy="correct the function",
+            allowed="function(seen, parameters) -> a finite number [N m]",
+        ) from fault  # fmt: skip
+    return law
+
+
+def module_of(source: str) -> ModuleType:
+    """The module of a name or a file; ConfigError where it cannot be loaded."""
+    if source.endswith(SUFFIX) and not Path(source).is_file():
+        raise ConfigError(
+            f"no such file {source!r}", where=WHERE, remedy="give the path from where rtsim runs"
+        )
+    try:
+        if not source.endswith(SUFFIX):
+            return import_module(source)
+        spec = spec_from_file_location(Path(source).stem, source)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules.setdefault(spec.name, module)  # as dataclasses and pickles of it expect
+        spec.loader.exec_module(module)
+        return module
+    except Exception as fault:  # whatever a stranger's module does
+        raise ConfigError(
+            f"{source} cannot be loaded ({plain(f'{type(fault).__name__}: {fault}')})", where=WHERE,
+            remedy="correct it, or install what it imports",
+        ) from fault  # fmt: skip

@@ -1,0 +1,23 @@
+"""A spring and a damper about a neutral angle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from rtsim.config.controllers.stiffness_damping import Controller
+from rtsim.device.controller import Seen
+
+
+class Spring:
+    """tau = -k (theta - theta_n) - c w, of what the device measures."""
+
+    def torque(self, values: Mapping[str, float], seen: Seen) -> float:
+        """At parameters and what is seen [N m]."""
+        stretch = seen.angle - math.radians(values["neutral_deg"])
+        return -values["stiffness_N_m_rad"] * stretch - values["damping_N_m_s_rad"] * seen.speed
+
+
+def make(spec: Controller) -> Spring:
+    """It has nothing but its parameters."""
+    return Spring()

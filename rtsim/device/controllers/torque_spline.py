@@ -1,0 +1,52 @@
+"""A peak of torque in every stride, where the phase of the gait can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rtsim.config.controllers.torque_spline import Controller
+from rtsim.device import torque_spline
+from rtsim.device.controller import NOBODY_WALKS, Gait, Seen
+
+WRAPS = 0.5
+"""A phase that falls by more has begun a new stride."""
+
+
+class StrideTorque:
+    """The spline over the phase; where that is doubtful nothing, to the next stride that begins well.
+
+    So torque begins, after `arm` as after a stop of the walk, with a stride and not in its middle.
+
+    Attributes
+    ----------
+    open : whether the stride at hand has torque
+    """
+
+    def __init__(self, confidence: float) -> None:
+        self._least = confidence
+        self._before = NOBODY_WALKS
+        self.open = False
+
+    def torque(self, values: Mapping[str, float], seen: Seen) -> float:
+        """At the phase that is seen [N m]."""
+        gait, before, self._before = seen.gait, self._before, seen.gait
+        sure = gait.confidence >= self._least and gait.phase == gait.phase
+        if not sure or not seen.armed:
+            self.open = False
+        elif not self.open:
+            self.open = begins(before, gait)
+        if not self.open:
+            return 0.0
+        return torque_spline.torque(
+            gait.phase, values["peak_Nm"], values["peak_time"], values["rise_time"], values["fall_time"]
+        )
+
+
+def begins(before: Gait, gait: Gait) -> bool:
+    """Whether a stride has begun between two ticks."""
+    return before.phase - gait.phase > WRAPS
+
+
+def make(spec: Controller) -> StrideTorque:
+    """Before the first stride."""
+    return StrideTorque(spec.confidence)

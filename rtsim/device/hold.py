@@ -1,0 +1,56 @@
+"""Whether the limb goes on: paused, stepped, set back to its start; never under torque."""
+
+from __future__ import annotations
+
+WAIT_TICKS = 25
+"""Ticks that a pause waits for the device to be off, after which the limb stands whatever it says."""
+
+
+class Hold:
+    """Ticks of the limb. Those of the exchange go on in a pause: the device is spoken to, and stays disarmed.
+
+    Before the limb stands, or goes back to its start, the device has time to be off: a limb that stops at
+    once would jerk whoever follows its angle.
+
+    Attributes
+    ----------
+    wanted : a pause was asked for; paused : it has begun, steps or not; stands : the limb stands in this tick
+    n_moved : ticks in which it has moved; n_left : ticks that a paused limb may move yet
+    back : it goes back to its start at the beginning of this tick
+    """
+
+    def __init__(self) -> None:
+        self.wanted = self.paused = self.stands = self.back = False
+        self.n_moved = self.n_left = 0
+        self._resets = False
+        self._n_waited = 0
+
+    def pause(self) -> None:
+        """Stand as soon as the device is off."""
+        if not self.wanted:
+            self.wanted, self._n_waited = True, 0
+
+    def resume(self) -> None:
+        """Go on."""
+        self.wanted = self.paused = False
+        self.n_left = 0
+
+    def reset(self) -> None:
+        """Go back to the start as soon as the device is off."""
+        self._resets, self._n_waited = True, 0
+
+    def tick(self, off: bool) -> None:
+        """Decide on a tick. off : the device says that it applies nothing"""
+        self.back = False
+        waits = False
+        if self._resets or (self.wanted and not self.stands):
+            waits = not off and self._n_waited < WAIT_TICKS
+            self._n_waited += 1
+        if self._resets and not waits:
+            self.back, self._resets = True, False
+            self.n_left += self.wanted  # a tick from the start, so that there is a pose to tell
+        self.stands = self.wanted and not waits and not self.n_left
+        self.paused = self.paused or self.stands
+        if not self.stands:
+            self.n_moved += 1
+            self.n_left = max(0, self.n_left - 1)

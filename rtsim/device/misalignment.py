@@ -1,0 +1,118 @@
+"""A device whose joint is not where the limb's is: what it measures, and what it does to the limb.
+
+In the plane across a hinge, the limb's joint at the origin, e(theta) is the direction to the cuff by which
+the device holds the moving segment, r its distance, n across e, and d the place of the device's joint, fixed
+in the other segment. The device's bar goes from d to the cuff, which slides along it:
+
+    r e(theta) - d = rho e(phi),    phi = theta - atan2(n . d, r - e . d),    rho = |r e - d|
+
+with d(rho)/d(theta) = -r (n . d) / rho and the ratio J = d(phi)/d(theta) = r (r - e . d) / rho^2. A torque
+tau of the device is a force tau/rho across the bar at the cuff; its virtual work tau d(phi) makes it J tau
+about the limb's joint, and nothing is gained or lost on the way: tau phi' = J tau theta'. Straps that hold
+the cuff are a spring along the bar, k (rho - rho at theta = 0): a force on the limb that no torque of the
+device shows, and a potential, so that it gives no energy either. Device and limb are zero in one pose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from rtsim.config.hil_schema import MisalignmentSpec
+from rtsim.errors import ConfigError
+
+NEAREST = 0.5
+"""Part of the cuff's distance that the device's joint is beside the limb's at the most: beyond, its bar turns
+much faster than the limb."""
+N_LOOK = 721
+"""Angles at which the largest ratio is looked for."""
+Triple = tuple[float, float, float]
+
+
+class Worst(NamedTuple):
+    """Largest ratio J [1], and the largest size of its slope d(J)/d(theta) [1/rad]."""
+
+    ratio: float
+    slope: float
+
+
+class Misalignment:
+    """The device's joint beside the limb's.
+
+    Parameters
+    ----------
+    spec : places in the axes of the body that the hinge carries; where : of what a ConfigError tells
+    axis : (3,) - of the hinge
+
+    Attributes
+    ----------
+    rest : of the bar at angle zero [m]; stiffness : of the straps [N/m]
+    """
+
+    def __init__(self, spec: MisalignmentSpec, axis: Sequence[float], where: str) -> None:
+        self._axis = unit(axis)
+        held = self.in_plane(spec.cuff_mm)
+        e = unit(held) if any(held) else held
+        n = cross(self._axis, e)
+        self._along, self._beside = (1e-3 * dot(spec.offset_mm, way) for way in (e, n))
+        self._cuff, self.stiffness = 1e-3 * dot(held, e), spec.stiffness_N_m
+        apart = math.hypot(self._along, self._beside)
+        if not apart < NEAREST * self._cuff:
+            raise ConfigError(
+                f"the device's joint is {1e3 * apart:.3g} mm beside the limb's, the cuff "
+                f"{1e3 * self._cuff:.3g} mm from it, across the axis",
+                where=where, allowed=f"less than {NEAREST:g} of the cuff's distance",
+            )  # fmt: skip
+        self._zero = math.atan2(self._beside, self._cuff - self._along)
+        self.rest = math.hypot(self._cuff - self._along, self._beside)
+
+    def in_plane(self, place: Sequence[float]) -> Triple:
+        """What of a place (3,) is across the axis."""
+        x, y, z = self._axis
+        along = dot(place, self._axis)
+        return place[0] - along * x, place[1] - along * y, place[2] - along * z
+
+    def angle(self, angle: float) -> float:
+        """The device's at the limb's [rad]."""
+        forward, beside = self._bar(angle)
+        return angle - math.atan2(beside, forward) + self._zero
+
+    def ratio(self, angle: float) -> float:
+        """J, of speeds, and of the limb's torque to the device's [1], at the limb's angle [rad]."""
+        forward, beside = self._bar(angle)
+        return self._cuff * forward / (forward * forward + beside * beside)
+
+    def forces(self, angle: float, torque: float) -> tuple[float, float]:
+        """On the limb at the cuff [N]: across the bar by the device's torque [N m], and outwards along it by
+        the straps, at the limb's angle [rad]."""
+        reach = math.hypot(*self._bar(angle))
+        return torque / reach, -self.stiffness * (reach - self.rest)
+
+    def worst(self, low: float, high: float) -> Worst:
+        """Between two of the limb's angles [rad]."""
+        step = (high - low) / (N_LOOK - 1)
+        ratios = [self.ratio(low + k * step) for k in range(N_LOOK)]
+        return Worst(max(ratios), max(abs(b - a) for a, b in pairwise(ratios)) / step)
+
+    def _bar(self, angle: float) -> tuple[float, float]:
+        """r - e . d and n . d at the limb's angle [rad]: [m]."""
+        c, s = math.cos(angle), math.sin(angle)
+        return self._cuff - c * self._along - s * self._beside, c * self._beside - s * self._along
+
+
+def dot(a: Sequence[float], b: Sequence[float]) -> float:
+    """Of two vectors (3,)."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Sequence[float], b: Sequence[float]) -> Triple:
+    """Of two vectors (3,)."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+def unit(a: Sequence[float]) -> Triple:
+    """The direction of a vector (3,)."""
+    size = math.sqrt(dot(a, a))
+    return a[0] / size, a[1] / size, a[2] / size

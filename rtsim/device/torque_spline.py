@@ -1,0 +1,35 @@
+"""Torque over a stride by four numbers, as Zhang et al. (2017, Science 356, 1280-1284) optimised it.
+
+The four are theirs: how large the peak is, when it comes, how long torque rises to it and how long it falls.
+OpenExo, which is open, names the same ("Zhang Collins controller"). That the pieces are cubics whose slope is
+zero at the ends and at the peak is our choice, made from memory of the paper's figures: with it torque has no
+kink, and neither exceeds its peak nor changes its sign.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def torque(phase: float, peak_Nm: float, peak_time: float, rise_time: float, fall_time: float) -> float:
+    """Torque at a phase of the stride [N m]; continuous with its slope, zero outside rise and fall.
+
+    On each piece it is peak (3 s^2 - 2 s^3), with s from 0 at the end of the piece to 1 at the peak. A piece
+    may reach over the heel strike, as the phase is that of a circle.
+
+    Parameters
+    ----------
+    phase : of the stride since the heel strike, 0 to 1; others are taken modulo 1
+    peak_Nm : torque at the peak [N m], of either sign
+    peak_time : phase of the peak
+    rise_time : from the first torque to the peak, in parts of the stride, above 0
+    fall_time : from the peak to the last torque, in parts of the stride, above 0; with rise_time at most 1
+    """
+    if not (rise_time > 0.0 and fall_time > 0.0 and rise_time + fall_time <= 1.0 and math.isfinite(phase)):
+        raise ValueError(
+            f"phase {phase}, rise_time {rise_time}, fall_time {fall_time}; allowed: a phase that is a "
+            "number, times above 0 that are at most 1 together"
+        )
+    since = (phase - peak_time + rise_time) % 1.0
+    s = since / rise_time if since < rise_time else 1.0 - (since - rise_time) / fall_time
+    return peak_Nm * s * s * (3.0 - 2.0 * s) if s > 0.0 else 0.0

@@ -1,0 +1,276 @@
+"""A person who wears a device: the estimate from markers and the exchange in one loop, ticked by markers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from rtsim.config.choices import load_run
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.hil_schema import HilSpec
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.run_schema import Run
+from rtsim.device.controller import law_of
+from rtsim.device.exchange import DeviceExchange, Port
+from rtsim.device.stability import check_stable
+from rtsim.errors import ConfigError
+from rtsim.live.checks import check_run
+from rtsim.live.forces import check_forces, forces_of
+from rtsim.live.hardware import LOOK_MS, NOBODY, DeviceOutput, teller
+from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
+from rtsim.live.loop import Loop, Output
+from rtsim.live.paired import PairedInput
+from rtsim.live.recorded import RecordingInput
+from rtsim.live.run_again import RecordedPort
+from rtsim.live.serve import acquaintance_of, meta_of, notes_of, prepare
+from rtsim.live.sources import load_trial, side_of_walker
+from rtsim.live.ticks import Ticks
+from rtsim.methods.force_feed import ForceFeed
+from rtsim.stages.exchange import DeviceTorque, TorqueCommand
+from rtsim.stages.gait_phase import GaitPhases
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.stage import Args, Order, Stage
+from rtsim.stages.worn import RATE_OFF, WornJoint
+from streams.addresses import is_stream
+from streams.clock import now_ns
+from streams.messages import Session, new_session_id
+from streams.ring import Frame
+
+MOMENTS = "joint_moments"
+SILENT = "no markers for {:.0f} ms"
+
+
+def run_of(spec: HilSpec, source: str = "") -> Run:
+    """The run that makes the estimate, checked; source : in the place of its own, where given.
+
+    ConfigError for what does not fit, the limit of stability among it.
+    """
+    assert spec.markers is not None
+    run = load_run(find_config(spec.markers.run, "runs"))
+    run = replace(run, model=spec.model, source=source or run.source)
+    check_run(run)
+    if not is_stream(run.source):
+        check_forces(run, streamed=False)
+    law_of(spec.controller)
+    if spec.controller.needs_gait and "gait_phase" not in run.stages:
+        raise ConfigError(
+            f"{spec.controller.kind} has no torque without the phase of the gait",
+            where=f"{spec.name}: markers.run", remedy="name a run whose stages have gait_phase, as gait",
+        )  # fmt: skip
+    device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
+    check_stable(spec, device, spec.markers.damping_N_m_s_rad)
+    return run
+
+
+class WornTicks:
+    """An input whose frames are those of the markers, each a tick of the exchange.
+
+    Parameters
+    ----------
+    source : of the markers; recorded : a recording, whose first frame waits for a device
+    again : the port where it is a recording that is run again, to its end
+
+    Attributes
+    ----------
+    hush : called while the markers are silent, with what there is to say
+    ask : told of commands of a recording
+    """
+
+    def __init__(
+        self, exchange: DeviceExchange, source: Input, recorded: bool, again: RecordedPort | None = None
+    ) -> None:
+        spec = exchange.spec
+        assert spec.markers is not None
+        self.exchange, self._source, self._recorded = exchange, source, recorded
+        self._lost_s = 1e-3 * spec.markers.lost_ms
+        self._commands = again.commands if again else {}
+        self._n_last = again.n_output - 1 if again else round(spec.duration_s * spec.exchange.rate_hz)
+        self._heard_ns = self._until_ns = 0
+        self.hush: Callable[[str], None] = lambda text: None
+        self.ask: Callable[[str, Args], bool] = lambda name, args: False
+
+    @property
+    def orders(self) -> Mapping[str, Order]:
+        return self._source.orders
+
+    @property
+    def holds(self) -> bool:
+        return self._source.holds
+
+    @property
+    def over(self) -> str:
+        if self._n_last and self.exchange.seq >= self._n_last:
+            return TIME_UP
+        late = self._recorded and not self.exchange.is_there and now_ns() > self._until_ns
+        return NOBODY if late else self._source.over
+
+    def __enter__(self) -> WornTicks:
+        self._source.__enter__()
+        self._heard_ns = now_ns()
+        self._until_ns = self._heard_ns + round(1e9 * self.exchange.spec.exchange.connect_s)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._source.__exit__(*error)
+
+    def wait(self, obey: Obey) -> Frame | None:
+        x = self.exchange
+        if self._recorded and not x.is_there:
+            x.port.poll(LOOK_MS)
+            x.collect()
+            obey()
+            return None
+        frame = self._source.wait(obey)
+        if frame is None:
+            silent_s = 1e-9 * (now_ns() - self._heard_ns)
+            if silent_s > self._lost_s:
+                self.hush(SILENT.format(1e3 * silent_s))
+            return None
+        self._heard_ns = now_ns()
+        if x.lockstep and x.seq > 0:
+            x.await_answer(x.sent_ns + round(1e6 * x.spec.exchange.deadline_ms))
+        else:
+            x.collect()
+        x.begin_tick(frame.t_received)
+        for command in self._commands.get(x.seq, ()):
+            self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
+        return frame
+
+    def period_ns(self, session: Session) -> int:
+        return self._source.period_ns(session)
+
+    def counters(self) -> Mapping[str, int]:
+        return self._source.counters()
+
+    def gauges(self) -> Mapping[str, float]:
+        return self._source.gauges()
+
+    def sentences(self) -> list[str]:
+        return self._source.sentences()
+
+    def rest(self) -> None:
+        self._source.rest()
+
+
+class PacedRecording(RecordingInput):
+    """The frames of a trial in step with the wall clock."""
+
+    _ticks: Ticks | None = None
+
+    def wait(self, obey: Obey) -> Frame | None:
+        self._ticks = self._ticks or Ticks(self.trial.rate)  # from the first frame on
+        due_ns = self._ticks.wait()
+        frame = super().wait(obey)
+        assert frame is not None
+        frame.t_capture = due_ns
+        return frame
+
+
+def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
+    """The markers of a run, and its forces: streams, or a recording, paced or as fast as it goes.
+
+    ConfigError where a recording has another rate than the exchange.
+    """
+    if is_stream(run.source):
+        if feed is None:
+            return StreamInput.at(run.source, run.backlog, None, run.duration_s)
+        where, wait_ms = (run.source, run.forces), run.plates.wait_ms
+        return PairedInput.beside(where, run.backlog, feed, wait_ms, None, run.duration_s)
+    trial = load_trial(run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
+    if abs(trial.rate / spec.exchange.rate_hz - 1.0) > RATE_OFF:
+        raise ConfigError(
+            f"the markers of {run.source} come at {trial.rate:g} Hz",
+            where=f"{spec.name}: exchange.rate_hz = {spec.exchange.rate_hz:g}",
+            remedy=f"give --rate {trial.rate:g}",
+        )
+    forces = forces_of(run, trial) if feed is not None else None
+    paced = spec.exchange.paced or spec.exchange.mode == "free"
+    kind = PacedRecording if paced else RecordingInput
+    return kind(trial, forces=forces, feed=feed if forces is not None else None)
+
+
+def worn_loop(
+    spec: HilSpec,
+    run: Run,
+    port: Port,
+    publisher: Output,
+    arm_s: float | None = None,
+    urgently: bool = False,
+    again: RecordedPort | None = None,
+) -> Loop:
+    """The loop of a person with a device, warm.
+
+    Parameters
+    ----------
+    run : as `run_of` has it; arm_s : time of frames after the first at which it arms by itself [s]
+    urgently : before all other work of the processor, where the system grants that
+    again : the port where it is a recording that is run again, to its end
+    """
+    assert spec.markers is not None
+    feed = ForceFeed() if run.forces else None
+    estimate = prepare(run, feed)
+    kinematics = estimate[0]
+    assert isinstance(kinematics, Kinematics)
+    gait = next((stage for stage in estimate if isinstance(stage, GaitPhases)), None)
+    exchange = DeviceExchange(spec, port, again.session if again else new_session_id())
+    joint = WornJoint(spec, exchange, kinematics, gait)
+    exchange.watches = [joint.wrong]
+    torque = DeviceTorque(exchange, joint, -1 if arm_s is None else round(arm_s * spec.exchange.rate_hz))
+    command = TorqueCommand(exchange, joint)
+    ticks = WornTicks(exchange, source_of(spec, run, feed), not is_stream(run.source), again)
+    ticks.ask = torque.ask
+    stages: list[Stage] = [*estimate, joint, torque, command]
+    if is_stream(run.source):
+        stages.append(acquaintance_of(estimate, run.source))
+    meta = {**meta_of(run, notes_of(estimate, run), run.source), "config": spec.name}
+    loop = Loop(ticks, stages, DeviceOutput(publisher, command), meta, urgently)
+    torque.publish = command.publish = publisher.send
+    command.say = teller(loop, torque)
+    ticks.hush = lambda text: hush(exchange, joint, command, text)
+    joint.moment = lambda: moment_of(loop, spec.coordinate)
+    return loop
+
+
+def hush(exchange: DeviceExchange, joint: WornJoint, command: TorqueCommand, text: str) -> None:
+    """While no markers come: a fault that latches, and zero torque again and again."""
+    exchange.collect()
+    exchange.refusal = text
+    exchange.arming.fault(text)
+    output = exchange.output(joint.time, float(joint.q[0]), 0.0)
+    exchange.port.send(output)
+    command.publish(output)
+    command.tell()
+
+
+def moment_of(loop: Loop, angle: str) -> float:
+    """Moment about an angle in the newest result [N m]; NaN where the run has none."""
+    if loop.course is None or MOMENTS not in loop.course.fields.arrays:
+        return math.nan
+    field = next(field for field in loop.course.fields.session.fields if field.name == MOMENTS)
+    if angle not in field.labels:
+        return math.nan
+    return float(loop.course.fields.arrays[MOMENTS][field.labels.index(angle)])
+
+
+def summary_of(loop: Loop) -> dict[str, Any]:
+    """A run in numbers."""
+    ticks = loop.source
+    assert isinstance(ticks, WornTicks)
+    x = ticks.exchange
+    return {
+        "ticks": x.seq - 1,
+        "frames": loop.counters["published"],
+        "unusable": next(s for s in loop.stages if isinstance(s, WornJoint)).counters["unusable"],
+        "unanswered": x.counters["unanswered"],
+        "in_time_percent": x.in_time_percent,
+        "faults": x.arming.n_fault,
+        "arming": x.arming.state,
+        "last_transition": x.arming.reason,
+        "compiled": loop.counters["compiled"],
+        "reason": loop.reason,
+        "device": dict(x.port.counters),
+    }

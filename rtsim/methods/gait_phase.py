@@ -1,0 +1,395 @@
+"""Phase of the stride while it is walked: heel strikes, the time of a stride, and where in it the legs are.
+
+What comes in is how far each foot is in front of the pelvis, or how far each leg is flexed at the hip:
+numbers that rise in swing and fall in stance. Nothing here looks ahead. docs/gait_phase.md has the rules,
+where they come from, other designs that were tried, and how far they are off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+WINDOW_S = 0.05
+"""A speed is the slope of a line through the samples of so long [s]."""
+LEAST_SAMPLES = 4
+"""Or of so many samples, where they come slower than that."""
+LEAST_STEP_S = 0.004
+"""Samples that come faster are not looked at [s]: only the phase goes on."""
+DOWN = 0.6
+"""Part of the speed backwards of the last stance at which a foot counts as down."""
+SLOWEST = 0.2
+"""That speed before there was a stance, and at the least [m/s, rad/s]."""
+LEAST_TRAVEL = 0.05
+"""A foot, or a hip, that moves by less does not step [m, rad]."""
+LEAST_PART = 0.3
+"""Nor one that moves by less than this part of what it moved in the last stride."""
+STRIDE_S = (0.4, 3.0)
+"""Strides are between these [s]."""
+N_BIN = 50
+"""Of the shape of a stride."""
+LEARN = 0.5
+"""Part of what is known that a new stride replaces."""
+AIDE = 0.35
+"""Part of its own difference by which an event other than the foot's own heel strike moves the phase."""
+PULL_S = 0.07
+"""In about this time the phase follows what the shape of the stride says [s]."""
+FLAT = 0.2
+"""Where the shape is as level as this part of a sine's slope (squared), it says little of the phase."""
+MOST_PULL = 0.05
+"""Largest difference in phase that one sample may tell."""
+NEAR_S = 0.15
+"""A plate and a foot that tell of a strike within this time mean the same one [s]."""
+ODD = 0.4
+"""A stride that differs from the one before by this part is not like it, and nothing is learnt of it."""
+OVERDUE = (1.1, 1.3)
+"""Parts of the stride after which a heel strike is late, and after which the walk has stopped."""
+TRUST = (0.2, 0.5, 1.0)
+"""Largest confidence before there was a stride, after one, and after two that were like each other."""
+MISFIT = (0.15, 0.35)
+"""Misfit of place and speed, in parts of a stride's own, up to which a stride is like those before, and
+beyond which it is not."""
+MISFIT_S = 0.1
+"""Over this time it is averaged [s]."""
+HEEL_STRIKE, TOE_OFF = 0, 1
+
+
+class Event(NamedTuple):
+    """A foot has come down, or has left the ground: which of the two, and when [s]."""
+
+    kind: int
+    time: float
+
+
+class Swing:
+    """Heel strikes and toe-offs of one foot, from how far it is in front of the pelvis.
+
+    Zeni et al. (2008) take the farthest place in front as the heel strike and the farthest behind as the
+    toe-off. The foot then still moves forwards over the ground, or has left it already; here it is down where
+    it goes back at DOWN of the speed of the stance before, up where it goes forwards at as much, which is
+    known at once, without a maximum that only later samples confirm.
+
+    Attributes
+    ----------
+    time, place, speed : of the middle of the newest samples [s], [m or rad], [the same /s]
+    travel : from the farthest front to the farthest back in the last stance
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, float]] = deque()
+        self.time, self.place, self.speed = -math.inf, math.nan, 0.0
+        self.travel = 0.0
+        self._usual = SLOWEST
+        self._down = True  # until it is seen to go forwards
+        self._front = self._back = (math.nan, 0.0)  # place and time
+        self._before: tuple[float, float] | None = None  # time and speed
+
+    def add(self, time: float, place: float) -> Event | None:
+        """Take a sample; what has happened, if anything has."""
+        if not self._fit(time, place):
+            return None
+        before, self._before = self._before, (self.time, self.speed)
+        if before is None:
+            self._front = self._back = (self.place, self.time)
+            return None
+        if self.place > self._front[0]:
+            self._front = (self.place, self.time)
+        if self.place < self._back[0]:
+            self._back = (self.place, self.time)
+        gone = self._front[0] - self._back[0] >= max(LEAST_TRAVEL, LEAST_PART * self.travel)
+        limit = DOWN * self._usual
+        if not self._down and gone and self.speed < -limit:
+            self._down = True
+            self._back = (self.place, self.time)
+            return self._event(HEEL_STRIKE, before, -limit)
+        if self._down and gone and self.speed > limit:
+            self._down = False
+            self.travel = self._front[0] - self._back[0]
+            took_s = self._back[1] - self._front[1]
+            self._usual = max(SLOWEST, self.travel / took_s) if took_s > 0.0 else SLOWEST
+            self._front = (self.place, self.time)
+            return self._event(TOE_OFF, before, limit)
+        return None
+
+    def _event(self, kind: int, before: tuple[float, float], level: float) -> Event | None:
+        """An event where the speed has just reached a level; None where it had before it was looked at."""
+        (t0, v0), (t1, v1) = before, (self.time, self.speed)
+        part = (level - v0) / (v1 - v0) if v1 != v0 else math.nan
+        if not 0.0 <= part <= 1.0 or t1 - t0 > 2.0 * WINDOW_S:
+            return None
+        return Event(kind, t0 + (t1 - t0) * part)
+
+    def _fit(self, time: float, place: float) -> bool:
+        """A line through the samples of the window; whether there are enough of them."""
+        samples = self._samples
+        samples.append((time, place))
+        while len(samples) > LEAST_SAMPLES and time - samples[0][0] > WINDOW_S:
+            samples.popleft()
+        n = len(samples)
+        if n < LEAST_SAMPLES or time - samples[0][0] < 0.5 * WINDOW_S:
+            return False
+        middle, mean = sum(t for t, _ in samples) / n, sum(x for _, x in samples) / n
+        spread = sum((t - middle) ** 2 for t, _ in samples)
+        self.time, self.place = middle, mean
+        self.speed = sum((t - middle) * (x - mean) for t, x in samples) / spread
+        return True
+
+
+class Shape:
+    """What all feet do over a stride of one of them: places by phase, the mean of the strides so far."""
+
+    def __init__(self, n_foot: int) -> None:
+        self.places: list[list[float]] = [[] for _ in range(n_foot)]
+        self.range = [math.nan] * n_foot
+        self.known = False
+
+    def learn(self, samples: Sequence[tuple[float, ...]], begin: float, length: float) -> None:
+        """Take a stride; samples : time and the places of all feet, begin, length : of the stride [s].
+
+        Nothing is learnt of a stride with a hole, nor of a foot that was not seen all the time.
+        """
+        rows = np.array(samples)
+        ends = (begin, *rows[:, 0], begin + length) if len(rows) else (begin, begin + length)
+        if np.diff(ends).max() > NEAR_S:
+            return
+        at = begin + length * np.arange(N_BIN) / N_BIN
+        for k, places in enumerate(self.places):
+            new = np.interp(at, rows[:, 0], rows[:, 1 + k])
+            if np.isnan(new).any():
+                continue
+            if places:
+                old = np.array(places)
+                new = old + LEARN * (new - old)
+            self.places[k], self.range[k] = new.tolist(), max(float(np.ptp(new)), LEAST_TRAVEL)
+        self.known = True
+
+    def at(self, foot: int, phase: float) -> tuple[float, float]:
+        """Place of a foot at a phase, and its slope by phase."""
+        row = self.places[foot]
+        x = (phase % 1.0) * N_BIN
+        k, part = int(x), x - int(x)
+        a, b, c, d = (row[(k + j) % N_BIN] for j in (-1, 0, 1, 2))
+        return b + part * (c - b), 0.5 * N_BIN * ((c - a) + part * (d - b - c + a))
+
+
+class Stride:
+    """The stride of one foot: its phase, how long it lasts, and how far that can be trusted.
+
+    Attributes
+    ----------
+    phase : since the heel strike, 0 to 1; NaN where nobody walks, or has begun just now
+    length : of a stride, by the newest event whose like was a stride ago [s]; before there was one, twice the
+        time from an event to its like of the other foot; NaN before that
+    confidence : 0 to 1
+    n_strike, n_off : heel strikes and toe-offs so far
+    struck : when the foot came down last [s]; NaN before
+    """
+
+    def __init__(self, foot: int, n_foot: int) -> None:
+        self.foot = foot
+        self.shape = Shape(n_foot)
+        self.phase = self.length = self.struck = math.nan
+        self.confidence = 0.0
+        self.n_strike = self.n_off = 0
+        self._n_like = 0  # strides on end that were like each other
+        self._lasted = math.nan  # the stride before, from strike to strike [s]
+        self._total = 0.0  # phase that is not taken modulo 1
+        self._misfit = 0.0
+        self._events: dict[tuple[int, int], tuple[float, float]] = {}  # (foot, kind): phase, last time
+        self._samples: list[tuple[float, ...]] = []
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether there is a phase."""
+        return not math.isnan(self.length) and not math.isnan(self.struck)
+
+    def go_on(self, time: float, passed_s: float) -> None:
+        """The phase at a time, so long after the one before [s]."""
+        if self._is_known:
+            self._total += passed_s / self.length
+        self._tell(time)
+
+    def look(self, time: float, passed_s: float, feet: Sequence[Swing]) -> None:
+        """Compare what the feet do with the shape of the stride, and follow it."""
+        at = feet[self.foot].time
+        seen = [foot.place if at - foot.time <= WINDOW_S else math.nan for foot in feet]
+        self._samples.append((at, *seen))
+        if at - self._samples[0][0] > STRIDE_S[1] + 1.0:
+            del self._samples[: len(self._samples) // 2]
+        if not self.shape.known or self.length != self.length:
+            return
+        phase = self._total - (time - at) / self.length
+        pull = slope_square = misfit = 0.0
+        n = 0
+        for k, foot in enumerate(feet):
+            if math.isnan(seen[k]) or not self.shape.places[k]:
+                continue
+            place, slope = self.shape.at(k, phase)
+            size = self.shape.range[k]
+            off, slope = (foot.place - place) / size, slope / size
+            pull += slope * off
+            slope_square += slope * slope
+            misfit += off**2 + ((foot.speed * self.length / size - slope) / (2.0 * math.pi)) ** 2
+            n += 1
+        if not n:
+            return
+        told = pull / (slope_square + FLAT * n * math.pi**2)
+        told = min(max(told, -MOST_PULL), MOST_PULL)
+        self._total += min(1.0, passed_s / PULL_S) * told
+        self._misfit += min(1.0, passed_s / MISFIT_S) * (math.sqrt(misfit / n) - self._misfit)
+
+    def take(self, time: float, foot: int, event: Event) -> None:
+        """An event of any foot, which is told at a time [s]."""
+        key, own = (foot, event.kind), foot == self.foot
+        usual, last = self._events.get(key, (math.nan, math.nan))
+        lasted = event.time - last
+        if STRIDE_S[0] <= lasted <= STRIDE_S[1]:
+            if self._n_like and abs(lasted - self.length) > ODD * self.length:
+                self._n_like = 0  # an event was missed, or another gait begins: the next one tells
+            else:
+                self.length = lasted
+        elif not self._n_like:
+            self._guess(key, event.time, time)
+        if own and event.kind == HEEL_STRIKE:
+            self._strike(event.time)
+            usual = 0.0
+        self.n_off += own and event.kind == TOE_OFF
+        self._events[key] = (usual, event.time)
+        if usual == usual and self.length == self.length:
+            off = usual + (time - event.time) / self.length - self._total
+            off = (off + 0.5) % 1.0 - 0.5
+            self._total += off if key == (self.foot, HEEL_STRIKE) else AIDE * off
+
+    def _guess(self, key: tuple[int, int], at: float, time: float) -> None:
+        """What an event at a time, and its like of the other foot, tell of a stride that goes on [s]."""
+        _, last = self._events.get((1 - key[0], key[1]), (math.nan, math.nan))
+        if not STRIDE_S[0] <= 2.0 * (at - last) <= STRIDE_S[1]:
+            return
+        self.length = 2.0 * (at - last)
+        if self._is_known:
+            self._total = (time - self.struck) / self.length
+
+    def mend(self, time: float, foot: int, at: float) -> None:
+        """A heel strike that is known already was at another time [s], by a better witness."""
+        key = (foot, HEEL_STRIKE)
+        usual, _ = self._events[key]
+        self._events[key] = (usual, at)
+        if foot == self.foot and self._is_known:
+            self.struck, self._total = at, round(self._total - self.phase) + (time - at) / self.length
+
+    def _strike(self, time: float) -> None:
+        """The foot has come down at a time [s]: a stride is over, and is learnt where it is like another."""
+        length, before = time - self.struck, self._lasted
+        begin, self.struck = self.struck, time
+        self.n_strike += 1
+        self._lasted = length
+        if not STRIDE_S[0] <= length <= STRIDE_S[1]:
+            self._n_like = 0
+            return
+        odd = abs(length - before) > ODD * before
+        self._n_like = 1 if odd else self._n_like + 1
+        if odd:
+            return
+        for key, (usual, at) in self._events.items():
+            if begin < at < time:
+                new = (at - begin) / length
+                self._events[key] = (new if usual != usual else usual + LEARN * (new - usual), at)
+        self.shape.learn([row for row in self._samples if row[0] >= begin - NEAR_S], begin, length)
+        self._samples = [row for row in self._samples if row[0] >= time - NEAR_S]
+
+    def _tell(self, time: float) -> None:
+        since = (time - self.struck) / self.length
+        if since >= OVERDUE[1]:  # nobody walks: what is known of the stride is kept, where it was is not
+            self.length = self.struck = math.nan
+            self._n_like, self._misfit = 0, 0.0
+            self._samples.clear()
+        if not self._is_known:
+            self.phase, self.confidence = math.nan, 0.0
+            return
+        self.phase = self._total % 1.0
+        trust = TRUST[min(self._n_like, 2)]
+        self.confidence = trust * falling(since, OVERDUE) * falling(self._misfit, MISFIT)
+
+
+class GaitPhase:
+    """The strides of one or two feet, from samples of how far forward each of them is.
+
+    Attributes
+    ----------
+    feet : what each does; strides : of each
+    """
+
+    def __init__(self, n_foot: int) -> None:
+        self.feet = [Swing() for _ in range(n_foot)]
+        self.strides = [Stride(k, n_foot) for k in range(n_foot)]
+        self._time = self._looked = math.nan
+        self._late = [0.0] * n_foot  # a plate tells of heel strikes so much later than the foot [s]
+        self._seen = [-math.inf] * n_foot  # when the foot told of the newest one [s]
+        self._pressed = [-math.inf] * n_foot  # and a plate
+
+    def add(self, time: float, places: Sequence[float]) -> None:
+        """Take a sample at a time [s]; places : of all feet, NaN = not known [m, rad]"""
+        passed = time - self._time
+        self._time = time
+        if passed < 0.0:
+            raise ValueError(f"a sample of {time} s after one of {time - passed} s; samples come in order")
+        for stride in self.strides:
+            stride.go_on(time, passed if passed == passed else 0.0)
+        since = time - self._looked
+        if since < LEAST_STEP_S:
+            return
+        self._looked = time
+        events = [
+            (k, event)
+            for k, (foot, place) in enumerate(zip(self.feet, places, strict=True))
+            if place == place and (event := foot.add(time, place)) is not None
+        ]
+        for stride in self.strides:
+            if places[stride.foot] == places[stride.foot] and since == since:
+                stride.look(time, since, self.feet)
+        for foot, event in events:
+            self._take(time, foot, event)
+
+    def press(self, foot: int, at: float) -> None:
+        """A plate tells, not before the sample of that time, that a foot came down [s].
+
+        It is believed, and how much later than the foot itself it tells is kept for strides without plates.
+        """
+        before, self._pressed[foot] = self._pressed[foot], at
+        if at - before < NEAR_S:  # it trembles
+            self._pressed[foot] = before
+        elif abs(at - self._seen[foot]) <= NEAR_S:
+            self._learn_late(foot)
+            for stride in self.strides:
+                stride.mend(self._time, foot, at)
+        else:
+            self._tell(self._time, foot, Event(HEEL_STRIKE, at))
+
+    def _take(self, time: float, foot: int, event: Event) -> None:
+        """An event that a foot tells of; not again what a plate has told already."""
+        if event.kind != HEEL_STRIKE:
+            self._tell(time, foot, event)
+            return
+        self._seen[foot] = event.time
+        if abs(event.time - self._pressed[foot]) <= NEAR_S:
+            self._learn_late(foot)
+        else:
+            self._tell(time, foot, Event(HEEL_STRIKE, event.time + self._late[foot]))
+
+    def _tell(self, time: float, foot: int, event: Event) -> None:
+        for stride in self.strides:
+            stride.take(time, foot, event)
+
+    def _learn_late(self, foot: int) -> None:
+        new = self._pressed[foot] - self._seen[foot]
+        self._late[foot] += (LEARN if self._late[foot] else 1.0) * (new - self._late[foot])
+
+
+def falling(x: float, ends: tuple[float, float]) -> float:
+    """1 up to the first end, 0 from the second on, straight between."""
+    low, high = ends
+    return min(1.0, max(0.0, (high - x) / (high - low)))

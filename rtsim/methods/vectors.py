@@ -1,0 +1,12 @@
+"""Products of three numbers by three, for what is done in every frame: NumPy's own takes 60 us."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def vector_product(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """(3,) - a x b."""
+    (ax, ay, az), (bx, by, bz) = np.asarray(a).tolist(), np.asarray(b).tolist()
+    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])

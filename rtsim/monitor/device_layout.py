@@ -1,0 +1,71 @@
+"""What a run with a device has to show and to set, from its descriptor alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rtsim.monitor.words import printable
+
+if TYPE_CHECKING:
+    from streams.messages import FieldSpec, Session
+
+PARAMETERS = "device_parameters"
+DEVICE_FIELDS = (PARAMETERS, "device_arming")
+PARAMETERS_MOST = 24
+LARGEST_BOUND = 1e9
+
+
+class Parameter(NamedTuple):
+    """What can be set while it runs: its name as it is sent, its range, and its entry in the field."""
+
+    name: str
+    low: float
+    high: float
+    entry: int
+
+
+class DeviceLayout(NamedTuple):
+    """coordinate : on which the device acts; tick_ms : of the exchange; sizes : entries of DEVICE_FIELDS."""
+
+    coordinate: str
+    tick_ms: float
+    parameters: tuple[Parameter, ...]
+    sizes: dict[str, int]
+
+
+def device_of(session: Session, specs: Mapping[str, FieldSpec], notes: list[str]) -> DeviceLayout | None:
+    """The device of a run, None where there is none; what cannot be believed is left out, and said."""
+    told = session.meta.get("device")
+    if not isinstance(told, dict) or not all(_is_row(specs.get(name)) for name in DEVICE_FIELDS):
+        return None
+    ranges = told.get("ranges")
+    ranges = ranges if isinstance(ranges, dict) else {}
+    labels = list(specs[PARAMETERS].labels)
+    found = []
+    for name, pair in ranges.items():
+        bounds = _bounds(pair)
+        if name in labels and bounds is not None:
+            found.append(Parameter(name, *bounds, labels.index(name)))
+    if len(found) < len(ranges) or len(found) > PARAMETERS_MOST:
+        notes.append(f"{min(len(found), PARAMETERS_MOST)} of {len(ranges)} parameters of the device shown")
+    rate = told.get("rate_hz")
+    tick_ms = 1e3 / rate if isinstance(rate, int | float) and 0.0 < rate < math.inf else math.nan
+    sizes = {name: specs[name].shape[0] for name in DEVICE_FIELDS}
+    coordinate = printable(str(told.get("coordinate", "")))
+    return DeviceLayout(coordinate, tick_ms, tuple(found[:PARAMETERS_MOST]), sizes)
+
+
+def _is_row(spec: FieldSpec | None) -> bool:
+    return spec is not None and len(spec.shape) == 1 and spec.shape[0] > 0
+
+
+def _bounds(pair: Any) -> tuple[float, float] | None:
+    """Lower and upper bound; None where they are none."""
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        return None
+    if not all(isinstance(x, int | float) and abs(x) < LARGEST_BOUND for x in pair):
+        return None
+    low, high = map(float, pair)
+    return (low, high) if low < high else None

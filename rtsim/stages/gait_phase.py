@@ -1,0 +1,200 @@
+"""Gait phase: where in the stride each leg is, how sure that is, and heel strikes and toe-offs as they come.
+
+From how far each foot is in front of the pelvis, at the pose of the kinematics; where force plates bear a
+foot, from these as well. It looks at no later frame (rtsim/methods/gait_phase.py, docs/gait_phase.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rtsim.errors import ConfigError
+from rtsim.files.force_trial import THRESHOLD
+from rtsim.methods.gait_phase import GaitPhase, Stride
+from rtsim.models.feet import find_feet
+from rtsim.models.model import Model, build
+from rtsim.models.neutral import neutral_places
+from rtsim.quantity import Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.inverse_dynamics import feet_of
+from rtsim.stages.kinematics import Kinematics
+from rtsim.stages.plates import FootLoads
+from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.labs import SIDES
+from streams.messages import Curves, Session
+from streams.ring import Frame
+
+FORWARDS = np.array([1.0, 0.0, 0.0])
+WITHOUT_ROOT = "No marker determines the {name}: the phase of the gait is not known."
+
+
+class GaitPhases(Stage):
+    """Phase, confidence, time of a stride and events of the right and the left foot; NaN where unknown."""
+
+    needs = ("kinematics",)
+
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        feet: Sequence[tuple[int, int]],
+        forwards: np.ndarray,
+        loads: FootLoads | None = None,
+    ) -> None:
+        """feet : body and side (0 right, 1 left) of each; forwards : (3,) - in the axes of the root body"""
+        super().__init__()
+        self.kinematics, self.loads = kinematics, loads
+        self._bodies, self._sides = [b for b, _ in feet], [side for _, side in feet]
+        parent = kinematics.estimator.model.tree.parent
+        self._root = root_of(parent, self._bodies[0])
+        self._forwards = forwards
+        self._at_root = np.zeros(0, np.int64)  # angles of the joints there
+        self._phases = GaitPhase(len(feet))
+        self._bearers, self._bears = list(self._sides), [True] * len(feet)
+        self._time = math.nan
+        self._values = values_for(len(SIDES))
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """Nobody has walked yet."""
+        if not anew:
+            return
+        model = self.kinematics.estimator.model
+        joints = np.flatnonzero(model.joints.proximal == self._root)
+        self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
+        self._begin_walk()
+        if self.loads is not None:
+            self._bearers = self.bearers(self.loads)
+
+    def run(self, frame: Frame) -> Outcome:
+        """The phase at the time of the frame."""
+        self.n_frame += 1
+        if frame.time < self._time:
+            self._begin_walk()
+        self._time = frame.time
+        self._phases.add(frame.time, self._places())
+        if self.loads is not None:
+            self._press(self.loads, frame.time)
+        return FINE
+
+    def stride(self, side: int) -> Stride | None:
+        """What is known of the stride of a side (0 right, 1 left); None where it has no foot."""
+        if side not in self._sides:
+            return None
+        return self._phases.strides[self._sides.index(side)]
+
+    def report(self) -> None:
+        """By sides."""
+        for stride, side in zip(self._phases.strides, self._sides, strict=True):
+            tell(stride, self._values, side)
+
+    def quantities(self) -> list[Quantity]:
+        """Of the right and the left foot; a foot that is not followed is NaN."""
+        return quantities_of(self._values, SIDES)
+
+    def _begin_walk(self) -> None:
+        self._phases = GaitPhase(len(self._bodies))
+        self._time = math.nan
+        self._bears = [True] * len(self._bodies)  # a load that is there from the beginning is no strike
+
+    def _places(self) -> list[float]:
+        """How far each foot is in front of the root [m]; NaN without a pose."""
+        if not self.kinematics.solved:
+            return [math.nan] * len(self._bodies)
+        if self.kinematics.unknown[self._at_root].any():
+            name = self.kinematics.estimator.model.names.bodies[self._root]
+            self.count("gait_without_root", WITHOUT_ROOT.format(name=name))
+            return [math.nan] * len(self._bodies)
+        position, rotation = self.kinematics.estimator.pose
+        x, _, z = (rotation[self._root] @ self._forwards).tolist()
+        size = math.hypot(x, z)
+        if size == 0.0:
+            return [math.nan] * len(self._bodies)
+        places = (position[self._bodies] - position[self._root]) @ (x / size, 0.0, z / size)
+        return [float(place) for place in places]
+
+    def _press(self, loads: FootLoads, time: float) -> None:
+        """Tell of feet that plates begin to bear."""
+        for k, bearer in enumerate(self._bearers):
+            load = float(loads.force[bearer, 1])
+            if load > THRESHOLD and not self._bears[k]:
+                self._phases.press(k, time)
+            self._bears[k] = not load <= THRESHOLD  # one that may stand elsewhere, too
+
+    def bearers(self, loads: FootLoads) -> list[int]:
+        """The feet of the plates that are those followed here: of a person by markers, as labels may be
+        exchanged.
+        """
+        subject, names = self.kinematics.subject, self.kinematics.estimator.model.names.bodies
+        found = []
+        for body, side in zip(self._bodies, self._sides, strict=True):
+            segment = subject.segments.get(names[body]) if subject is not None else None
+            found.append(side if segment is None else loads.bearer_with(segment.markers_mm, SIDES[side]))
+        return found
+
+
+def values_for(n: int) -> dict[str, np.ndarray]:
+    """Where the results of so many legs are, by name."""
+    return {name: np.full(n, math.nan) for name in MEANINGS}
+
+
+def tell(stride: Stride, values: dict[str, np.ndarray], k: int) -> None:
+    """Write what is known of a stride as the results of leg k."""
+    told = (stride.phase, stride.confidence, stride.length, stride.n_strike, stride.n_off)
+    for row, value in zip(values.values(), told, strict=True):
+        row[k] = value
+
+
+def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[Quantity]:
+    """The results of legs by their names."""
+    return [
+        Quantity(name, values[name], unit, legs, curves=curves, meaning=meaning)
+        for name, (unit, curves, meaning) in MEANINGS.items()
+    ]
+
+
+def root_of(parent: np.ndarray, body: int) -> int:
+    """The body from which the joints lead to a body."""
+    while parent[body] >= 0:
+        body = int(parent[body])
+    return body
+
+
+def feet_in(model: Model, setting: Setting) -> list[tuple[int, int]]:
+    """Body and side (0 right, 1 left) of the feet that are followed, at most one of each side."""
+    if setting.subject is not None:
+        return [(b, SIDES.index(side)) for b, side in feet_of(model.names.bodies, setting.subject.side)]
+    try:
+        return [(foot.bodies[0], foot.side) for foot in find_feet(build(setting.spec))]
+    except ConfigError:
+        return []
+
+
+def make(setting: Setting) -> GaitPhases | None:
+    """Where a model has feet and something that they are before."""
+    kinematics, loads = setting.before.get("kinematics"), setting.before.get("plates")
+    if not isinstance(kinematics, Kinematics):
+        return None
+    model = kinematics.estimator.model
+    feet = [(b, side) for b, side in feet_in(model, setting) if model.tree.parent[b] >= 0]
+    if not feet:
+        return None
+    forwards = FORWARDS
+    if setting.subject is None:
+        _, rotation = neutral_places(model)
+        forwards = rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS
+    return GaitPhases(kinematics, feet, forwards, loads if isinstance(loads, FootLoads) else None)
+
+
+MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
+    "gait_phase": (
+        "1",
+        Curves("Gait phase", "phase", 2, 0.1),
+        "since the heel strike, 0 to 1; NaN = nobody walks",
+    ),
+    "gait_phase_confidence": ("1", None, "0 to 1; 0 where the walk has stopped"),
+    "stride_times": ("s", None, "how long a stride lasts"),
+    "heel_strikes": ("1", None, "so far"),
+    "toe_offs": ("1", None, "so far"),
+}

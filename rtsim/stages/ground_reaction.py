@@ -1,0 +1,158 @@
+"""Ground reaction: what the ground does to a whole person, by the motion of all segments; no force plates.
+
+What moves and weighs all segments comes from outside: the sum of mass times acceleration less gravity, and
+the moments of that. It is what inverse dynamics leaves at the pelvis where no force is given on the feet, if
+the model is the whole body: both legs, and a trunk that is marked, to which head and arms are counted
+(rtsim/subjects/upper_body). Everything has the delay of the rates. Where there are force plates, the
+difference from them is told.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.methods.foot_contact import centre_on
+from rtsim.methods.inverse_dynamics import InverseDynamics
+from rtsim.quantity import AXES, GROUND, Quantity
+from rtsim.stages.filtered_loads import FilteredLoads
+from rtsim.stages.find import Setting
+from rtsim.stages.inverse_dynamics import dynamics_of_methods
+from rtsim.stages.plates import FootLoads
+from rtsim.stages.rates import FilteredMotion
+from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.masses import Person, load_inertia_table, person_of
+from rtsim.subjects.subject import Subject
+from rtsim.subjects.trunk import TRUNK
+from streams.messages import Curves, Session
+from streams.ring import Frame
+
+Array = NDArray[np.float64]
+
+LOST = "whole_body_unseen"
+NOT_SEEN = "A part of the body is not seen: what the ground does to all of it is not known, NaN."
+LEAST_N = 1.0
+"""Without so much force there is no centre of pressure [N]."""
+
+
+class GroundReaction(Stage):
+    """Force and moment of the ground on a whole person; NaN without settled rates or without the trunk.
+
+    Attributes
+    ----------
+    force : (3,) [N]; moment : (3,) - about the origin of ground [N m]
+    person : whose masses; weight : [N]
+    """
+
+    needs = ("kinematics", "rates")
+
+    def __init__(
+        self,
+        of: Mapping[str, InverseDynamics],
+        person: Person,
+        motion: FilteredMotion,
+        plates: FilteredLoads | None = None,
+    ) -> None:
+        """of : inverse dynamics of each method"""
+        super().__init__()
+        self._of, self.person, self.motion, self._plates = of, person, motion, plates
+        self.weight = next(iter(of.values())).weight
+        self.force: Array = np.full(3, math.nan)
+        self.moment: Array = np.full(3, math.nan)
+        self._up = self.force[1:2]
+        self._error = np.full(3, math.nan)
+        self.counters[LOST] = 0
+
+    def centre_on(self, height: float) -> Array:
+        """(3,) - where the force acts on level ground of a height [m]; NaN where there is none."""
+        return centre_on(self.moment, self.force, height, LEAST_N)
+
+    def warm(self) -> None:
+        """Call everything once."""
+        for method, dynamics in self._of.items():
+            model, *_ = self.motion.kinematics.estimator.placed_by(method)
+            dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """What the body was taken for is said."""
+        if anew:
+            notes = "; ".join(self.person.notes)
+            self.sentences.append(
+                f"What the ground does follows from the motion of {self.person.mass:.1f} kg; head and arms "
+                f"go with the trunk{f'; {notes}' if notes else ''}."
+            )
+        if self._plates is not None:
+            self._plates.begin(anew)
+
+    def run(self, frame: Frame) -> Outcome:
+        """The whole body at the time of the filtered motion."""
+        self.n_frame += 1
+        self.force[:] = self.moment[:] = self._error[:] = math.nan
+        kinematics = self.motion.kinematics
+        if self._plates is not None:
+            self._plates.take(frame.time)
+        if not self.motion.settled:
+            return FINE
+        if kinematics.unknown.any():
+            self.count(LOST, NOT_SEEN)
+            return FINE
+        dynamics = self._of[kinematics.estimator.method]
+        dynamics.compute(*self.motion.rates)
+        self.moment[:], self.force[:] = dynamics.lacking
+        if self._plates is not None:
+            self._error[:] = (self.force - self._plates.wrench[:, 3:].sum(axis=0)) / self.weight
+        return FINE
+
+    def quantities(self) -> list[Quantity]:
+        """Force and moment, and how far the force is from that of plates."""
+        told = [
+            Quantity("ground_reaction_force", self.force, "N", AXES, frame=GROUND,
+                     meaning="of the ground on the whole person, by the motion of all segments; filtered"),
+            Quantity("ground_reaction_moment", self.moment, "N m", AXES, frame=GROUND,
+                     meaning="its moment about the origin of ground; filtered"),
+            Quantity("ground_reaction_load", self._up, "N", ("whole body",),
+                     curves=Curves("Whole body", "vertical force", 1, 100.0),
+                     meaning="vertical part of ground_reaction_force"),
+        ]  # fmt: skip
+        if self._plates is not None:
+            told.append(
+                Quantity("ground_reaction_error", self._error, "1", AXES, frame=GROUND,
+                         meaning="ground_reaction_force less that of all plates, in body weights; NaN = what "
+                         "a foot bears is not known")
+            )  # fmt: skip
+        return told
+
+    def meta(self) -> dict[str, Any]:
+        """The mass of the person."""
+        return {"mass_kg": self.person.mass, "stature_m": self.person.stature}
+
+
+def check_whole(subject: Subject) -> None:
+    """ConfigError where a person is not followed as a whole."""
+    lacking = TRUNK if TRUNK not in subject.segments else "both legs" if subject.side != "both" else ""
+    if lacking:
+        raise ConfigError(
+            f"what the ground does to the whole body needs {lacking}, and the subject has only "
+            f"{', '.join(subject.segments)}",
+            where="stages: ground_reaction",
+            remedy="mark both legs, pelvis, shoulders and thorax, or give plates and leave the stage out",
+        )
+
+
+def make(setting: Setting) -> GroundReaction | None:
+    """The whole body of a person whose mass is known."""
+    motion, loads, subject = setting.before.get("rates"), setting.before.get("plates"), setting.subject
+    if not isinstance(motion, FilteredMotion) or subject is None:
+        return None
+    check_whole(subject)
+    if not setting.mass_kg:
+        return None
+    person = person_of(subject, load_inertia_table(), setting.mass_kg)
+    of = dynamics_of_methods(setting.spec, subject, person, motion.kinematics.estimator)
+    plates = FilteredLoads(motion, loads) if isinstance(loads, FootLoads) else None
+    return GroundReaction(of, person, motion, plates)

@@ -1,0 +1,107 @@
+"""The stage of the gait's phase: on the walker's markers, on both legs, without a pelvis, and its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.config.run_schema import Run
+from rtsim.files.force_trial import THRESHOLD
+from rtsim.live.course import Course
+from rtsim.live.loop import Loop
+from rtsim.live.recorded import Kept, RecordingInput
+from rtsim.methods.force_feed import ForceFeed
+from rtsim.stages.find import make_stages
+from rtsim.stages.gait_phase import MEANINGS
+from rtsim.subjects.walker import CYCLE_S, walk
+from rtsim.subjects.walker_forces import MASS_KG, walker_forces
+from streams.messages import marker_session
+
+RUN = Run(name="test", method="zero", stages=("kinematics", "gait_phase"))
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "gait_phase.md"
+
+
+@pytest.fixture(scope="module")
+def walked(spec, subject):
+    """Five seconds of the walker."""
+    return walk(spec, subject, 5.0)
+
+
+def told(stages, trial, make_frame, hide=()):
+    """Return what the stage says after every frame, by name: (n, 2)."""
+    session = marker_session(trial.names, rate=trial.rate, t_start=0)
+    course = Course(stages, session, {})
+    found = {name: [] for name in MEANINGS}
+    positions = trial.positions.copy()
+    for name in hide:
+        positions[:, trial.names.index(name)] = np.nan
+    for k, row in enumerate(positions):
+        frame = make_frame(session, row, k)
+        data = course.message(frame, course.run(frame), k, 0).data
+        for name, rows in found.items():
+            rows.append(np.frombuffer(data[name]))
+    return {name: np.array(rows) for name, rows in found.items()}
+
+
+def test_the_walker_is_followed_by_his_markers(spec, subject, walked, make_frame):
+    """Protects the whole way from markers: phase, events and time of the stride of the leg there is."""
+    found = told(make_stages(RUN, spec, subject), walked, make_frame)
+    own = walked.times / CYCLE_S
+    off = (found["gait_phase"][:, 0] - own + 0.5) % 1.0 - 0.5
+    assert np.abs(off[own >= 3.0]).max() <= 0.03
+    assert found["gait_phase_confidence"][own >= 3.2, 0].min() > 0.9
+    assert found["stride_times"][-1, 0] == pytest.approx(CYCLE_S, rel=0.02)
+    assert found["heel_strikes"][-1, 0] == 4
+    assert all(np.isnan(rows[:, 1]).all() for rows in found.values())  # he has no left leg
+
+
+def test_a_pelvis_that_is_not_seen_has_nothing_before_it(spec, subject, walked, make_frame):
+    """Protects from a phase that is made up: without markers of the pelvis none is told, and that is said."""
+    stages = make_stages(RUN, spec, subject)
+    pelvis = [name for name in subject.segments["pelvis"].markers_mm if name in walked.names]
+    keep = [k for k, name in enumerate(walked.names) if name not in pelvis]
+    bare = walked._replace(
+        names=tuple(walked.names[k] for k in keep),
+        times=walked.times[:50],
+        positions=walked.positions[:50][:, keep],
+    )
+    found = told(stages, bare, make_frame)
+    assert np.isnan(found["gait_phase"]).all()
+    assert any("phase of the gait is not known" in said for said in stages[1].collect()[1])
+
+
+def test_plates_tell_strikes(spec, subject, walked):
+    """Protects the use of plates: the phase is nought where the foot's plate begins to bear."""
+    run, feed, kept = (
+        Run(name="test", method="zero", stages=("kinematics", "plates", "gait_phase")),
+        ForceFeed(),
+        Kept(),
+    )
+    stages = make_stages(run, spec, subject, feed, MASS_KG)
+    Loop(RecordingInput(walked, forces=walker_forces(walked), feed=feed), stages, kept).run()
+    fields = kept.results().fields
+    begins = 1 + np.flatnonzero(np.diff((fields["foot_loads"][:, 0] > THRESHOLD).astype(int)) == 1)
+    phase = fields["gait_phase"][begins, 0]
+    off = (phase[np.isfinite(phase)] + 0.5) % 1.0 - 0.5
+    assert len(off) == 3
+    assert np.abs(off[1:]).max() < 0.002
+
+
+def test_a_clock_that_goes_back_begins_anew(spec, subject, walked, make_frame):
+    """Protects from a recording that is played again: what was before is another walk."""
+    stages = make_stages(RUN, spec, subject)
+    session = marker_session(walked.names, rate=walked.rate, t_start=0)
+    course = Course(stages, session, {})
+    for k in (*range(300), 0, 1):
+        course.run(make_frame(session, walked.positions[k], k))
+    assert stages[1].stride(0).n_strike == 0
+    assert stages[1].stride(1) is None
+
+
+def test_its_table_is_in_the_documents():
+    """Protects readers of docs/gait_phase.md: name, unit and meaning of every field."""
+    text = DOCS.read_text(encoding="utf-8")
+    for name, (unit, _, meaning) in MEANINGS.items():
+        assert f"| `{name}` | {unit} | {meaning} |" in text
