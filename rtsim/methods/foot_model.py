@@ -144,27 +144,6 @@ def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
     return trial.side == fitted.side and trial.source == fitted.source
 
 
-def held_as(trial: FootTrial, fitted: FootTrial) -> FootTrial:
-    """A step as it is fitted together with another one: with its toes, and its heel at its height.
-
-    The steps have one set of parameters, and no height of their own: the heel of the other foot is moved to
-    where it is as high when that stands flat.
-    """
-    frame, own = fitted.frame, trial.frame
-    moved = trial._replace(frame=with_toes(own, frame.toe_origin, frame.toe_axes))
-    if trial.side == fitted.side:
-        return moved
-    higher = frame.heel_height - own.heel_height
-    arm = higher * trial.rotation @ own.up
-    way = f"{1e3 * abs(higher):.1f} mm {'higher' if higher > 0.0 else 'lower'}"
-    note = f"the heel was taken {way}, as high as that of the fitted foot"
-    return moved._replace(
-        position=trial.position + arm,
-        velocity=trial.velocity + np.cross(trial.turning, arm),
-        notes=(*trial.notes, note),
-    )
-
-
 def _vector(values: Array) -> tuple[float, ...]:
     """Numbers of a file, to a hundred-thousandth of a millimetre or degree."""
     return tuple(round(float(value), 7) for value in values)

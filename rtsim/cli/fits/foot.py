@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 FILE = click.Path(path_type=Path)
 LONGEST_DELAY = 3600.0
 """Of the pressure's clock behind that of the trial [s]."""
-OTHER_FOOT = (
-    "the model does not say which foot it was fitted to: steps of the other one, whose heel's marker may sit "
-    "some millimetres higher or lower, mean nothing"
-)
 OF_PRESSURE = {
     "pressure_delay": "--pressure-delay",
     "pressure_as_scaled": "--pressure-as-scaled",
@@ -98,7 +94,7 @@ def command(
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot, validate_foot
     from rtsim.methods.foot_misfit import Weights
-    from rtsim.methods.foot_model import foot_of, held_as, marked_alike, model_of, with_toes
+    from rtsim.methods.foot_model import foot_of, marked_alike, model_of, with_toes
     from rtsim.methods.foot_parameters import guess, guesses
     from rtsim.methods.walked_steps import walked_steps
     from rtsim.models.load import load_model
@@ -123,15 +119,13 @@ def command(
     steps: list[Step] = []
     if own is not None:
         others, parameters = all_steps(walks), own.parameters
-        if len({trial.side for trial in others}) > 1:
-            tell(OTHER_FOOT)
     else:
         fitted, others = chosen(walks, plates)
         for mat in felt:
             laid = with_pressure(fitted, mat, pressure_delay, not pressure_as_scaled, not pressure_as_placed)
             fitted = [laid]
         frame = fitted[0].frame
-        fitted = [held_as(trial, fitted[0]) for trial in fitted]
+        fitted = [t._replace(frame=with_toes(t.frame, frame.toe_origin, frame.toe_axes)) for t in fitted]
         around = guess(frame)
         fit = fit_foot(fitted, weights, guesses(around, starts, seed), around, tell, hops)
         parameters, steps = fit.parameters, steps_of(fitted, fit, True)

@@ -158,7 +158,7 @@ def test_markers_that_sit_higher_are_told_from_the_foot(truth):
 def test_slopes_by_a_height_are_those_of_its_change(step, pressure):
     """Protects the search with heights: slopes of residuals by all unknowns, by differences."""
     trial = step.trial if pressure else step.trial._replace(pressure=None)
-    problem = FootProblem([trial], Weights(), guess(trial.frame), held=True, lifted=True)
+    problem = FootProblem([trial], Weights(), guess(trial.frame), held=True, lifted=[True])
     x = problem.start(problem.around)
     x[-1] += 0.2
     assert len(x) == N_SPLINE * N_KNOT + 1
@@ -171,15 +171,20 @@ def test_slopes_by_a_height_are_those_of_its_change(step, pressure):
 
 
 def test_several_steps_share_their_parameters(step, truth):
-    """Protects a fit over two steps: one set of parameters, knots of each."""
-    other = known_step(truth, 2, seconds=0.65, pressure=False)
-    problem = FootProblem([step.trial, other.trial], FORCE, guess(step.trial.frame))
+    """Protects a fit of two feet: one set of parameters, knots of each, the height of the other heel."""
+    other = known_step(truth, 2, seconds=0.65, pressure=False).trial
+    higher = other._replace(position=other.position + 0.005 * np.eye(3)[2])
+    problem = FootProblem([step.trial, higher], FORCE, guess(step.trial.frame), lifted=[False, True])
     x = problem.start(problem.around)
-    assert len(x) == N - 1 + 2 * N_SPLINE * N_KNOT
+    assert len(x) == N - 1 + 2 * N_SPLINE * N_KNOT + 1
+    h = 1e-6 * np.eye(len(x))[-1]
+    change = (problem.values(x + h) - problem.values(x - h)) / 2e-6
+    np.testing.assert_allclose(problem.slopes(x)[:, -1], change, atol=1e-4 * np.abs(change).max())
     search(problem, x, most=30)
     found = outcome(problem, np.zeros(1), 30, True)
     assert len(found.knots) == len(found.errors) == 2
     assert max(errors.normal for errors in found.errors) < 0.05
+    assert found.heights == (0.0, pytest.approx(-0.005, abs=0.003))
 
 
 def test_bounds_are_kept_and_told(step):
