@@ -41,6 +41,8 @@ from kernels.linear import cholesky_drop, inner_product, lu, lu_solve, solve_low
 from kernels.rosenbrock.local import local_solve
 from kernels.tree import Tree
 
+GONE = 1e-20  # of the square of a row: what couplers and kept dofs leave of it counts as rounding, and none
+
 
 class Holds(NamedTuple):
     """What is held: n_row scalar constraints."""
@@ -115,12 +117,13 @@ def spread(couplers, coupler_work, L, own):
     """
     n_v, S = L.shape[0], own.rows.kernel
     for a in range(own.n_active[0]):
-        y = own.Y[a]
-        copy(own.rows.row[own.active[a]], y)
+        row, y = own.rows.row[own.active[a]], own.Y[a]
+        copy(row, y)
         fold_vector(couplers, coupler_work, y)
         for d in range(n_v):
-            if own.kept[d]:
-                y[d] = 0.0
+            y[d] = 0.0 if own.kept[d] else y[d]
+        if inner_product(y, y) <= GONE * inner_product(row, row):
+            y[:] = 0.0
         solve_lower(L, n_v, y)
         for b in range(a + 1):
             S[a, b] = inner_product(y, own.Y[b])

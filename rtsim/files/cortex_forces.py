@@ -9,7 +9,7 @@ import numpy as np
 
 from rtsim.errors import ConfigError
 from rtsim.files.axes import ROTATIONS, parse_up
-from rtsim.files.force_trial import ForceTrial, RawForces, force_trial
+from rtsim.files.force_trial import ForceTrial, RawForces, force_trial, levels
 from rtsim.files.grid import parse_rows, read_lines, table_lines
 from rtsim.files.units import METRES, metres_per_unit
 
@@ -57,7 +57,7 @@ def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | 
         times=np.arange(len(rows)) / rate,
         rate=rate,
         corners=np.full((int(n_plate), 4, 3), np.nan),
-        level=np.zeros(int(n_plate)),
+        level=levels(point, force),
         force=force,
         moment=moment,
         source=str(path),

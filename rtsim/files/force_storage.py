@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.axes import AXIS_NAMES, ROTATIONS, parse_up
-from rtsim.files.force_trial import THRESHOLD, ForceTrial, RawForces, force_trial
+from rtsim.files.force_trial import THRESHOLD, ForceTrial, RawForces, force_trial, levels
 from rtsim.files.storage import Table, read_storage
 from rtsim.files.timing import settle_times
 from rtsim.files.units import metres_per_unit
@@ -69,7 +69,7 @@ def read_storage_forces(path: str | Path, *, up: str | None = None, units: str |
         times=times,
         rate=rate,
         corners=np.full((len(plates), 4, 3), np.nan),
-        level=_levels(point, force),
+        level=levels(point, force),
         force=force,
         moment=np.cross(point, force) + torque,
         source=str(path),
@@ -152,10 +152,3 @@ def _rotation(force: FloatArray, up: str | None) -> tuple[FloatArray, list[str]]
         f"the forces act along {AXIS_NAMES[index]}: {axis} was taken as up, and they were rotated to Y up; "
         "give --up to override"
     ]
-
-
-def _levels(point: FloatArray, force: FloatArray) -> FloatArray:
-    """Height of each plate's surface (n_plate,) [m]: the median of where its forces act, 0 without any."""
-    heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & np.isfinite(point).all(axis=2)
-    heights = [point[heavy[:, p], p, 1] for p in range(point.shape[1])]
-    return np.array([float(np.median(height)) if height.size else 0.0 for height in heights])

@@ -14,6 +14,14 @@ def check_folder(path: Path, where: str) -> None:
     """ConfigError where there is no folder that a file at `path` could be written into."""
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
+    check_writable(path, where)
+
+
+def check_writable(path: Path, where: str) -> None:
+    """ConfigError where this process may write nothing into the folder of a file: told before the work."""
+    folder = Path(os.path.realpath(path)).parent
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"nothing may be written into {folder}", where=where, remedy="give another folder")
 
 
 def check_free(path: Path, overwrite: bool = False) -> None:
@@ -22,6 +30,7 @@ def check_free(path: Path, overwrite: bool = False) -> None:
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=str(path), remedy="make it first")
+    check_writable(path, str(path))
     if not path.exists():
         return
     if not path.is_file():

@@ -29,6 +29,8 @@ MOST_CELLS = 50_000_000
 """Cells of all frames that a file may have."""
 LARGEST_CELL = 0.1
 """Longest edge of a cell [m]."""
+GREATEST = 1e8
+"""Pressure that no sensor under a foot bears, a hundred times what any tells [Pa]."""
 
 
 class PressureTrial(NamedTuple):
@@ -111,10 +113,12 @@ def pressure_trial(
             allowed=f"up to {1e3 * LARGEST_CELL:g} mm",
             remedy="check the unit of the distances",
         )
-    if np.isinf(pressure).any() or (pressure < 0.0).any():
+    if ((pressure < 0.0) | (pressure > GREATEST)).any():
+        worst = float(pressure[(pressure < 0.0) | (pressure > GREATEST)][0])
         raise ConfigError(
-            "a pressure that is negative or infinite", where=source, remedy="export calibrated pressure"
-        )
+            f"a pressure of {1e-3 * worst:.4g} kPa", where=source, allowed=f"0 to {1e-3 * GREATEST:g} kPa",
+            remedy="export calibrated pressure",
+        )  # fmt: skip
     if not np.isfinite(pressure).any():
         raise ConfigError("no cell has a pressure", where=source, remedy="export it again")
     times = np.arange(len(pressure)) / rate if rate > 0.0 else np.zeros(len(pressure))

@@ -23,12 +23,14 @@ def method_of(run: Run, spec: ModelSpec) -> str:
 def methods_of(run: Run, spec: ModelSpec) -> tuple[str, ...]:
     """The methods that the run can switch to; ConfigError for one that the model does not have."""
     methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
-    unknown = [method for method in (method_of(run, spec), *methods) if method not in spec.methods]
+    begun = method_of(run, spec)
+    unknown = [method for method in (begun, *methods) if method not in spec.methods]
     if unknown:
+        own = unknown[0] == begun
         raise ConfigError(
             f"unknown method {unknown[0]!r}",
-            where="--method",
+            where="--method" if own else "methods of the run config",
             allowed=", ".join(spec.methods),
-            remedy=f"give one of the model {spec.name}",
+            remedy=f"give {'one' if own else 'those'} of the model {spec.name}",
         )
     return methods

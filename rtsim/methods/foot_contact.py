@@ -20,8 +20,11 @@ from kernels.contact.standing_foot import (
     press_grid,
     stand,
 )
+from kernels.joints.motions import ROTATES
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
+from rtsim.files.trial import name_some
+from rtsim.methods.foot_trial import LENGTH
 from rtsim.methods.prescribed_contacts import prescribed_contacts
 from rtsim.methods.vectors import vector_product
 from rtsim.models.load import load_model
@@ -98,15 +101,26 @@ class ContactFoot(NamedTuple):
     contacts: Prescribed
     toes: Toes
     size: float  # by which it was scaled [1]
+    names: tuple[str, ...]  # of the contacts
 
 
 def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
     """The foot of a run, scaled by its length, mirrored for a left foot; ConfigError for no foot."""
+    if not LENGTH[0] <= 1e3 * length <= LENGTH[1]:
+        raise ConfigError(
+            f"the first metatarsal is {1e3 * length:.0f} mm in front of the heel", where="foot",
+            allowed=f"{LENGTH[0]:.0f} to {LENGTH[1]:.0f} mm", remedy="check the labels of the foot",
+        )  # fmt: skip
     model = build(load_model(spec.model))
     toes = toes_of(model)
     size = length / float(toes.origin[0]) if spec.scaled else 1.0
     given = prescribed_contacts(model)
     contacts = given.contacts
+    if contacts.radii_b.any() or (contacts.spread == 0).any():
+        raise ConfigError(
+            "a contact has another shape, or another law", where=f"model {model.name}",
+            allowed="volumetric ellipsoids and spheres on planes", remedy="give foot.model another one",
+        )  # fmt: skip
     centre, rotation = size * contacts.centre, contacts.rotation
     origin, axis = size * toes.origin, toes.axis
     if side == 1:
@@ -121,15 +135,17 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
         normal=np.tile([0.0, 1.0, 0.0], (len(centre), 1)),
         drift=np.tile([spec.ground_m_s[0], 0.0, spec.ground_m_s[1]], (len(centre), 1)),
     )
-    return ContactFoot(given._replace(contacts=made), Toes(origin, axis), size)
+    return ContactFoot(given._replace(contacts=made), Toes(origin, axis), size, model.names.contacts)
 
 
 def toes_of(model: Model) -> Toes:
     """How the second body of a foot model hangs on its first; ConfigError where it is no foot."""
     tree = model.tree
-    if len(tree.parent) != 2 or tree.parent[1] != 0 or not tree.position_in_parent[1, 0] > 0.0:
+    turns = tree.dof_rotates[tree.dof_body == 1].tolist()
+    hinged = len(tree.parent) == 2 and tree.parent[1] == 0 and turns == [ROTATES]
+    if not hinged or not tree.position_in_parent[1, 0] > 0.0:
         raise ConfigError(
-            f"it is no foot with toes before it, but has {len(tree.parent)} bodies",
+            f"it is no foot with toes on a hinge before it: its bodies are {name_some(model.names.bodies)}",
             where=f"model {model.name}", allowed="a foot and, on a hinge, its toes",
             remedy="give foot.model another one",
         )  # fmt: skip
@@ -141,6 +157,14 @@ def toes_of(model: Model) -> Toes:
     return Toes(tree.position_in_parent[1].copy(), tree.parameter[1].copy())
 
 
+def extent(foot: ContactFoot) -> tuple[Array, Array]:
+    """Least and greatest coordinates (3,) of the ellipsoids in the axes of the foot, toes straight [m]."""
+    contacts, body = foot.contacts.contacts, foot.contacts.pairs.body_a
+    middle = contacts.centre + np.where(body[:, None] == FOOT, 0.0, foot.toes.origin)
+    reach = np.linalg.norm(contacts.rotation * contacts.radii[:, None, :], axis=2)
+    return (middle - reach).min(axis=0), (middle + reach).max(axis=0)
+
+
 class FootContact:
     """One foot over time.
 
@@ -149,6 +173,7 @@ class FootContact:
     force : (3,) [N]; centre : (3,) - of pressure, on the plane [m]; free : (1,) - moment about its normal
         through there [N m]; raised : (1,) [m]; normal : (n_contact,) - of each contact [N]
     pressure : (n_row, n_column) [Pa]
+    covered : whether the grid of pressure goes as far as the foot
     work : of the kernels
     """
 
@@ -162,6 +187,10 @@ class FootContact:
         self.pressure = np.full((rows, columns), np.nan)
         along, across = (1e-3 * x for x in spec.cell_mm)
         self._grid = Grid(np.zeros(3), np.zeros(3), np.zeros(3), np.array([across, along]))
+        low, high = (end[[0, 2]] for end in extent(foot))
+        half = 0.5 * np.array([along * rows, across * columns])
+        self._first = 0.5 * (low + high) - half + 0.5 * np.array([along, across])
+        self.covered = bool((0.5 * (high - low) <= half).all())
         self._raised = 1e-3 * spec.raised_mm
 
     def forget(self) -> None:
@@ -172,11 +201,15 @@ class FootContact:
     def take(self, motion: Motion, k: int, point: Array, normal: Array, target: float) -> None:
         """Results where foot k of a motion is over the plane through a point.
 
-        target : normal force that is known [N]; NaN = not known, or not asked for
+        target : normal force that is known [N]; NaN = not known, and then nothing is known of a foot whose
+            height it tells
         """
         contacts = self.foot.contacts.contacts
         contacts.point[:], contacts.normal[:] = point, normal
-        told = self.spec.level != "given" and not math.isnan(target)
+        told = self.spec.level != "given"
+        if told and math.isnan(target):
+            self.forget()  # a height that nothing tells would be a guess
+            return
         if told and target < self.spec.least_force_N:
             self._lift()
             return
@@ -212,17 +245,12 @@ class FootContact:
         self.free[0] = normal @ (wrench[:3] - vector_product(self.centre, self.force))
 
     def _press(self, point: Array, normal: Array) -> None:
-        """Pressure over a grid that goes with the foot: it begins behind the heel, along its long axis."""
-        motion, grid, size = self.work.motion, self._grid, self.foot.size
+        """Pressure over a grid that goes with the foot, about its middle and along its long axis."""
+        motion, grid = self.work.motion, self._grid
         forward = motion.rotation[FOOT, :, 0] - normal * (normal @ motion.rotation[FOOT, :, 0])
         forward /= max(float(np.linalg.norm(forward)), 1e-9)
         right = vector_product(forward, normal)
         heel = motion.position[FOOT] - normal * (normal @ (motion.position[FOOT] - point))
-        middle = 0.5 * (self.spec.grid[1] - 1) * grid.cell[0]
-        start = heel - BEHIND * size * forward - middle * right
+        start = heel + self._first[0] * forward + self._first[1] * right
         grid.corner[:], grid.along_row[:], grid.along_column[:] = start, right, forward
         press_grid(self.foot.contacts, grid, self.work, self.pressure)
-
-
-BEHIND = 0.02
-"""Where the grid begins behind the heel's marker, of a foot of the model's size [m]."""

@@ -9,6 +9,7 @@ hopping (Wales, Doye 1997) as a global optimiser beside them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.optimize import OptimizeResult, basinhopping, least_squares
 
 from rtsim.methods import foot_parameters
 from rtsim.methods.foot_misfit import Errors, Simulated, StepMisfit, Weights
+from rtsim.methods.foot_model import marked_alike
 from rtsim.methods.foot_motion import (
     HEIGHT,
     LARGEST_LIFT,
@@ -94,7 +96,7 @@ class FootProblem:
     weights : of the terms of the cost
     around : (30,) - the initial guess, about which places are bounded
     held : whether the parameters are held there, and only the knots looked for
-    lifted : whether each step has a constant height of its heel as one unknown more
+    lifted : whether each step has a constant height of its heel as one unknown more; empty = none has
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class FootProblem:
         weights: Weights,
         around: Array,
         held: bool = False,
-        lifted: bool = False,
+        lifted: Sequence[bool] = (),
     ) -> None:
         self.model = new_foot(weights.rubs)
         self.steps = [StepMisfit(trial, weights, self.model) for trial in trials]
@@ -112,15 +114,16 @@ class FootProblem:
         free[2] = weights.rubs  # without friction nothing tells its coefficient
         self.free = np.flatnonzero(free & (not held))
         own, shape = spline_bounds(), foot_parameters.bounds(around)
-        lift, size = np.full(int(lifted), LARGEST_LIFT), np.repeat(SPLINE_SCALE, N_KNOT)
-        self._knots = lifting(lifted)
-        self.n_own = self._knots.shape[1]
-        scale = [foot_parameters.SCALE[self.free]]
-        scale += [size, SPLINE_SCALE[HEIGHT : HEIGHT + int(lifted)]] * len(trials)
+        self._knots = [lifting(one) for one in lifted or [False] * len(trials)]
+        ends = len(self.free) + np.cumsum([0, *(knots.shape[1] for knots in self._knots)])
+        self._own = [slice(*pair) for pair in pairwise(ends.tolist())]
+        scale, low, high = [foot_parameters.SCALE[self.free]], [shape.low[self.free]], [shape.high[self.free]]
+        for knots in self._knots:
+            lift = np.full(knots.shape[1] - N_OWN, LARGEST_LIFT)
+            scale += [np.repeat(SPLINE_SCALE, N_KNOT), SPLINE_SCALE[HEIGHT] * np.ones(len(lift))]
+            low, high = [*low, own.low, -lift], [*high, own.high, lift]
         self.scale: Array = np.concatenate(scale)
-        low = np.concatenate([shape.low[self.free], *[own.low, -lift] * len(trials)]) / self.scale
-        high = np.concatenate([shape.high[self.free], *[own.high, lift] * len(trials)]) / self.scale
-        self.bounds = Bounds(low, high)
+        self.bounds = Bounds(np.concatenate(low) / self.scale, np.concatenate(high) / self.scale)
         self.best: tuple[float, Array] = (np.inf, np.zeros(0))
         self.bends = any(step.with_pressure for step in self.steps)
         self._divide = 1.0 / np.sqrt(len(trials))
@@ -130,22 +133,24 @@ class FootProblem:
         inner = 1e-6 * (self.bounds.high - self.bounds.low)
         knots = np.zeros((N_SPLINE, N_KNOT))
         knots[TOE] = bent
-        lift = np.zeros(self.n_own - N_OWN)
-        x = np.concatenate([parameters[self.free], *[knots.ravel(), lift] * len(self.steps)]) / self.scale
-        return np.asarray(np.clip(x, self.bounds.low + inner, self.bounds.high - inner))
+        x = np.zeros(len(self.scale))
+        x[: len(self.free)] = parameters[self.free]
+        for own in self._own:
+            x[own][:N_OWN] = knots.ravel()
+        return np.asarray(np.clip(x / self.scale, self.bounds.low + inner, self.bounds.high - inner))
 
     def split(self, x: Array) -> tuple[Array, list[Array]]:
         """Parameters (30,), and the knots of each step (N_SPLINE, N_KNOT), its height in them."""
         values = x * self.scale
         parameters = self.around.copy()
         parameters[self.free] = values[: len(self.free)]
-        own = values[len(self.free) :].reshape(-1, self.n_own)
-        return parameters, list((own @ self._knots.T).reshape(-1, N_SPLINE, N_KNOT))
+        steps = zip(self._knots, self._own, strict=True)
+        return parameters, [(knots @ values[own]).reshape(N_SPLINE, N_KNOT) for knots, own in steps]
 
     def heights(self, x: Array) -> tuple[float, ...]:
         """Of the heel in each step, above where its marker has it [m]."""
-        own = (x * self.scale)[len(self.free) :].reshape(-1, self.n_own)
-        return tuple(float(row[N_OWN:].sum()) for row in own)
+        values = x * self.scale
+        return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
 
     def values(self, x: Array) -> Array:
         """Residuals of all steps; the sum of their squares is the mean of the steps' costs."""
@@ -167,11 +172,11 @@ class FootProblem:
         blocks = [step.slopes(own, change) for step, own in zip(self.steps, knots, strict=True)]
         n_row = sum(len(by) for by, _ in blocks)
         found = np.zeros((n_row, len(x)))
-        row, column = 0, len(self.free)
-        for by_parameter, by_knot in blocks:
+        row = 0
+        for (by_parameter, by_knot), lifted, own in zip(blocks, self._knots, self._own, strict=True):
             found[row : row + len(by_parameter), : len(self.free)] = by_parameter
-            found[row : row + len(by_parameter), column : column + self.n_own] = by_knot @ self._knots
-            row, column = row + len(by_parameter), column + self.n_own
+            found[row : row + len(by_parameter), own] = by_knot @ lifted
+            row += len(by_parameter)
         if self.bends:
             found = np.vstack([found, self._bend(blocks)])
         found *= self._divide * self.scale
@@ -187,8 +192,8 @@ class FootProblem:
         for k, (step, (by_parameter, by_knot)) in enumerate(zip(self.steps, blocks, strict=True)):
             if not step.with_pressure:
                 continue
-            own = np.r_[:n_free, n_free + k * self.n_own : n_free + (k + 1) * self.n_own]
-            all_of = block_diag(np.eye(n_free), self._knots)
+            own = np.r_[:n_free, self._own[k]]
+            all_of = block_diag(np.eye(n_free), self._knots[k])
             n_pressed = len(step.trial.pressure.frames) if step.trial.pressure is not None else 0
             rows = np.hstack([by_parameter[-n_pressed:], by_knot[-n_pressed:]])
             total[np.ix_(own, own)] += all_of.T @ (step.curvature - rows.T @ rows) @ all_of
@@ -232,9 +237,11 @@ def fit_foot(
     around : (30,) - the initial guess, near which centres stay
     progress : called with a sentence after each start
 
+    A step with other markers than the first one has a constant height of its heel as one unknown more.
     A request to end (KeyboardInterrupt) keeps the best so far.
     """
-    problem = FootProblem(trials, weights, around)
+    lifted = [not marked_alike(trial, trials[0]) for trial in trials]
+    problem = FootProblem(trials, weights, around, lifted=lifted)
     costs = np.full(len(guesses) + hops, np.nan)
     n_evaluation, complete = 0, False
     try:
@@ -244,7 +251,10 @@ def fit_foot(
             costs[k] = 2.0 * found.cost
             if costs[k] < least:
                 least, n_evaluation = costs[k], found.nfev
-            progress(f"start {k + 1} of {len(guesses)}: cost {costs[k]:.4g} after {found.nfev} evaluations")
+            ended = "" if found.status else ", its limit"
+            progress(
+                f"start {k + 1} of {len(guesses)}: cost {costs[k]:.4g} after {found.nfev} evaluations{ended}"
+            )
         if hops:
             _hop(problem, hops, costs[len(guesses) :], progress)
         complete = True
@@ -293,7 +303,7 @@ def validate_foot(
     The best of searches that begin with toes bent differently. lifted : with a constant height of the heel,
     of a foot with other markers than those that the parameters were found with
     """
-    problem = FootProblem(trials, weights, parameters, held=True, lifted=lifted)
+    problem = FootProblem(trials, weights, parameters, held=True, lifted=[lifted] * len(trials))
     costs, complete, n_evaluation = np.full(len(BENT), np.nan), False, 0
     try:
         for k, bent in enumerate(BENT):

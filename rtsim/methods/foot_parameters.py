@@ -58,16 +58,18 @@ TABLE_5_4 = np.array(
         *(0.020, 0.020, 0.020, 0.0, 0.015, -0.013, 0.0, 0.0, 0.0),
     ]
 )
-"""The initial guess; the toe's Z counts upwards."""
+"""The initial guess. The toe is read as if Z counted upwards: in the frame of table 5.2, whose Z points down,
+it would begin above the toes' axis, from where searches end in no better minima."""
 TABLE_5_6 = np.array(
     [
         *(1.60e7, -0.565, 0.1),
         *(0.0354, 0.0540, 0.0226, 0.0037, 0.0479, 0.0004, 0.329, 0.201, 0.101),
         *(0.0632, 0.0338, 0.0240, 0.020, 0.167, -0.0006, -0.235, 0.191, 0.528),
-        *(0.0182, 0.0186, 0.0132, 0.011, 0.010, -0.019, 0.339, 1.23, 0.454),
+        *(0.0182, 0.0186, 0.0132, -0.011, 0.010, 0.019, -0.339, 1.23, -0.454),
     ]
 )
-"""What the thesis found without friction; mu_d is not in it."""
+"""What the thesis found without friction; mu_d is not in it. The toes' frame of table 5.2 has X lateral and Z
+down: what it says of the toe is turned by half a turn about Y."""
 SCALE = np.array([1e7, 1.0, 0.1, *((0.03,) * 3 + (0.02,) * 3 + (0.3,) * 3) * N_CONTACT])
 """Of each parameter: the solver's unit."""
 THESIS_HEEL = 0.0331

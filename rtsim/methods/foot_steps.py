@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.bearing import BEARS, TWO_FEET
+from kernels.bearing import BEARS, TWO_FEET, UNSEEN
 from kernels.plates import LOADED
 from rtsim.errors import ConfigError
 from rtsim.methods.plate_check import GRAVITY
 from rtsim.methods.plate_loads import PlateLoads
+from rtsim.subjects.subject import PERSON
 
 Array = NDArray[np.float64]
 
@@ -66,6 +67,7 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
     borne = (loads.share[run, p] == BEARS).sum(axis=0)
     foot = int(np.argmax(borne)) if borne.any() else -1
     two = int(((loads.status[run, p] & TWO_FEET) != 0).sum())
+    unseen = int(((loads.status[run, p] & UNSEEN) != 0).sum())
     normal = loads.force[run, p, 1]
     small = WHOLE * float(normal.max())
     fault, most = "", MOST_SHARED * len(run)
@@ -75,6 +77,8 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
         fault = f"the trial ends while {name} bears {normal[-1]:.0f} N: the step is cut"
     elif two > most:
         fault = f"two feet are on {name} in {two} of {len(run)} frames"
+    elif unseen > most:
+        fault = f"a foot is not seen in {unseen} of {len(run)} frames in which {name} is pressed"
     elif foot < 0 or len(run) - borne[foot] > most:
         other = int(len(run) - borne.max(initial=0))
         fault = f"{name} is pressed where the foot is not in {other} of {len(run)} frames"
@@ -99,7 +103,14 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> float:
             remedy="give --mass",
         )
     total = np.nansum(loads.force[..., 1], axis=1)
-    return float(np.mean([total[first:last].mean() for first, last in spans]))
+    weight = float(np.mean([total[first:last].mean() for first, last in spans]))
+    least, most = (kg * GRAVITY for kg in PERSON["mass_kg"])
+    if not least <= weight <= most:
+        raise ConfigError(
+            f"the plates bear {weight:.4g} N over whole strides, which nobody weighs", where=source,
+            allowed=f"{least:.0f} to {most:.0f} N", remedy="check the unit of the forces, or give --mass",
+        )  # fmt: skip
+    return weight
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:

@@ -8,12 +8,13 @@ a tenth remains), forces are the means over the frames of the motion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.plates import Plates
 from kernels.rates.manifold import plain
 from rtsim.config.lab_schema import Lab
 from rtsim.config.rate_schema import ButterworthSpec
@@ -36,6 +37,15 @@ FLAT = (0.25, 0.5)
 """Part of the contact in which a foot that walks stands flat."""
 CLEAR = 0.3
 """Cosine between medial as the markers and as their labels have it, below which neither is clear."""
+HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
+"""Of a heel's marker above the plate, and from it to the first metatarsal along the foot [mm]: from children
+to very tall adults, in shoes."""
+WIDEST = 0.8
+"""From the first to the fifth metatarsal, in parts of that length; usual are 0.4 to 0.5."""
+STRETCH = 10.0
+"""By which a marker may leave its place on the rigid foot (RMS) [mm]."""
+LEAN = 2.0
+"""Of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
 ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
 
 
@@ -116,13 +126,16 @@ def prepare_step(
     columns = [list(known).index(labels[role]) for role in known]
     place, velocity = place[:, columns], velocity[:, columns]
     mean = {role: mean[labels[role]] for role in known}
-    surface = forces.plates.centre[step.plate]
-    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, surface[1], 0.0]
+    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, level_height(forces.plates, step.plate, where), 0.0]
     local = {name: axes @ (x - origin) for name, x in mean.items()}
     frame = foot_frame(local, where)
     body = [k for k, name in enumerate(frame.names) if name != "hallux"]  # the toe moves against the foot
     at = (place[:, body] - origin) @ axes.T
     position, rotation = rigid_pose(frame.markers[body], at)
+    stretched = position[:, None] + np.einsum("nij,mj->nmi", rotation, frame.markers[body]) - at
+    check_foot(
+        frame, [frame.names[k] for k in body], np.sqrt(np.square(stretched).sum(axis=2).mean(axis=0)), where
+    )
     speed, turning = rigid_twist(rotation, frame.markers[body], velocity[:, body] @ axes.T)
     handed = float(np.linalg.det(axes))
     centre = (loads.centre[frames, step.plate] - origin) @ axes.T
@@ -143,6 +156,43 @@ def prepare_step(
         notes=(*notes, *exchanged, *frame.notes),
         source=trial.source,
     )
+
+
+def level_height(plates: Plates, p: int, where: str) -> float:
+    """Height of a plate [m]; ConfigError for one that leans: a step is over the plane Z = 0."""
+    lean = float(np.degrees(np.arccos(np.clip(plates.axes[p, 2, 1], -1.0, 1.0))))
+    if lean > LEAN:
+        raise ConfigError(
+            f"the plate leans by {lean:.1f} degrees", where=where, allowed=f"up to {LEAN:g} degrees",
+            remedy="take a step on a level plate",
+        )  # fmt: skip
+    return float(plates.centre[p, 1])
+
+
+def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -> None:
+    """ConfigError for markers that are no foot's: labels that are exchanged, a marker that is stuck or leaps.
+
+    names : of the n markers that the foot is followed by
+    off : (n,) - how far each is from the rigid foot (RMS) [m]
+    """
+    of = dict(zip(frame.names, frame.markers, strict=True))
+    width = float(of["metatarsal_1"][0] - of["metatarsal_5"][0])
+    high, long, most = 1e3 * frame.heel_height, 1e3 * frame.length, 1e3 * float(off.max())
+    for found, (least, greatest), said in (
+        (high, HEEL, f"the heel's marker is {high:.0f} mm above the plate where the foot stands flat"),
+        (long, LENGTH, f"the first metatarsal is {long:.0f} mm in front of the heel"),
+        (1e3 * width, (0.0, WIDEST * long), f"metatarsals 1 and 5 are {1e3 * width:.0f} mm apart"),
+        (
+            most,
+            (0.0, STRETCH),
+            f"{names[int(off.argmax())]} leaves its place on the foot by {most:.0f} mm (RMS)",
+        ),
+    ):
+        if not least <= found <= greatest:
+            raise ConfigError(
+                said, where=where, allowed=f"{least:.0f} to {greatest:.0f} mm",
+                remedy="check the labels and the heights of markers and plates",
+            )  # fmt: skip
 
 
 def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:

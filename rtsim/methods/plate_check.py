@@ -178,9 +178,7 @@ def _load(force: FloatArray, mass: float) -> list[Finding]:
 
 def _position(contact: PlateContacts, names: Sequence[str], p: int) -> list[Finding]:
     """Whether plate p is pressed where feet are, and else which correction would have it so."""
-    rows = contact.loaded[:, p] == LOADED
-    seen = np.isfinite(contact.feet[rows]).all(axis=(2, 3)).all(axis=1)
-    if not rows.any() or not seen.any():
+    if not ((contact.loaded[:, p] == LOADED) & contact.seen).any():
         return []
     now = contact.under(p, contact.force[:, p], contact.moment[:, p])
     beyond = contact.beyond(p)

@@ -21,20 +21,24 @@ FARTHEST, NEAREST = 10.0, 1e-3
 
 
 class PlateContacts:
-    """Contacts of all plates, and how far they are from the feet."""
+    """Contacts of all plates, and how far they are from the feet.
+
+    seen : (n,) - frames in which both feet are; the others tell nothing of where a foot is not
+    """
 
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
         self.plates, self.force, self.moment, self.feet = plates, force, moment, feet
         self.centre, _, self.loaded = find_contacts(plates, force, moment)
+        self.seen: NDArray[np.bool_] = np.asarray(np.isfinite(feet).all(axis=(1, 2, 3)))
         rules = new_rules()
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Share of the loaded frames in which this wrench (n, 3) presses plate p, and under a foot."""
+        """Share of the loaded frames seen in which this wrench (n, 3) presses plate p, and under a foot."""
         wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
         wrench[0][:, p], wrench[1][:, p] = force, moment
         centre, _, loaded = find_contacts(self.plates, *wrench)
-        rows = np.flatnonzero(loaded[:, p] == LOADED)
+        rows = np.flatnonzero((loaded[:, p] == LOADED) & self.seen)
         if rows.size == 0:
             return 0.0
         near = self._is_near(p, force[rows], centre[rows, p], self.feet[rows])
@@ -68,8 +72,8 @@ class PlateContacts:
         return force, wrench[1] @ axes + np.cross(centre, force)
 
     def between(self, p: int) -> float:
-        """Share of the loaded frames in which plate p is pressed between two feet, and under neither."""
-        rows = np.flatnonzero(self.loaded[:, p] == LOADED)
+        """Share of the loaded frames seen in which plate p is pressed between two feet, under neither."""
+        rows = np.flatnonzero((self.loaded[:, p] == LOADED) & self.seen)
         centre, feet = self.centre[rows, p], self.feet[rows]
         near = self._is_near(p, self.force[rows, p], centre, feet)
         to_feet = feet.mean(axis=2) - centre[:, None]

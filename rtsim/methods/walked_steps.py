@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial, name_some
 from rtsim.methods.foot_steps import FEET, body_weight, find_steps, usable
 from rtsim.methods.foot_trial import FootTrial, prepare_step
-from rtsim.methods.plate_check import check_plates
+from rtsim.methods.plate_check import Finding, check_plates
 from rtsim.methods.plate_loads import PlateLoads, plate_loads
 from rtsim.subjects.foot_lines import foot_lines
 from rtsim.subjects.labs import find_lab, load_lab
@@ -77,12 +78,19 @@ def walked_steps(
         raise ConfigError(f"no complete step: {reasons}", where=str(path), remedy="take another trial")
     weight = body_weight(loads, mass, str(path))
     steps: dict[str, FootTrial] = {}
+    unseen: list[ConfigError] = []
     for step in usable(found):
         name = plates.names[step.plate]
         if name in steps:
             left_out = (*left_out, f"{name}: a second contact, of the {FEET[step.foot]} foot")
             continue
-        steps[name] = prepare_step(trial, plates, loads, table, step, weight)
+        try:
+            steps[name] = prepare_step(trial, plates, loads, table, step, weight)
+        except ConfigError as error:
+            unseen.append(error)
+            left_out = (*left_out, f"{name}: {error.what}")
+    if not steps:
+        raise unseen[0]
     notes = (
         *trial.notes,
         *plates.notes,
@@ -124,5 +132,17 @@ def _checked(
     )
     fatal = [finding for finding in findings if finding.name not in NOT_FATAL]
     if fatal:
-        raise ConfigError(" ".join(dict.fromkeys(f.sentence for f in fatal)), where=plates.source)
+        raise ConfigError(" ".join(_once(fatal, plates.names)), where=plates.source)
     return [finding.sentence for finding in findings]
+
+
+def _once(findings: Sequence[Finding], names: Sequence[str]) -> list[str]:
+    """A sentence for each kind of finding: that of the first plate, and the names of the others."""
+    kinds: dict[str, list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault(finding.name, []).append(finding)
+    said = []
+    for first, *others in kinds.values():
+        alike = name_some([names[other.plate] for other in others])
+        said.append(f"{first.sentence} The same of {alike}." if others else first.sentence)
+    return said

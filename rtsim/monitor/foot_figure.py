@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 WIDTH, HEAD, MARGIN, CURVES, MAPS = 1000.0, 34.0, 12.0, 130.0, 210.0  # px at 96 per inch
+LONE = 0.01
+"""Edge of a cell that is the only one [m]."""
 OUTLINE = 72  # points of an ellipse
 COLOURS = ("#2f6db5", "#c4622d", "#3d8f5f")
+VIEWS = {
+    "from the side": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+    "from above": np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
+}
+"""What is to the right and upwards on paper, of a left foot with X medial, Y forward, Z up, as in maps."""
 HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.15))
 """From no pressure to the greatest: red, green, blue."""
 
@@ -86,22 +93,21 @@ def save_foot(paper: Paper, drawn: Drawn) -> None:
 
 
 def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
-    """The ellipsoids from the side (forward to the right), and from above."""
+    """The ellipsoids from the side and from above, forward to the right."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
 
     from rtsim.monitor.chart import font_of
     from rtsim.monitor.theme import LIGHT
 
-    views = (("from the side", (1, 2)), ("from above", (1, 0)))
     painter.setFont(font_of(11.0))
-    half = room.width() / len(views)
-    for v, (name, (a, b)) in enumerate(views):
+    half = room.width() / len(VIEWS)
+    for v, (name, view) in enumerate(VIEWS.items()):
         box = QRectF(room.left() + v * half, room.top(), half - MARGIN, room.height())
         painter.setPen(QColor(LIGHT.text))
         painter.drawText(box, Qt.AlignmentFlag.AlignTop, f"Ellipsoids {name} [heel at the cross]")
-        reach = np.sqrt(drawn.forms[:, [a, b], [a, b]])
-        flat = drawn.centres[:, [a, b]]
+        flat, forms = seen(drawn, view)
+        reach = np.sqrt(forms[:, [0, 1], [0, 1]])
         low, high = (flat - reach).min(axis=0), (flat + reach).max(axis=0)
         low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
         scale = 0.9 * min(box.width() / (high[0] - low[0]), (box.height() - 20.0) / (high[1] - low[1]))
@@ -113,8 +119,8 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
 
         angles = np.linspace(0.0, 2.0 * np.pi, OUTLINE)
         circle = np.stack([np.cos(angles), np.sin(angles)])
-        for centre, form, colour, label in zip(flat, drawn.forms, COLOURS, drawn.names, strict=True):
-            rim = centre[:, None] + np.linalg.cholesky(form[np.ix_([a, b], [a, b])]) @ circle
+        for centre, form, colour, label in zip(flat, forms, COLOURS, drawn.names, strict=True):
+            rim = centre[:, None] + np.linalg.cholesky(form) @ circle
             painter.setPen(QPen(QColor(colour), 2.0))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawPolygon(QPolygonF([at(float(x), float(y)) for x, y in rim.T]))
@@ -125,10 +131,15 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: Drawn) -> None:
         painter.drawLine(heel - QPointF(0.0, 5.0), heel + QPointF(0.0, 5.0))
 
 
+def seen(drawn: Drawn, view: Array) -> tuple[Array, Array]:
+    """Centres (n, 2) and forms (n, 2, 2) along two directions of the foot, the rows of view : (2, 3)."""
+    return drawn.centres @ view.T, view @ drawn.forms @ view.T
+
+
 def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: Drawn) -> None:
     """A row of pressure maps side by side, all rows on one scale, forward upwards."""
-    from PySide6.QtCore import QRectF, Qt
-    from PySide6.QtGui import QColor
+    from PySide6.QtCore import QPointF, QRectF, Qt
+    from PySide6.QtGui import QColor, QPolygonF
 
     from rtsim.monitor.chart import font_of
     from rtsim.monitor.theme import LIGHT
@@ -140,14 +151,17 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
     low, high = drawn.cells.min(axis=0), drawn.cells.max(axis=0)
     each, tall = room.width() / max(1, len(maps)), room.height() - 34.0
     scale = min(0.92 * each / (high[0] - low[0]), tall / (high[1] - low[1]))
-    size = scale * np.array([_spacing(drawn.cells[:, k]) for k in range(2)]) + 0.4
+    edges = scale * edges_of(drawn.cells)
+    corners = 0.52 * np.array([[1, 1], [1, -1], [-1, -1], [-1, 1]]) @ edges
     for k, row in enumerate(maps):
         x = room.left() + k * each
-        pressed = np.flatnonzero(row > 0.0)
-        for m in pressed:
+        painter.setPen(Qt.PenStyle.NoPen)
+        for m in np.flatnonzero(row > 0.0):
             across, along = scale * (drawn.cells[m] - low)
-            top = room.top() + 18.0 + tall - along - size[1]
-            painter.fillRect(QRectF(x + across, top, size[0], size[1]), QColor(*heat(float(row[m]) / most)))
+            at = QPointF(x + across, room.top() + 18.0 + tall - along)
+            painter.setBrush(QColor(*heat(float(row[m]) / most)))
+            painter.drawPolygon(QPolygonF([at + QPointF(float(u), -float(v)) for u, v in corners]))
+        painter.setPen(QColor(LIGHT.text))
         painter.drawText(
             QRectF(x, room.bottom() - 16.0, each, 16.0),
             Qt.AlignmentFlag.AlignCenter,
@@ -155,10 +169,19 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
         )
 
 
-def _spacing(values: Array) -> float:
-    """Distance of neighbours among places along an axis [m]."""
-    steps = np.diff(np.unique(np.round(values, 6)))
-    return float(np.median(steps)) if steps.size else 0.01
+def edges_of(cells: Array) -> Array:
+    """Edges (2, 2) of a cell as rows, from the places (n_cell, 2) of all, however they are turned [m]."""
+    middle = cells[np.linalg.norm(cells - cells.mean(axis=0), axis=1).argmin()]
+    away = cells - middle
+    far = np.linalg.norm(away, axis=1)
+    order = np.argsort(far)[1:]
+    if not len(order):
+        return LONE * np.eye(2)
+    edge = away[order[0]]
+    lean = np.abs(away[order] @ edge) / (far[order] * far[order[0]])
+    across = np.flatnonzero(lean < 0.1)
+    other = away[order[across[0]]] if len(across) else np.array([-edge[1], edge[0]])
+    return np.stack([edge, other])
 
 
 def heat(part: float) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""A field as a heat image, as the pressure under both feet: dark where nothing presses."""
+"""A field as a heat image, as the pressure under both feet: dark where nothing presses, gone if unknown."""
 
 from __future__ import annotations
 
@@ -60,15 +60,16 @@ class HeatImage(PlotCard):
         self._write()
 
     def set_frame(self, data: Mapping[str, NDArray[np.float64]]) -> None:
-        """Show the newest values: unknown ones as none."""
+        """Show the newest values: unknown ones as none, and no image of which nothing is known."""
         picture = self._picture
         if picture is None or picture.field not in data:
             return
-        values = np.nan_to_num(picture.scale * data[picture.field], nan=0.0, posinf=0.0, neginf=0.0)
-        values = values.reshape(len(picture.labels), *picture.shape)
+        told = picture.scale * data[picture.field].reshape(len(picture.labels), *picture.shape)
+        values = np.nan_to_num(told, nan=0.0, posinf=0.0, neginf=0.0)
         largest = max(self.largest, float(values.max(initial=0.0)))
-        for image, one in zip(self.images, values[picture.order], strict=True):
-            image.setImage(one.T, autoLevels=False, levels=(0.0, max(largest, LEAST_SHARE)))
+        for image, k in zip(self.images, picture.order, strict=True):
+            image.setVisible(bool(np.isfinite(told[k]).any()))
+            image.setImage(values[k].T, autoLevels=False, levels=(0.0, max(largest, LEAST_SHARE)))
         if largest != self.largest:
             self.largest = largest
             self._write()

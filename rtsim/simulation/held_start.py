@@ -77,8 +77,9 @@ def meet_speeds(simulator: Simulator, shift: Shift | None) -> Met | None:
         raise ModelError(
             f"the speeds at the start part what is held by {1e3 * after[k, RATE]:.3g} mm/s",
             where=f"{model.name}: {model.names.holds[k]}",
-            remedy="give fewer speeds in [simulation], those that others follow",
+            remedy="give fewer speeds in [simulation], those that others follow, and no coupler against it",
         )
+    n_independent = independent(simulator)
     return Met(
         float(shift.gap[worst]),
         model.names.holds[worst],
@@ -86,8 +87,17 @@ def meet_speeds(simulator: Simulator, shift: Shift | None) -> Met | None:
         shift.shifted,
         float(before[:, RATE].max(initial=0.0)),
         len(own.multiplier),
-        int(own.n_active[0]),
+        n_independent,
     )
+
+
+def independent(simulator: Simulator) -> int:
+    """How many of the rows act where nothing is kept, as in the run; the state stays as it is."""
+    own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
+    assert own is not None
+    put(simulator, [])
+    simulator.q[:], simulator.v[:] = q, v
+    return int(own.n_active[0])
 
 
 def put(simulator: Simulator, kept: list[int]) -> tuple[Array, Array, bool]:

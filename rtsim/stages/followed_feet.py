@@ -22,7 +22,7 @@ from rtsim.models.model import Model
 from rtsim.models.packing.joints import NUMBERS
 from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.rates import FilteredMotion
-from rtsim.subjects.foot_sole import stand_on
+from rtsim.subjects.foot_sole import LEAST, stand_on
 from rtsim.subjects.labs import SIDES, side_of
 from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.subject import Subject
@@ -101,7 +101,7 @@ def axes_of(
     """
     own = "right" if subject.side == "left" else subject.side  # solved as a right one
     found: list[tuple[int, FootAxes, bool]] = []
-    lacking = ""
+    lacking = beside = ""
     names, ground = list(model.names.markers), 1e-3 * spec.ground_mm
     for body, side in feet_of(model.names.bodies, own):
         marked = subject.side if subject.side in SIDES else side
@@ -119,13 +119,15 @@ def axes_of(
         roles = markers_of(lab, marked, names)
         missing = [role for role in NEEDED if role not in roles]
         if missing:
-            lacking = str(getattr(side_of(lab, marked), missing[0]))
+            lacking = f": {getattr(side_of(lab, marked), missing[0])} is not there"
+            if static is not None:
+                beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
             continue
         places = {role: model.markers.position[names.index(name)] for role, name in roles.items()}
         found.append((body, foot_axes(places), False))
     if not found:
         raise ConfigError(
-            f"no foot has its markers{f': {lacking} is not there' if lacking else ''}", where="stages",
+            f"no foot has its markers{lacking}{beside}", where="stages",
             allowed="heel, first and fifth metatarsal, in the trial or the static one",
             remedy="give --static, name the lab, or leave foot_contact out",
         )  # fmt: skip

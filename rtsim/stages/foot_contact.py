@@ -24,7 +24,7 @@ from rtsim.stages.followed_feet import FollowedFeet, axes_of
 from rtsim.stages.ground_reaction import GroundReaction
 from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.plates import FootLoads
-from rtsim.stages.rates import FilteredMotion
+from rtsim.stages.rates import FilteredMotion, stated
 from rtsim.stages.shared_loads import SharedLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.labs import SIDES, find_lab, load_lab
@@ -32,12 +32,12 @@ from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session
 from streams.ring import Frame
 
-CONTACTS = ("heel", "ball", "toe")
 GRAVITY, TOUCH_N = 9.81, 1.0
 """On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
 COMPARED_N = 50.0
 """Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"
+UNCOVERED = "The grid of pressure is smaller than a foot and cuts what presses there: enlarge foot.grid."
 BEYOND_REACH = "A foot does not reach the ground with what it is to bear: its contact is NaN."
 IN_THE_AIR = "foot_not_found"
 NO_FOOT = (
@@ -49,6 +49,7 @@ LEVELS = {
     "whole_body": "raised until it bears its share of what the whole body's motion tells",
     "given": "as marked",
 }
+Plane = tuple[np.ndarray, np.ndarray]
 
 
 class FootContacts(Stage):
@@ -88,6 +89,8 @@ class FootContacts(Stage):
         self._bearers = [SIDES.index(side) for _, side in self._marked]
         self._followed = FollowedFeet(motion, self._axes)
         self._plates = FilteredLoads(motion, loads) if loads is not None else None
+        self._delay = 0.0
+        self._last: list[tuple[Plane, float] | None] = [None] * len(self._feet)
         self.shared = self._sharing(total) if total is not None else None
         self._ground = np.array([0.0, 1e-3 * spec.ground_mm, 0.0])
         rows, columns = spec.grid
@@ -116,6 +119,12 @@ class FootContacts(Stage):
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
             self.sentences += [self._said(k) for k in range(len(self._feet))]
+            if not all(foot.covered for foot in self._feet):
+                self.sentences.append(UNCOVERED)
+        if anew or not self._delay:
+            rate = self.motion.rate
+            self._delay = float(stated(self.motion.spec, rate).delay_s[0]) if rate else 0.0
+            self._last = [None] * len(self._feet)
         self._followed.begin(anew)
         if self._plates is not None:
             self._plates.begin(anew)
@@ -132,16 +141,13 @@ class FootContacts(Stage):
         if self.shared is not None and not self.shared.share(self._ground[1]):
             self.count(IN_THE_AIR, NO_FOOT)
         for k, foot in enumerate(self._feet):
+            point, normal = self._plane(frame, k)
             if not followed.settled[k]:
                 foot.forget()
                 continue
-            point, normal = self._plane(k)
-            target = self._target(k)
-            if self.shared is not None and math.isnan(target):
-                foot.forget()  # a height that nothing tells would be a guess
-                continue
+            target = self._target(k, normal)
             foot.take(followed.place, k, point, normal, target)
-            if self.spec.level != "given" and math.isnan(foot.force[1]):
+            if self.spec.level != "given" and math.isnan(foot.force[1]) and not math.isnan(target):
                 self.count(LEVELLED, BEYOND_REACH)
         if self.shared is not None:
             self.shared.lay()
@@ -167,7 +173,7 @@ class FootContacts(Stage):
 
     def quantities(self) -> list[Quantity]:
         """Of the right and the left foot; a foot that is not followed is NaN."""
-        names = self._names
+        names = self._feet[0].foot.names
         across, along = self.spec.cell_mm[1], self.spec.cell_mm[0]
         told = [
             Quantity("foot_contact_forces", self._force, "N", SIDES, AXES, GROUND,
@@ -204,11 +210,6 @@ class FootContacts(Stage):
         person = {"mass_kg": self._mass} if self._mass else {}
         return {**person, "foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        n = len(self._feet[0].normal)
-        return CONTACTS if n == len(CONTACTS) else tuple(f"contact_{k + 1}" for k in range(n))
-
     def _said(self, k: int) -> str:
         foot = self._feet[k]
         level = LEVELS[self.spec.level]
@@ -237,17 +238,30 @@ class FootContacts(Stage):
             )  # fmt: skip
         return SharedLoads(total, self._followed, self._feet, self._sides)
 
-    def _target(self, k: int) -> float:
-        """Vertical force on foot k that is told, filtered as the motion is [N]; NaN = not known."""
+    def _target(self, k: int, normal: np.ndarray) -> float:
+        """Force on foot k that is told, along the normal of its plane, filtered as the motion is [N]; NaN =
+        not known.
+        """
         if self.shared is not None:
             return float(self.shared.vertical[k])
-        return float(self._plates.wrench[self._bearers[k], 4]) if self._plates is not None else math.nan
+        if self._plates is None:
+            return math.nan
+        x, y, z = self._plates.wrench[self._bearers[k], 3:]
+        return float(normal @ (x, y, -z if self._mirrors else z))
 
-    def _plane(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """A point and the normal of what foot k stands on, as the solver has it."""
+    def _plane(self, frame: Frame, k: int) -> Plane:
+        """A point and the normal of what foot k stands on, as the solver has it.
+
+        The motion is that of a delay ago: so long is a foot on the plate that it has left.
+        """
         of_plates = self.loads if self.shared is None else None
         found = of_plates.plane_under(self._bearers[k]) if of_plates is not None else None
-        if found is None:
+        last = self._last[k]
+        if found is not None:
+            self._last[k] = found, frame.time
+        elif last is not None and 0.0 <= frame.time - last[1] <= self._delay:
+            found = last[0]
+        else:
             return self._ground, UP
         point, normal = found
         if self._mirrors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,30 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rtsim.files.pressure_trial import PressureTrial
     from rtsim.methods.foot_misfit import Weights
     from rtsim.methods.foot_trial import FootTrial
     from rtsim.methods.walked_steps import WalkedSteps
     from rtsim.report.foot_fit import Step
 
 FILE = click.Path(path_type=Path)
+LONGEST_DELAY = 3600.0
+"""Of the pressure's clock behind that of the trial [s]."""
+OF_PRESSURE = {
+    "pressure_delay": "--pressure-delay",
+    "pressure_as_scaled": "--pressure-as-scaled",
+    "pressure_as_placed": "--pressure-as-placed",
+    "no_pressure": "--no-pressure",
+}
+OF_A_FIT = {
+    "out": "--out",
+    "plates": "--plate",
+    "pressure": "--pressure",
+    "starts": "--starts",
+    "hops": "--hops",
+    "seed": "--seed",
+}
+"""Options by their parameters: what a run with pressure alone, and what a fit alone looks at."""
 
 
 @click.command("foot")
@@ -44,7 +63,7 @@ FILE = click.Path(path_type=Path)
               help="Starts within 10 % of the initial guess.")  # fmt: skip
 @click.option("--hops", type=click.IntRange(0, 1000), default=0, show_default=True,
               help="Steps of basin hopping after them, a global search.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the starts.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the starts.")
 @click.option(
     "--validate", type=FILE, metavar="MODEL", help="Hold MODEL's contact, fit the motion of all steps."
 )
@@ -82,7 +101,11 @@ def command(
     from rtsim.report.foot_fit import as_lines, as_table, steps_of
 
     paper = paper_for(plot, plot_size, plot_dpi)
-    check_options(trials, forces, pressure, validate, out, force, mass_kg)
+    check_options(trials, forces, pressure_delay, out, force, mass_kg)
+    check_together(click.get_current_context())
+    own = foot_of(load_model(str(validate)), str(validate)) if validate is not None else None
+    felt = [read_told(path) for path in ([pressure] if pressure is not None else [])]
+    prints = [read_told(path) for path in footprints]
     compile_first(Console(stderr=True), ("foot-fit",))
     weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
     walks = []
@@ -94,17 +117,13 @@ def command(
     fit, frame = None, None
     fitted: list[FootTrial] = []
     steps: list[Step] = []
-    if validate is not None:
-        own = foot_of(load_model(str(validate)), str(validate))
+    if own is not None:
         others, parameters = all_steps(walks), own.parameters
     else:
         fitted, others = chosen(walks, plates)
-        if pressure is not None:
-            fitted = [
-                with_pressure(
-                    fitted, pressure, pressure_delay, not pressure_as_scaled, not pressure_as_placed
-                )
-            ]
+        for mat in felt:
+            laid = with_pressure(fitted, mat, pressure_delay, not pressure_as_scaled, not pressure_as_placed)
+            fitted = [laid]
         frame = fitted[0].frame
         fitted = [t._replace(frame=with_toes(t.frame, frame.toe_origin, frame.toe_axes)) for t in fitted]
         around = guess(frame)
@@ -112,17 +131,17 @@ def command(
         parameters, steps = fit.parameters, steps_of(fitted, fit, True)
     if fit is None or fit.complete:
         for trial in others:
-            toes = frame if frame is not None else own
+            toes = own if own is not None else fitted[0].frame
             moved = trial._replace(frame=with_toes(trial.frame, toes.toe_origin, toes.toe_axes))
-            lifted = not (fitted and marked_alike(trial, fitted[0]))
+            lifted = own is not None or not marked_alike(trial, fitted[0])
             steps += steps_of([moved], validate_foot([moved], weights, parameters, tell, lifted), False)
     click.echo(json.dumps(as_table(fit, steps)) if as_json else as_lines(fit, steps))
-    for path in footprints:
-        tell(footprint_told(path, steps[0], parameters))
     if out is not None and frame is not None:
         write_model(
             out, model_of(parameters, frame, fitted[0].weight, out.stem, source_of(fitted, weights)), steps
         )
+    for footprint in prints:
+        tell(footprint_told(footprint, steps[0], parameters))
     if paper is not None:
         from rtsim.monitor.foot_figure import Drawn, save_foot
         from rtsim.report.foot_drawn import drawn
@@ -133,38 +152,69 @@ def command(
         raise SystemExit(exit_code())
 
 
-def footprint_told(path: Path, step: Step, parameters: NDArray[np.float64]) -> str:
-    """How alike a recorded footprint and the simulated peak pressure of a step are."""
+def read_told(path: Path) -> PressureTrial:
+    """A file of pressure; what was assumed or left out as it was read is told."""
     from rtsim.files.pressure import read_pressure
+
+    found = read_pressure(path)
+    for note in found.notes:
+        tell(f"{path}: {note}")
+    return found
+
+
+def footprint_told(footprint: PressureTrial, step: Step, parameters: NDArray[np.float64]) -> str:
+    """How alike a recorded footprint and the simulated peak pressure of a step are."""
     from rtsim.methods.footprint import likeness
     from rtsim.report.foot_drawn import peaks_of
 
-    alike = likeness(*peaks_of(step, parameters), read_pressure(path))
-    return (
-        f"{path}: shape of peak pressure beside {step.trial.name.rpartition('/')[2]}: correlation {alike:.2f}"
-    )
+    alike = likeness(*peaks_of(step, parameters), footprint)
+    beside = step.trial.name.rpartition("/")[2]
+    return f"{footprint.source}: shape of peak pressure beside {beside}: correlation {alike:.2f}"
 
 
 def check_options(
-    trials: tuple[Path, ...], forces: tuple[Path, ...], pressure: Path | None, validate: Path | None,
-    out: Path | None, force: bool, mass_kg: float | None,
+    trials: tuple[Path, ...], forces: tuple[Path, ...], delay: float, out: Path | None, force: bool,
+    mass_kg: float | None,
 ) -> None:  # fmt: skip
-    """ConfigError for options that do not go together, before anything is read."""
+    """ConfigError for values that cannot be meant, before anything is read."""
     if forces and len(forces) != len(trials):
         raise ConfigError(
             f"{len(forces)} files of forces for {len(trials)} trials",
             where="--forces",
             remedy="give one of each",
         )
+    if len({path.resolve() for path in trials}) < len(trials):
+        raise ConfigError("a trial is given twice", where="TRIALS", remedy="give each of them once")
     if mass_kg is not None and not 0.0 < mass_kg <= 500.0:
         raise ConfigError(f"{mass_kg:g} kg cannot be meant", where="--mass", allowed="above 0 to 500 kg")
-    if validate is not None and (out is not None or pressure is not None):
-        option = "--out" if out is not None else "--pressure"
-        raise ConfigError("it is for a fit", where=option, remedy="leave it out with --validate")
+    if not abs(delay) <= LONGEST_DELAY:
+        raise ConfigError(
+            f"{delay:g} s cannot be meant", where="--pressure-delay",
+            allowed=f"-{LONGEST_DELAY:g} to {LONGEST_DELAY:g} s",
+        )  # fmt: skip
     if out is not None:
         if out.suffix.lower() != ".toml":
             raise ConfigError(f"{out} cannot be a model", where="--out", allowed="a name in .toml")
         check_free(out, overwrite=force)
+
+
+def check_together(context: click.Context) -> None:
+    """ConfigError for options that would do nothing beside the others."""
+    given = [
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if "validate" in given:
+        _refuse(given, OF_A_FIT, "it is for a fit", "leave it out with --validate")
+    if "pressure" not in given:
+        _refuse(given, OF_PRESSURE, "there is no pressure that it could be for", "give --pressure")
+
+
+def _refuse(given: Sequence[str], options: Mapping[str, str], said: str, remedy: str) -> None:
+    for name, option in options.items():
+        if name in given:
+            raise ConfigError(said, where=option, remedy=remedy)
 
 
 def all_steps(walks: list[WalkedSteps]) -> list[FootTrial]:
@@ -179,24 +229,26 @@ def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[Foot
     unknown = next((name for name in plates if name not in names), None)
     if unknown is not None:
         raise ConfigError(f"no complete step is on {unknown!r}", where="--plate", allowed=", ".join(names))
+    if len(set(plates)) < len(plates):
+        raise ConfigError("a plate is given twice", where="--plate", remedy="give each of them once")
     if not plates:
         return steps[:1], steps[1:]
     fitted = [walk.steps[name] for walk in walks for name in plates if name in walk.steps]
     return fitted, [step for step in steps if all(step is not one for one in fitted)]
 
 
-def with_pressure(fitted: list[FootTrial], path: Path, delay: float, scaled: bool, placed: bool) -> FootTrial:
+def with_pressure(
+    fitted: list[FootTrial], mat: PressureTrial, delay: float, scaled: bool, placed: bool
+) -> FootTrial:
     """The one fitted step with its pressure."""
-    from rtsim.files.pressure import read_pressure
     from rtsim.methods.foot_pressure import lay_pressure
 
     if len(fitted) > 1:
         raise ConfigError("it belongs to one step", where="--pressure", remedy="give one --plate")
     (trial,) = fitted
     felt = lay_pressure(
-        read_pressure(path), trial.times, trial.force[:, 2], trial.centre, scaled=scaled, placed=placed,
-        delay=delay,
-    )  # fmt: skip
+        mat, trial.times, trial.force[:, 2], trial.centre, scaled=scaled, placed=placed, delay=delay
+    )
     return trial._replace(pressure=felt)
 
 

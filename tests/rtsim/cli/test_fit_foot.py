@@ -52,6 +52,8 @@ def test_a_walk_gives_a_model(gait, tmp_path, capsys):
     held = json.loads(text)["steps"]
     assert not any(step["fitted"] for step in held)
     assert held[0]["rms"]["normal"] <= 0.034
+    assert held[1]["side"] == "left"  # the other foot, whose heel's marker is at another height
+    assert held[1]["rms"]["cop"] <= 0.066
 
 
 def test_the_report_stands_beside_the_thesis(gait, capsys):
@@ -80,6 +82,21 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
         (("walk1.trc", "--validate", "knee"), "this is no model of a foot"),
         (("walk1.trc", "--pressure", "MDwalk2.apd"), "a picture of peaks has no frames"),
         (("walk1.trc", "--lab", "mcgill"), "no frame shows heel and forefoot by the marker map mcgill"),
+        (("walk1.trc", "walk1.trc"), "TRIALS: a trial is given twice"),
+        (("walk1.trc", "--plate", "plate_6", "--plate", "plate_6"), "--plate: a plate is given twice"),
+        (("walk1.trc", "--seed", "-1"), "-1 is not in the range x>=0"),
+        (("walk1.trc", "--validate", "foot", "--plate", "plate_6"), "--plate: it is for a fit"),
+        (("walk1.trc", "--validate", "foot", "--hops", "2"), "--hops: it is for a fit"),
+        (
+            ("walk1.trc", "--pressure-as-placed"),
+            "there is no pressure that it could be for",
+        ),
+        (("walk1.trc", "--pressure", "MDwalk2.apd", "--pressure-delay", "nan"), "nan s cannot be meant"),
+        (("walk1.trc", "--footprint", "none.apd"), "none.apd: no such file"),
+        (
+            ("walk1.trc", "--up", "Z"),
+            "one laboratory. The same of plate_4, plate_5, plate_6",
+        ),
     ],
 )
 def test_what_cannot_be_is_told(gait, capsys, monkeypatch, arguments, said):
@@ -89,6 +106,7 @@ def test_what_cannot_be_is_told(gait, capsys, monkeypatch, arguments, said):
     assert code != 0
     assert said in " ".join(text.split())
     assert "Traceback" not in text
+    assert "start 1 of" not in text  # told before anything slow
 
 
 def test_a_figure_is_drawn(gait, tmp_path, capsys):

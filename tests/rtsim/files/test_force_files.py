@@ -180,6 +180,8 @@ def test_forces_of_cortex(write):
     check(trial)
     assert trial.rate == 450.0
     assert trial.times[1] == pytest.approx(1 / 450.0)
+    raised = read_forces(write("walk.forces", CORTEX.replace("\t400\t0\t", "\t400\t150\t")))
+    np.testing.assert_allclose(raised.centre[:, 0], [[0.4, 0.15, -0.2]] * 2, atol=1e-9)
     for damaged in (
         CORTEX.replace("SampleRate", "Rate"),
         CORTEX.replace("Plates=1", "Plates=2"),

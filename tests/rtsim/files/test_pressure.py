@@ -141,7 +141,7 @@ def test_zebris_is_a_picture_of_peaks(put):
         (".asf", "ROWS 2", "ROWS 2000000000", "allowed: at least one of each"),
         (".asf", "SECONDS_PER_FRAME 0.02", "SECONDS_PER_FRAME 0", "SECONDS_PER_FRAME is 0"),
         (".asf", "5 mm", "5 m", "cells of 5000 x 10 mm; allowed: up to 100 mm"),
-        (".asf", "B,10,0", "B,-10,0", "negative or infinite"),
+        (".asf", "B,10,0", "B,-10,0", "a pressure of -10 kPa; allowed: 0 to 100000 kPa"),
         (".lst", "Matrix: 64x95", "", "this is not an emed list"),
         (".lst", "7\t40.00", "7\tx", "line 9: not the row of a picture"),
         (".lst", "7\t40.00", "8\t40.00", "rows or columns that the platform does not have"),

@@ -91,7 +91,7 @@ def test_an_unknown_method_or_model_is_told_before_anything_is_compiled():
     """Protects the user of --method and --model."""
     with pytest.raises(ConfigError, match=r"unknown method 'best'; allowed: zero, minimised"):
         prepare(Run(name="r", method="best"))
-    with pytest.raises(ConfigError, match=r"unknown method 'best'"):
+    with pytest.raises(ConfigError, match=r"methods of the run config: unknown method 'best'"):
         prepare(Run(name="r", methods=("minimised", "best")))
     with pytest.raises(ConfigError, match="lower_limb"):
         load_model("upper_limb")

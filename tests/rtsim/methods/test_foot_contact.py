@@ -12,9 +12,10 @@ from scipy.spatial.transform import Rotation
 from kernels.contact.prescribed import Motion
 from kernels.contact.standing_foot import FOOT, TOES, new_standing_work, stand
 from rtsim.config.foot_schema import FootSpec
+from rtsim.config.paths import find_config
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.methods.foot_contact import MIRROR, FootAxes, FootContact, contact_foot, foot_axes, on_sole
+from rtsim.methods.foot_contact import MIRROR, FootAxes, FootContact, contact_foot, extent, foot_axes, on_sole
 from rtsim.subjects.foot_sole import stand_on
 
 Array = NDArray[np.floating]
@@ -97,9 +98,20 @@ def test_pressure_is_the_force() -> None:
     foot = contact()
     cell = 7.5e-3 * 9.0e-3
     assert cell * foot.pressure.sum() == pytest.approx(foot.force[1], rel=0.01)
-    rows = 0.1 - 0.02 + 7.5e-3 * np.arange(39)
+    low, high = extent(foot.foot)
+    rows = 0.1 + 0.5 * (low[0] + high[0]) + 7.5e-3 * (np.arange(39) - 19)
     along = (foot.pressure.sum(axis=1) @ rows) / foot.pressure.sum()
     assert along == pytest.approx(foot.centre[0], abs=1.5e-3)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_the_grid_goes_as_far_as_the_foot(side: int) -> None:
+    """Protects the medial edge of the ball: nothing presses beside the usual grid; a small one is told."""
+    motion = standing(pitch=0.1)
+    foot = contact(side, mirrored(motion) if side else motion, target=700.0, level="plates")
+    assert foot.covered
+    assert foot.pressure[:, [0, -1]].max() == foot.pressure[[0, -1]].max() == 0.0
+    assert not contact(side, grid=(39, 12)).covered
 
 
 @pytest.mark.parametrize("height", [-0.3, 0.17])
@@ -146,16 +158,41 @@ def test_a_foot_that_bears_nothing_has_nothing() -> None:
     assert np.isnan(foot.centre).all()
 
 
+def test_a_foot_of_unknown_force_has_none() -> None:
+    """Protects from a guess: a foot that plates level, and of which they tell nothing, does not press as high
+    as it last was.
+    """
+    spec = FootSpec(level="plates")
+    foot = FootContact(contact_foot(spec, LENGTH, 0), spec)
+    foot.take(standing(), 0, np.zeros(3), UP, 700.0)
+    assert foot.force[1] == pytest.approx(700.0, rel=1e-3)
+    foot.take(standing(), 0, np.zeros(3), UP, math.nan)
+    assert np.isnan(foot.force).all()
+    assert np.isnan(foot.pressure).all()
+
+
 def test_size_of_the_foot_is_that_of_the_person() -> None:
-    """Protects scaling: a foot of twice the length is twice as large, or as it is where that is asked for."""
+    """Protects scaling: a longer foot is as much larger, or as it is where asked for; no foot is told."""
     spec = FootSpec()
-    one, two = contact_foot(spec, LENGTH, 0), contact_foot(spec, 2.0 * LENGTH, 0)
-    assert (one.size, two.size) == (pytest.approx(1.0), pytest.approx(2.0))
-    np.testing.assert_allclose(two.contacts.contacts.radii, 2.0 * one.contacts.contacts.radii)
-    own = contact_foot(FootSpec(scaled=False), 2.0 * LENGTH, 0)
+    one, two = contact_foot(spec, LENGTH, 0), contact_foot(spec, 1.2 * LENGTH, 0)
+    assert (one.size, two.size) == (pytest.approx(1.0), pytest.approx(1.2))
+    assert one.names == ("heel", "ball", "toe")
+    np.testing.assert_allclose(two.contacts.contacts.radii, 1.2 * one.contacts.contacts.radii)
+    own = contact_foot(FootSpec(scaled=False), 1.2 * LENGTH, 0)
     np.testing.assert_allclose(own.contacts.contacts.radii, one.contacts.contacts.radii)
     with pytest.raises(ConfigError, match="no foot"):
         contact_foot(FootSpec(model="knee"), LENGTH, 0)
+    with pytest.raises(ConfigError, match="-50 mm in front of the heel; allowed: 80 to 260 mm"):
+        contact_foot(spec, -0.05, 0)
+
+
+def test_only_volumetric_contacts_make_a_foot(tmp_path) -> None:
+    """Protects the pressure: a contact of another law has none, and would look as if it bore nothing."""
+    text, other = find_config("foot", "models").read_text(), tmp_path / "other.toml"
+    text = text.replace("rolling = true\nspinning = true\n", 'law = "kelvin_voigt"\n')
+    other.write_text(text.replace(", transition_angular_velocity_rad_s = 0.01", ""))
+    with pytest.raises(ConfigError, match="another law; allowed: volumetric ellipsoids and spheres"):
+        contact_foot(FootSpec(model=str(other)), LENGTH, 0)
 
 
 def test_toes_lie_level_under_a_raised_heel() -> None:

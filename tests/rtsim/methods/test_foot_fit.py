@@ -158,7 +158,7 @@ def test_markers_that_sit_higher_are_told_from_the_foot(truth):
 def test_slopes_by_a_height_are_those_of_its_change(step, pressure):
     """Protects the search with heights: slopes of residuals by all unknowns, by differences."""
     trial = step.trial if pressure else step.trial._replace(pressure=None)
-    problem = FootProblem([trial], Weights(), guess(trial.frame), held=True, lifted=True)
+    problem = FootProblem([trial], Weights(), guess(trial.frame), held=True, lifted=[True])
     x = problem.start(problem.around)
     x[-1] += 0.2
     assert len(x) == N_SPLINE * N_KNOT + 1
@@ -171,15 +171,20 @@ def test_slopes_by_a_height_are_those_of_its_change(step, pressure):
 
 
 def test_several_steps_share_their_parameters(step, truth):
-    """Protects a fit over two steps: one set of parameters, knots of each."""
-    other = known_step(truth, 2, seconds=0.65, pressure=False)
-    problem = FootProblem([step.trial, other.trial], FORCE, guess(step.trial.frame))
+    """Protects a fit of two feet: one set of parameters, knots of each, the height of the other heel."""
+    other = known_step(truth, 2, seconds=0.65, pressure=False).trial
+    higher = other._replace(position=other.position + 0.005 * np.eye(3)[2])
+    problem = FootProblem([step.trial, higher], FORCE, guess(step.trial.frame), lifted=[False, True])
     x = problem.start(problem.around)
-    assert len(x) == N - 1 + 2 * N_SPLINE * N_KNOT
+    assert len(x) == N - 1 + 2 * N_SPLINE * N_KNOT + 1
+    h = 1e-6 * np.eye(len(x))[-1]
+    change = (problem.values(x + h) - problem.values(x - h)) / 2e-6
+    np.testing.assert_allclose(problem.slopes(x)[:, -1], change, atol=1e-4 * np.abs(change).max())
     search(problem, x, most=30)
     found = outcome(problem, np.zeros(1), 30, True)
     assert len(found.knots) == len(found.errors) == 2
     assert max(errors.normal for errors in found.errors) < 0.05
+    assert found.heights == (0.0, pytest.approx(-0.005, abs=0.003))
 
 
 def test_bounds_are_kept_and_told(step):
@@ -268,14 +273,21 @@ def test_a_model_gives_its_parameters_back():
     np.testing.assert_allclose(found.toe_origin, frame.toe_origin, atol=1e-9)
 
 
-def test_the_thesis_heel_is_that_of_the_shipped_model():
-    """Protects one conversion of axes: heel and ball of table 5.6 are those of the shipped foot."""
-    shipped = load_model("foot")
-    mine = model_of(TABLE_5_6, thesis_frame(), 70.0 * 9.81, "mine", "a test")
-    for one, other in zip(shipped.contacts[:2], mine.contacts[:2], strict=True):
+def test_the_foot_of_table_5_6_is_the_shipped_model():
+    """Protects one conversion of axes: all three ellipsoids of table 5.6, which stands beside every fit, are
+    those of the shipped foot where the toes' frame is that of table 5.2, X medial and Z up.
+    """
+    shipped, frame = load_model("foot"), thesis_frame()
+    toes = euler(np.array([[2.72, -0.20, -2.89]]))[0][0] * [-1.0, 1.0, -1.0]
+    mine = model_of(TABLE_5_6, with_toes(frame, frame.toe_origin, toes), 70.0 * 9.81, "mine", "a test")
+    for one, other in zip(shipped.contacts, mine.contacts, strict=True):
         np.testing.assert_allclose(one.a.offset_mm, other.a.offset_mm, atol=1e-4)
-        np.testing.assert_allclose(one.a.radii_mm, other.a.radii_mm, atol=1e-4)
-        np.testing.assert_allclose(one.a.turned_deg, other.a.turned_deg, atol=1e-3)
+        shapes = []
+        for contact in (one, other):
+            x, y, z = np.radians(contact.a.turned_deg)
+            E = euler(np.array([[x, y, z]]))[0][0]
+            shapes.append((E * np.square(contact.a.radii_mm)) @ E.T)
+        np.testing.assert_allclose(shapes[0], shapes[1], atol=1e-2)
 
 
 def test_another_model_is_refused():

@@ -9,13 +9,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from kernels.bearing import BEARS, NONE, TWO_FEET
+from kernels.bearing import BEARS, NONE, TWO_FEET, UNSEEN
 from kernels.plates import EMPTY, LOADED
 from rtsim.errors import ConfigError
+from rtsim.files.force_trial import lay_out
 from rtsim.files.pressure_trial import PressureTrial
 from rtsim.methods.foot_pressure import chosen_frames, lay, lay_pressure
 from rtsim.methods.foot_steps import body_weight, find_steps, usable
-from rtsim.methods.foot_trial import in_order, low_pass, step_axes
+from rtsim.methods.foot_trial import check_foot, in_order, level_height, low_pass, step_axes
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import cutoff_of_each_run
 from rtsim.methods.walked_steps import walked_steps
@@ -47,6 +48,34 @@ def press(some: PlateLoads, plate: int, first: int, last: int, foot: int = 0, fo
     some.force[rows, plate, 1] = force
     some.loaded[rows, plate] = LOADED
     some.share[rows, plate, foot] = BEARS
+
+
+@pytest.mark.parametrize(
+    ("changed", "off", "said"),
+    [
+        ({"calcaneus": [0.01, 0.0, -0.02]}, 0.003, "the heel's marker is -20 mm above the plate"),
+        ({"metatarsal_1": [0.05, 0.03, 0.04]}, 0.003, "in front of the heel; allowed: 80 to 260 mm"),
+        ({"metatarsal_5": [-0.15, 0.17, 0.03]}, 0.003, "metatarsals 1 and 5 are 198 mm apart"),
+        ({}, 0.02, "calcaneus leaves its place on the foot by 20 mm"),
+    ],
+)
+def test_markers_of_no_foot_are_refused(changed, off, said):
+    """Protects from labels that are exchanged, plates at another height, markers that leap or are stuck."""
+    frame = foot_frame({**FLAT, **{role: np.array(place) for role, place in changed.items()}}, "a trial")
+    with pytest.raises(ConfigError, match=said):
+        check_foot(frame, frame.names, np.array([off, 0.0, 0.0, 0.0, 0.0]), "a trial")
+    sound = foot_frame(FLAT, "a trial")
+    check_foot(sound, sound.names, np.full(5, 0.003), "a trial")
+
+
+def test_a_plate_that_leans_has_no_step():
+    """Protects from a ramp fitted as a level floor: height of a level plate, one sentence for another."""
+    flat = np.array([[0.3, 0.1, 0.2], [-0.3, 0.1, 0.2], [-0.3, 0.1, -0.2], [0.3, 0.1, -0.2]])
+    ramp = flat + np.outer(flat[:, 0], [0.0, 0.1, 0.0])
+    plates = lay_out(np.array([flat, ramp]), np.zeros(2))
+    assert level_height(plates, 0, "a trial") == pytest.approx(0.1)
+    with pytest.raises(ConfigError, match=r"the plate leans by 5\.7 degrees; allowed: up to 2 degrees"):
+        level_height(plates, 1, "a trial")
 
 
 def test_a_complete_step_is_found():
@@ -96,6 +125,15 @@ def test_a_plate_that_no_foot_bears_is_told():
     assert "pressed where the foot is not in 61 of 61 frames" in step.fault
 
 
+def test_a_foot_that_is_not_seen_is_told():
+    """Protects from the blame of plates where markers are gone: their frames tell nothing of the foot."""
+    some = loads()
+    press(some, 0, 20, 80)
+    some.share[40:60, 0], some.status[40:60, 0] = NONE, UNSEEN
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == "a foot is not seen in 20 of 61 frames in which a is pressed"
+
+
 def test_a_touch_is_no_step():
     """Protects against a contact shorter than any step."""
     some = loads()
@@ -110,6 +148,9 @@ def test_weight_is_the_mean_of_a_stride():
         press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
     assert body_weight(some, None, "a trial") == pytest.approx(700.0)
     assert body_weight(some, 70.0, "a trial") == pytest.approx(686.7)
+    some.force[:] *= 1e3
+    with pytest.raises(ConfigError, match="which nobody weighs; allowed: 20 to 3924 N"):
+        body_weight(some, None, "a trial")
     with pytest.raises(ConfigError, match="give --mass"):
         body_weight(loads(), None, "a trial")
 
@@ -300,6 +341,20 @@ def test_steps_of_a_real_walk(gait):
         assert step.centre[bears, 1].max() < 0.3
         slopes = np.gradient(step.position, step.times, axis=0)
         np.testing.assert_allclose(slopes[5:-5], step.velocity[5:-5], atol=0.06)
+
+
+def test_a_gap_of_one_marker_costs_its_step_alone(gait, tmp_path):
+    """Protects the other steps of a trial: one frame without a heel leaves out that step, and says why."""
+    path = tmp_path / "walk1.trc"
+    lines = (gait / "walk1.trc").read_text().splitlines()
+    heel = lines[3].split("\t").index("R.Heel")
+    row = next(k for k, line in enumerate(lines) if line.startswith("201\t"))
+    cells = lines[row].split("\t")
+    cells[heel : heel + 3] = ["", "", ""]
+    path.write_text("\n".join([*lines[:row], "\t".join(cells), *lines[row + 1 :]]) + "\n")
+    walk = walked_steps(path, gait / "walk1.forces")
+    assert list(walk.steps) == ["plate_6", "plate_3"]
+    assert "plate_5: calcaneus of the right foot is not seen throughout the step" in walk.left_out
 
 
 def test_exchanged_labels_of_a_real_foot_are_put_right(gait):

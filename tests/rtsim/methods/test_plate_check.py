@@ -192,6 +192,13 @@ def test_a_plate_in_the_wrong_place_is_told(stand):
     assert names_of(stand.check(**beside)) == [("off_plate", 0)]
 
 
+def test_frames_without_markers_blame_no_plate(stand):
+    """Protects from a plate in the wrong place where markers of the foot on it are only gone for a while."""
+    feet = stand.feet.copy()
+    feet[: len(feet) // 2, 0] = np.nan
+    assert "far" not in [finding.name for finding in stand.check(feet=feet)]
+
+
 def test_two_feet_on_a_plate_and_a_wrong_side_are_told(stand):
     """Protects from moments that are made up, and from plates that bear the name of the other foot."""
     feet = stand.feet.copy()

@@ -30,5 +30,8 @@ def test_both_images_show_the_newest_frame(session_of: Callable[..., Session]) -
     assert (left[0, 3], right[2, 1], right[0, 0]) == (100.0, 200.0, 0.0)
     heat.set_frame({"foot_pressure": 0.1 * values})
     assert heat.images[1].levels[1] == 200.0
+    values[1] = np.nan  # a foot that is not followed is not one that presses nothing
+    heat.set_frame({"foot_pressure": values})
+    assert [image.isVisible() for image in heat.images] == [False, True]
     heat.set_layout(layout_of(session_of(())))
     assert heat.isHidden()

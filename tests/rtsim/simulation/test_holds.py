@@ -152,6 +152,39 @@ def test_the_figure_is_held_to_the_floor(lift):
     assert np.abs(done.trace.q[:, :3]).max() < 1e-12  # the foot stays where it is held
 
 
+def changed_lift(tmp_path, more: str = "", speeds: str = ""):
+    """Return the simulator of the figure with a text more, and with speeds at the start."""
+    path, hold = tmp_path / "lift.toml", 'hold = ["ankle"'
+    shipped = find_config("lift", "models").read_text(encoding="utf-8")
+    path.write_text(shipped.replace(hold, f"{speeds}{hold}") + more, encoding="utf-8")
+    return load_simulator(str(path))
+
+
+def test_a_coupler_that_does_what_is_held_takes_its_force(tmp_path, lift):
+    """Protects forces where a coupler holds the foot along x as heel and toe do: what it leaves of their rows
+    is rounding, and no row of its own with forces beyond all measure.
+    """
+    some, done = lift
+    other = changed_lift(tmp_path, more='\n[[couplers]]\ncoordinate = "foot_x"\nconstant = 0.0\n')
+    assert (other.met.n_row, other.met.n_independent) == (12, 6)
+    trace, names = run(other, 250, 10).trace, list(some.model.names.holds)
+    np.testing.assert_allclose(trace.q, done.trace.q, rtol=0.0, atol=1e-9)
+    ends = [names.index("heel.y"), names.index("toe.y")]
+    np.testing.assert_allclose(trace.hold[:, ends], done.trace.hold[:, ends], rtol=1e-6)
+    np.testing.assert_allclose(trace.coupler[:, 0], done.trace.hold[:, names.index("heel.x")], atol=1e-4)
+    assert not trace.hold[:, [names.index("heel.x"), names.index("toe.x")]].any()
+
+
+def test_speeds_that_part_what_is_held_are_told_as_they_are(tmp_path):
+    """Protects the sentence, and the count of rows that act, which speeds at the start do not change."""
+    with pytest.raises(
+        ModelError, match=r"part what is held by 100 mm/s; give fewer speeds .* no coupler against"
+    ):
+        changed_lift(tmp_path, speeds="speeds = { foot_x = 100.0 }\n")
+    still = changed_lift(tmp_path, speeds="speeds = { foot_x = 0.0, foot_y = 0.0, foot_turn = 0.0 }\n")
+    assert (still.met.n_row, still.met.n_independent) == (12, 7)
+
+
 def test_the_energy_of_the_figure_is_accounted_for():
     """Protects the account: energy changes by what springs and dampers give, constraints add nothing."""
     fine = load_simulator("lift", method="rodas4p")

@@ -14,6 +14,11 @@ from rtsim.errors import ConfigError
 from rtsim.live.course import Course
 from rtsim.live.group_table import groups_of
 from rtsim.stages.find import make_stages
+from rtsim.stages.foot_contact import UNCOVERED, FootContacts
+from rtsim.stages.rates import stated
+from rtsim.subjects.labs import load_lab
+
+Array = np.ndarray
 
 RUN = Run(name="test", method="zero", stages=("kinematics", "rates", "foot_contact"))
 
@@ -55,6 +60,49 @@ def test_what_it_publishes_is_told(spec, subject, session):
     assert tuple(field.shape) == (2, 39, 16)
     assert (field.image.along, field.image.across) == (7.5, 9.0)
     assert 0.8 < course.fields.session.meta["foot"]["size"]["right"] < 1.2
+
+
+class Slope:
+    """What stands in for plates: a plane, a force on it, and the foot that bears it."""
+
+    def __init__(self) -> None:
+        self.bearers = ("foot_r", "foot_l")
+        self.force, self.moment = np.tile([60.0, 400.0, 20.0], (2, 1)), np.zeros((2, 3))
+        self.normal = np.array([np.sin(0.1), np.cos(0.1), 0.0])
+        self.borne = True
+
+    def bearer_with(self, markers: object, side: str) -> int:
+        return 0
+
+    def plane_under(self, foot: int) -> tuple[Array, Array] | None:
+        return (np.array([0.0, 0.3, 0.0]), self.normal) if self.borne else None
+
+
+def test_a_plate_of_any_slope_presses_along_its_normal(spec, subject, session, trial, make_frame):
+    """Protects planes of plates: the foot bears what the force has along the normal, not the vertical, and
+    the plate is under the filtered foot, a delay behind, when the foot has just left it.
+    """
+    kinematics, rates = make_stages(msgspec.structs.replace(RUN, stages=RUN.stages[:2]), spec, subject)
+    plates, lab = Slope(), load_lab("walker")
+    feet = FootContacts(FootSpec(level="plates", grid=(5, 5)), rates, plates, lab, subject)
+    course = Course([kinematics, rates, feet], session, {})
+    told = frames_of(course, trial, session, make_frame, 60)
+    assert told[-1]["foot_contact_normals"][:3].sum() == pytest.approx(
+        float(plates.normal @ plates.force[0]), rel=1e-3
+    )
+    assert UNCOVERED in feet.sentences
+    plates.borne = False
+    delay = stated(rates.spec, 100.0).delay_s[0]
+    heights = []
+    for k in range(60, 75):
+        frame = make_frame(session, trial.positions[k], k)
+        course.run(frame)
+        feet.report()
+        heights.append(float(feet._centre[0] @ plates.normal - 0.3 * plates.normal[1]))
+    kept = int(delay * 100.0 + 1e-6)
+    assert kept > 2
+    assert np.abs(heights[:kept]).max() < 1e-9
+    assert np.abs(heights[kept + 1 :]).min() > 0.1
 
 
 def test_plates_that_are_not_there_cannot_tell_the_height(spec, subject):
