@@ -211,10 +211,25 @@ class Rig:
         return request(self.control, command, args, timeout_s=GUARD_S)
 
     def arm(self) -> None:
-        """Arm as soon as nothing speaks against it, and wait for the end of the ramp."""
+        """Arm as soon as nothing speaks against it, anew where it falls in the ramp, as on a busy machine;
+        return at the end of the ramp.
+        """
+
+        asked = False
+
+        def armed() -> bool:
+            nonlocal asked
+            said = list(self.said)
+            if any("ramping -> armed" in text for text in said):
+                return True
+            if any("-> fault" in text for text in said):
+                self.said.clear()
+                asked = False
+            asked = asked or self.ask("arm")[0]
+            return False
+
         self.said.clear()
-        until(lambda: self.ask("arm")[0])
-        self.heard("ramping -> armed")
+        until(armed)
         assert self.outputs[-1].torque[0] > 1.0
 
     def heard(self, words: str) -> str:
