@@ -13,6 +13,7 @@ import pytest
 
 from rtsim.live.group_table import GROUPS
 from rtsim.live.groups import kernel_at, n_kernel_of
+from tests.rtsim.live.rig import until
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -75,6 +76,12 @@ def begun(cache: Path, *arguments: str) -> subprocess.Popen[str]:
     return process
 
 
+def children_of(process: subprocess.Popen[str]) -> list[str]:
+    """Numbers of the processes that it has started."""
+    found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=False)
+    return found.stdout.split()
+
+
 @pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of a terminal")
 @pytest.mark.parametrize(
@@ -83,12 +90,13 @@ def begun(cache: Path, *arguments: str) -> subprocess.Popen[str]:
 def test_ctrl_c_during_the_first_compilation_is_quiet(command: tuple[str, ...], tmp_path: Path) -> None:
     """Protects whoever stops the first start: exit code 130, no traceback, no process left."""
     process = begun(tmp_path, *command)
-    compilers = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True)
+    until(lambda: children_of(process) or process.poll() is not None)
+    compilers = children_of(process)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30.0)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
-    for compiler in compilers.stdout.split():
+    for compiler in compilers:
         with pytest.raises(ProcessLookupError):
             os.kill(int(compiler), 0)
 
