@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,7 +18,7 @@ from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeafPort, DeviceExchange, Port
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
-from rtsim.live.inputs import TIME_UP, ClockInput, Obey
+from rtsim.live.inputs import TIME_UP, ClockInput, Input, Obey
 from rtsim.live.latency import LatencyHistogram
 from rtsim.live.loop import Loop, Output
 from rtsim.live.moved import MotionStream
@@ -35,7 +35,7 @@ from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
 from rtsim.stages.limb import LimbStep
 from rtsim.stages.misaligned import joint_of, with_straps
 from rtsim.stages.simulated_gait import SimulatedGait
-from rtsim.stages.stage import Args
+from rtsim.stages.stage import Args, Stage
 from streams.account import Sentences, account
 from streams.addresses import is_stream
 from streams.clock import now_ns
@@ -288,14 +288,27 @@ def hil_loop(
         exchange.watches.append(lambda: SILENT if feed.silent else "")
     torque.arm_at = arm_at
     exchange.port = port
+    clock.ask = torque.ask
+    loop = device_loop(clock, stages, (torque, command), publisher, {"config": spec.name}, urgently)
+    loop.begin(clock.session)
+    return loop
+
+
+def device_loop(
+    source: Input,
+    stages: Sequence[Stage],
+    exchange: tuple[DeviceTorque, TorqueCommand],
+    publisher: Output,
+    meta: dict[str, Any],
+    urgently: bool,
+) -> Loop:
+    """A loop whose end the device hears first, whatever ends it; exchange : those of its stages."""
+    torque, command = exchange
     output = DeviceOutput(publisher, command)
-    loop = Loop(clock, stages, output, {"config": spec.name}, urgently)
+    loop = Loop(source, stages, output, meta, urgently)
     output.failure = lambda: loop.failure
     torque.publish = command.publish = publisher.send
-    clock.ask = torque.ask
-
     command.say = teller(loop, torque)
-    loop.begin(clock.session)
     return loop
 
 

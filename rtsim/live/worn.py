@@ -20,7 +20,7 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
-from rtsim.live.hardware import LOOK_MS, NOBODY, DeviceOutput, teller
+from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput
@@ -227,9 +227,7 @@ def worn_loop(
     if is_stream(run.source):
         stages.append(acquaintance_of(estimate, run.source))
     meta = {**meta_of(run, notes_of(estimate, run), run.source), "config": spec.name}
-    loop = Loop(ticks, stages, DeviceOutput(publisher, command), meta, urgently)
-    torque.publish = command.publish = publisher.send
-    command.say = teller(loop, torque)
+    loop = device_loop(ticks, stages, (torque, command), publisher, meta, urgently)
     ticks.hush = lambda text: hush(exchange, joint, command, text)
     joint.moment = lambda: moment_of(loop, spec.coordinate)
     return loop

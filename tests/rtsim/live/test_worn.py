@@ -22,7 +22,10 @@ from rtsim.files.recording import Results
 from rtsim.live.recorded import Kept
 from rtsim.live.sources import load_trial
 from rtsim.live.worn import run_of, worn_loop
+from rtsim.stages.stage import Outcome
+from rtsim.stages.worn import WornJoint
 from rtsim.subjects.walker import CYCLE_S
+from streams.ring import Frame
 from tests.rtsim.device.straight import StraightPort
 from tests.rtsim.live.rig import Rig, free_address, obeys, rows_of, until
 
@@ -112,6 +115,22 @@ def test_markers_that_are_lost_end_the_torque(tmp_path, walker):
     assert armed[(found.times > 0.3) & (found.times < lost - 0.02)].all()
     assert not armed[found.times > lost + 0.03].any()
     assert any("no usable frame of markers for" in text for text in said)
+
+
+def test_an_estimate_that_fails_latches_at_the_device(tmp_path, walker, monkeypatch):
+    """Protects the wearer: whatever ends the run, the device hears disarmed last, with the reason."""
+    walker()
+    run = WornJoint.run
+
+    def failing(joint: WornJoint, frame: Frame) -> Outcome:
+        done = run(joint, frame)
+        return Outcome(told=False, failure="no estimate") if frame.time > 1.0 else done
+
+    monkeypatch.setattr(WornJoint, "run", failing)
+    _, port, said = followed(worn(tmp_path))
+    assert any(output.armed for output in port.outputs)
+    assert (port.outputs[-1].armed, port.outputs[-1].torque) == (False, [0.0])
+    assert any("-> fault: the model fails: no estimate" in text for text in said)
 
 
 def test_the_moment_of_the_joint_reaches_the_controller(tmp_path, walker):
