@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ from streams.messages import End, Markers, Session, Telemetry, marker_session
 from streams.publisher import Publisher
 from streams.ring import Frame
 from streams.subscriber import Subscriber
+from tests.rtsim.live.rig import Rig
 
 Array = NDArray[np.float64]
 LOCAL = "tcp://127.0.0.1:0"
@@ -277,3 +279,10 @@ def simulator(knee):
     yield knee
     knee.q[:], knee.v[:], knee.n_step = *start, 0
     allow_compilation()
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    """No process runs yet."""
+    with Rig(tmp_path) as made:
+        yield made

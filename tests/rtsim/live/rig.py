@@ -77,6 +77,9 @@ control = "tcp://127.0.0.1:0"
 device = "ADDRESS"
 """
 
+FIVE, NAN = b"\xcb\x40\x14" + bytes(6), b"\xcb\x7f\xf8" + bytes(6)
+"""As msgpack has 5.0, and no number."""
+
 
 def until(asked: Callable[[], Any]) -> Any:
     """Return what is asked for as soon as it is there."""

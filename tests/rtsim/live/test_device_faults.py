@@ -11,9 +11,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 import zmq
@@ -22,23 +20,16 @@ from msgspec.structs import replace
 from streams.clock import now_ns
 from streams.codec import decode, encode
 from streams.control import request
-from streams.exchange import DevicePort, ModelLink
+from streams.exchange import DevicePort
 from streams.messages import Command, Device, Output, Telemetry
 from streams.recorded import read_messages
-from tests.rtsim.live.rig import Rig, Row, obeys, rows_of, until
+from tests.rtsim.live.rig import FIVE, NAN, Rig, Row, obeys, rows_of, until
 
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(sys.platform == "win32", reason="it stops processes by signals"),
 ]
 RUN = "0123456789abcdef"
-
-
-@pytest.fixture
-def rig(tmp_path: Path) -> Iterator[Rig]:
-    """No process runs yet."""
-    with Rig(tmp_path) as made:
-        yield made
 
 
 def after(rows: list[Row], t_ns: int) -> list[Row]:
@@ -290,7 +281,6 @@ def changed(model: FalseModel, right: bytes, wrong: bytes) -> list[bytes]:
     return [topic, payload.replace(right, wrong)]
 
 
-FIVE, NAN = b"\xcb\x40\x14" + bytes(6), b"\xcb\x7f\xf8" + bytes(6)
 BAD = {
     "nothing finite": lambda m: changed(m, FIVE, NAN),
     "other version": lambda m: changed(m, b"\xa1v\x01", b"\xa1v\x02"),
@@ -340,57 +330,6 @@ def test_a_flood_of_commands(rig: Rig) -> None:
         until(lambda: rows_of(model.log)[-1].state == "stopped")
         assert len([row for row in rows_of(model.log) if t_ns < row.t_ns < t_ns + 1_000_000_000]) > 30
         assert obeys(rows_of(model.log)) >= 1
-
-
-class FalseDevice:
-    """A device that says what a test has it say: it answers each output in lockstep."""
-
-    def __init__(self, rig: Rig) -> None:
-        self.link, self.seq = ModelLink(rig.address), 0
-
-    def answer(self, n: int, finite: bool = True, **changed) -> None:
-        """Answer some outputs; finite = False: each 5.0 in them is no number."""
-        done = 0
-        while done < n:
-            found = self.link.newest(100)
-            output = found[0] if found else None
-            message = Device(
-                session=output.session if output else "", seq=self.seq, t=now_ns(),
-                command=output.seq if output else -1, angle=[0.0], speed=[0.0], torque=[0.0],
-                actuator=output.torque if output else [0.0],
-                state="armed" if output and output.armed else "disarmed",
-            )  # fmt: skip
-            topic, payload = encode(replace(message, **changed))
-            if not finite:
-                assert FIVE in payload
-                payload = payload.replace(FIVE, NAN)
-            with suppress(zmq.Again):
-                self.link._socket.send_multipart([topic, payload], zmq.DONTWAIT)
-            self.seq, done = self.seq + 1, done + bool(output)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"angle": [3.0]}, "outside"),
-        ({"torque": [500.0]}, "N m, more than"),
-        ({"torque": [5.0], "finite": False}, "has not answered"),
-        ({"state": "falling", "fault": "too hot"}, "too hot"),
-    ],
-)
-def test_a_device_that_lies(rig: Rig, wrong: dict, words: str) -> None:
-    """Protects the limb: what cannot be latches with its reason, and moves nothing."""
-    rig.start_model("--arm", "0.1")
-    device = FalseDevice(rig)
-    with device.link:
-        device.answer(60)
-        until(lambda: device.answer(5) or any(output.armed for output in rig.outputs))
-        device.answer(20, **wrong)
-        until(lambda: device.answer(5, **wrong) or any(words in said for said in rig.said))
-        device.answer(20)
-        until(lambda: device.answer(5) or not rig.outputs[-1].armed)
-        assert not rig.outputs[-1].armed
-        assert rig.outputs[-1].torque == [0.0]
 
 
 def test_the_end_says_zero_and_disarmed(rig: Rig) -> None:

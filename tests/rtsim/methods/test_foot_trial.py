@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -19,7 +17,6 @@ from rtsim.methods.foot_steps import body_weight, find_steps, usable
 from rtsim.methods.foot_trial import check_foot, in_order, level_height, low_pass, step_axes
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import cutoff_of_each_run
-from rtsim.methods.walked_steps import walked_steps
 from rtsim.subjects.foot_frame import AXIS_HEIGHT, foot_frame, rigid_pose, rigid_twist
 
 Array = NDArray[np.floating]
@@ -316,89 +313,3 @@ def test_chosen_frames_are_inside_the_contact():
     assert len(found) == 15
     assert found[0] == 6
     assert found[-1] == 90
-
-
-@pytest.fixture
-def gait(shared: Path) -> Path:
-    """The walks over seven plates."""
-    return shared / "data" / "gait_bmc"
-
-
-def test_steps_of_a_real_walk(gait):
-    """Protects what is found in walk1: three complete steps, one cut by its end, sides exchanged."""
-    walk = walked_steps(gait / "walk1.trc")
-    assert [(name, step.side) for name, step in walk.steps.items()] == [
-        ("plate_6", "right"), ("plate_5", "left"), ("plate_3", "right")
-    ]  # fmt: skip
-    assert walk.left_out == ("plate_4: the trial ends while plate_4 bears 422 N: the step is cut",)
-    for step in walk.steps.values():
-        assert any("taken as a" in note for note in step.notes)
-        assert 700.0 < step.weight < 800.0
-        assert abs(step.force[:, 2].max() / step.weight - 1.1) < 0.1
-        # anterior of the heel all along, and under the foot
-        bears = step.force[:, 2] > 100.0
-        assert step.centre[bears, 1].min() > 0.0
-        assert step.centre[bears, 1].max() < 0.3
-        slopes = np.gradient(step.position, step.times, axis=0)
-        np.testing.assert_allclose(slopes[5:-5], step.velocity[5:-5], atol=0.06)
-
-
-def test_a_gap_of_one_marker_costs_its_step_alone(gait, tmp_path):
-    """Protects the other steps of a trial: one frame without a heel leaves out that step, and says why."""
-    path = tmp_path / "walk1.trc"
-    lines = (gait / "walk1.trc").read_text().splitlines()
-    heel = lines[3].split("\t").index("R.Heel")
-    row = next(k for k, line in enumerate(lines) if line.startswith("201\t"))
-    cells = lines[row].split("\t")
-    cells[heel : heel + 3] = ["", "", ""]
-    path.write_text("\n".join([*lines[:row], "\t".join(cells), *lines[row + 1 :]]) + "\n")
-    walk = walked_steps(path, gait / "walk1.forces")
-    assert list(walk.steps) == ["plate_6", "plate_3"]
-    assert "plate_5: calcaneus of the right foot is not seen throughout the step" in walk.left_out
-
-
-def test_exchanged_labels_of_a_real_foot_are_put_right(gait):
-    """Protects walk2's left foot, whose metatarsals 1 and 2 are exchanged: it mirrors the right one."""
-    walk = walked_steps(gait / "walk2.trc")
-    left, right = walk.steps["plate_5"].frame, walk.steps["plate_6"].frame
-    assert any("labels of the metatarsals are exchanged" in note for note in walk.steps["plate_5"].notes)
-    np.testing.assert_allclose(left.toe_origin, right.toe_origin, atol=0.006)
-
-
-def rewritten(gait: Path, tmp_path: Path, change) -> Path:
-    """Return walk1 with other forces beside it; change : of the seven columns of a plate."""
-    path = tmp_path / "walk1.trc"
-    path.write_bytes((gait / "walk1.trc").read_bytes())
-    lines = (gait / "walk1.forces").read_text().splitlines()
-    head = next(k for k, line in enumerate(lines) if line.startswith("#Sample"))
-    rows = [line.split() for line in lines[head + 1 :] if line.strip()]
-    table = np.array(rows, float)
-    columns = table[:, 1:].reshape(len(table), 7, 7)
-    table[:, 1:] = np.array(change(columns)).reshape(len(table), 49)
-    body = ["\t".join(f"{value:.3f}" for value in row) for row in table.tolist()]
-    (tmp_path / "walk1.forces").write_text("\n".join([*lines[: head + 1], *body]) + "\n")
-    return path
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda c: c[..., [0, 2, 1, 3, 4, 5, 6]], "Z looks like the vertical"),
-        (lambda c: c[..., [0, 1, 2, 5, 4, 3, 6]], "under a foot|no foot is"),
-        (lambda c: np.concatenate([c[..., :3], 1e-3 * c[..., 3:6], c[..., 6:]], axis=2), "a foot"),
-        (
-            lambda c: c[:, [0, 1, 3, 2, 5, 4, 6]] * [1, 1, 1, 0, 0, 0, 1] + c * [0, 0, 0, 1, 1, 1, 0],
-            "a foot|foot is",
-        ),
-    ],
-)
-def test_wrong_plates_are_told(gait, tmp_path, change, said):
-    """Protects against swapped axes and places, metres as millimetres, and feet on the wrong plate."""
-    with pytest.raises(ConfigError, match=said):
-        walked_steps(rewritten(gait, tmp_path, change))
-
-
-def test_a_walk_without_plates_is_refused(gait):
-    """Protects the sentence for a trial of markers alone."""
-    with pytest.raises(ConfigError, match=r"the trial has no force plates.*give --forces"):
-        walked_steps(gait / "walk.trc")
