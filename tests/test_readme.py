@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import re
 import socket
+import struct
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import msgpack
 import pytest
 
 from rtsim.live.children import Child
@@ -77,6 +79,35 @@ def test_what_needs_the_extra_says_so() -> None:
     for line in plots:
         below = text.partition(line)[2].split("\n", 2)[1]
         assert "extra of the monitor" in line + below
+
+
+def test_client_bears_a_result_before_the_session() -> None:
+    """Protects the README's client: who joins in between may get a result of a session not described yet."""
+    receive = next(node for node in ast.parse(client_code()).body if getattr(node, "name", "") == "receive")
+    printed: list[tuple] = []
+
+    class Results:
+        """What came: a result, the session, a result of it."""
+
+        def __init__(self) -> None:
+            self.said = iter(
+                (
+                    (b"result", {"seq": 0, "status": 0, "data": {"joint_angles": struct.pack("<d", 1.0)}}),
+                    (b"session", {"fields": [{"name": "joint_angles", "labels": ["knee_flexion_r"]}]}),
+                    (b"result", {"seq": 1, "status": 0, "data": {"joint_angles": struct.pack("<d", 2.0)}}),
+                )
+            )
+
+        def recv_multipart(self) -> tuple[bytes, bytes]:
+            topic, message = next(self.said)
+            return topic, msgpack.packb(message)
+
+    names = {"labels": [], "results": Results(), "struct": struct, "msgpack": msgpack}
+    names["print"] = lambda *words: printed.append(words)
+    exec(compile(ast.Module([receive], []), "README.md", "exec"), names)
+    for _ in range(3):
+        names["receive"]()
+    assert printed == [(1, 0, {"knee_flexion_r": 2.0})]
 
 
 @pytest.mark.process
