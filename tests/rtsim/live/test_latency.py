@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from rtsim.live.latency import LOWEST_NS, N_BIN, RATIO, LatencyHistogram, StageTimes
+from rtsim.live.latency import LOWEST_NS, MOST_NEW, N_BIN, RATIO, LatencyHistogram, StageTimes
 
 PERCENTS = (0.1, 1.0, 10.0, 50.0, 90.0, 99.0, 99.9, 100.0)
 
@@ -99,3 +100,24 @@ def test_another_machines_clock_gives_no_figure(t_capture):
     times.add_solved(t_capture, 1_300_000, 1_900_000)
     times.add_published(t_capture, 1_300_000, 1_900_000, 2_000_000)
     assert not any(name.startswith("capture") for name in times.gauges())
+
+
+def test_nothing_is_lost_while_others_ask():
+    """Protects the counts: percentiles are asked for by other threads while durations come, more than fit."""
+    histogram, over = LatencyHistogram(), threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            histogram.percentile_us(50.0)
+
+    asking = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in asking:
+        thread.start()
+    durations = np.random.default_rng(0).integers(100, 10**7, 5 * MOST_NEW)
+    for duration in durations:
+        histogram.add(int(duration))
+    over.set()
+    for thread in asking:
+        thread.join()
+    assert histogram.n == len(durations)
+    np.testing.assert_array_equal(histogram._sorted(), filled(durations)._sorted())
