@@ -253,6 +253,7 @@ def test_a_full_disk_is_said_and_keeps_what_was_written(tmp_path):
     """Protects the data and the user when nothing more can be written."""
     code = """if True:
         import resource, signal, sys
+        sys.dont_write_bytecode = True  # half a file of it would be left to the other tests
         from streams.recorder import Recorder
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))

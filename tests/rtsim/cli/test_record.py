@@ -25,9 +25,11 @@ pytestmark = pytest.mark.process
 OWN, OTHER = "00000000000000aa", "00000000000000bb"
 POSITIONS = struct.pack("<6d", *range(6))
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of another kind")
-# A disk that takes so many bytes of a file and no more: an error as of a full one, for one process only.
+# A disk that takes so many bytes of a file and no more: an error as of a full one, for one process only. Nor
+# bytecode: half a file of it would be left to the other tests.
 SMALL_DISK = """if True:
     import resource, sys
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, ({n_byte}, {n_byte}))
     from rtsim.cli.main import main
     main()
