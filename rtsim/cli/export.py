@@ -12,7 +12,11 @@ from rtsim.cli.options import USUAL_FRAMES, check_of_use, file_options, frames_o
 from rtsim.errors import ConfigError
 
 FORMATS = ("trc", "mot", "sto", "csv")
+FIGURES = (".png", ".svg", ".pdf")
+VIEWS = ("sagittal", "frontal", "transverse", "3-d")
 STDOUT = "-"
+N_PICTURE = 6
+"""Instants of a figure where none are named."""
 
 
 @click.command("export")
@@ -21,6 +25,12 @@ STDOUT = "-"
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Format (default: by the suffix of OUT).")
 @click.option("--model-markers", is_flag=True, help=".trc: the model's markers instead of the measured ones.")
 @frames_option
+@click.option(
+    "--at", "instants", multiple=True, type=float, metavar="S",
+    help=f"Figures: an instant to draw [s], repeatable (default: {N_PICTURE} of the whole).",
+)  # fmt: skip
+@click.option("--view", type=click.Choice(VIEWS), help="Figures: from where (default: sagittal).")
+@click.option("--names", is_flag=True, help="Figures: the names of joints, too.")
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @file_options
 def command(
@@ -29,11 +39,15 @@ def command(
     form: str | None,
     model_markers: bool,
     frames: str,
+    instants: tuple[float, ...],
+    view: str | None,
+    names: bool,
     force: bool,
     units: str | None,
     up: str | None,
 ) -> None:
-    """Write RECORDING (.mcap) as OUT: .trc markers, .mot or .sto joint angles, .csv everything.
+    """Write RECORDING (.mcap) as OUT: .trc markers, .mot or .sto joint angles, .csv everything; or draw its
+    stick figure at some instants, side by side: .png, .svg or .pdf.
 
     OUT may be -, the standard output, with --format.
     """
@@ -42,6 +56,12 @@ def command(
 
     suffix = f".{form}" if form else ""
     check_options(suffix or out.suffix.lower(), model_markers, frames, units, up)
+    if not suffix and out.suffix.lower() in FIGURES:
+        check_free(out, overwrite=force)
+        draw(recording, out, instants, view or VIEWS[0], names)
+        return
+    for option, given in (("--at", instants), ("--view", view), ("--names", names)):
+        check_of_use(option, not given, "figures (.png, .svg, .pdf)")
     if str(out) == STDOUT:
         if not suffix:
             raise ConfigError(
@@ -63,6 +83,29 @@ def command(
         tell(note)
     if str(out) != STDOUT:
         click.echo(f"wrote {out}", err=True)
+
+
+def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, names: bool) -> None:
+    """The stick figure at some instants."""
+    import numpy as np
+
+    from rtsim.files.recording import read_results
+    from rtsim.monitor.paper import paper_of
+    from rtsim.monitor.sticks import save_sticks
+
+    paper = paper_of(out, None, None)
+    results = read_results(recording)
+    first, last = float(results.times[0]), float(results.times[-1])
+    for t in instants:
+        if not first <= t <= last:
+            raise ConfigError(f"{t:g} s", where="--at", allowed=f"{first:g} to {last:g} s, of {recording}")
+    chosen = instants or np.linspace(first, last, min(N_PICTURE, len(results.times))).tolist()
+    model = results.session.meta.get("model")
+    title = f"{recording.name}: {model}, {view}" if model else f"{recording.name}, {view}"
+    save_sticks(paper, title, results, chosen, view.capitalize() if view != VIEWS[-1] else "3-D", names)
+    for note in results.notes:
+        tell(note)
+    click.echo(f"wrote {out}", err=True)
 
 
 def check_options(suffix: str, model_markers: bool, frames: str, units: str | None, up: str | None) -> None:

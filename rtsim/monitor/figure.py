@@ -1,4 +1,4 @@
-"""The stick figure: segments, markers and their residuals, ligaments and contacts, painted without OpenGL."""
+"""The view of the newest frame as a stick figure, turned and zoomed by hand, painted without OpenGL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QLineF, QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -14,29 +14,22 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from rtsim.monitor.layout import LINES, POINTS, Layout
-from rtsim.monitor.legend import COLOURS, marker_words, paint_key, paint_triad, signs
-from rtsim.monitor.projection import VIEWS, Camera, floor_grid
-from rtsim.monitor.scaling import nice_step
+from rtsim.monitor.legend import marker_words, paint_key, paint_triad, signs
+from rtsim.monitor.projection import VIEWS, Camera
+from rtsim.monitor.scene import Scene
 from rtsim.monitor.theme import LIGHT, Theme
 from rtsim.monitor.words import tip
 
 Array = NDArray[np.float64]
 
-PIXEL_MOST = 1e5  # what lies farther off is not drawn: painters may not bear such numbers
-FRAME_LENGTH = 0.09  # m; drawn length of the axes of a segment frame
-GRID_STEP, GRID_REACH = 0.25, 1.5  # m, for figures of about the size of a person
-GRID_SPANS = (0.8, 4.0)  # m; in smaller and larger views the grid is finer and coarser
 DEGREES_PER_PIXEL = 0.4
 ZOOM_PER_NOTCH = 0.9
-STICK_WIDTH, LIGAMENT_WIDTH = 5.0, 1.6  # px
-MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  # px
 TEXT_PIXELS = 11
 REACH = 9.0  # px; how near to a marker the mouse must be to ask for it
 BORDER = 36.0  # px along the edges that a figure which was fitted leaves free: the lower left one is in use
@@ -162,87 +155,19 @@ class Figure(QWidget):
         font = QFont(self.font())
         font.setPixelSize(self.theme.px(TEXT_PIXELS))
         painter.setFont(font)
-        self._paint_floor(painter)
+        scene = self._scene()
+        scene.paint_floor(painter)
         if self.dimmed:
             painter.setOpacity(0.35)
-        self._paint_segments(painter)
-        self._paint_forces(painter)
-        self._paint_markers(painter)
+        scene.paint(painter, self.frames_shown)
         painter.setOpacity(1.0)
         paint_triad(painter, self.camera.basis(), self.height(), self.theme)
         paint_key(painter, self.width(), self.height(), self.theme, signs(self._data))
         painter.end()
 
-    def _pixels(self, points: Array) -> Array:
-        pixels = self.camera.project(points, self.width(), self.height())
-        pixels[np.abs(pixels) > PIXEL_MOST] = np.nan
-        return pixels
-
-    def _paint_floor(self, painter: QPainter) -> None:
-        span = self.camera.span
-        usual = GRID_SPANS[0] <= span <= GRID_SPANS[1]
-        step = GRID_STEP if usual else nice_step(span, 5)
-        grid = self._pixels(floor_grid(self.camera.target, GRID_REACH if usual else 6.0 * step, step))
-        painter.setPen(QPen(QColor(self.theme.grid), 1.0))
-        painter.drawLines(_lines(grid[0::2], grid[1::2]))
-
-    def _paint_segments(self, painter: QPainter) -> None:
-        centres = self._data.get("joint_centres")
-        if centres is not None:
-            self._paint_sticks(painter, centres * np.array([1.0, 0.0, 1.0]), self.theme.shadow)
-            self._paint_sticks(painter, centres, self.theme.stick)
-            painter.setPen(QPen(QColor(self.theme.stick), self.theme.scale * 1.6))
-            painter.setBrush(QColor(self.theme.panel))
-            _dots(painter, self._pixels(centres), self.theme.scale * JOINT_RADIUS)
-        origins, rotations = self._data.get("segment_positions"), self._data.get("segment_rotations")
-        if not self.frames_shown or origins is None or rotations is None:
-            return
-        if len(origins) == len(rotations):
-            start = self._pixels(origins)
-            for axis, colour in enumerate((self.theme.axis_x, self.theme.axis_y, self.theme.axis_z)):
-                painter.setPen(QPen(QColor(colour), self.theme.scale * 2.0))
-                painter.drawLines(_lines(start, self._pixels(origins + FRAME_LENGTH * rotations[:, :, axis])))
-
-    def _paint_sticks(self, painter: QPainter, centres: Array, colour: str) -> None:
+    def _scene(self) -> Scene:
         pairs = self._layout.stick if self._layout else np.empty((0, 2), dtype=np.intp)
-        pixels = self._pixels(centres)
-        cap = Qt.PenCapStyle.RoundCap
-        painter.setPen(QPen(QColor(colour), self.theme.scale * STICK_WIDTH, Qt.PenStyle.SolidLine, cap))
-        painter.drawLines(_lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
-
-    def _paint_forces(self, painter: QPainter) -> None:
-        """Ligaments and springs as thin lines, a dot where two bodies touch."""
-        places = self._data.get("contact_places")
-        painter.setPen(
-            QPen(QColor(getattr(self.theme, COLOURS["ligament"])), self.theme.scale * LIGAMENT_WIDTH)
-        )
-        for name in LINES:
-            if (ends := self._data.get(name)) is not None:
-                painter.drawLines(_lines(self._pixels(ends[:, 0]), self._pixels(ends[:, 1])))
-        if places is not None:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(getattr(self.theme, COLOURS["contact"])))
-            _dots(painter, self._pixels(places), self.theme.scale * CONTACT_RADIUS)
-
-    def _paint_markers(self, painter: QPainter) -> None:
-        measured, model = self._data.get("markers_measured"), self._data.get("markers_model")
-        seen = self._pixels(measured) if measured is not None else np.empty((0, 3))
-        solved = self._pixels(model) if model is not None else np.empty((0, 3))
-        if seen.shape == solved.shape:
-            painter.setPen(QPen(QColor(self.theme.residual), self.theme.scale * 1.6))
-            painter.drawLines(_lines(seen, solved))
-            hidden = ~np.isfinite(seen).all(axis=1)
-            painter.setPen(QPen(QColor(self.theme.occluded), self.theme.scale * 1.6))
-            for sign in (1.0, -1.0):
-                reach = self.theme.scale * CROSS_RADIUS * np.array([1.0, sign, 0.0])
-                painter.drawLines(_lines(solved[hidden] - reach, solved[hidden] + reach))
-            solved = solved[~hidden]
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self.theme.model))
-        _dots(painter, solved, self.theme.scale * MARKER_RADIUS)
-        painter.setPen(QPen(QColor(self.theme.measured), self.theme.scale * 1.2))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        _dots(painter, seen, self.theme.scale * (MARKER_RADIUS + 1.6))
+        return Scene(self._data, pairs, self.camera, self.theme, self.width(), self.height())
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
@@ -256,7 +181,7 @@ class Figure(QWidget):
         where = "markers_model" if "markers_model" in self._data else "markers_measured"
         if self._layout is None or where not in self._data:
             return ""
-        pixels = self._pixels(self._data[where])
+        pixels = self._scene().pixels(self._data[where])
         distances = np.hypot(pixels[:, 0] - x, pixels[:, 1] - y)
         if not (distances < self.theme.scale * REACH).any():
             return ""
@@ -282,16 +207,3 @@ class Figure(QWidget):
         self._zoomed = True
         self.camera.zoom(ZOOM_PER_NOTCH ** (event.angleDelta().y() / 120.0))
         self.update()
-
-
-def _lines(start: Array, end: Array) -> list[QLineF]:
-    """Lines between two (n, 3) lists of pixels, without those that have an unknown end."""
-    known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
-    ends = np.column_stack([start[known, :2], end[known, :2]]).tolist()
-    return [QLineF(*line) for line in ends]
-
-
-def _dots(painter: QPainter, pixels: Array, radius: float) -> None:
-    for x, y, near in pixels.tolist():
-        if near == near:  # not NaN
-            painter.drawEllipse(QPointF(x, y), radius, radius)

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from rtsim.cli.generator_figures import draw, figures_of
 from rtsim.cli.lines import tell
-from rtsim.cli.plotting import paper_for, plot_options
+from rtsim.cli.plotting import plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
     from rtsim.config.torque_generator_schema import GeneratorSet
     from rtsim.methods.joint_motion import JointMotion
-    from rtsim.methods.strength_bounds import StrengthBounds
-    from rtsim.methods.torque_generator_fit import Fit
+    from rtsim.methods.strength_bounds import Measured, StrengthBounds
+    from rtsim.methods.torque_generator_fit import Fit, FitSettings
     from rtsim.models.packing.torque_generators import Placed
-    from rtsim.monitor.paper import Paper
 
 MARKERS = (".c3d", ".trc")
-MOST_DRAWN = 2
 
 
 @click.command("torque-generators")
@@ -161,20 +161,12 @@ def command(
     with markers of its own, which are analysed first. Each generator is assessed, changed as little as
     lets it make the motion (Millard et al. 2019), and assessed again. Ctrl-C keeps what was fitted by then.
     """
-    from rich.console import Console
-
-    from rtsim.cli.compiling import compile_first
     from rtsim.cli.generator_options import WHOLE, Said, asked_of, known, settings_of
-    from rtsim.live.signals import exit_code, noting_requests
-    from rtsim.methods.strength_bounds import strength_bounds, weakened
-    from rtsim.methods.torque_generator_fit import fit_all
+    from rtsim.live.signals import exit_code
+    from rtsim.methods.strength_bounds import weakened
     from rtsim.models.generator_sets import generators_of, load_set
-    from rtsim.report import torque_generators
 
-    figures = {"--plot": plot, "--curves": curves, "--parameters": parameters}
-    check_figures(figures, muscles)
-    paper = paper_for(plot, plot_size, plot_dpi)
-    of_curves, of_parameters = paper_for(curves, None, None), paper_for(parameters, None, None)
+    figures = figures_of(plot, plot_size, plot_dpi, curves, parameters, muscles)
     if out is not None:
         check_config_name(out)
         check_free(out, overwrite=force)
@@ -195,6 +187,43 @@ def command(
         known(name, of_motion, "--muscle")
     weak = weakened(placed, asked.strength, asked.strength.get(WHOLE, 1.0))
     settings = replace(settings_of(found, weak, asked), several=not one_start, skip_unknown=skip_unknown)
+    outcome = fitted(weak, found, settings, asked.measured if bounds else None)
+    report(outcome, as_json)
+    if out is not None:
+        write_set(out, outcome.fits, chosen, motion, placed)
+    draw(figures, outcome.fits, drawn, motion.name)
+    if outcome.interrupted:
+        raise SystemExit(exit_code())
+    if not outcome.done:
+        gaps = any("is not known in" in fit.fault for fit in outcome.fits)
+        remedy = "leave out frames in which a joint is not known by --skip-unknown" if gaps else "see above"
+        raise ConfigError("no generator could be fitted", where=str(motion), remedy=remedy)
+
+
+class Outcome(NamedTuple):
+    """What was fitted, the bounds of strength where they were asked for, and whether it was interrupted."""
+
+    fits: list[Fit]
+    of_bounds: list[StrengthBounds]
+    interrupted: bool
+
+    @property
+    def done(self) -> int:
+        """How many generators were fitted."""
+        return sum(not fit.fault for fit in self.fits)
+
+
+def fitted(
+    weak: Sequence[Placed], found: JointMotion, settings: FitSettings, measured: dict[str, Measured] | None
+) -> Outcome:
+    """All fits, each told as it begins; measured : of a healthy person, where strengths are to be bounded."""
+    from rich.console import Console
+
+    from rtsim.cli.compiling import compile_first
+    from rtsim.live.signals import noting_requests
+    from rtsim.methods.strength_bounds import strength_bounds
+    from rtsim.methods.torque_generator_fit import fit_all
+
     console = Console(stderr=True)
     compile_first(console, ("torque-generator-fit",))
     came: list[int] = []
@@ -207,40 +236,34 @@ def command(
         def stopped() -> bool:
             return bool(came)
 
-        if bounds:
-            of_bounds = strength_bounds(weak, found, settings, asked.measured, told, stopped)
+        if measured is not None:
+            of_bounds = strength_bounds(weak, found, settings, measured, told, stopped)
             fits = [one.fit for one in of_bounds]
         else:
             fits = fit_all(weak, found, settings, told, stopped)
-    done = sum(not fit.fault for fit in fits)
+    return Outcome(fits, of_bounds, bool(came))
+
+
+def report(outcome: Outcome, as_json: bool) -> None:
+    """The tables, or all of it as JSON; before it what contradicts itself."""
+    from rtsim.report import torque_generators
+
+    fits, of_bounds = outcome.fits, outcome.of_bounds
     for text in torque_generators.contradictions(of_bounds):
         tell(text)
-    if came:
-        tell(f"interrupted: {done} of {len(fits)} generators were fitted")
-    click.echo(
-        json.dumps(torque_generators.as_json(fits, of_bounds))
-        if as_json
-        else "\n\n".join(
-            [
-                torque_generators.table(fits),
-                *([torque_generators.bounds_table(of_bounds)] if of_bounds else []),
-            ]
+    if outcome.interrupted:
+        tell(f"interrupted: {outcome.done} of {len(fits)} generators were fitted")
+    if as_json:
+        click.echo(json.dumps(torque_generators.as_json(fits, of_bounds)))
+    else:
+        click.echo(
+            "\n\n".join(
+                [
+                    torque_generators.table(fits),
+                    *([torque_generators.bounds_table(of_bounds)] if of_bounds else []),
+                ]
+            )
         )
-    )
-    if out is not None:
-        write_set(out, fits, chosen, motion, placed)
-    if paper is not None:
-        draw(paper, fits, drawn, motion.name)
-    if of_curves is not None:
-        draw_curves(of_curves, fits, drawn)
-    if of_parameters is not None:
-        draw_parameters(of_parameters, fits, drawn)
-    if came:
-        raise SystemExit(exit_code())
-    if not done:
-        gaps = any("is not known in" in fit.fault for fit in fits)
-        remedy = "leave out frames in which a joint is not known by --skip-unknown" if gaps else "see above"
-        raise ConfigError("no generator could be fitted", where=str(motion), remedy=remedy)
 
 
 def set_of(model: str) -> tuple[str, str]:
@@ -312,52 +335,3 @@ def write_set(out: Path, fits: list[Fit], model: str, motion: Path, placed: tupl
         source += ", interrupted"
     write_text(out, config_text(fits, out.stem, base, source, strengths))
     click.echo(f"wrote {out}", err=True)
-
-
-def check_figures(figures: dict[str, Path | None], muscles: tuple[str, ...]) -> None:
-    """ConfigError for names of generators without a figure, and for two figures in one file."""
-    given = {option: path for option, path in figures.items() if path is not None}
-    if muscles and not given:
-        raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
-    for option, path in given.items():
-        first = next(other for other, one in given.items() if one == path)
-        if first != option:
-            raise ConfigError(f"{path} is that of {first}", where=option, remedy="name another file")
-
-
-def draw(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> None:
-    """Both planes of figure 5 of some generators, before and after."""
-    from rtsim.methods.torque_generator_figures import panels_of_fit
-    from rtsim.monitor.stack import save_panels
-
-    able = [fit for fit in fits if not fit.fault]
-    changed = sorted((fit for fit in able if fit.changed), key=lambda fit: -fit.objective)
-    shown = [fit for fit in able if fit.placed.name in chosen] if chosen else changed[:MOST_DRAWN]
-    panels: list[Any] = [panel for fit in shown or able[:1] for panel in panels_of_fit(fit)]
-    save_panels(paper, f"torque generators fitted to {title}", panels)
-    click.echo(f"wrote {paper.path}", err=True)
-
-
-def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
-    """What generators can do, as figure A.6: of joints of the chosen ones, or of all."""
-    from rtsim.methods.torque_generator_figures import panels_of_curves
-    from rtsim.monitor.stack import save_panels
-
-    joints = {fit.placed.joint.coordinate for fit in fits if fit.placed.name in chosen}
-    placed = [
-        fit.placed._replace(fit=tuple(fit.x.tolist()))
-        for fit in fits
-        if not chosen or fit.placed.joint.coordinate in joints
-    ]
-    save_panels(paper, "torque generators", panels_of_curves(placed))
-    click.echo(f"wrote {paper.path}", err=True)
-
-
-def draw_parameters(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:
-    """What the parameters do to the curves of the first chosen generator, or of that which changed most."""
-    from rtsim.methods.torque_generator_figures import panels_of_parameters
-    from rtsim.monitor.stack import save_panels
-
-    one = next((fit for fit in fits if fit.placed.name in chosen), max(fits, key=lambda fit: fit.objective))
-    save_panels(paper, f"parameters of {one.placed.name.replace('_', ' ')}", panels_of_parameters(one.placed))
-    click.echo(f"wrote {paper.path}", err=True)

@@ -10,7 +10,9 @@ import pytest
 
 from rtsim.files.markers import read_markers, write_trc
 from rtsim.files.recorded import write_results
-from rtsim.files.recording import Results
+from rtsim.files.recording import Results, read_results
+from rtsim.monitor.layout import layout_of
+from rtsim.monitor.sticks import cameras_for, data_of, points_of
 from streams.codec import FieldLayout, encode
 from streams.messages import End, FieldSpec, Markers, Session, marker_session, new_session_id
 from streams.recorder import Recorder
@@ -180,3 +182,51 @@ def test_a_subject_file_is_not_overwritten_in_silence(here, tmp_path, wrong):
     done = here("calibrate", wrong, "--out", "me.toml")
     assert done.sentence == "rtsim: me.toml: the file exists already; choose another name or give --force"
     assert (tmp_path / "me.toml").read_text() == OLD
+
+
+@pytest.fixture
+def standing(tmp_path):
+    """A recording of a stick of two joints that falls over."""
+    field = FieldSpec("joint_centres", (2, 3), "m", ("hip_r", "knee_r"))
+    session = Session(session=new_session_id(), stream="result", t_start=1, rate=10.0, fields=(field,))
+    angles = np.linspace(0.0, 1.5, 11)
+    tips = np.stack([np.sin(angles), np.cos(angles), np.zeros(11)], axis=1)
+    fields = {"joint_centres": np.stack([np.zeros((11, 3)), tips], axis=1)}
+    results = Results(session, fields, np.arange(11) / 10.0, np.zeros(11, dtype=np.int64))
+    write_results(tmp_path / "fall.mcap", results)
+    return tmp_path / "fall.mcap"
+
+
+@pytest.mark.parametrize("name", ["fall.png", "fall.svg", "fall.pdf"])
+def test_the_stick_figure_at_some_instants(here, standing, tmp_path, name):
+    """Protects the figure of a motion: a picture for each instant, with its time, and names."""
+    done = here("export", standing, name, "--at", "0", "--at", "0.52", "--view", "frontal", "--names")
+    assert (done.code, done.out) == (0, "")
+    assert (tmp_path / name).stat().st_size > 500
+    if name.endswith(".svg"):
+        text = (tmp_path / name).read_text()
+        assert [text.count(word) for word in ("0.00 s", "0.50 s", ">hip<", ">knee<")] == [1, 1, 2, 2]
+
+
+def test_pictures_side_by_side_have_one_scale(standing):
+    """Protects lengths from instant to instant: what is as long is drawn as long, whichever way it points."""
+    results = read_results(standing)
+    layout = layout_of(results.session)
+    shown = [data_of(results, layout, k) for k in (0, 10)]
+    cameras, width = cameras_for([points_of(data) for data in shown], "Sagittal", 300.0)
+    lengths = []
+    for data, camera in zip(shown, cameras, strict=True):
+        pixels = camera.project(data["joint_centres"], 1e6, 300.0)[:, :2]
+        lengths.append(np.hypot(*(pixels[1] - pixels[0])))
+    assert lengths[0] == pytest.approx(lengths[1], rel=1e-9)
+    assert lengths[0] <= 300.0 < 300.0 + width
+
+
+def test_a_figure_without_a_frame_to_show_is_refused(here, walk, standing):
+    """Protects from an empty picture: no joints, and an instant that is not in the recording."""
+    done = here("export", walk, "a.png")
+    assert (done.code, "shows no joints and no markers" in done.sentence) == (1, True)
+    done = here("export", standing, "a.png", "--at", "7")
+    assert (done.code, "--at: 7 s" in done.sentence, "0 to 1 s" in done.sentence) == (1, True, True)
+    done = here("export", standing, "a.csv", "--names")
+    assert (done.code, "--names" in done.sentence) == (1, True)

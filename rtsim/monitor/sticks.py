@@ -1,0 +1,158 @@
+"""A figure of a recording: the stick figure at some instants, side by side and to one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.both_sides_schema import SUFFIXES
+from rtsim.errors import ConfigError
+from rtsim.monitor.paper import Paper, draw_on, ready_to_draw
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPainter
+
+    from rtsim.files.recording import Results
+    from rtsim.monitor.layout import Layout
+    from rtsim.monitor.projection import Camera
+    from rtsim.monitor.scene import Scene
+
+Array = NDArray[np.float64]
+
+HEIGHT, LEAST, MOST = 380.0, 90.0, 1600.0  # px of a picture, and of its width
+WHOLE, BESIDE = 480.0, 200.0  # px: width of the figure at least, room for names in a picture
+MARGIN, HEAD, FOOT = 12.0, 30.0, 44.0  # px
+APART, FILLED = 14.0, 0.94  # px between pictures; part of one that the figure takes
+TOGETHER = 9.0
+"""Joints that are nearer than this share a name [px]."""
+TEXT, NAME = 12.0, 10.0  # px
+
+
+def save_sticks(
+    paper: Paper, title: str, results: Results, instants: Sequence[float], view: str, names: bool = False
+) -> None:
+    """Save the frames nearest to instants [s] as seen in a view of the monitor; names : of the joints, too.
+
+    ConfigError where the recording shows no joints and no markers at any of them.
+    """
+    ready_to_draw()
+    from PySide6.QtCore import QRectF, Qt
+    from PySide6.QtGui import QColor
+
+    from rtsim.monitor.chart import font_of
+    from rtsim.monitor.layout import layout_of
+    from rtsim.monitor.legend import paint_key, signs
+    from rtsim.monitor.projection import ASPECT
+    from rtsim.monitor.scene import Scene
+    from rtsim.monitor.stack import title_size
+    from rtsim.monitor.theme import LIGHT
+
+    layout = layout_of(results.session)
+    frames = [int(np.argmin(np.abs(results.times - t))) for t in instants]
+    shown = [data_of(results, layout, k) for k in frames]
+    height = (paper.size[1] or HEIGHT + HEAD + FOOT + 2.0 * MARGIN) - HEAD - FOOT - 2.0 * MARGIN
+    cameras, width = cameras_for([points_of(data) for data in shown], view, height)
+    width += BESIDE if names else 0.0
+    pictures = (width + APART) * len(shown) - APART
+    whole = paper.size[0] or max(WHOLE, pictures + 2.0 * MARGIN)
+    if whole < pictures + 2.0 * MARGIN:
+        raise ConfigError(
+            f"{len(shown)} pictures do not stand side by side", where="--at",
+            remedy="give fewer instants",
+        )  # fmt: skip
+    width = (whole - 2.0 * MARGIN + APART) / len(shown) - APART
+
+    def draw(painter: QPainter) -> None:
+        painter.fillRect(QRectF(0.0, 0.0, whole, height + HEAD + FOOT + 2.0 * MARGIN), QColor(LIGHT.panel))
+        painter.setFont(font_of(title_size(title, whole - 2.0 * MARGIN), bold=True))
+        painter.setPen(QColor(LIGHT.text))
+        painter.drawText(QRectF(MARGIN, MARGIN, whole - 2.0 * MARGIN, HEAD), Qt.AlignmentFlag.AlignTop, title)
+        for n, (k, data, camera) in enumerate(zip(frames, shown, cameras, strict=True)):
+            painter.save()
+            painter.translate(MARGIN + n * (width + APART), MARGIN + HEAD)
+            painter.setClipRect(QRectF(-0.5 * APART, -NAME, width + APART, height + NAME))
+            camera.span *= min(1.0, ASPECT * width / height)  # as a narrow view would zoom out
+            scene = Scene(data, layout.stick, camera, LIGHT, width, height)
+            scene.paint_floor(painter)
+            scene.paint(painter)
+            if names:
+                painter.setFont(font_of(NAME))
+                paint_names(painter, scene, layout.labels.get("joint_centres", ()))
+            painter.setClipping(False)
+            painter.setFont(font_of(TEXT))
+            painter.setPen(QColor(LIGHT.text))
+            under = QRectF(0.0, height, width, 0.5 * FOOT)
+            painter.drawText(under, Qt.AlignmentFlag.AlignCenter, f"{results.times[k]:.2f} s")
+            painter.restore()
+        painter.setFont(font_of(TEXT))
+        paint_key(painter, round(whole), round(height + HEAD + FOOT + MARGIN), LIGHT, signs(layout.parts))
+
+    draw_on(paper, whole, height + HEAD + FOOT + 2.0 * MARGIN, title, draw)
+
+
+def data_of(results: Results, layout: Layout, k: int) -> dict[str, Array]:
+    """What the figure shows of frame k; ConfigError where there is nothing."""
+    data = {name: results.fields[name][k][: shape[0]].copy() for name, shape in layout.parts.items()}
+    if not len(points_of(data)):
+        raise ConfigError(
+            f"the frame at {results.times[k]:.2f} s shows no joints and no markers", where="--at",
+            remedy="choose another instant, or a recording of results with them",
+        )  # fmt: skip
+    return data
+
+
+def points_of(data: dict[str, Array]) -> Array:
+    """(n, 3) - joints and markers that are known [m]."""
+    from rtsim.monitor.layout import POINTS
+
+    parts = [data[name].reshape(-1, 3) for name in POINTS if name in data]
+    points = np.concatenate(parts) if parts else np.empty((0, 3))
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def cameras_for(clouds: Sequence[Array], view: str, height: float) -> tuple[list[Camera], float]:
+    """A camera for each cloud of points (n, 3), all to one scale and at one height, and the width of each
+    picture [px]; height : of the pictures [px].
+    """
+    from rtsim.monitor.projection import VIEWS, Camera
+
+    cameras = []
+    lows, highs = (np.array([ends(cloud, axis=0) for cloud in clouds]) for ends in (np.min, np.max))
+    low, high = min(0.0, lows[:, 1].min()), highs[:, 1].max()
+    spans, reach = [], []
+    for cloud, first, last in zip(clouds, lows, highs, strict=True):
+        camera = Camera()
+        camera.look(VIEWS[view])
+        camera.target = 0.5 * (first + last)
+        camera.target[1] = 0.5 * (low + high)
+        corners = np.vstack([cloud, [*camera.target[[0]], low, camera.target[2]], camera.target])
+        corners[-1, 1] = high
+        seen = np.abs((corners - camera.target) @ camera.basis().T)
+        spans.append(2.0 * seen[:, 1].max())
+        reach.append(2.0 * seen[:, 0].max())
+        cameras.append(camera)
+    span = max(spans) / FILLED
+    for camera in cameras:
+        camera.span = span
+    return cameras, min(max(LEAST, max(reach) / span * height + 2.0 * APART), MOST)
+
+
+def paint_names(painter: QPainter, scene: Scene, labels: Sequence[str]) -> None:
+    """Names beside joints; those that lie on each other, as right and left from the side, share one."""
+    from PySide6.QtCore import QPointF
+    from PySide6.QtGui import QColor
+
+    centres = scene.data.get("joint_centres")
+    if centres is None:
+        return
+    told: list[tuple[float, float]] = []
+    painter.setPen(QColor(scene.theme.text))
+    for (x, y, _), label in zip(scene.pixels(centres).tolist(), labels, strict=False):
+        if x != x or any(abs(x - u) + abs(y - v) < TOGETHER for u, v in told):
+            continue
+        told.append((x, y))
+        stem = label[:-2] if label[-2:] in SUFFIXES.values() else label
+        painter.drawText(QPointF(x + 8.0, y - 5.0), stem.replace("_", " "))
