@@ -48,6 +48,12 @@ def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     return [built]
 
 
+@pytest.mark.parametrize("name", ["device_client.py", "device_client.c"])
+def test_a_client_is_short(name: str) -> None:
+    """Protects who writes a device: its rules stand on one page, in either language."""
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= 60
+
+
 class Talk:
     """A model that says what a test has it say, and what the client answered."""
 
