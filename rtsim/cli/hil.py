@@ -22,7 +22,6 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S
 from rtsim.errors import ConfigError, ModelError
 from rtsim.live.signals import exit_code, noting_requests
-from streams.addresses import is_stream
 
 if TYPE_CHECKING:
     from rtsim.config.hil_schema import HilSpec
@@ -105,11 +104,6 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
         raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
-    if options["again"] and is_stream(spec.motion):
-        raise ConfigError(
-            "a stream of motion does not come again", where="--again, --motion",
-            remedy="give a run that a file moved, and the file",
-        )  # fmt: skip
     if options["record"]:
         check_recording(options["record"], "--record")
     check_processor(options["cpu"])

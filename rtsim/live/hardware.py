@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from rtsim.live.inputs import TIME_UP, ClockInput, Input, Obey
 from rtsim.live.latency import LatencyHistogram
 from rtsim.live.loop import Loop, Output
 from rtsim.live.moved import MotionStream
-from rtsim.live.run_again import RecordedPort
+from rtsim.live.run_again import MOVED, RecordedPort
 from rtsim.live.warm_up import warm_up
 from rtsim.models.load import Note, load_model
 from rtsim.models.model import build
@@ -39,7 +40,7 @@ from rtsim.stages.stage import Args, Stage
 from streams.account import Sentences, account
 from streams.addresses import is_stream
 from streams.clock import now_ns
-from streams.messages import AnyMessage, Session, new_session_id
+from streams.messages import AnyMessage, Command, Session, new_session_id
 from streams.ring import Frame
 
 NOBODY = "no device came"
@@ -115,13 +116,14 @@ class DeviceClock(ClockInput):
     Attributes
     ----------
     times : PARTS, each with its histogram; ask : told of commands of a recording
-    motion : the stream that moves coordinates, where there is one
+    motion : the stream that moves coordinates, where there is one; feed : what takes its motion in
     """
 
     def __init__(
         self, exchange: DeviceExchange, duration_s: float = 0.0, again: RecordedPort | None = None
     ) -> None:
         self.motion: MotionStream | None = None
+        self.feed: MotionFeed | None = None
         settings = exchange.spec.exchange
         super().__init__(settings.rate_hz, settings.frame_hz, duration_s)
         self.exchange, self._settings = exchange, settings
@@ -166,12 +168,17 @@ class DeviceClock(ClockInput):
                 x.await_answer(x.sent_ns + self._patience_ns())
             self._note()
         frame = self._next()
+        for command in self._commands.get(x.seq, ()):
+            if command.name == MOVED and self.feed is not None:
+                self.feed.again(command.args)
         if self.motion is not None:
             self.motion.take()
         if not x.lockstep:
             x.collect()
         x.begin_tick(frame.t_received)
         for command in self._commands.get(x.seq, ()):
+            if command.name == MOVED:
+                continue
             self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
         obey()
         return frame
@@ -282,16 +289,28 @@ def hil_loop(
     for stage in (torque, energy, *gait, command):
         stage.reset()
     exchange.watches = [energy.wrong]
+    if feed is None and again is not None and again.moved:
+        raise ConfigError(
+            "a stream moved the limb of this run", where="--again", remedy="give --motion ADDRESS as then"
+        )
     if feed is not None:
         feed.restart()
-        clock.motion = MotionStream(spec.motion, feed)
+        clock.feed = feed
+        clock.motion = MotionStream(spec.motion, feed) if again is None else None
         exchange.watches.append(lambda: SILENT if feed.silent else "")
     torque.arm_at = arm_at
     exchange.port = port
     clock.ask = torque.ask
     loop = device_loop(clock, stages, (torque, command), publisher, {"config": spec.name}, urgently)
+    if feed is not None:
+        feed.heard = partial(record_motion, loop, exchange)
     loop.begin(clock.session)
     return loop
+
+
+def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:
+    """Publish what moves the limb in this tick, so that a recording has it."""
+    loop.output.send(Command(session=exchange.session, name=MOVED, args={**told, "tick": exchange.seq}))
 
 
 def device_loop(

@@ -12,6 +12,9 @@ from streams.errors import DecodeError
 from streams.messages import Command, Device, Output
 from streams.recorded import read_messages
 
+MOVED = "moved"
+"""Name of a command that stands for what a stream said of the limb's motion: nobody gives it."""
+
 
 class RecordedPort:
     """Answers each output with what the device answered then.
@@ -19,6 +22,7 @@ class RecordedPort:
     Attributes
     ----------
     session : id of the outputs; commands : by tick; n_output : outputs, the last included
+    moved : whether a stream moved the limb
 
     Raises ConfigError where the file holds no run in lockstep.
     """
@@ -29,7 +33,7 @@ class RecordedPort:
         self.decode_ns = self.encoded_ns = 0
         self.keeps = False
         self.commands: dict[int, list[Command]] = defaultdict(list)
-        self.session, self.n_output = "", 0
+        self.session, self.n_output, self.moved = "", 0, False
         self._answers: dict[int, list[Device]] = defaultdict(list)
         self._coming: list[Device] = []
         asks = True
@@ -45,6 +49,7 @@ class RecordedPort:
                 self._answers[message.command].append(message)
             elif isinstance(message, Command):
                 self.commands[int(message.args.get("tick", -1))].append(message)
+                self.moved |= message.name == MOVED
         if not self.n_output or not asks:
             raise ConfigError(
                 "it holds no run with a device in lockstep", where=str(path),

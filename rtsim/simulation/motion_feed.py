@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.errors import ConfigError
 from rtsim.models.packing.couplers import N_KNOT
 from rtsim.models.packing.functions import spline_at
 from rtsim.simulation.simulator import Simulator
@@ -73,6 +74,8 @@ class MotionFeed:
     Attributes
     ----------
     counters : frames taken and left out, jumps, ticks without motion; sentences : to be told
+    heard : told of all that moves the coordinates, as `again` takes it in: numbers of a frame that is used,
+        or the period of a stream that begins [s]
     """
 
     def __init__(self, simulator: Simulator, names: Sequence[str]) -> None:
@@ -81,6 +84,7 @@ class MotionFeed:
             motion_taken=0, motion_unusable=0, motion_jumps=0, motion_missing=0
         )
         self.sentences: list[str] = []
+        self.heard: Callable[[Mapping[str, Any]], None] = unheard
         model, functions = simulator.model, simulator.simulation.system.tree.functions
         own = [model.coordinates.names.index(name) for name in names]
         self._turns = model.coordinates.is_angle[own]
@@ -120,8 +124,24 @@ class MotionFeed:
                 f"{STRONGEST:g} per second squared, which are left out."
             )
             return
-        self._frame, self._time, self._new = found, message.time, True
-        self.counters["motion_taken"] += 1
+        self._time = message.time
+        self._take(found)
+
+    def again(self, told: Mapping[str, Any]) -> None:
+        """Take in what was heard in a run before; ConfigError where it cannot be of these coordinates."""
+        try:
+            numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)
+        except (TypeError, ValueError):
+            numbers = np.array([np.nan])
+        if "motion" not in told and numbers.shape == (1,) and numbers[0] > 0.0:
+            self._begin(float(numbers[0]))
+        elif numbers.shape == (self._frame.size,) and (np.abs(numbers.reshape(3, -1)) <= LIMITS).all():
+            self._take(numbers.reshape(self._frame.shape))
+        else:
+            raise ConfigError(
+                f"its motion cannot be that of {', '.join(self.names)}", where="--again",
+                remedy="run it again with the model, --motion and --prescribe of then",
+            )  # fmt: skip
 
     def drive(self, time: float) -> Status:
         """Plan on at a tick of the simulation [s]; DEGRADED while no motion comes, and where it jumps."""
@@ -144,11 +164,22 @@ class MotionFeed:
         self._following, self._now = False, self.simulator.time
         self._rest(self._now)
 
+    def _take(self, found: Array) -> None:
+        """Have value, speed and acceleration (3, n) as the newest."""
+        self._frame, self._new = found, True
+        self.counters["motion_taken"] += 1
+        self.heard({"motion": found.ravel().tolist()})
+
+    def _begin(self, period_s: float) -> None:
+        """Another stream: the coordinates rest until its first frame."""
+        self._period = min(max(period_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
+        self._halt()
+        self._new, self._time = False, np.nan
+        self.heard({"period_s": self._period})
+
     def _turn_to(self, session: Session) -> None:
-        """Look up where the coordinates are in a session's fields; they rest until its first frame."""
+        """Look up where the coordinates are in a session's fields."""
         self._session = session
-        period = 1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S
-        self._period = min(max(period, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
         fields = {field.name: field for field in session.fields if len(field.shape) == 1}
         labels = {name: tuple(field.labels) for name, field in fields.items()}
         slots = [slot_of(name, labels) for name in self.names]
@@ -160,8 +191,7 @@ class MotionFeed:
                 "or is a simulation with this coordinate."
             )
         self._find_scales(fields)
-        self._halt()
-        self._new, self._time = False, np.nan
+        self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
 
     def _find_scales(self, fields: Mapping[str, FieldSpec]) -> None:
         """Take the units that the slots' fields declare; nothing is read where one is none of a motion."""
@@ -242,6 +272,10 @@ class MotionFeed:
     def _look(self, time: float) -> None:
         """Value, speed and acceleration of the coordinates at a time."""
         self._state = states(self._knots, time)
+
+
+def unheard(told: Mapping[str, Any]) -> None:
+    """Nobody keeps it."""
 
 
 def states(pieces: Sequence[Array], time: float) -> Array:

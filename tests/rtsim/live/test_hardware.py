@@ -293,10 +293,3 @@ def test_a_config_that_cannot_be_is_refused(right: str, wrong: str, words: str, 
         rig.config.write_text(text.replace(right, wrong), encoding="utf-8")
         with pytest.raises(ConfigError, match=words):
             cli.main(["hil", str(rig.config)], standalone_mode=False)
-
-
-def test_a_stream_of_motion_does_not_come_again() -> None:
-    """Protects from a run again that would be another one: it is refused with what can be done."""
-    run = ["hil", "ankle", "--motion", "tcp://127.0.0.1:5999", "--again", "x.mcap"]
-    with pytest.raises(ConfigError, match="does not come again"):
-        cli.main(run, standalone_mode=False)

@@ -1,0 +1,85 @@
+"""A limb that a stream moves: the recording has what moved it, and the run comes again."""
+
+from __future__ import annotations
+
+import math
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtsim.cli.main import cli
+from rtsim.errors import ConfigError
+from rtsim.quantity import Fields, Quantity
+from rtsim.simulation.load import load_simulator
+from rtsim.simulation.motion_feed import MotionFeed
+from streams.clock import now_ns
+from streams.messages import Result
+from streams.publisher import Publisher
+from tests.rtsim.live.test_hardware import heard, hil
+
+pytestmark = pytest.mark.process
+NAMES = ("pelvis_x", "pelvis_y", "pelvis_tilt")
+MIDDLE, WIDE, TURN = np.array([0.0, 1.1, 0.0]), np.array([0.02, 0.01, 0.03]), 4.0
+RUN = ["leg_swing", "--mode", "lockstep"]
+
+
+def walk(publisher: Publisher, over: threading.Event) -> None:
+    """Publish a pelvis that sways, in sessions of 0.4 s, until it is over."""
+    fields = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
+    rows = [np.zeros(3) for _ in fields]
+    units = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
+    told = [Quantity(name, row, unit, NAMES) for name, row, unit in zip(fields, rows, units, strict=True)]
+    while True:
+        packed = Fields(told, 100.0, 0, {})
+        publisher.announce(packed.session)
+        for seq in range(40):
+            if over.wait(0.01):
+                return
+            at = TURN * 0.01 * seq
+            rows[0][:] = MIDDLE + WIDE * math.sin(at)
+            rows[1][:] = TURN * WIDE * math.cos(at)
+            rows[2][:] = -(TURN**2) * WIDE * math.sin(at)
+            now = now_ns()
+            publisher.send(Result(
+                session=packed.session.session, seq=seq, time=0.01 * seq, t_capture=now, t_received=now,
+                t_solved=now, status=0, iterations=0, residual=0.0, data=packed.data(), t_published=now,
+            ))  # fmt: skip
+            publisher.service()
+
+
+def test_a_run_that_a_stream_moved_comes_again_bit_for_bit(tmp_path: Path) -> None:
+    """Protects the recording of such a run: all that moved the limb, tick by tick, and the run from it."""
+    one, again, over = tmp_path / "one.mcap", tmp_path / "again.mcap", threading.Event()
+    with Publisher("tcp://127.0.0.1:0") as source:
+        motion = ["--motion", source.address]
+        sender = threading.Thread(target=walk, args=(source, over))
+        sender.start()
+        try:
+            hil(*RUN, *motion, "--duration", "1.2", "--arm", "0.3", "--record", str(one))
+        finally:
+            over.set()
+            sender.join()
+    hil(*RUN, "--fast", *motion, "--again", str(one), "--record", str(again))
+    first = heard(one)
+    moved = [entry[2] for entry in first if entry[:2] == ("command", "moved")]
+    assert sum("period_s" in args for args in moved) >= 2
+    assert sum("motion" in args for args in moved) > 20
+    assert heard(again) == first
+    with pytest.raises(ConfigError, match="a stream moved the limb of this run"):
+        cli.main(["hil", "leg_swing", "--again", str(one)], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {}, {"motion": [0.0]}, {"motion": "far"}, {"motion": [math.nan] * 3}, {"motion": [1e9, 0.0, 0.0]},
+        {"period_s": -1.0}, {"period_s": "now"},
+    ],
+)  # fmt: skip
+def test_motion_of_a_damaged_recording_is_refused(told: dict) -> None:
+    """Protects a run again from numbers that cannot be what moved it."""
+    feed = MotionFeed(load_simulator("kick", motion="tcp://127.0.0.1:1", prescribed=("knee",)), ("knee",))
+    with pytest.raises(ConfigError, match="cannot be that of knee"):
+        feed.again(told)
