@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.errors import ConfigError
 from rtsim.models.packing.couplers import N_KNOT
 from rtsim.models.packing.functions import spline_at
@@ -21,6 +22,7 @@ from streams.ring import Frame
 Array = NDArray[np.float64]
 
 FIELDS = (
+    ("sagittal_coordinates", "sagittal_speeds", "sagittal_accelerations"),
     ("coordinates", "coordinate_speeds", "coordinate_accelerations"),
     ("joint_angles", "joint_angle_speeds", ""),
     ("joint_displacements", "joint_displacement_speeds", ""),
@@ -326,11 +328,16 @@ PIECE = piece()
 
 
 def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
-    """Where a coordinate is among the labels of a session's fields; None without a speed."""
-    for value, speed, acceleration in FIELDS:
-        own, its = labels.get(value, ()), labels.get(speed, ())
-        if name in own and name in its:
-            more = labels.get(acceleration, ())
-            last = (acceleration, more.index(name)) if name in more else None
-            return Slot((value, own.index(name)), (speed, its.index(name)), last)
+    """Where a coordinate is among the labels of a session's fields; None without a speed.
+
+    One of a side is also that without a side, as of a person of whom one leg is followed.
+    """
+    stem = name[:-2] if name[-2:] in SUFFIXES.values() else name
+    for label in dict.fromkeys((name, stem)):
+        for value, speed, acceleration in FIELDS:
+            own, its = labels.get(value, ()), labels.get(speed, ())
+            if label in own and label in its:
+                more = labels.get(acceleration, ())
+                last = (acceleration, more.index(label)) if label in more else None
+                return Slot((value, own.index(label)), (speed, its.index(label)), last)
     return None

@@ -94,7 +94,7 @@ def test_our_own_stages_are_found_by_folder():
     """Protects growth: a module in the folder that makes a stage is one, and what stands beside is none."""
     usual = ["kinematics", "muscles", "rates", "plates", "inverse_dynamics", "muscle_speeds"]
     more = [
-        "centre_of_mass", "fdk", "foot_contact", "gait_phase", "ground_reaction", "recruitment",
+        "centre_of_mass", "fdk", "foot_contact", "gait_phase", "ground_reaction", "recruitment", "sagittal",
         "torque_generators",
     ]  # fmt: skip
     assert stage_names() == sorted([*usual, *more])

@@ -1,0 +1,118 @@
+"""Sagittal: pelvis and thighs of a person as the coordinates of a planar limb that a stream moves.
+
+From the filtered motion: `rtsim hil leg_swing --motion tcp://HOST:PORT` follows (docs/limbs.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kernels.tree import new_pose, pose
+from rtsim.config.both_sides_schema import SUFFIXES
+from rtsim.errors import ConfigError
+from rtsim.methods.sagittal import UP, Progress, faced, inclined, moved
+from rtsim.models.model import Model
+from rtsim.models.packing.joints import rotations, translations
+from rtsim.quantity import Quantity
+from rtsim.stages.find import Setting
+from rtsim.stages.rates import FilteredMotion
+from rtsim.stages.stage import FINE, Outcome, Stage
+from streams.messages import Session
+from streams.ring import Frame
+
+PELVIS, THIGH = "pelvis", "thigh"
+TRUNK = ("pelvis_x", "pelvis_y", "pelvis_tilt")
+
+
+class SagittalMotion(Stage):
+    """Coordinates with their rates in the plane that the pelvis faces; NaN while the filter settles."""
+
+    needs = ("kinematics", "rates")
+
+    def __init__(self, motion: FilteredMotion) -> None:
+        super().__init__()
+        self.motion = motion
+        model = motion.kinematics.estimator.model
+        self._thighs = thighs_of(model)
+        names = [model.names.bodies[b] for b in self._thighs]
+        self.labels = (*TRUNK, *(f"hip_flexion{name[len(THIGH) :]}" for name in names))
+        tree = model.tree
+        self._pose = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof))
+        self._values = np.full((3, len(self.labels)), math.nan)
+        self._progress = Progress()
+
+    def warm(self) -> None:
+        """Place the bodies once."""
+        model = self.motion.kinematics.estimator.model
+        pose(model.tree, model.q_neutral.copy(), self._pose)
+
+    def begin(self, session: Session, anew: bool) -> None:
+        """Nobody has walked yet."""
+        if anew:
+            self._progress = Progress()
+
+    def run(self, frame: Frame) -> Outcome:
+        """Those of the time of the filtered motion."""
+        self.n_frame += 1
+        self._values[:] = math.nan
+        if self.motion.settled:
+            self._place(frame.time)
+        return FINE
+
+    def quantities(self) -> list[Quantity]:
+        """Named as the coordinates of the planar models."""
+        plane = "in the vertical plane in which the pelvis faces; filtered"
+        return [
+            Quantity("sagittal_coordinates", self._values[0], "rad, m", self.labels,
+                     meaning=f"pelvis, forwards along its way, up and tilted backwards, and hips {plane}"),
+            Quantity("sagittal_speeds", self._values[1], "rad/s, m/s", self.labels,
+                     meaning="their rates at the same time"),
+            Quantity("sagittal_accelerations", self._values[2], "rad/s^2, m/s^2", self.labels,
+                     meaning="rates of sagittal_speeds at the same time"),
+        ]  # fmt: skip
+
+    def _place(self, time: float) -> None:
+        """Write the coordinates."""
+        model, rates = self.motion.kinematics.estimator.model, self.motion.rates
+        pose(model.tree, rates.q, self._pose)
+        position, rotation = self._pose.position, self._pose.rotation
+        at = {b: v for b, _, v in rotations(model.tree)}
+        _, _, v = next(row for row in translations(model.tree) if row[0] == 0)
+        forwards = faced(rotation[0])
+        turn, spin = (rotation[0] @ row[at[0] : at[0] + 3] for row in (rates.v, rates.v_dot))
+        middle = position[self._thighs].mean(axis=0) - position[0]
+        hips = moved(position[0], rates.v[v : v + 3], rates.v_dot[v : v + 3], middle, turn, spin)
+        out = self._values
+        out[1:, 0] = hips[1:] @ forwards
+        out[0, 0] = self._progress.add(time, float(out[1, 0]))
+        out[:, 1] = hips @ UP
+        out[:, 2] = inclined(rotation[0, :, 1], turn, spin, forwards)
+        for k, b in enumerate(self._thighs):
+            own = rotation[b] @ rates.v[at[b] : at[b] + 3]
+            of_thigh = turn + own
+            gained = spin + np.cross(turn, own) + rotation[b] @ rates.v_dot[at[b] : at[b] + 3]
+            out[:, len(TRUNK) + k] = inclined(rotation[b, :, 1], of_thigh, gained, forwards) - out[:, 2]
+
+
+def thighs_of(model: Model) -> list[int]:
+    """The thighs, at ball joints of the pelvis; ConfigError where the model has none."""
+    bodies, parents = model.names.bodies, model.tree.parent
+    ball = {b for b, _, _ in rotations(model.tree)}
+    names = (THIGH, *(THIGH + suffix for suffix in SUFFIXES.values()))
+    found = [b for b, name in enumerate(bodies) if name in names and b in ball and parents[b] == 0]
+    free = {b for b, _, _ in translations(model.tree)}
+    if bodies[0] != PELVIS or 0 not in ball & free or not found:
+        raise ConfigError(
+            "the sagittal motion is that of a pelvis and of thighs at ball joints",
+            where=f"model {model.name}",
+            allowed="lower_limb, or a model with bodies of these names",
+        )  # fmt: skip
+    return found
+
+
+def make(setting: Setting) -> SagittalMotion | None:
+    """Of a person with rates."""
+    motion = setting.before.get("rates")
+    return SagittalMotion(motion) if isinstance(motion, FilteredMotion) else None
