@@ -58,8 +58,8 @@ CUT_OFF_HZ = 6.0
 """Of the filter, forwards and backwards, of second order."""
 N_BEYOND = 3
 """Frames after the end that splines go through."""
-EVERY = 20
-"""Steps of 1 ms between two frames."""
+EVERY = 80
+"""Steps between two frames: activations hold over a step, so that work by trapezoids is off by it."""
 
 
 class Driven(NamedTuple):
@@ -109,7 +109,7 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
     tables["torque_generators"]["activation"] = splines(
         build(spec), driven.activation[now:][: n_frame + N_BEYOND]
     )
-    tables["simulation"] = {"duration_s": n_frame / RATE}
+    tables["simulation"] = {"duration_s": n_frame / RATE, "step_ms": 1e3 / (RATE * EVERY)}
     simulator = simulator_at(tables, driven.q[now])
     simulator.v[:] = driven.v[now]
     meet_speeds(simulator, meet_places(simulator))

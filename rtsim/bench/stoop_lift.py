@@ -40,6 +40,14 @@ WINDOW, ORDER = 11, 3
 TRIALS = {
     "stoop1": "stoop1_t169_f620f800", "stoop2": "stoop2_t169_f1395f1590", "stoop3": "stoop3_t169_f2101f2300",
 }  # fmt: skip
+BORNE_BY = """
+name = "stoop"
+[plates.borne_by]
+feet = { foot_r = 0.5, foot_l = 0.5 }
+box_r = { hand_r = 1.0 }
+box_l = { hand_l = 1.0 }
+"""
+"""Run config: who bears the plates of `write_loads`."""
 LATERAL = {"R": "r", "L": "l"}
 THEIRS = {
     "Pelvis": "pelvis", "Thigh": "thigh", "Shank": "shank", "Foot": "foot", "MiddleTrunk": "middle_trunk",

@@ -28,6 +28,7 @@ N_SAMPLE, RATE = 196, 50.0
 N_BATCH, N_CALL, N_FIT_RUN = 2000, 20, 3
 PUBLISHED = {"Hip_R_extensor": 0.7324286, "Hip_L_extensor": 0.6958395}
 """Objectives of the best minima that are known of the recorded lift; table 1 of the paper has 0.8832."""
+HIP = "Hip_R_extensor"
 HARD_CASE = Path("../shared/reference/mtg_fit_hard_input.csv")
 HARD, HARD_CAP, HARD_PASSIVE = 1.5413338, 0.9, 0.75
 """The best minimum that is known of the hard case; its a_max and t^PE_max."""
@@ -63,12 +64,25 @@ def run(folder: Path | None = None) -> list[Figure]:
                 Figure(f"objective.{muscle}", best[muscle], "1", most + 1e-5, "lower")
                 for muscle, most in PUBLISHED.items()
             ]
+            found += before(next(fit for fit in fits if fit.placed.name == HIP))
     if HARD_CASE.is_file():
         say("torque generators: hard case")
         hard = hard_case(HARD_CASE)
         found.append(Figure("objective.hard", hard.objective, "1", HARD + 1e-5, "lower"))
         found.append(Figure("objective.hard.minima", float(len(hard.basins)), "1"))
     return found
+
+
+def before(hip: Fit) -> list[Figure]:
+    """What the hip's extensor needs as it is (paper: at most 0.871, below 0 from 81.4 degrees on)."""
+    assert hip.before is not None
+    activation, angle = hip.before.activation, np.degrees(hip.theta)
+    below = np.flatnonzero(activation < 0.0)
+    return [
+        Figure("hip_extensor.largest_activation", float(activation.max()), "1"),
+        Figure("hip_extensor.below_zero_from", float(angle[below[0]]), "deg"),
+        Figure("hip_extensor.largest_angle", float(angle.max()), "deg"),
+    ]
 
 
 def hard_case(path: Path) -> Fit:

@@ -125,6 +125,20 @@ def ground_reaction(as_json: bool, folder: Path) -> None:
     click.echo(figures.report("ground-reaction", ground_reaction.run(folder), as_json))
 
 
+@command.command("stoop-lift")
+@AS_JSON
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def stoop_lift(as_json: bool, folder: Path | None) -> None:
+    """The stoop lift of Millard et al. (2019) in FOLDER, analysed, fitted and forward again."""
+    from rich.console import Console
+
+    from rtsim.bench import figures, stoop
+    from rtsim.cli.compiling import compile_first
+
+    compile_first(Console(stderr=True), ("model", "forces"))
+    click.echo(figures.report("stoop-lift", stoop.run(folder), as_json))
+
+
 @command.command("recordings")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))

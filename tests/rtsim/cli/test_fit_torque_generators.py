@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from kernels.torque_generator.torque import N_TORQUE, torque
-from rtsim.bench.stoop_lift import markers_of, stoop_model, write_loads
+from rtsim.bench.stoop_lift import BORNE_BY, markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
 from rtsim.methods import torque_generator_fit
 from rtsim.methods.torque_generator_figures import panels_of_curves
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
-from tests.rtsim.bench.test_stoop_lift import BORNE_BY
 
 KNEE, HIP = "knee_flexion_r", "hip_flexion_r"
 HEAD_OF_EMG = "e\nversion=1\nnRows=2\nnColumns=2\ninDegrees=no\nendheader\ntime\t"
