@@ -9,6 +9,8 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.place_schema import Name, NonNegative, Positive
 
+LONGEST_RAMP_MS, LONGEST_SAFE_MS = 2_000.0, 30_000.0
+"""A safe state that lasts longer is none."""
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 
@@ -33,7 +35,7 @@ class Actuator(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # of a first-order lag; none given: at once
     bandwidth_hz: Positive | None = None
     # whole ticks of the device are taken
-    delay_ms: NonNegative = 0.0
+    delay_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 0.0
 
 
 class Sensors(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -52,9 +54,9 @@ class SafeState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # ramp: to zero; damp: against motion; hold: where it stands; last: the last torque for some ticks
     kind: Literal["ramp", "damp", "hold", "last"] = "ramp"
     # time of the ramp from the torque at the fault to zero; damp and hold end by it, too
-    ramp_ms: Positive = 50.0
+    ramp_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_RAMP_MS)] = 50.0
     # how long it damps or holds before that
-    lasts_ms: NonNegative = 0.0
+    lasts_ms: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_SAFE_MS)] = 0.0
     damping_N_m_s_rad: NonNegative = 0.0
     stiffness_N_m_rad: NonNegative = 0.0
     # last: so many ticks of the device, then nothing

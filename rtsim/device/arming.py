@@ -56,7 +56,7 @@ class Arming:
             self._go("fault", reason)
 
     def emergency(self, reason: str) -> None:
-        """As a fault, but in any state: whoever pressed it wants to be asked before there is torque again."""
+        """As a fault, but in any state: a button was pressed, or a device does not disarm."""
         self.n_fault += self.state != "fault"
         self._go("fault", reason)
 

@@ -16,12 +16,11 @@ from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
 from rtsim.device.hold import Hold
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
 from rtsim.device.misalignment import Misalignment
+from rtsim.device.obedience import Obedience
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
 from streams.messages import Device, Output
 
-FOLLOWS = 10
-"""Ticks beyond those that may be missed, after which a device that is told to be armed must be so."""
 NEWEST = 100
 """Commands of which the share that was taken in time is told."""
 
@@ -82,6 +81,7 @@ class DeviceExchange:
     law : the controller's; gait, moment : what it sees of the limb beside its angle
     astray : why the controller has no torque to tell, empty where it has
     tuning : of the controller; arming, limit, energy : what keeps it safe; hold : whether the limb goes on
+    obedience : whether the device does what it is told
     in_time : share of the newest commands that were taken in time, 1 before there are any
     refusal : why arming is refused now, empty where it is not
     angle_before : of the model before the step of this tick [rad]
@@ -108,6 +108,7 @@ class DeviceExchange:
         self.arming = Arming(self.arming.n_ramp)
         self.limit.torque = 0.0
         self.energy = EnergyWatch(self.period_s)
+        self.obedience = Obedience(self.spec, self.period_s)
         c = self.spec.controller
         self.hold = Hold()
         self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
@@ -124,7 +125,6 @@ class DeviceExchange:
         self.round_trip_ns = self.t_applied = self.step_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
-        self._off_ticks = 0
         self._believed = False
         self._taken = 0  # bits, of the newest commands: whether each was taken in time
         self._n_taken = 0
@@ -195,7 +195,8 @@ class DeviceExchange:
             return wrong
         if newest.state in ("falling", "stopped"):
             return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
-        return self._does_not_follow(newest) or self.astray
+        late_s = (self.awaited - newest.command) * self.period_s - self.age_s
+        return self.obedience.wrong(newest, self.arming, self.commanded, late_s) or self.astray
 
     def torque(self) -> float:
         """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
@@ -210,7 +211,7 @@ class DeviceExchange:
             return f"the device has not answered for {self.n_missed} ticks"
         if not self.lockstep and self.age_s > 1e-3 * exchange.deadline_ms:
             return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
-        return unbelievable(newest, self.spec.limits)
+        return unbelievable(newest, self.spec.limits) or self.obedience.lifeless()
 
     def wanted(self, time: float, angle: float, speed: float) -> float:
         """The controller's torque at what was measured, and at the model's time, angle and speed [N m].
@@ -272,6 +273,8 @@ class DeviceExchange:
                 self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
             elif passed_s > 0.0:
                 self.speed = (angle - self.angle) / passed_s
+            if before.session == message.session:
+                self.obedience.measured(before, message, passed_s)
         self.angle = angle
 
     def _taken_in_time(self) -> bool:
@@ -280,21 +283,3 @@ class DeviceExchange:
             return self.answered
         n_old = self.awaited - self.newest.command
         return 1e3 * n_old * self.period_s <= self.spec.exchange.valid_for_ms
-
-    def _does_not_follow(self, newest: Device) -> str:
-        """Whether the device does what it is told, as far as it tells."""
-        limits, arming = self.spec.limits, self.arming
-        if not arming.on:
-            self._off_ticks = 0
-            return ""
-        if newest.state == "disarmed":
-            late = arming.n_armed > self.spec.exchange.missed_most + FOLLOWS
-            return "the device is told to be armed, and is not" if late else ""
-        off = bool(newest.actuator) and abs(newest.actuator[0] - self.commanded) > limits.tracking_Nm
-        self._off_ticks = self._off_ticks + 1 if off else 0
-        if 1e3 * self._off_ticks * self.period_s > limits.tracking_ms:
-            return (
-                f"the actuator applies {newest.actuator[0]:.3g} N m where {self.commanded:.3g} N m "
-                f"are commanded, for more than {limits.tracking_ms:g} ms"
-            )
-        return ""

@@ -17,20 +17,21 @@ from rtsim.device.tuning import OVER_S, number_of
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
+from rtsim.stages.exchange_results import CUFF, DELIVERED, MEANINGS, PARASITIC, STATES, TRACKING
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
 from streams.clock import now_ns
-from streams.messages import AnyMessage, Command, Curves, Status
+from streams.messages import AnyMessage, Command, Status
 from streams.ring import Frame
 
 ELEMENT = "device"
 """Name of the spring, without stiffness, through which the device acts on its coordinate."""
-STATES = ("disarmed", "armed", "falling", "stopped")
 MOST_ASKED = 64
 """Commands that may wait for a tick, as before a device has come."""
 MOST_STEPS = 10_000
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
+UNWATCHED = "The device does not tell its actuator's torque: commanded against delivered is not watched."
 MOVING = {
     "pause": "The device is disarmed; the limb stands as soon as it is off.",
     "step": "The limb goes on for so many ticks.",
@@ -75,7 +76,7 @@ class DeviceTorque(Stage):
         self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
-        self._was_paused = False
+        self._was_paused = self._disobeyed = False
         self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
@@ -98,7 +99,7 @@ class DeviceTorque(Stage):
         """Before the first tick."""
         super().reset()
         self.exchange.begin()
-        self._was_paused = False
+        self._was_paused = self._disobeyed = False
         self._moment[self._at] = 0.0
 
     def run(self, frame: Frame) -> Outcome:
@@ -106,7 +107,10 @@ class DeviceTorque(Stage):
         x = self.exchange
         wrong = x.fault() or next(filter(None, (look() for look in x.watches)), "")
         x.refusal = wrong or (PAUSED if x.hold.wanted else "")
-        if wrong:
+        disobeyed, self._disobeyed = self._disobeyed, bool(wrong) and x.obedience.disobeys
+        if self._disobeyed and not disobeyed:
+            x.arming.emergency(wrong)
+        elif wrong:
             x.arming.fault(wrong)
         elif not x.hold.wanted and 0 <= self.arm_at <= x.seq:
             self.arm_at = -1
@@ -246,6 +250,8 @@ class DeviceTorque(Stage):
             x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
         else:
             x.arming.arm("by command")
+            if x.newest is not None and not x.newest.actuator:
+                x.arming.told.append(UNWATCHED)
 
     def _moved(self, name: str, takes: tuple[str, ...] = ()) -> Order:
         """A command that has the limb stand, go on or go back, done in the next tick."""
@@ -372,20 +378,3 @@ def device_element(simulator: Limb) -> int:
 
 def unheard(message: object) -> None:
     """Nobody listens yet."""
-
-
-TRACKING, CUFF = ("commanded", "delivered", "off"), ("across", "along")
-DELIVERED = Curves("Device: commanded and delivered", "torque", 2, 1.0)
-PARASITIC = Curves("Device: forces at the cuff", "force", 2, 1.0)
-MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
-    "device_angles": ("rad", Curves("Device: angle", "angle", 2, 0.1), "angle that the device measures"),
-    "device_speeds": ("rad/s", None, "speed that the device measures"),
-    "device_torques": ("N m", Curves("Device: torque", "torque", 2, 1.0), "all that the device applies"),
-    "device_actuator_torques": ("N m", None, "part of it that follows commands; NaN = it does not tell"),
-    "device_commands": ("N m", None, "torque that the command before the newest asks for"),
-    "device_states": ("1", None, "of the device: 0 disarmed, 1 armed, 2 falling, 3 stopped"),
-    "device_arming": ("1", None, "of the model: 0 disarmed, 1 ramping, 2 armed, 3 fault"),
-    "device_ages": ("s", None, "of its newest message; in lockstep whole ticks"),
-    "device_energy": ("J", None, "work of the device on the limb in about the last second"),
-    "device_in_time": ("1", None, "share of the last 100 commands that the device took in time"),
-}  # fmt: skip

@@ -38,7 +38,9 @@ class Course:
             x.await_answer(0)
             x.begin_tick(0)
             x.refusal = x.fault()
-            if x.refusal:
+            if x.refusal and x.obedience.disobeys:
+                x.arming.emergency(x.refusal)
+            elif x.refusal:
                 x.arming.fault(x.refusal)
             x.arming.tick()
             self.port.send(x.output(0.0, self.angle, 0.0))
@@ -65,6 +67,8 @@ FAULTS = {
     "fall": ("falling (too hot)", lambda m: replace(m, state="falling", fault="too hot")),
     "disobedience": ("is told to be armed", lambda m: replace(m, state="disarmed")),
     "tracking": ("are commanded", lambda m: replace(m, actuator=[9.0])),
+    "leap": ("leaps by", lambda m: replace(m, angle=[0.1 + (0.5 if m.seq % 2 else -0.5)])),
+    "clock": ("stood still", lambda m: replace(m, t=7)),
 }  # fmt: skip
 
 
@@ -94,6 +98,63 @@ def test_a_fault_latches_until_armed_again(kind: str) -> None:
     torques = [output.torque[0] for output in course.port.outputs[n + 100 :]]
     assert torques[0] == pytest.approx(-0.5)  # a tenth: from zero by the ramp
     assert torques[-1] == pytest.approx(-5.0)
+
+
+DISOBEDIENT = {
+    "state": ("told to be disarmed, and is not", lambda m: replace(m, state="armed", actuator=[])),
+    "actuator": ("where 0 N m are commanded", lambda m: replace(m, actuator=[9.0])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DISOBEDIENT)
+def test_a_device_that_does_not_disarm_is_a_fault_of_its_own(kind: str) -> None:
+    """Protects whoever wears a device that goes on after an emergency stop, or has torque before it is armed:
+    it latches though nothing is commanded, and arming is refused as long as it lasts."""
+    words, forge = DISOBEDIENT[kind]
+    course = Course()
+    course.port.forge = forge
+    course.tick(100)
+    x = course.exchange
+    assert x.arming.state == "fault"
+    assert words in x.arming.reason
+    assert words in x.refusal
+    assert x.arming.n_fault == 1
+    course.port.forge = lambda message: message
+    course.tick(5)
+    assert x.refusal == ""
+    assert x.arming.state == "fault"
+
+
+def free(course: Course) -> Course:
+    """Let it run on two clocks, a tick a millisecond, each word new."""
+    spec = course.exchange.spec
+    exchange = replace(spec.exchange, mode="free", deadline_ms=10.0, valid_for_ms=10.0)
+    course.exchange = DeviceExchange(replace(spec, exchange=exchange), course.port, RUN)
+    return course
+
+
+def test_a_free_device_that_hears_nothing_is_a_fault() -> None:
+    """Protects from a device that goes on with an old command on its own word: newest messages, each fresh,
+    that know no newer command than one that is long over."""
+    course = free(Course())
+    x = course.exchange
+    for k in range(400):
+        if k > 100:
+            course.port.forge = lambda message: replace(message, command=50)
+        x.collect()
+        x.begin_tick(x.t_arrived)
+        x.refusal = x.fault()
+        if x.refusal:
+            x.arming.fault(x.refusal)
+        elif k == 20:
+            x.arming.arm("asked")
+        x.arming.tick()
+        course.port.send(x.output(0.0, course.angle, 0.0))
+        x.passed.clear()
+        if k == 100:
+            assert x.arming.state == "armed"
+    assert x.arming.state == "fault"
+    assert "takes no commands" in x.arming.reason
 
 
 def test_a_few_missing_answers_are_no_fault() -> None:

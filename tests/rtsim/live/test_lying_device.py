@@ -55,6 +55,7 @@ class FalseDevice:
         ({"torque": [500.0]}, "N m, more than"),
         ({"torque": [5.0], "finite": False}, "has not answered"),
         ({"state": "falling", "fault": "too hot"}, "too hot"),
+        ({"t": 7}, "stood still"),
     ],
 )
 def test_a_device_that_lies(rig: Rig, wrong: dict, words: str) -> None:
@@ -70,3 +71,20 @@ def test_a_device_that_lies(rig: Rig, wrong: dict, words: str) -> None:
         until(lambda: device.answer(5) or not rig.outputs[-1].armed)
         assert not rig.outputs[-1].armed
         assert rig.outputs[-1].torque == [0.0]
+
+
+def test_a_device_that_stays_armed_after_an_emergency_stop(rig: Rig) -> None:
+    """Protects whoever pressed: a device that goes on is told as a fault, and nobody arms it meanwhile."""
+    rig.start_model("--arm", "0.1")
+    device = FalseDevice(rig)
+    with device.link:
+        device.answer(60)
+        until(lambda: device.answer(5) or any(output.armed for output in rig.outputs))
+        assert rig.ask("emergency_stop")[0]
+        defiant = {"state": "armed", "actuator": [15.0], "torque": [15.0]}
+        until(lambda: device.answer(5, **defiant) or any("told to be disarmed" in said for said in rig.said))
+        device.answer(5, **defiant)
+        done, answer = rig.ask("arm")
+        assert not done
+        assert "told to be disarmed, and is not" in answer
+        assert not rig.outputs[-1].armed
