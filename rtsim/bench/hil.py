@@ -25,6 +25,7 @@ from rtsim.config.paths import find_config
 from rtsim.device.exchange import DeviceExchange
 from rtsim.live.children import Child
 from rtsim.live.collection import no_collection
+from rtsim.live.hardware import PARTS as OF_TICK
 from rtsim.live.hardware import DeviceClock, hil_loop, simulator_for
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
 from rtsim.live.ticks import Ticks
@@ -40,7 +41,7 @@ BLOCK_S = 10.0
 """Longest block before the other kind has its turn [s]."""
 ARM_S = 0.5
 """When a block arms [s]."""
-PARTS = ("tick", "step", "compute", "round_trip", "echo_round_trip", "slack")
+PARTS = ("tick", *OF_TICK, "echo_round_trip")
 COMPUTE_US = 200.0
 ABOVE_ECHO_PERCENT = 0.1
 

@@ -9,6 +9,7 @@ import click
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.cli.types import Address, Config
 from rtsim.config.paths import find_config
+from rtsim.errors import ConfigError
 from rtsim.live.signals import exit_code, noting_requests
 from streams.sockets import DEVICE_ADDRESS
 
@@ -50,4 +51,6 @@ def command(
         with noting_requests(lambda number: device.stop()), no_collection(), urgent(urgently):
             device.run()
         say({"state": "over", "ticks": device.n_tick})
+    if device.unlogged:
+        raise ConfigError(f"{log} took no more rows: {device.unlogged}", where="--log", remedy="make room")
     raise SystemExit(exit_code() or 0)

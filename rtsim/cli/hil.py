@@ -31,6 +31,7 @@ NO_DEVICE = "none"
 RECORDER_S = 20.0
 """How long a recorder may take to start, and to finish [s]."""
 PORTS = ("results", "control", "device")
+ADDRESSES = ("--results-address", "--control-address", "--port-address")
 
 
 def _address(name: str, what: str) -> Any:
@@ -99,11 +100,14 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
     from rtsim.live.group_table import group_of_simulation
-    from rtsim.live.hardware import hil_loop, moved, parts_of, simulator_for, summary_of
+    from rtsim.live.hardware import hil_loop, moved, of_another_joint, parts_of, simulator_for, summary_of
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
         raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
+    check_of_use(
+        "--arm", arm_s is None or options["again"] is None, "new runs; a recording has its own commands"
+    )
     if options["record"]:
         check_recording(options["record"], "--record")
     check_processor(options["cpu"])
@@ -115,8 +119,10 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
         return
     check_of_use("--from", not options["source"], "a config with [markers]")
     spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
-    model, _ = parts_of(spec)
-    check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
+    model, of_device = parts_of(spec)
+    if ways.with_device and (text := of_another_joint(spec, of_device)):
+        tell(f"note: {text}")
+    check_addresses(spec)
     console = Console(stderr=True)
     compile_first(console, (group_of_simulation(model),))
     with console.status("starting"):
@@ -133,7 +139,7 @@ def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
     from rtsim.live.group_table import groups_of
 
     estimate = worn.run_of(spec, source)
-    check_ports({f"--{name}-address": address for name, address in asdict(spec.ports).items()})
+    check_addresses(spec)
     compile_first(Console(stderr=True), groups_of(estimate))
     run(spec, ways, partial(worn.worn_loop, spec, estimate), worn.summary_of)
 
@@ -143,8 +149,7 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     from rtsim.config.hil_schema import LONGEST_MS, HilSpec
     from rtsim.config.load import check_record
 
-    given = {"--results-address": options["results"], "--control-address": options["control"],
-             "--port-address": options["port"]}  # fmt: skip
+    given = dict(zip(ADDRESSES, (options[key] for key in ("results", "control", "port")), strict=True))
     usual = dict(zip(given, asdict(spec.ports).values(), strict=True))
     ports = dict(zip(PORTS, placed(given, usual, options["port_offset"]).values(), strict=True))
     check_twins(ports)
@@ -158,6 +163,11 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     tables = to_builtins(spec)
     tables |= {"exchange": tables["exchange"] | exchange, "ports": ports, **new}
     return check_record(tables, HilSpec, "the options")
+
+
+def check_addresses(spec: HilSpec) -> None:
+    """ConfigError for an address that cannot be bound, by the option that it comes from."""
+    check_ports(dict(zip(ADDRESSES, asdict(spec.ports).values(), strict=True)))
 
 
 def check_processor(cpu: int | None) -> None:
@@ -207,6 +217,9 @@ def run(
         publisher = stack.enter_context(Publisher(spec.ports.results))
         if ways.again is not None:
             recorded = RecordedPort(ways.again)
+            recorded.check(spec)
+            if recorded.note:
+                tell(f"rtsim: {recorded.note}: the run ends there")
             loop = loop_with(recorded, publisher, again=recorded)
             address = str(ways.again)
         else:

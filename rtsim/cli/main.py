@@ -138,7 +138,8 @@ def outcome(args: list[str] | None) -> int:
     except BrokenPipeError:
         return leave_pipe()
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        # of standard output and of what is open already the system tells no name
+        where = f"{error.filename}: " if error.filename else "an output of this command: "
         return say_last(line(f"{where}{error.strerror or error}"), 1)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)

@@ -136,7 +136,8 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
         "--plot": (options["plot"] and (not asking.method or len(parameters.names) < 2),
                    "a landscape needs --auto and two parameters"),
         "--file": (not asking.method and (asking.file is None or not asking.file.exists()),
-                   "--validate needs the file of a tuning"),
+                   f"there is no {asking.file}; --validate needs the file of a tuning" if asking.file
+                   else "--validate needs the file of a tuning"),
         "--over": (over_s is not None and (asking.offline or not 0.0 <= over_s <= LONGEST_RAMP_S),
                    f"changes of a running model take 0 to {LONGEST_RAMP_S:g} s"),
     }  # fmt: skip

@@ -88,6 +88,7 @@ class DeviceExchange:
     angle, speed : measured, the speed from two angles [rad, rad/s]
     round_trip_ns : from the newest answered output to its answer
     t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
+    receive_ns, send_ns : how long it took to read what the device said last, and to write and send the output
     joint : the device's joint, where it is not the limb's
     watches : each says in words what speaks against torque beside the device, as markers that are silent
     """
@@ -122,7 +123,7 @@ class DeviceExchange:
         self.age_s = 0.0
         self.refusal = "no device has answered yet"
         self.angle = self.speed = self.angle_before = 0.0
-        self.round_trip_ns = self.t_applied = self.step_ns = 0
+        self.round_trip_ns = self.t_applied = self.step_ns = self.receive_ns = self.send_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
         self._believed = False
@@ -145,8 +146,10 @@ class DeviceExchange:
 
     def collect(self) -> None:
         """Take what the port has."""
+        t_begun = now_ns()
         if not self.port.receive():
             return
+        self.receive_ns = now_ns() - t_begun
         self.is_there = True
         for message, t_arrived in self.port.taken:
             if message.session != self.session or message.command > self.awaited:

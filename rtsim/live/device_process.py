@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TextIO
 
@@ -43,6 +44,10 @@ class SimulatedDevice(Closing):
     address : where the model is bound, it need not be there yet; or another link to it
     log : file that gets a row for each tick, None = none is kept
     urgent : its messages before all other work, where that is granted
+
+    Attributes
+    ----------
+    unlogged : why the log takes no more rows, empty where it does
     """
 
     def __init__(
@@ -61,8 +66,8 @@ class SimulatedDevice(Closing):
         self._seq = 0
         self._link: Link = ModelLink(address, security, urgent) if isinstance(address, str) else address
         self._log: TextIO | None = log.open("w", buffering=1, encoding="utf-8") if log else None
-        if self._log:
-            self._log.write(LOG_HEAD)
+        self.unlogged = ""
+        self._write(LOG_HEAD)
 
     def stop(self) -> None:
         """End before the next tick; from any thread or signal handler."""
@@ -76,7 +81,8 @@ class SimulatedDevice(Closing):
         """Leave the model, and finish the log."""
         self._link.close()
         if self._log:
-            self._log.close()
+            with suppress(OSError):  # told by `unlogged`
+                self._log.close()
 
     def run(self) -> None:
         """Tick until `stop`."""
@@ -143,7 +149,7 @@ class SimulatedDevice(Closing):
                 )
             )
         self._seq += 1
-        if self._log:
+        if self._log and not self.unlogged:
             self._note(kind, t_ns, measured.torque)
 
     @property
@@ -152,17 +158,25 @@ class SimulatedDevice(Closing):
         return math.radians(self.spec.speed_max_deg_s)
 
     def _note(self, kind: str, t_ns: int, torque: float) -> None:
-        assert self._log is not None
         w = self.watchdog
         seq, valid, armed, wanted = (
             (-1, 0.0, False, 0.0)
             if w.output is None
             else (w.output.seq, w.output.valid_for_ms, w.output.armed, w.output.torque[0])
         )
-        self._log.write(
+        self._write(
             f"{t_ns},{kind},{seq},{w.age_ms(t_ns):.3f},{valid:g},{int(armed)},{w.state},"
             f"{wanted:.17g},{self.orthosis.actuator:.17g},{torque:.17g}\n"
         )
+
+    def _write(self, text: str) -> None:
+        """Into the log, as long as it takes something: a full disk does not end the guard over the torque."""
+        if not self._log or self.unlogged:
+            return
+        try:
+            self._log.write(text)
+        except OSError as fault:
+            self.unlogged = fault.strerror or str(fault)
 
 
 def listen_for_emergency(device: SimulatedDevice) -> None:

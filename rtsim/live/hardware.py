@@ -47,9 +47,9 @@ NOBODY = "no device came"
 LOOK_MS = 50
 """How often the wait for a device looks at commands [ms]."""
 WHOLE = 1e-9
-PARTS = ("round_trip", "step", "compute", "slack")
-"""From an output to its answer; the forward step alone; from the message's bytes to those of the command,
-without sockets; what was left of the tick when all was done."""
+PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
+"""From an output to its answer; reading the device's message; the forward step alone; writing and sending the
+output; from the message's bytes to those of the command, without sockets; what was left of the tick."""
 
 
 SILENT = "the stream of motion is silent"
@@ -106,6 +106,13 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
             allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
         )
     return with_device(with_straps(model, spec), spec.coordinate), device
+
+
+def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
+    """A sentence where the device says that it is for another joint than the one that it is to act on."""
+    if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
+        return ""
+    return f"{device.name} is for the joint {device.joint!r} and acts on {spec.coordinate} of {spec.model}"
 
 
 class DeviceClock(ClockInput):
@@ -211,7 +218,8 @@ class DeviceClock(ClockInput):
         x, times = self.exchange, self.times
         if x.answered:
             times["round_trip"].add(x.round_trip_ns)
-        times["step"].add(x.step_ns)
+        for name, took_ns in (("receive", x.receive_ns), ("step", x.step_ns), ("send", x.send_ns)):
+            times[name].add(took_ns)
         times["compute"].add(x.port.decode_ns + x.port.encoded_ns - self._t_before)
 
     def _next(self) -> Frame:

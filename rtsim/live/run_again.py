@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
+from rtsim.config.hil_schema import HilSpec
 from rtsim.errors import ConfigError
 from streams.clock import now_ns
 from streams.codec import decode
 from streams.errors import DecodeError
-from streams.messages import Command, Device, Output
+from streams.messages import Command, Device, Output, Session
 from streams.recorded import read_messages
 
 MOVED = "moved"
@@ -22,7 +23,7 @@ class RecordedPort:
     Attributes
     ----------
     session : id of the outputs; commands : by tick; n_output : outputs, the last included
-    moved : whether a stream moved the limb
+    moved : whether a stream moved the limb; note : a sentence where the recording is cut
 
     Raises ConfigError where the file holds no run in lockstep.
     """
@@ -36,8 +37,9 @@ class RecordedPort:
         self.session, self.n_output, self.moved = "", 0, False
         self._answers: dict[int, list[Device]] = defaultdict(list)
         self._coming: list[Device] = []
-        asks = True
-        for _, topic, payload in read_messages(path):
+        self._path, self._meta = path, {}
+        asks, messages = True, read_messages(path)
+        for _, topic, payload in messages:
             try:
                 message = decode([topic, payload])
             except DecodeError:
@@ -47,6 +49,8 @@ class RecordedPort:
                 self.n_output += 1
             elif isinstance(message, Device):
                 self._answers[message.command].append(message)
+            elif isinstance(message, Session) and "device" in message.meta:
+                self._meta = message.meta
             elif isinstance(message, Command):
                 self.commands[int(message.args.get("tick", -1))].append(message)
                 self.moved |= message.name == MOVED
@@ -55,10 +59,30 @@ class RecordedPort:
                 "it holds no run with a device in lockstep", where=str(path),
                 remedy="record one from its beginning, by --record",
             )  # fmt: skip
+        self.note = messages.note
         # no tick comes before somebody has spoken
         self._coming = [
             Device(session="", seq=0, t=0, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
         ]
+
+    def check(self, spec: HilSpec) -> None:
+        """ConfigError where it is a run of another config, or of this one as it no longer is."""
+        then, exchange = self._meta.get("device", {}), spec.exchange
+        ranges = {name: list(pair) for name, pair in spec.controller.ranges.items()}
+        pairs = {
+            "config": (self._meta.get("config"), spec.name),
+            "coordinate": (then.get("coordinate"), spec.coordinate),
+            "mode": (then.get("mode"), exchange.mode),
+            "rate_hz": (then.get("rate_hz"), exchange.rate_hz),
+            "ranges": (then.get("ranges"), ranges),
+        }
+        for key, (was, now) in pairs.items():
+            if was not in (None, now):
+                raise ConfigError(
+                    f"it is a run with {key} = {was}", where=f"--again {self._path}",
+                    allowed=f"{key} = {now}",
+                    remedy="name the config, and give the options, that it was made with",
+                )  # fmt: skip
 
     def receive(self) -> bool:
         """What the device said then."""

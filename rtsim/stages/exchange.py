@@ -333,6 +333,7 @@ class TorqueCommand(Stage):
             angle, speed = x.joint.angle(angle), x.joint.ratio(angle) * speed
         output = x.output(s.time, angle, speed)
         x.port.send(output)
+        x.send_ns = now_ns() - output.t_sent
         for message in x.passed:
             self.publish(message)
         x.passed.clear()

@@ -20,8 +20,11 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.device.exchange import DeafPort, DeviceExchange
 from rtsim.errors import ConfigError
-from rtsim.live.hardware import hil_loop, simulator_for
-from rtsim.stages.exchange import EMERGENCY, MEANINGS, MOST_ASKED, DeviceTorque
+from rtsim.live.device_process import SimulatedDevice
+from rtsim.live.hardware import hil_loop, of_another_joint, simulator_for
+from rtsim.stages.exchange import EMERGENCY, MOST_ASKED, DeviceTorque
+from rtsim.stages.exchange_results import MEANINGS
+from streams.clock import now_ns
 from streams.codec import decode
 from streams.messages import Command, Device, Output, Result, Status, Telemetry
 from streams.publisher import Publisher
@@ -100,6 +103,67 @@ def test_a_leg_moved_by_a_file_runs_again_bit_for_bit(tmp_path: Path) -> None:
     assert summary["energy_drift_largest_J"] < 0.05
     hil(*run, "--again", str(one), "--record", str(again))
     assert heard(again) == heard(one)
+
+
+def test_a_recording_is_run_again_by_its_own_config(tmp_path: Path) -> None:
+    """Protects from results that are neither the recorded run nor a new one: another config, another rate and
+    --arm are refused, and of a recording that is cut it is said."""
+    one, cut = tmp_path / "one.mcap", tmp_path / "cut.mcap"
+    hil("ankle", "--fast", "--duration", "0.4", "--record", str(one))
+    for words, arguments in (
+        ("config = ankle; allowed: config = ankle_spline", ["ankle_spline"]),
+        ("rate_hz = 500.0; allowed: rate_hz = 400.0", ["ankle", "--rate", "400"]),
+        ("a recording has its own commands", ["ankle", "--arm"]),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            cli.main(["hil", *arguments, "--again", str(one), *ANY], standalone_mode=False)
+    cut.write_bytes(one.read_bytes()[: one.stat().st_size // 2])
+    done = subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.main", "hil", "ankle", "--fast", "--again", str(cut), *ANY],
+        capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "its tail is cut" in done.stderr
+    assert "the run ends there" in done.stderr
+
+
+def test_a_device_for_another_joint_is_told() -> None:
+    """Protects from a knee brace at an ankle: it runs, and a sentence says what does not go together."""
+    brace = load_toml(find_config("knee_brace", "devices"), DeviceSpec)
+    spec = load_toml(find_config("ankle", "hil"), HilSpec)
+    assert "is for the joint 'knee' and acts on ankle" in of_another_joint(spec, brace)
+    for name in ("ankle", "ankle_spline", "leg_stance", "leg_swing", "knee_brace", "worn_ankle"):
+        shipped = load_toml(find_config(name, "hil"), HilSpec)
+        own = load_toml(find_config(shipped.device, "devices"), DeviceSpec)
+        assert of_another_joint(shipped, own) == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full disk to write to")
+def test_a_device_whose_log_is_full_goes_on() -> None:
+    """Protects the guard over the torque from a disk without room: it ticks on, and says so at its end."""
+    device = SimulatedDevice(load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec), QuietLink(),
+                             Path("/dev/full"))  # fmt: skip
+    with device:
+        device.answer(
+            Output(session="0123456789abcdef", seq=0, t_sent=now_ns(), valid_for_ms=20.0, armed=False,
+                   answer=True, time=0.0, tick_ms=1.0, torque=[0.0], torque_max=[1.0], angle=[0.0],
+                   speed=[0.0])
+        )  # fmt: skip
+    assert device.n_tick == 1
+    assert "No space left" in device.unlogged
+
+
+class QuietLink:
+    """Nobody at the other end."""
+
+    def newest(self, timeout_ms: int) -> None:
+        """Return nothing: nothing comes."""
+
+    def send(self, device: Device) -> None:
+        """Nobody hears it."""
+
+    def close(self) -> None:
+        """There is nothing to close."""
 
 
 def test_a_model_that_fails_says_zero_and_disarmed() -> None:
