@@ -190,7 +190,7 @@ def command(
     outcome = fitted(weak, found, settings, asked.measured if bounds else None)
     report(outcome, as_json)
     if out is not None:
-        write_set(out, outcome.fits, chosen, motion, placed)
+        write_set(out, outcome.fits, chosen, motion, placed, body)
     draw(figures, outcome.fits, drawn, motion.name)
     if outcome.interrupted:
         raise SystemExit(exit_code())
@@ -322,14 +322,16 @@ def check_config_name(out: Path) -> None:
         raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
 
 
-def write_set(out: Path, fits: list[Fit], model: str, motion: Path, placed: tuple[Placed, ...]) -> None:
+def write_set(
+    out: Path, fits: list[Fit], model: str, motion: Path, placed: tuple[Placed, ...], body: GeneratorSet
+) -> None:
     """The person's set: those of the model, with what was found."""
     from rtsim.files.output import write_text
     from rtsim.methods.torque_generator_fit import INTERRUPTED
     from rtsim.report.torque_generators import config_text
 
     base = str(Path(model).resolve()) if model.endswith(".toml") else model
-    strengths = {one.name: one.spec.strength_Nm for one in placed}
+    strengths = {one.name: (body.generators[one.muscle].strength_Nm, one.spec.strength_Nm) for one in placed}
     source = f"fitted to {motion.name} by rtsim fit torque-generators"
     if any(fit.fault == INTERRUPTED or fit.cut_short for fit in fits):
         source += ", interrupted"
