@@ -46,8 +46,8 @@ class JointMotion(NamedTuple):
     """Joints over time; what a file lacks of a joint is NaN.
 
     names : coordinates of the joints; times : (n,) [s]
-    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the angle;
-        infinite ones are not known, either
+    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the
+        angle; infinite ones are not known, either
     notes : plain sentences
     """
 

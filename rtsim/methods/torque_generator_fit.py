@@ -74,8 +74,8 @@ class Fit:
     """What was found of one generator; `fault` says why there is nothing.
 
     theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
-    x : (5,) - the best parameters, those it has where there is a fault; objective : their squared distance from what the generator was, which is
-        what an earlier fit had made of it
+    x : (5,) - the best parameters, those it has where there is a fault
+    objective : their squared distance from what the generator was, as an earlier fit had left it
     basins : minima that starts led to, the best first; default : which of them the default start led to
     holding : times [s] and words of the rows that hold the fit, the heaviest first
     cut_short : whether an interruption came before all starts were tried
@@ -97,8 +97,8 @@ class Fit:
 
     @property
     def flexion(self) -> Array:
-        """(n,) - angle of the joint, positive in flexion [rad]: of two joints that share one generator's range,
-        its own, which is a part of theta.
+        """(n,) - angle of the joint, positive in flexion [rad]; a part of theta where two joints share one
+        generator's range.
         """
         return self.theta / self.placed.joint.factor
 

@@ -31,7 +31,7 @@ def test_a_second_fit_to_the_same_motion_changes_nothing():
 
 
 def test_a_second_fit_begins_where_the_first_ended():
-    """Protects eq. 9 for a set with fits: distance, before and after are from there, nothing is taken back."""
+    """Protects eq. 9 for a set with fits: distance and figures are from there, nothing is taken back."""
     first = fitted()
     harder = made_up()._replace(moment=1.2 * made_up().moment)
     extensor = fit_all(first, harder, FitSettings())[0]
@@ -64,7 +64,7 @@ def test_a_changed_row_says_all():
 
 
 def test_bounds_of_strength_are_absolute():
-    """Protects appendix B for a set with fits: extensors begin with 80 % of the peak, not with s_tau times it."""
+    """Protects appendix B for a set with fits: extensors begin with 80 % of the peak, not s_tau times it."""
     motion = made_up()
     fresh, again = (strength_bounds(placed, motion, FitSettings(), {}) for placed in (pair(KNEE), fitted()))
     assert again[0].fit.placed.fit[4] == 1.0
