@@ -10,7 +10,8 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.place_schema import Name, NonNegative, Positive
 
-Strength = Annotated[float, msgspec.Meta(gt=0.0, le=5000.0)]
+MOST_STRENGTH_NM = 5000.0
+Strength = Annotated[float, msgspec.Meta(gt=0.0, le=MOST_STRENGTH_NM)]
 Angle = Annotated[float, msgspec.Meta(ge=-360.0, le=360.0)]
 LEAST_RISE_DEG = 1.0
 

@@ -264,7 +264,7 @@ def numbers_of(path: Path) -> Array:
     lines = [line.replace(",", "\t") for line in read_lines(path, TABLE)]
     width = lines[0].count("\t") + 1
     rows, _ = table_lines(lines, 0, width)
-    return parse_rows(rows, width, str(path), lambda k: f"column {k + 1}")[0]
+    return parse_rows(rows, width, str(path), lambda k: str(k + 1))[0]
 
 
 def read_csv(path: Path) -> Table:

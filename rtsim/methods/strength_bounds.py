@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from kernels.torque_generator.torque import S_TAU, angle_multiplier
+from rtsim.config.torque_generator_schema import MOST_STRENGTH_NM
 from rtsim.errors import ConfigError
 from rtsim.methods.joint_motion import JointMotion
 from rtsim.methods.torque_generator_fit import Fit, FitSettings, fit_all
@@ -65,7 +66,13 @@ def weakened(placed: Sequence[Placed], factors: Mapping[str, float], factor: flo
     found = []
     for one in placed:
         own = factors.get(one.name, factors.get(one.joint.coordinate, factor))
-        found.append(with_strength(one, own * one.spec.strength_Nm) if own != 1.0 else one)
+        strength = own * one.spec.strength_Nm
+        if strength > MOST_STRENGTH_NM:
+            raise ConfigError(
+                f"{one.name} would have {strength:.4g} N m", where="strength before the fit",
+                allowed=f"up to {MOST_STRENGTH_NM:g} N m", remedy="give a smaller factor",
+            )  # fmt: skip
+        found.append(with_strength(one, strength) if own != 1.0 else one)
     return found
 
 

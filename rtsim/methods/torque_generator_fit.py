@@ -179,7 +179,7 @@ def fit_one(
         settings.most_passive,
     )  # fmt: skip
     options = FitOptions(
-        np.array(one.fit), np.array(settings.weight), lowest(one, settings), np.array(settings.high),
+        np.array(one.fit), np.array(settings.weight), *bounds_of(one, settings),
         TRUST, SETTLED, FULFILLED, N_ITERATION,
     )  # fmt: skip
     states = np.column_stack([q, qd, p[TORQUE_SIGN] * asked])
@@ -219,9 +219,9 @@ def fault_of(one: Placed, q: Array, qd: Array, tau: Array) -> str:
 
 def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
     """Why what is asked of a generator in n frames cannot be; nothing where it can."""
-    for name, low, high in zip(PARAMETERS, lowest(one, settings), settings.high, strict=True):
+    for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
         if not low <= high:
-            return f"the bounds of {name} contradict each other: {low:g} to {high:g}"
+            return f"the bounds of {name} contradict each other: {low:g} (or what the set has) to {high:g}"
     caps = np.asarray(settings.caps.get(one.name, settings.cap), float)
     against = np.asarray(settings.co_contraction.get(one.joint.coordinate, 0.0), float)
     floors = np.asarray(settings.floors.get(one.name, 0.0), float)
@@ -237,12 +237,17 @@ def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
     return ""
 
 
-def lowest(one: Placed, settings: FitSettings) -> Array:
-    """(5,) - least x: fits never take back what an earlier one has widened, quickened or strengthened."""
-    low = np.array(settings.low)
-    for k in (S_A, S_V, S_TAU):
-        low[k] = one.fit[k] if settings.low[k] == LOW[k] else max(low[k], one.fit[k])
-    return low
+def bounds_of(one: Placed, settings: FitSettings) -> tuple[Array, Array]:
+    """(5,), (5,) - least and greatest x: fits never take back what an earlier one has widened, quickened or
+    strengthened, and the usual bounds leave a generator as it is.
+    """
+    low, high = np.array(settings.low), np.array(settings.high)
+    for k, value in enumerate(one.fit):
+        if k in (S_A, S_V, S_TAU):
+            low[k] = value if settings.low[k] == LOW[k] else max(low[k], value)
+        elif settings.low[k] == LOW[k] and settings.high[k] == HIGH[k]:
+            low[k], high[k] = min(low[k], value), max(high[k], value)
+    return low, high
 
 
 def one_sided(one: Placed, tau: Array, settings: FitSettings) -> Array:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import degrees
+from math import degrees, nan
 from typing import Any
 
 import numpy as np
 
+from kernels.torque_generator.torque import S_TAU
+from rtsim.config.torque_generator_schema import MOST_STRENGTH_NM
 from rtsim.files.toml_text import entry
 from rtsim.methods.strength_bounds import StrengthBounds
 from rtsim.methods.torque_generator_fit import Assessment, Fit
+from rtsim.methods.torque_generator_search import ROW_WORDS
 from rtsim.models.packing.torque_generators import UNFITTED
 
 HEAD = f"{'generator':34s} {'tau_o*':>7s} {'s_A':>6s} {'s_V':>6s} {'D_P deg':>8s} {'l_P':>6s} {'s_tau':>6s}"
 
 DIGITS, UNCHANGED = 9, 1e-5
 """Of numbers in a config: how many are written, and what is no change."""
+MOST_SCALE = 5.0
+"""s_tau that nobody's strength explains."""
 
 
 def table(fits: Sequence[Fit]) -> str:
@@ -86,12 +91,38 @@ def lacked(fit: Fit) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Least and greatest strength, as table B.4."""
-    lines = [f"{'generator':34s} {'tau_o*':>8s} {'least':>8s} {'greatest':>8s}  N m"]
+    """Least and greatest strength, right and left of a muscle group side by side, as table B.4."""
+    rows: dict[str, list[StrengthBounds | None]] = {}
     for one in bounds:
-        strength = one.fit.placed.spec.strength_Nm
-        lines.append(f"{one.fit.placed.name:34s} {strength:8.1f} {one.least:8.1f} {one.greatest:8.1f}")
-    return "\n".join(lines).replace("     nan", "       -")
+        side = 1 if "l" in one.fit.placed.joint.coordinate.lower().split("_") else 0
+        row = rows.setdefault(one.fit.placed.muscle, [None, None])
+        if row[side] is not None:  # a second joint of this side has a row of its own
+            row = rows.setdefault(one.fit.placed.name, [None, None])
+        row[side] = one
+    heads = [f"{what} {side}" for what in ("tau_o*", "least", "greatest") for side in "rl"]
+    lines = [f"{'N m':24s}" + "".join(f" {head:>10s}" for head in heads)]
+    for muscle, sides in rows.items():
+        strengths = [nan if one is None else one.fit.placed.spec.strength_Nm for one in sides]
+        least = [nan if one is None else one.least for one in sides]
+        greatest = [nan if one is None else one.greatest for one in sides]
+        numbers = "".join(f" {value:10.1f}" for value in (*strengths, *least, *greatest))
+        lines.append(f"{muscle:24s}{numbers}")
+    return "\n".join(lines).replace("  nan", "    -")
+
+
+def doubts(fits: Sequence[Fit]) -> list[str]:
+    """Sentences on generators that became stronger than anybody."""
+    said = []
+    for fit in fits:
+        strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
+        if fit.fault or not fit.changed or not (fit.x[S_TAU] > MOST_SCALE or strength > MOST_STRENGTH_NM):
+            continue
+        at = next((f", as at {time:.2f} s" for time, words in fit.holding if words == ROW_WORDS[0]), "")
+        said.append(
+            f"{fit.placed.name} has become {fit.x[S_TAU]:.3g} times as strong, {strength:.4g} N m: its "
+            f"moment may have a spike{at}, or the strength before the fit is far too small"
+        )
+    return said
 
 
 def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:

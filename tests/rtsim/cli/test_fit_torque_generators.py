@@ -9,7 +9,6 @@ import signal
 import numpy as np
 import pytest
 
-from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.bench.stoop_lift import BORNE_BY, markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
@@ -17,32 +16,15 @@ from rtsim.methods import torque_generator_fit
 from rtsim.methods.torque_generator_figures import panels_of_curves
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
+from tests.rtsim.cli.joint_tables import HIP, KNEE, knee_and_hip
 
-KNEE, HIP = "knee_flexion_r", "hip_flexion_r"
 HEAD_OF_EMG = "e\nversion=1\nnRows=2\nnColumns=2\ninDegrees=no\nendheader\ntime\t"
 
 
 @pytest.fixture
 def motion(tmp_path):
     """A table of a knee and a hip by extensors 1.3 and 0.5 times as strong as the gymnast's."""
-    t = np.linspace(0.0, 1.0, 81)
-    columns, names = [t], ["time"]
-    for coordinate, strength, middle_deg in ((KNEE, 1.3, 50.0), (HIP, 0.5, 20.0)):
-        one = next(one for one in generators_of("planar") if one.name == f"{coordinate}_extensor")
-        packed = pack_generators([one])
-        packed.fit[0, 4] = strength
-        q = np.radians(middle_deg) + 0.15 * np.cos(2.0 * np.pi * t)
-        qd, out, tau = np.gradient(q, t), np.zeros(N_TORQUE), []
-        for k in range(len(t)):
-            torque(packed, 0, np.array([q[k], qd[k], np.exp(-(((t[k] - 0.25) / 0.1) ** 2))]), out)
-            tau.append(out[0])
-        columns += [np.degrees(q), np.array(tau)]
-        names += [coordinate, f"{coordinate}_moment"]
-    rows = "\n".join("\t".join(f"{value:.9f}" for value in row) for row in np.column_stack(columns))
-    path = tmp_path / "motion.sto"
-    head = f"m\nversion=1\nnRows={len(t)}\nnColumns={len(names)}\ninDegrees=yes\nendheader\n"
-    path.write_text(head + "\t".join(names) + "\n" + rows + "\n")
-    return path
+    return knee_and_hip(tmp_path)
 
 
 def test_a_person_is_fitted_and_written(here, motion, tmp_path):
