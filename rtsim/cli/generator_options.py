@@ -174,6 +174,8 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[Placed]) -> dict[str,
 
 def settings_of(motion: JointMotion, placed: Sequence[Placed], asked: Asked) -> FitSettings:
     """What the options ask of fits; placed : as they are before these."""
+    if not len(motion.times):  # nothing is known, which every generator is told by its fault
+        return FitSettings(most_passive=asked.most_passive)
     names = [one.name for one in placed]
     caps, floors = dict[str, Any](asked.a_max), dict[str, Any]()
     cap, both = caps.pop(WHOLE, 1.0), co_contraction(motion, asked)

@@ -192,6 +192,28 @@ def test_the_least_strength_of_a_child(here, shared, tmp_path):
             assert flexor["strength_Nm"] == pytest.approx(ratio * strength[f"{joint}_{side}_extensor"])
 
 
+def test_the_least_strength_of_another_child(here, shared, tmp_path):
+    """Protects the figures of the second child in the documents, within 2 %, of both sides."""
+    folder = shared / "data" / "gait_mcgill"
+    if not folder.is_dir():
+        pytest.skip("the recordings of children are not here")
+    walk, out = folder / "HC030A_straight.c3d", tmp_path / "walk.mcap"
+    done = here(
+        "analyse", str(walk), "--static", str(folder / "HC030A_static.c3d"), "--lab", "mcgill", "--forces",
+        str(walk), "--mass", "45.8", "--side", "both", "--out", str(out),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json")
+    found = json.loads(done.out)["strength_Nm"]
+    for joint, ways in {
+        "hip_flexion": ((31.4, 28.6), (29.7, 29.1)), "knee_flexion": ((30.9, 39.0), (20.7, 24.4)),
+        "ankle_dorsiflexion": ((56.4, 71.2), (19.6, 24.7)),
+    }.items():  # fmt: skip
+        for kind, sides in zip(("extensor", "flexor"), ways, strict=True):
+            for side, least in zip("rl", sides, strict=True):
+                assert found[f"{joint}_{side}_{kind}"]["least"] == pytest.approx(least, rel=0.02)
+
+
 def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):
     """Protects --emg: the peak of a column is the activation that its generator may reach."""
     emg = tmp_path / "emg.sto"

@@ -126,3 +126,16 @@ def test_a_bad_cell_is_found(tmp_path):
         (tmp_path / f"{name}_a.csv").write_text("1,b\n3,4\n")
     with pytest.raises(ConfigError, match="'b' in column 2 is not"):
         read_joint_motion(tmp_path / "q_a.csv", [KNEE], [KNEE, HIP])
+
+
+def test_emg_of_a_motion_without_a_known_frame_is_no_other_fault(here, tmp_path):
+    """Protects the sentence of who could not be fitted where tables over time have no frames to be for."""
+    motion = knee_and_hip(tmp_path, {name: np.full(N, np.nan) for name in (KNEE, HIP)})
+    table = tmp_path / "both.sto"
+    table.write_text(
+        f"e\nversion=1\nnRows=2\nnColumns=2\ninDegrees=no\nendheader\ntime\t{KNEE}\n0\t1\n1\t1\n"
+    )
+    done = here(*FIT, str(motion), "--co-contraction-table", str(table))
+    assert done.code == 1
+    assert "no generator could be fitted" in done.err
+    assert "Traceback" not in done.err
