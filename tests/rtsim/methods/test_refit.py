@@ -69,3 +69,17 @@ def test_bounds_of_strength_are_absolute():
     fresh, again = (strength_bounds(placed, motion, FitSettings(), {}) for placed in (pair(KNEE), fitted()))
     assert again[0].fit.placed.fit[4] == 1.0
     assert again[0].least == pytest.approx(fresh[0].least, rel=1e-6)
+
+
+def test_bounds_below_what_the_set_has_are_told():
+    """Protects --bound for a set with fits: bounds that the set is beyond are named per generator; usual
+    bounds never are, whatever the set says."""
+    one = pair(KNEE)[0]._replace(fit=(1.2, 1.0, 0.0, 0.0, 1.4))
+    low, high = (1.0, 1.0, -1.0, 0.0, 1.0), (1.1, 2.0, 1.0, 1.0, 2.0)
+    (fit,) = fit_all([one], made_up(), FitSettings(low=low, high=high))
+    assert "the bounds of angle_scale contradict each other or what the set has: 1.2 to 1.1" in fit.fault
+    assert fit.x == pytest.approx(one.fit)
+    supple = one._replace(fit=(0.9, 1.0, 1.8, 0.0, 1.4))
+    (fit,) = fit_all([supple], made_up(), FitSettings())
+    assert not fit.fault
+    assert not fit.changed
