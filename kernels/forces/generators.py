@@ -1,7 +1,8 @@
 """Torque generators that turn coordinates in forward simulation: forces and slopes.
 
 Each adds the torque of kernels/torque_generator/torque at its coordinate's angle and speed and an activation
-that is given over time and held over a step, as loads are.
+that holds over a step, as loads do: given over time, or following an excitation that is given over time by
+the law of muscles, whose state moves on once a step.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from kernels._jit import entry, njit
 from kernels.functions import Functions, evaluate
+from kernels.muscle.activation import activations_of_step
 from kernels.torque_generator.torque import (
     BY_ANGLE,
     BY_SPEED,
@@ -24,6 +26,8 @@ from kernels.torque_generator.torque import (
 GIVEN_ACTIVATION, GIVEN_TORQUE = 0, 1
 """Columns of GeneratorWork.state: activation [1], torque along the coordinate [N m]."""
 N_GENERATOR_OUT = 2
+BEGIN, END = 0, 1
+"""Columns of GeneratorWork.step."""
 
 
 class DrivenGenerators(NamedTuple):
@@ -33,12 +37,14 @@ class DrivenGenerators(NamedTuple):
     coordinate: np.ndarray  # (n_generator,) int64 - index in q
     dof: np.ndarray  # (n_generator,) int64 - index in v
     functions: Functions  # of time [s]
-    activation: np.ndarray  # (n_generator,) int64 - function of each
+    given: np.ndarray  # (n_generator,) int64 - function of each: its activation, or its excitation
+    excited: np.ndarray  # (n_generator,) int64 - 1 where it is the excitation
 
 
 class GeneratorWork(NamedTuple):
-    """Results and working space."""
+    """Activations of excited generators, results and working space."""
 
+    step: np.ndarray  # (n_generator, 2) - activations at the begin and at the end of the step [1]
     state: np.ndarray  # (n_generator, N_GENERATOR_OUT)
     point: np.ndarray  # (3,) - angle [rad], speed [rad/s], activation [1]
     torque: np.ndarray  # (n_generator, N_TORQUE) - and its derivatives
@@ -49,16 +55,36 @@ def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
     if driven is None:
         return None
     n = len(driven.dof)
-    return GeneratorWork(np.zeros((n, N_GENERATOR_OUT)), np.zeros(3), np.zeros((n, N_TORQUE)))
+    return GeneratorWork(
+        np.zeros((n, 2)), np.zeros((n, N_GENERATOR_OUT)), np.zeros(3), np.zeros((n, N_TORQUE))
+    )
 
 
 @entry
-def set_activations(driven, t, work):
-    """work.state : (n_generator, N_GENERATOR_OUT) - activations at the time t [s]; driven None: none."""
+def set_activations(driven, t, h, work):
+    """Activations that hold over a step; driven None: none.
+
+    driven : DrivenGenerators
+    t, h : float - middle and length of the step [s]; after an infinite one activations are those asked for
+    work : GeneratorWork - columns GIVEN_ACTIVATION and END, written
+    """
     if driven is None:
         return
     for g in range(driven.dof.shape[0]):
-        work.state[g, GIVEN_ACTIVATION] = evaluate(driven.functions, driven.activation[g], t)[0]
+        level = evaluate(driven.functions, driven.given[g], t)[0]
+        if driven.excited[g]:
+            begin = work.step[g, BEGIN]
+            level, work.step[g, END] = activations_of_step(driven.generators, g, level, begin, h)
+        work.state[g, GIVEN_ACTIVATION] = level
+
+
+@njit
+def keep_activations(driven, work):
+    """The next step begins with the activations at the end of this one; driven None: none."""
+    if driven is None:
+        return
+    for g in range(driven.dof.shape[0]):
+        work.step[g, BEGIN] = work.step[g, END]
 
 
 @njit

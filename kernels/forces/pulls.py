@@ -19,7 +19,7 @@ import numpy as np
 from kernels._jit import entry, njit
 from kernels.functions import Functions, evaluate
 from kernels.ligament import line_force
-from kernels.muscle.activation import activation_rate
+from kernels.muscle.activation import activation_rate, asked_activation
 from kernels.muscle.curves import held
 from kernels.muscle.elastic import elastic_tendon, fibre_equilibrium
 from kernels.muscle.hill import Muscles, rigid_tendon
@@ -125,8 +125,7 @@ def settle(pulls, tree, at, q, work, inner_out):
     pose(tree, q, at)
     follow_paths(tree, pulls.stations, pulls.surfaces, at, q, work.path)
     for m in range(n):
-        least = muscles.min_activation[m]
-        activation = least + (1.0 - least) * work.excitation[m]
+        activation = asked_activation(muscles, m, work.excitation[m])
         inner_out[m], inner_out[n + m] = (activation if pulls.law[m] == MUSCLE else 0.0), 0.0
         if muscles.elastic[m]:
             x, status = fibre_equilibrium(muscles, m, work.path.length[m], activation)

@@ -17,6 +17,30 @@ SWITCH = 10.0
 
 
 @njit
+def asked_activation(muscles, m, excitation):
+    """Activation that an excitation asks for if it lasts: min_activation to 1."""
+    least = muscles.min_activation[m]
+    return least + (1.0 - least) * held(excitation)[0]
+
+
+@njit
+def activations_of_step(muscles, m, excitation, activation, h):
+    """Activation in the middle and at the end of a step h [s], over which the excitation holds.
+
+    The midpoint rule on what the law is at any moment, an exponential towards what is asked for: of second
+    order, and never beyond it, however long the step.
+    """
+    asked = asked_activation(muscles, m, excitation)
+    if activation == asked:
+        return asked, asked
+    rate = activation_rate(muscles, m, excitation, activation)[0] / (asked - activation)
+    middle = asked + (activation - asked) * math.exp(-0.5 * h * rate)
+    if middle != asked:
+        rate = activation_rate(muscles, m, excitation, middle)[0] / (asked - middle)
+    return middle, asked + (activation - asked) * math.exp(-h * rate)
+
+
+@njit
 def activation_rate(muscles, m, excitation, activation):
     """da/dt of muscle m [1/s] and its derivatives by activation and by excitation [1/s].
 

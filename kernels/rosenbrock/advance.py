@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernels._jit import entry
 from kernels.dynamics.reduction import set_time
-from kernels.forces.generators import set_activations
+from kernels.forces.generators import keep_activations, set_activations
 from kernels.forces.loads import set_levels
 from kernels.forces.pulls import set_excitations
 from kernels.rosenbrock.step import ERROR_LARGE, OK, step
@@ -35,7 +35,7 @@ def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
             middle = start + (k + 0.5) * options.step
             set_levels(simulation.forces.loads, gain, middle, work.forces.loads)
             set_excitations(simulation.pulls, middle, work.pulls)
-            set_activations(simulation.forces.generators, middle, work.forces.generators)
+            set_activations(simulation.forces.generators, middle, options.step, work.forces.generators)
         set_time(simulation.couplers, start + (k + 1) * options.step - rest, work.reduction)
         record = halt or (whole and every > 0 and k % every == 0)
         status, error, h = step(simulation, tableau, options, rest, record, halt, q, v, work, trace)
@@ -49,6 +49,7 @@ def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
         worst = max(worst, status)
         rest -= h
         if rest <= 0.0:
+            keep_activations(simulation.forces.generators, work.forces.generators)
             count[STEP] = k + 1
             count[N_LARGE] += worst
             count[STATUS] = worst

@@ -30,7 +30,7 @@ from kernels.forces.generators import GIVEN_TORQUE
 from kernels.torque_generator.needed import needed_activations
 from rtsim.bench.stoop_lift import BOX_KG, RATE, Followed, follow, markers_of, table_of
 from rtsim.config.model_schema import ModelSpec
-from rtsim.errors import ModelError
+from rtsim.errors import ConfigError, ModelError
 from rtsim.models.model import Model, build
 from rtsim.models.packing.holds import with_holds
 from rtsim.simulation.held_start import meet_places, meet_speeds, put
@@ -96,9 +96,17 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
     """Simulate n_frame frames of stoop2 from the frame `first` on.
 
     spec : the person with torque generators; holds_box : whether both hands hold the box
+    first : from MARGIN to as many frames before the end as are simulated and MARGIN; else ConfigError
     """
+    box = box_places(folder)
+    last = len(box) - MARGIN - n_frame
+    if not MARGIN <= first <= last:
+        raise ConfigError(
+            f"frame {first} has not {MARGIN} frames before and {n_frame + MARGIN} behind it, for the filter",
+            where="stoop lift, forward", allowed=f"frames {MARGIN} to {last}",
+        )  # fmt: skip
     frames = slice(first - MARGIN, first + n_frame + MARGIN)
-    path, box = markers_of(folder, "stoop2"), box_places(folder)
+    path = markers_of(folder, "stoop2")
     free = follow(spec, path)
     tables = held_tables(spec, free, frames, box if holds_box else None)
     held = follow(msgspec.convert(tables, ModelSpec), path, {"BOX": box} if holds_box else {}, frames)

@@ -133,16 +133,14 @@ def opensim(as_json: bool, data: Path | None) -> None:
 
 @command.command("torque-generators")
 @AS_JSON
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the stoop lift (default: where the tests look, else a lift that is made up).",
-)
-def torque_generators(as_json: bool, data: Path | None) -> None:
-    """Muscle torque generators: a torque with all derivatives, and fits of a whole body to a lift."""
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def torque_generators(as_json: bool, folder: Path | None) -> None:
+    """Muscle torque generators: a torque with all derivatives, and fits of a whole body to the stoop lift in
+    FOLDER (default: where the tests look, else one that is made up).
+    """
     from rtsim.bench import figures, torque_generators
 
-    click.echo(figures.report("torque-generators", torque_generators.run(data), as_json))
+    click.echo(figures.report("torque-generators", torque_generators.run(folder), as_json))
 
 
 @command.command("rosenbrock")

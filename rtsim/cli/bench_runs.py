@@ -129,7 +129,9 @@ def ground_reaction(as_json: bool, folder: Path) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def stoop_lift(as_json: bool, folder: Path | None) -> None:
-    """The stoop lift of Millard et al. (2019) in FOLDER, analysed, fitted and forward again."""
+    """The stoop lift of Millard et al. (2019) in FOLDER (default: where the tests look), analysed, fitted and
+    forward again.
+    """
     from rich.console import Console
 
     from rtsim.bench import figures, stoop

@@ -27,7 +27,7 @@ KINDS = {
     **dict.fromkeys(("segments", "hip_regression", "ligament_mean_mm"), "subject"),
     **dict.fromkeys(("right", "left"), "lab"),
     **dict.fromkeys(("female", "male"), "inertia"),
-    **dict.fromkeys(("generators", "joints", "fits", "base"), "generators"),
+    **dict.fromkeys(("generators", "joints", "fits", "base", "velocity_blends_to"), "generators"),
     **dict.fromkeys(("actuator", "safe_state"), "device"),
     **dict.fromkeys(("exchange", "limits"), "hil"),
     **dict.fromkeys(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.cli.plotting import paper_for
 from rtsim.errors import ConfigError
 
@@ -43,27 +44,34 @@ def figures_of(
     return {option: paper for option, paper in papers.items() if paper is not None}
 
 
-def draw(figures: dict[str, Paper], fits: list[Fit], chosen: list[str], title: str) -> None:
-    """The figures that were asked for."""
+def draw(figures: dict[str, Paper], fits: list[Fit], chosen: list[str], title: str) -> list[Fit]:
+    """The figures that were asked for; chosen generators that have no fit to be drawn, which is told."""
+    missed = []
     if "--plot" in figures:
-        draw_fits(figures["--plot"], fits, chosen, title)
+        missed = draw_fits(figures["--plot"], fits, chosen, title)
     if "--curves" in figures:
         draw_curves(figures["--curves"], fits, chosen)
     if "--parameters" in figures:
         draw_parameters(figures["--parameters"], fits, chosen)
+    return missed
 
 
-def draw_fits(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> None:
-    """Both planes of figure 5 of some generators, before and after."""
+def draw_fits(paper: Paper, fits: list[Fit], chosen: list[str], title: str) -> list[Fit]:
+    """Both planes of figure 5 of some generators, before and after; chosen ones that were not fitted."""
     from rtsim.methods.torque_generator_figures import panels_of_fit
     from rtsim.monitor.stack import save_panels
 
     able = [fit for fit in fits if not fit.fault]
     changed = sorted((fit for fit in able if fit.changed), key=lambda fit: -fit.objective)
-    shown = [fit for fit in able if fit.placed.name in chosen] if chosen else changed[:MOST_DRAWN]
-    panels: list[Any] = [panel for fit in shown or able[:1] for panel in panels_of_fit(fit)]
-    save_panels(paper, f"torque generators fitted to {title}", panels)
-    click.echo(f"wrote {paper.path}", err=True)
+    shown = [fit for fit in able if fit.placed.name in chosen] if chosen else changed[:MOST_DRAWN] or able[:1]
+    missed = [fit for fit in fits if fit.fault and fit.placed.name in chosen]
+    for fit in missed:
+        tell(f"{fit.placed.name} is not drawn: it was not fitted, {fit.fault}")
+    if shown:
+        panels: list[Any] = [panel for fit in shown for panel in panels_of_fit(fit)]
+        save_panels(paper, f"torque generators fitted to {title}", panels)
+        click.echo(f"wrote {paper.path}", err=True)
+    return missed
 
 
 def draw_curves(paper: Paper, fits: list[Fit], chosen: list[str]) -> None:

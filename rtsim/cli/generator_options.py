@@ -9,18 +9,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernels.torque_generator.torque import DELTA
 from rtsim.cli.lines import tell
 from rtsim.errors import ConfigError
 from rtsim.files.storage import Table, read_storage
 from rtsim.methods.emg import around, at_frames, borne_against, check_activations, columns_of
 from rtsim.methods.joint_motion import MOMENT, MOST_NM, JointMotion
 from rtsim.methods.strength_bounds import FLEXOR_RATIOS, Measured
-from rtsim.methods.torque_generator_fit import FitSettings
+from rtsim.methods.torque_generator_fit import HIGH, LOW, FitSettings
 from rtsim.models.packing.torque_generators import Placed
 
 MOST_NAMED = 5
 WHOLE = ""
 """In place of a name: the number is of all."""
+LIMITS = {
+    "angle_scale": (1.0, 100.0), "speed_scale": (1.0, 100.0), "passive_shift_deg": (-90.0, 90.0),
+    "passive_blend": (0.0, 1.0), "strength_scale": (1.0, 100.0),
+}  # fmt: skip
+"""Within which bounds of what is fitted can lie, in the order of x: fits take nothing back."""
 
 
 def known(name: str, names: list[str], where: str) -> str:
@@ -41,10 +47,9 @@ def numbers(
             number = float(value)
         except ValueError:
             raise ConfigError(f"{text!r} is no number", where=where, allowed="[NAME=]NUMBER") from None
-        if not within[0] < number <= within[1]:
-            raise ConfigError(
-                f"{number:g} cannot be meant", where=where, allowed=f"above {within[0]:g} to {within[1]:g}"
-            )
+        if not (number > 0.0 and within[0] <= number <= within[1]):
+            least = f"{within[0]:g}" if within[0] else "above 0"
+            raise ConfigError(f"{number:g} cannot be meant", where=where, allowed=f"{least} to {within[1]:g}")
         to = known(name, names, where) if equals else WHOLE
         if to in found:
             raise ConfigError(
@@ -92,9 +97,33 @@ def asked_of(said: Said, placed: Sequence[Placed]) -> Asked:
     return Asked(
         numbers(said.a_max, names, "--a-max", (0.0, 1.0)), said.emg, said.within,
         numbers(said.against, joints, "--co-contraction", (0.0, 10.0)), said.against_table, said.most_passive,
-        numbers(said.strength, [*names, *joints], "--strength", (0.0, 100.0)),
+        numbers(said.strength, [*names, *joints], "--strength", (0.01, 100.0)),
         isometric(said.measured, [one for one in placed if one.muscle in FLEXOR_RATIOS]),
     )  # fmt: skip
+
+
+def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Least and greatest x of NAME=LOW:HIGH of the command line; without any the usual ones."""
+    low, high = list(LOW), list(HIGH)
+    seen = []
+    for text in given:
+        name, _, ends = text.partition("=")
+        k, within = [*LIMITS].index(known(name, [*LIMITS], "--bound")), LIMITS[name]
+        try:
+            least, most = (float(end) for end in ends.split(":"))
+        except ValueError:
+            raise ConfigError(f"{text!r} are no bounds", where="--bound", allowed="NAME=LOW:HIGH") from None
+        if not within[0] <= least <= most <= within[1]:
+            raise ConfigError(
+                f"{text!r} cannot be meant", where="--bound",
+                allowed=f"LOW up to HIGH, both within {within[0]:g} to {within[1]:g}",
+            )  # fmt: skip
+        if name in seen:
+            raise ConfigError(f"{name} is given twice", where="--bound", remedy="say it once")
+        seen.append(name)
+        in_radians = k == DELTA
+        low[k], high[k] = (math.radians(end) if in_radians else end for end in (least, most))
+    return tuple(low), tuple(high)
 
 
 def check_together(said: Said) -> None:
@@ -145,6 +174,8 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[Placed]) -> dict[str,
 
 def settings_of(motion: JointMotion, placed: Sequence[Placed], asked: Asked) -> FitSettings:
     """What the options ask of fits; placed : as they are before these."""
+    if not len(motion.times):  # nothing is known, which every generator is told by its fault
+        return FitSettings(most_passive=asked.most_passive)
     names = [one.name for one in placed]
     caps, floors = dict[str, Any](asked.a_max), dict[str, Any]()
     cap, both = caps.pop(WHOLE, 1.0), co_contraction(motion, asked)

@@ -62,7 +62,7 @@ MOST_VALUES = 200_000_000
     "excited",
     multiple=True,
     metavar="NAME=PART",
-    help="Excite a muscle, 0 to 1, from the start to the end (repeatable).",
+    help="Excite a muscle or torque generator, 0 to 1, from the start to the end (repeatable).",
 )
 @click.option(
     "--motion",

@@ -10,7 +10,8 @@ import msgspec
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.place_schema import Name, NonNegative, Positive
 
-Strength = Annotated[float, msgspec.Meta(gt=0.0, le=5000.0)]
+MOST_STRENGTH_NM = 5000.0
+Strength = Annotated[float, msgspec.Meta(gt=0.0, le=MOST_STRENGTH_NM)]
 Angle = Annotated[float, msgspec.Meta(ge=-360.0, le=360.0)]
 LEAST_RISE_DEG = 1.0
 
@@ -93,6 +94,9 @@ class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     base : a shipped set or a .toml file whose generators these join or replace
     columns : names of the columns of motions that are written without a header
     fits : of generators at joints, by the names of these: COORDINATE_extensor, COORDINATE_flexor
+    velocity_blends_to : what lambda_V blends the torque-velocity curve towards: its eccentric maximum, as the
+        authors' program and so the published fits have it (RBDL, muscle addon), or one, as eq. 5 is printed
+        (Millard et al. 2019); none given: as the base, else eccentric
     """
 
     name: Name
@@ -102,6 +106,7 @@ class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
     joints: tuple[JointGenerators, ...] = ()
     columns: tuple[str, ...] = ()
     fits: dict[str, GeneratorFit] = {}
+    velocity_blends_to: Literal["eccentric", "one", ""] = ""
 
     def __post_init__(self) -> None:
         check_numbers(self)

@@ -38,13 +38,16 @@ MOST_LEFT = 0.3
 """Of forces at the root, the median in body weights."""
 FASTER = 10.0
 """Speeds that are so many times the changes of the angles are not their speeds."""
+STILL = 1e-6
+"""A joint that turns less was never moved [rad]; its speeds are rounding."""
 
 
 class JointMotion(NamedTuple):
     """Joints over time; what a file lacks of a joint is NaN.
 
     names : coordinates of the joints; times : (n,) [s]
-    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the angle
+    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the
+        angle; infinite ones are not known, either
     notes : plain sentences
     """
 
@@ -158,9 +161,9 @@ def gathered(
             continue
         if speed is None:
             lacking.setdefault("speed", []).append(name)
-            speed = np.gradient(angle, times)
+            speed = np.gradient(np.where(np.isfinite(angle), angle, np.nan), times)
         found.append(name)
-        rows.append((angle, speed, moment))
+        rows.append(tuple(np.where(np.isfinite(values), values, np.nan) for values in (angle, speed, moment)))
     for what, those in lacking.items():
         done = "differences of angles were taken" if what == "speed" else "left out"
         told.append(f"no {what} of {name_some(those)}: {done}")
@@ -203,7 +206,7 @@ def judged(
                 allowed=f"up to {MOST_NM:g} N m", remedy="write newton metres",
             )  # fmt: skip
         fast, seen = size(speed[:, k]), size(changes[:, k])
-        if seen > 0.0 and fast > FASTER * seen:
+        if moved(angle[:, k]) and fast > FASTER * seen:
             raise ConfigError(
                 f"the speeds of {name} are {fast / seen:.3g} times the changes of its angles",
                 where=str(path), remedy="write rad/s and seconds, or leave the column of speeds out",
@@ -217,6 +220,12 @@ def judged(
 def largest(values: Array) -> float:
     """Largest size of what is known; 0 where nothing is."""
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def moved(angle: Array) -> bool:
+    """Whether a joint turned at all; angle : (n,) [rad], NaN where it is not known."""
+    known = angle[np.isfinite(angle)]
+    return len(known) > 0 and float(np.ptp(known)) >= STILL
 
 
 def size(values: Array) -> float:
@@ -255,7 +264,7 @@ def numbers_of(path: Path) -> Array:
     lines = [line.replace(",", "\t") for line in read_lines(path, TABLE)]
     width = lines[0].count("\t") + 1
     rows, _ = table_lines(lines, 0, width)
-    return parse_rows(rows, width, str(path), lambda k: f"column {k + 1}")[0]
+    return parse_rows(rows, width, str(path), lambda k: str(k + 1))[0]
 
 
 def read_csv(path: Path) -> Table:

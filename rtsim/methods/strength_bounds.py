@@ -16,7 +16,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from kernels.torque_generator.torque import angle_multiplier
+from kernels.torque_generator.torque import S_TAU, angle_multiplier
+from rtsim.config.torque_generator_schema import MOST_STRENGTH_NM
 from rtsim.errors import ConfigError
 from rtsim.methods.joint_motion import JointMotion
 from rtsim.methods.torque_generator_fit import Fit, FitSettings, fit_all
@@ -54,12 +55,24 @@ def with_strength(one: Placed, strength: float) -> Placed:
     return one._replace(spec=replace(one.spec, strength_Nm=float(strength)))
 
 
+def beginning_with(one: Placed, strength: float) -> Placed:
+    """A generator that begins with this isometric torque [N m], whatever an earlier fit had made of it."""
+    fit = tuple(1.0 if k == S_TAU else value for k, value in enumerate(one.fit))
+    return with_strength(one, strength)._replace(fit=fit)
+
+
 def weakened(placed: Sequence[Placed], factors: Mapping[str, float], factor: float = 1.0) -> list[Placed]:
     """Generators in parts of their strength; factors : of single ones, by their name or their coordinate."""
     found = []
     for one in placed:
         own = factors.get(one.name, factors.get(one.joint.coordinate, factor))
-        found.append(with_strength(one, own * one.spec.strength_Nm) if own != 1.0 else one)
+        strength = own * one.spec.strength_Nm
+        if strength > MOST_STRENGTH_NM:
+            raise ConfigError(
+                f"{one.name} would have {strength:.4g} N m", where="strength before the fit",
+                allowed=f"up to {MOST_STRENGTH_NM:g} N m", remedy="give a smaller factor",
+            )  # fmt: skip
+        found.append(with_strength(one, strength) if own != 1.0 else one)
     return found
 
 
@@ -75,13 +88,14 @@ def strength_bounds(
             one for one in placed if one.joint == flexor.joint and one.torque_sign == -flexor.torque_sign
         )
         ratio = FLEXOR_RATIOS[flexor.muscle]
-        peak = float(np.nanmax(extensor.torque_sign * motion.of(extensor.joint.coordinate)[2], initial=0.0))
+        moment = motion.of(extensor.joint.coordinate)[2]
+        peak = float((extensor.torque_sign * moment[np.isfinite(moment)]).max(initial=0.0))
         greatest = isometric(extensor, measured.get(extensor.joint.coordinate))
-        strong = with_strength(extensor, PART_OF_PEAK * peak) if peak > 0.0 else extensor
+        strong = beginning_with(extensor, PART_OF_PEAK * peak) if peak > 0.0 else extensor
         (fit,) = fit_all([strong], motion, settings, tell, stopped)
         least = strength_of(fit)
         found.append(StrengthBounds(fit, least, greatest))
-        bent = with_strength(flexor, ratio * least) if np.isfinite(least) else flexor
+        bent = beginning_with(flexor, ratio * least) if np.isfinite(least) else flexor
         (other,) = fit_all([bent], motion, settings, tell, stopped)
         found.append(StrengthBounds(other, strength_of(other), ratio * greatest))
     return found
@@ -89,7 +103,7 @@ def strength_bounds(
 
 def strength_of(fit: Fit) -> float:
     """tau_o* s_tau [N m]; NaN where there is no fit."""
-    return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[4])
+    return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
 
 
 def isometric(one: Placed, measured: Measured | None) -> float:

@@ -1,7 +1,8 @@
 """Figures of fits: torque over the angle, active torque over the speed, activations, curves of generators.
 
 As figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is taken in parts of
-tau_o, which the print leaves out.
+tau_o, which the print leaves out. Angles and speeds are those of the joint, also where two joints share one
+generator's range; only what parameters do to its curves is over its own.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ LENGTHENING = "lengthening"
 def panels_of_fit(fit: Fit) -> list[Panel]:
     """Both planes of figure 5 before and after, and the activation over the angle as figure 4."""
     found = []
-    for words, x in (("before", np.array(UNFITTED)), ("after", fit.x)):
+    for words, x in (("before", np.array(fit.placed.fit)), ("after", fit.x)):
         found += [angle_plane(fit, x, words), speed_plane(fit, x, words)]
     assert fit.before is not None
     assert fit.after is not None
-    theta = np.degrees(fit.theta)
+    theta = np.degrees(fit.flexion)
     curves = {"before": fit.before.activation, "after": fit.after.activation}
     return [*found, Panel("activation needed", "1", "flexion [deg]", theta, curves, True)]
 
@@ -74,7 +75,8 @@ def angle_plane(fit: Fit, x: Array, words: str) -> Panel:
         f"the same, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
         "passive": passive,
     }
-    along, curves = side_by_side(np.degrees(grid), np.degrees(fit.theta), on_grid, {"motion": fit.demand})
+    of_joint = np.degrees(grid) / fit.placed.joint.factor
+    along, curves = side_by_side(of_joint, np.degrees(fit.flexion), on_grid, {"motion": fit.demand})
     return Panel(f"{fit.placed.name.replace('_', ' ')} {words}", "N m", "flexion [deg]", along, curves, True)
 
 
@@ -87,10 +89,10 @@ def speed_plane(fit: Fit, x: Array, words: str) -> Panel:
     grid = np.linspace(-most, most, N_GRID)
     optimal = np.full(N_GRID, np.radians(fit.placed.spec.optimal_angle_deg))
     able = parts_at(fit.placed, x, optimal, grid)
+    of_joint, of_motion = (np.degrees(omega) / fit.placed.joint.factor for omega in (grid, fit.omega))
     along, curves = side_by_side(
-        np.degrees(grid), np.degrees(fit.omega), {"most at the best angle": able[:, 0] * able[:, 1]},
-        {"motion": active},
-    )  # fmt: skip
+        of_joint, of_motion, {"most at the best angle": able[:, 0] * able[:, 1]}, {"motion": active}
+    )
     title = f"its active torque {words}"
     return Panel(title, "isometric torque", "shortening [deg/s]", along, curves, True)
 
@@ -123,11 +125,13 @@ def panels_of_parameters(one: Placed) -> list[Panel]:
     fast = {f"t_V, lambda_V {b:g}": curve(1, b) for b in BLENDS}
     faster = {f"t_V, s_V {s:g}": curve(1, speed_scale=s) for s in SCALES}
     words, unit = one.muscle.replace("_", " "), "isometric torque"
+    times = "" if one.joint.factor == 1.0 else f"{one.joint.factor:g} x "
+    angle, speed = f"{times}flexion [deg]", f"{times}shortening [deg/s]"
     return [
-        Panel(f"{words}: blended over the angle", unit, "flexion [deg]", angles, blended, True),
-        Panel("blended over the speed", unit, "shortening [deg/s]", speeds, fast, True),
-        Panel("scaled and shifted over the angle", unit, "flexion [deg]", angles, scaled, True),
-        Panel("scaled over the speed", unit, "shortening [deg/s]", speeds, faster, True),
+        Panel(f"{words}: blended over the angle", unit, angle, angles, blended, True),
+        Panel("blended over the speed", unit, speed, speeds, fast, True),
+        Panel("scaled and shifted over the angle", unit, angle, angles, scaled, True),
+        Panel("scaled over the speed", unit, speed, speeds, faster, True),
     ]
 
 
@@ -157,9 +161,8 @@ def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:
             optimal = np.full(N_GRID, np.radians(one.spec.optimal_angle_deg))
             moving = parts_at(one, fit, optimal, speeds)
             speed[words] = sign * strength * moving[:, 1]
-        title = coordinate.replace("_", " ")
-        found.append(Panel(f"{title}: torque at rest", "N m", "flexion [deg]", grid, angle, True))
-        found.append(
-            Panel(f"{title}: active torque", "N m", "shortening [deg/s]", np.degrees(speeds), speed, True)
-        )
+        title, factor = coordinate.replace("_", " "), pair[0].joint.factor
+        found.append(Panel(f"{title}: torque at rest", "N m", "flexion [deg]", grid / factor, angle, True))
+        turned = np.degrees(speeds) / factor
+        found.append(Panel(f"{title}: active torque", "N m", "shortening [deg/s]", turned, speed, True))
     return found

@@ -8,35 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.torque_generator.demands import N_KIND, Demands
-from kernels.torque_generator.fit import FITTED, IMPOSSIBLE, FitOptions, FitWork, fit, new_fit_work
+from kernels.torque_generator.demands import Demands
+from kernels.torque_generator.fit import FitOptions, FitWork, new_fit_work
 from kernels.torque_generator.torque import (
     ANGLE_SIGN,
-    DELTA,
     FACTOR,
     FIRST_VELOCITY,
-    LAMBDA,
     N_FIT,
     OFFSET,
-    OPTIMAL,
-    PASSIVE_SPAN,
     S_A,
     S_TAU,
     S_V,
-    SPEED,
     STRENGTH,
     TORQUE_SIGN,
-    WIDTH,
     Generators,
     activations,
 )
-from rtsim.methods.joint_motion import JointMotion
+from rtsim.methods.joint_motion import JointMotion, moved
+from rtsim.methods.torque_generator_search import ROW_WORDS, SAME, TOO_MUCH, Basin, search
 from rtsim.models.packing.torque_generators import UNFITTED, Placed, pack_generators
 
 Array = NDArray[np.float64]
@@ -51,19 +45,7 @@ MOST_PASSIVE = 1.4
 FEWEST = 3
 """Frames that a fit needs at least."""
 ROUND_TWICE = 4.0 * np.pi
-STILL = 1e-6
-"""A joint that turns less was never moved [rad]."""
-SHIFTS, BLENDS = (0.0, 0.5, -0.5, 1.0), (0.0, 0.5, 1.0)
-"""Passive shifts [rad], in the direction that makes supple, and blends of the other starts."""
-SAME = 1e-4
-"""Objectives that differ by less are of one minimum."""
-ACTIVE = 1e-6
-"""A multiplier above this says that its row holds the fit."""
-ROW_WORDS = ("too weak", "too stiff", "stretched too far")
-TOO_MUCH = "too stiff or too strong"
 INTERRUPTED = "interrupted before its fit"
-DEEP = 2.0
-"""Strengths of the start that fulfils all rows, in parts of the least one, for room."""
 
 
 class Assessment(NamedTuple):
@@ -87,20 +69,13 @@ class Assessment(NamedTuple):
         return " and ".join(said) or "feasible"
 
 
-class Basin(NamedTuple):
-    """A local minimum: its parameters, its objective, and how many of the starts led to it."""
-
-    x: Array
-    objective: float
-    n_start: int
-
-
 @dataclass(frozen=True)
 class Fit:
     """What was found of one generator; `fault` says why there is nothing.
 
     theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
-    x : (5,) - the best parameters; objective : their squared distance from the default
+    x : (5,) - the best parameters, those it has where there is a fault
+    objective : their squared distance from what the generator was, as an earlier fit had left it
     basins : minima that starts led to, the best first; default : which of them the default start led to
     holding : times [s] and words of the rows that hold the fit, the heaviest first
     cut_short : whether an interruption came before all starts were tried
@@ -121,9 +96,16 @@ class Fit:
     cut_short: bool = False
 
     @property
+    def flexion(self) -> Array:
+        """(n,) - angle of the joint, positive in flexion [rad]; a part of theta where two joints share one
+        generator's range.
+        """
+        return self.theta / self.placed.joint.factor
+
+    @property
     def changed(self) -> bool:
         """Whether the fit moved anything."""
-        return bool(np.abs(self.x - UNFITTED).max() > SAME)
+        return not self.fault and bool(np.abs(self.x - self.placed.fit).max() > SAME)
 
 
 @dataclass(frozen=True)
@@ -175,17 +157,19 @@ def fit_one(
     stopped: Callable[[], bool],
 ) -> Fit:  # fmt: skip
     """The fit of one generator; works : room for fits, by the number of frames."""
+    begun = Fit(one, x=np.array(one.fit))
     if stopped():
-        return Fit(one, INTERRUPTED)
+        return replace(begun, fault=INTERRUPTED)
     q, qd, tau = motion.of(one.joint.coordinate)
     if fault := settings_fault_of(one, len(q), settings):
-        return Fit(one, fault)
+        return replace(begun, fault=fault)
     cap, floor = activations_asked(one, settings, len(q))
     asked = one_sided(one, tau, settings)
-    used = np.isfinite(q + qd + tau) if settings.skip_unknown else np.ones(len(q), bool)
+    known = np.isfinite(q) & np.isfinite(qd) & np.isfinite(tau)
+    used = known if settings.skip_unknown else np.ones(len(q), bool)
     q, qd, tau, cap, floor, asked = (values[used] for values in (q, qd, tau, cap, floor, asked))
     if fault := fault_of(one, q, qd, tau):
-        return Fit(one, fault)
+        return replace(begun, fault=fault)
     work = works.setdefault(len(q), new_fit_work(len(q)))
     packed = pack_generators([one])
     p = packed.parameter[0]
@@ -195,12 +179,12 @@ def fit_one(
         settings.most_passive,
     )  # fmt: skip
     options = FitOptions(
-        np.array(UNFITTED), np.array(settings.weight), np.array(settings.low), np.array(settings.high),
+        np.array(one.fit), np.array(settings.weight), *bounds_of(one, settings),
         TRUST, SETTLED, FULFILLED, N_ITERATION,
     )  # fmt: skip
     states = np.column_stack([q, qd, p[TORQUE_SIGN] * asked])
     before = assess(packed, states, demands)
-    begun = Fit(one, theta=demands.theta, omega=demands.omega, demand=asked, before=before)
+    begun = replace(begun, theta=demands.theta, omega=demands.omega, demand=asked, before=before)
     basins, default, holding, fault = search(demands, options, work, settings.several, stopped)
     if not basins:
         return replace(begun, fault=INTERRUPTED if stopped() else fault)
@@ -226,7 +210,7 @@ def fault_of(one: Placed, q: Array, qd: Array, tau: Array) -> str:
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
         if n := int((~np.isfinite(values)).sum()):
             return f"the {words} of {one.joint.coordinate} is not known in {n} of {len(values)} frames"
-    if np.ptp(q) < STILL:
+    if not moved(q):
         return f"{one.joint.coordinate} never moves"
     if np.abs(q).max() > ROUND_TWICE:
         return f"{one.joint.coordinate} turns more than twice round: its angles have to be radians"
@@ -235,9 +219,9 @@ def fault_of(one: Placed, q: Array, qd: Array, tau: Array) -> str:
 
 def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
     """Why what is asked of a generator in n frames cannot be; nothing where it can."""
-    for name, low, high in zip(PARAMETERS, settings.low, settings.high, strict=True):
+    for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
         if not low <= high:
-            return f"the bounds of {name} contradict each other: {low:g} to {high:g}"
+            return f"the bounds of {name} contradict each other or what the set has: {low:g} to {high:g}"
     caps = np.asarray(settings.caps.get(one.name, settings.cap), float)
     against = np.asarray(settings.co_contraction.get(one.joint.coordinate, 0.0), float)
     floors = np.asarray(settings.floors.get(one.name, 0.0), float)
@@ -253,8 +237,24 @@ def settings_fault_of(one: Placed, n: int, settings: FitSettings) -> str:
     return ""
 
 
+def bounds_of(one: Placed, settings: FitSettings) -> tuple[Array, Array]:
+    """(5,), (5,) - least and greatest x: fits never take back what an earlier one has widened, quickened or
+    strengthened, and the usual bounds leave a generator as it is.
+    """
+    low, high = np.array(settings.low), np.array(settings.high)
+    for k, value in enumerate(one.fit):
+        if k in (S_A, S_V, S_TAU):
+            low[k] = value if settings.low[k] == LOW[k] else max(low[k], value)
+        elif settings.low[k] == LOW[k] and settings.high[k] == HIGH[k]:
+            low[k], high[k] = min(low[k], value), max(high[k], value)
+    return low, high
+
+
 def one_sided(one: Placed, tau: Array, settings: FitSettings) -> Array:
-    """(n,) - the torque in the generator's direction (eq. 7), with what it bears against its antagonist."""
+    """(n,) - the torque in the generator's direction (eq. 7), with what it bears against its antagonist; NaN
+    where the joint's is not known.
+    """
+    tau = np.where(np.isfinite(tau), tau, np.nan)
     against = settings.co_contraction.get(one.joint.coordinate, 0.0)
     both = against if isinstance(against, np.ndarray) else against * np.abs(tau)
     return np.maximum(one.torque_sign * tau, 0.0) + both
@@ -275,70 +275,3 @@ def assess(packed: Generators, states: Array, demands: Demands) -> Assessment:
     slack = 1e-6
     stiff, weak = activation < demands.floor - slack, activation > demands.cap + slack
     return Assessment(activation, parts[:, 2], stiff, weak, bool(demands.floor.any()))
-
-
-def default_start(demands: Demands) -> Array:
-    """The start of the authors' program: ranges of the motion in parts of those of the curves."""
-    p = demands.parameter
-    span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))
-    x = np.array(UNFITTED)
-    x[S_A] = max(np.ptp(demands.theta) / span, 1.0)
-    x[S_V] = max(np.abs(demands.omega).max() / p[SPEED], 1.0)
-    x[S_TAU] = max(demands.demand.max(), 1.0)
-    return x
-
-
-def starts_of(demands: Demands) -> list[Array]:
-    """The default start, then others: supple by a shift or a blend, unchanged, and one that can do it all."""
-    first = default_start(demands)
-    towards = np.sign(demands.parameter[PASSIVE_SPAN])
-    found = [first]
-    for shift in SHIFTS:
-        for blend in BLENDS:
-            if shift or blend:
-                x = first.copy()
-                x[DELTA], x[LAMBDA] = towards * shift, blend
-                found.append(x)
-    reach = abs(demands.theta - demands.parameter[OPTIMAL]).max() / demands.parameter[WIDTH]
-    strong = first.copy()
-    strong[S_A], strong[S_V], strong[LAMBDA] = max(1.0, reach), 2.0 * first[S_V], 1.0
-    strong[S_TAU] = DEEP * max(1.0, demands.demand.max() / demands.cap.min())
-    return [*found, np.array(UNFITTED), strong]
-
-
-def search(
-    demands: Demands, options: FitOptions, work: FitWork, several: bool, stopped: Callable[[], bool]
-) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:
-    """Minima that starts lead to, the best first; which the default start led to; what holds the best."""
-    found: list[list] = []
-    default, least, impossible = -1, np.inf, True
-    words = (ROW_WORDS[0], TOO_MUCH if demands.floor.any() else ROW_WORDS[1], ROW_WORDS[2])
-    for k, start in enumerate(starts_of(demands)):
-        if stopped() or (not several and k and found):
-            break
-        x = start.copy()
-        status, _, violation = fit(demands, options, work, x)
-        least, impossible = min(least, violation), impossible and status == IMPOSSIBLE
-        if status != FITTED:
-            continue
-        objective = float(options.weight @ (x - options.target) ** 2)
-        same = next((basin for basin in found if abs(basin[1] - objective) < SAME), None)
-        if same is None:
-            found.append(same := [x, objective, 0, holding_rows(work, words), len(found)])
-        same[2] += 1
-        default = same[4] if k == 0 else default
-        if objective < SAME**2:
-            break  # nothing is nearer to the default than the default
-    if not found:
-        why = "nothing within the bounds can do this motion" if impossible else "no fit was finished"
-        return (), -1, (), f"{why}: a row stays violated by {least:.2g} of the isometric torque"
-    ordered = sorted(found, key=lambda basin: basin[1])
-    where = next((k for k, basin in enumerate(ordered) if basin[4] == default), -1)
-    return tuple(Basin(*basin[:3]) for basin in ordered), where, ordered[0][3], ""
-
-
-def holding_rows(work: FitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Frames and words of the rows that hold the last fit, the heaviest first; words : of their kinds."""
-    multiplier = work.quadratic.multiplier[: len(work.value)]
-    rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]
-    return tuple((j // N_KIND, words[j % N_KIND]) for j in rows)

@@ -31,6 +31,7 @@ def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
         joints=own.joints or base.joints,
         columns=own.columns or base.columns,
         fits={**base.fits, **own.fits},
+        velocity_blends_to=own.velocity_blends_to or base.velocity_blends_to,
     )
 
 
@@ -51,7 +52,10 @@ def generators_of(name: str) -> tuple[Placed, ...]:
             if fit.strength_Nm is not None:
                 spec = replace(spec, strength_Nm=fit.strength_Nm)
             sign_of_torque = sign * joint.flexion_sign
-            placed.append(Placed(name_at_joint, muscle, spec, joint, sign_of_torque, fit=fit.row))
+            to_one = found.velocity_blends_to == "one"
+            placed.append(
+                Placed(name_at_joint, muscle, spec, joint, sign_of_torque, to_one=to_one, fit=fit.row)
+            )
     names = [one.name for one in placed]
     if unknown := [one for one in found.fits if one not in names]:
         raise ConfigError(

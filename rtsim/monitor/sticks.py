@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.errors import ConfigError
 from rtsim.monitor.paper import Paper, draw_on, ready_to_draw
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from rtsim.files.recording import Results
     from rtsim.monitor.layout import Layout
     from rtsim.monitor.projection import Camera
-    from rtsim.monitor.scene import Scene
 
 Array = NDArray[np.float64]
 
@@ -26,8 +24,6 @@ HEIGHT, LEAST, MOST = 380.0, 90.0, 1600.0  # px of a picture, and of its width
 WHOLE, BESIDE = 480.0, 200.0  # px: width of the figure at least, room for names in a picture
 MARGIN, HEAD, FOOT = 12.0, 30.0, 44.0  # px
 APART, FILLED = 14.0, 0.94  # px between pictures; part of one that the figure takes
-TOGETHER = 9.0
-"""Joints that are nearer than this share a name [px]."""
 TEXT, NAME = 12.0, 10.0  # px
 
 
@@ -48,6 +44,7 @@ def save_sticks(
     from rtsim.monitor.projection import ASPECT
     from rtsim.monitor.scene import Scene
     from rtsim.monitor.stack import title_size
+    from rtsim.monitor.stick_names import paint_names
     from rtsim.monitor.theme import LIGHT
 
     layout = layout_of(results.session)
@@ -138,21 +135,3 @@ def cameras_for(clouds: Sequence[Array], view: str, height: float) -> tuple[list
     for camera in cameras:
         camera.span = span
     return cameras, min(max(LEAST, max(reach) / span * height + 2.0 * APART), MOST)
-
-
-def paint_names(painter: QPainter, scene: Scene, labels: Sequence[str]) -> None:
-    """Names beside joints; those that lie on each other, as right and left from the side, share one."""
-    from PySide6.QtCore import QPointF
-    from PySide6.QtGui import QColor
-
-    centres = scene.data.get("joint_centres")
-    if centres is None:
-        return
-    told: list[tuple[float, float]] = []
-    painter.setPen(QColor(scene.theme.text))
-    for (x, y, _), label in zip(scene.pixels(centres).tolist(), labels, strict=False):
-        if x != x or any(abs(x - u) + abs(y - v) < TOGETHER for u, v in told):
-            continue
-        told.append((x, y))
-        stem = label[:-2] if label[-2:] in SUFFIXES.values() else label
-        painter.drawText(QPointF(x + 8.0, y - 5.0), stem.replace("_", " "))

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import degrees
+from math import degrees, nan
 from typing import Any
 
 import numpy as np
 
+from kernels.torque_generator.torque import S_TAU
+from rtsim.config.torque_generator_schema import MOST_STRENGTH_NM
 from rtsim.files.toml_text import entry
 from rtsim.methods.strength_bounds import StrengthBounds
 from rtsim.methods.torque_generator_fit import Assessment, Fit
+from rtsim.methods.torque_generator_search import ROW_WORDS
 from rtsim.models.packing.torque_generators import UNFITTED
 
 HEAD = f"{'generator':34s} {'tau_o*':>7s} {'s_A':>6s} {'s_V':>6s} {'D_P deg':>8s} {'l_P':>6s} {'s_tau':>6s}"
 
 DIGITS, UNCHANGED = 9, 1e-5
 """Of numbers in a config: how many are written, and what is no change."""
+MOST_SCALE = 5.0
+"""s_tau that nobody's strength explains."""
 
 
 def table(fits: Sequence[Fit]) -> str:
@@ -25,10 +30,13 @@ def table(fits: Sequence[Fit]) -> str:
     for fit in fits:
         if fit.fault:
             lines.append(f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f}  not fitted: {fit.fault}")
+            lines += [f"    {text}" for text in lacked(fit)]
             continue
         lines.append(f"{row(fit)}  {course(fit)}")
         if fit.changed:
             lines += [f"    {text}" for text in story(fit)]
+    if fits and not any(fit.changed or fit.fault for fit in fits):
+        lines.append("no generator has to change: all can do this motion as they are")
     return "\n".join(lines)
 
 
@@ -50,15 +58,11 @@ def course(fit: Fit) -> str:
 
 def story(fit: Fit) -> list[str]:
     """Why a generator was changed, by how much, and where else fits ended."""
-    said = []
-    if fit.before is not None and fit.before.too_stiff.any():
-        first = degrees(fit.theta[fit.before.too_stiff][0])
-        said.append(
-            f"before: activation below 0 first at {first:.1f} deg of flexion, to {extremes(fit.before)}"
-        )
+    said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
-    said.append(f"distance from the default {away}; held by: {held}")
+    origin = "the default" if fit.placed.fit == UNFITTED else "what the set says"
+    said.append(f"distance from {origin} {away}; held by: {held}")
     if len(fit.basins) > 1:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
         where = "this one" if fit.default == 0 else "none" if fit.default < 0 else f"number {fit.default + 1}"
@@ -68,18 +72,57 @@ def story(fit: Fit) -> list[str]:
     return said
 
 
-def extremes(assessed: Assessment) -> str:
-    """Least and greatest activation."""
-    return f"{assessed.activation.min():.3f}; greatest {assessed.activation.max():.3f}"
+def lacked(fit: Fit) -> list[str]:
+    """What a generator was not able to do before its fit, at which of the joint's angles, and how much."""
+    before = fit.before
+    if before is None or not (before.too_stiff.any() or before.too_weak.any()):
+        return []
+    angle = np.degrees(fit.flexion)
+    parts = []
+    if before.too_stiff.any():
+        below = "below what the EMG asks" if before.driven else "below 0"
+        first, least = angle[before.too_stiff][0], before.activation.min()
+        parts.append(f"activation {below} first at {first:.1f} deg of flexion, to {least:.3f}")
+    if before.too_weak.any():
+        first = angle[before.too_weak][0]
+        parts.append(f"too weak first at {first:.1f} deg of flexion")
+    parts.append(f"greatest activation {before.activation.max():.3f}")
+    return ["before: " + "; ".join(parts)]
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Least and greatest strength, as table B.4."""
-    lines = [f"{'generator':34s} {'tau_o*':>8s} {'least':>8s} {'greatest':>8s}  N m"]
+    """Least and greatest strength, right and left of a muscle group side by side, as table B.4."""
+    rows: dict[str, list[StrengthBounds | None]] = {}
     for one in bounds:
-        strength = one.fit.placed.spec.strength_Nm
-        lines.append(f"{one.fit.placed.name:34s} {strength:8.1f} {one.least:8.1f} {one.greatest:8.1f}")
-    return "\n".join(lines).replace("     nan", "       -")
+        side = 1 if "l" in one.fit.placed.joint.coordinate.lower().split("_") else 0
+        row = rows.setdefault(one.fit.placed.muscle, [None, None])
+        if row[side] is not None:  # a second joint of this side has a row of its own
+            row = rows.setdefault(one.fit.placed.name, [None, None])
+        row[side] = one
+    heads = [f"{what} {side}" for what in ("tau_o*", "least", "greatest") for side in "rl"]
+    lines = [f"{'N m':24s}" + "".join(f" {head:>10s}" for head in heads)]
+    for muscle, sides in rows.items():
+        strengths = [nan if one is None else one.fit.placed.spec.strength_Nm for one in sides]
+        least = [nan if one is None else one.least for one in sides]
+        greatest = [nan if one is None else one.greatest for one in sides]
+        numbers = "".join(f" {value:10.1f}" for value in (*strengths, *least, *greatest))
+        lines.append(f"{muscle:24s}{numbers}")
+    return "\n".join(lines).replace("  nan", "    -")
+
+
+def doubts(fits: Sequence[Fit]) -> list[str]:
+    """Sentences on generators that became stronger than anybody."""
+    said = []
+    for fit in fits:
+        strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
+        if fit.fault or not fit.changed or not (fit.x[S_TAU] > MOST_SCALE or strength > MOST_STRENGTH_NM):
+            continue
+        at = next((f", as at {time:.2f} s" for time, words in fit.holding if words == ROW_WORDS[0]), "")
+        said.append(
+            f"{fit.placed.name} has become {fit.x[S_TAU]:.3g} times as strong, {strength:.4g} N m: its "
+            f"moment may have a spike{at}, or the strength before the fit is far too small"
+        )
+    return said
 
 
 def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
@@ -110,12 +153,13 @@ def as_json(fits: Sequence[Fit], bounds: Sequence[StrengthBounds] = ()) -> dict[
 def one_as_json(fit: Fit) -> dict[str, Any]:
     """One generator."""
     if fit.fault:
-        return {"fault": fit.fault}
+        return {"fault": fit.fault} | ({"before": assessed(fit.before)} if fit.before is not None else {})
     assert fit.before is not None
     assert fit.after is not None
     return {
         "strength_Nm": fit.placed.spec.strength_Nm,
         "x": fit.x.tolist(),
+        "x_before": list(fit.placed.fit),
         "objective": fit.objective,
         "changed": fit.changed,
         "holding": [{"time_s": time, "because": words} for time, words in fit.holding],
@@ -139,13 +183,17 @@ def assessed(one: Assessment) -> dict[str, Any]:
     }
 
 
-def config_text(fits: Sequence[Fit], name: str, base: str, source: str, strengths: dict[str, float]) -> str:
-    """A person's set of generators; strengths : those of the base, by the generators' names."""
+def config_text(
+    fits: Sequence[Fit], name: str, base: str, source: str, strengths: dict[str, tuple[float, float]]
+) -> str:
+    """A person's set of generators; strengths : of the base by the generators' names, of the generator and as
+    it is at the joint. A row stands in the place of the base's, so that it says all that is not usual.
+    """
     lines = [entry("name", name), entry("source", source), entry("base", base)]
     for fit in fits:
         own = fit.placed.spec.strength_Nm
-        stronger = own != strengths[fit.placed.name]
-        if fit.fault or not (fit.changed or stronger):
+        of_muscle, at_joint = strengths[fit.placed.name]
+        if fit.fault or not (fit.changed or own != at_joint):
             continue
         s_A, s_V, shift, blend, s_tau = (float(value) for value in fit.x)
         values = {
@@ -153,7 +201,7 @@ def config_text(fits: Sequence[Fit], name: str, base: str, source: str, strength
             "passive_blend": blend, "strength_scale": s_tau,
         }  # fmt: skip
         lines += ["", f"[fits.{fit.placed.name}]"]
-        lines += [entry("strength_Nm", own)] if stronger else []
+        lines += [entry("strength_Nm", own)] if own != of_muscle else []
         usual = dict(zip(values, UNFITTED, strict=True))
         lines += [
             entry(key, round(value, DIGITS))

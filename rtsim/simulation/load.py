@@ -66,7 +66,7 @@ def read_setup(
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
     note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
     motion : file or address of the motion of coordinates that take one; prescribed : such ones besides
-    excited : excitation of muscles, activation of torque generators, 0 to 1, in place of what the model says
+    excited : excitation of muscles and torque generators, 0 to 1, in place of what the model says
     """
     spec = with_excitations(with_prescribed(load_model(name, note), prescribed), excited or {})
     check_spec(spec, subject, gains or {}, note)
@@ -84,7 +84,7 @@ def read_setup(
 
 
 def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec:
-    """The model with the excitations of some muscles, and activations of generators; ConfigError for none."""
+    """The model with the excitations of some muscles and generators; ConfigError for others."""
     muscles = {muscle.name: muscle for muscle in spec.muscles}
     turning, driven = generator_names(spec), spec.torque_generators
     for name, excitation in excited.items():
@@ -101,8 +101,9 @@ def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec
         if name in muscles:
             muscles[name] = msgspec.structs.replace(muscles[name], excitation=excitation)
         elif driven is not None:
-            active = {**driven.activation, name: excitation}
-            driven = msgspec.structs.replace(driven, activation=active)
+            others = {one: level for one, level in driven.activation.items() if one != name}
+            level = {**driven.excitation, name: excitation}
+            driven = msgspec.structs.replace(driven, activation=others, excitation=level)
     return msgspec.structs.replace(spec, muscles=tuple(muscles.values()), torque_generators=driven)
 
 

@@ -205,7 +205,7 @@ class SimulatedQuantities:
             return
         every = np.arange(len(names))
         self._take("generator_activations", trace.generator, (every, GIVEN_ACTIVATION), "1", names,
-                   curves=ACTIVATIONS, meaning="as the model gives them over time")  # fmt: skip
+                   curves=ACTIVATIONS, meaning="as given over time, or as excitations ask")  # fmt: skip
         self._take("generator_torques", trace.generator, (every, GIVEN_TORQUE), "N m", names,
                    curves=Curves("Generators", "torque", 1, 5.0),
                    meaning="along their coordinates")  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.constraints import DISTANCE
-from kernels.forces.generators import set_activations
+from kernels.forces.generators import BEGIN, END, set_activations
 from kernels.forces.pulls import set_excitations, settle
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.model import Simulation, SimulationWork, new_simulation_work, set_constants
@@ -89,8 +89,11 @@ class Simulator:
     def settle(self) -> None:
         """Activations as the excitations at time zero ask, fibres at rest where the state is."""
         pulls, work = self.simulation.pulls, self.work
-        if self.model.names.generators:
-            set_activations(self.simulation.forces.generators, self.start_time, work.forces.generators)
+        turning = work.forces.generators
+        if turning is not None:
+            turning.step[:] = 0.0
+            set_activations(self.simulation.forces.generators, self.start_time, np.inf, turning)
+            turning.step[:, BEGIN] = turning.step[:, END]
         if pulls is None or work.pulls is None or work.inner is None:
             return
         set_excitations(pulls, self.start_time, work.pulls)

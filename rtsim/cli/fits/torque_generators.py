@@ -11,19 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from rtsim.cli.generator_figures import draw, figures_of
+from rtsim.cli.generator_files import check_config_name, motion_of, set_of, write_set
 from rtsim.cli.lines import tell
 from rtsim.cli.plotting import plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
-    from rtsim.config.torque_generator_schema import GeneratorSet
     from rtsim.methods.joint_motion import JointMotion
     from rtsim.methods.strength_bounds import Measured, StrengthBounds
     from rtsim.methods.torque_generator_fit import Fit, FitSettings
     from rtsim.models.packing.torque_generators import Placed
-
-MARKERS = (".c3d", ".trc")
 
 
 @click.command("torque-generators")
@@ -87,6 +85,14 @@ MARKERS = (".c3d", ".trc")
     help="Weaken before the fit: all generators, those of a coordinate, or one (repeatable).",
 )
 @click.option(
+    "--bound",
+    "limits",
+    multiple=True,
+    metavar="NAME=LOW:HIGH",
+    help="Bounds of a fitted parameter (repeatable): angle_scale, speed_scale, strength_scale, "
+    "passive_shift_deg, passive_blend.",
+)
+@click.option(
     "--bounds",
     is_flag=True,
     help="Least strength of the legs of a weak person: begin at 80 % of the peak moments.",
@@ -140,6 +146,7 @@ def command(
     against: tuple[str, ...],
     against_table: Path | None,
     strength: tuple[str, ...],
+    limits: tuple[str, ...],
     bounds: bool,
     measured: tuple[str, ...],
     skip_unknown: bool,
@@ -161,7 +168,7 @@ def command(
     with markers of its own, which are analysed first. Each generator is assessed, changed as little as
     lets it make the motion (Millard et al. 2019), and assessed again. Ctrl-C keeps what was fitted by then.
     """
-    from rtsim.cli.generator_options import WHOLE, Said, asked_of, known, settings_of
+    from rtsim.cli.generator_options import WHOLE, Said, asked_of, known, limits_of, settings_of
     from rtsim.live.signals import exit_code
     from rtsim.methods.strength_bounds import weakened
     from rtsim.models.generator_sets import generators_of, load_set
@@ -176,6 +183,7 @@ def command(
     placed, body = generators_of(chosen), load_set(chosen)
     said = Said(a_max, emg, within, against, against_table, most_passive, strength, bounds, measured)
     asked = asked_of(said, placed)
+    low, high = limits_of(limits)
     drawn = [known(name, [one.name for one in placed], "--muscle") for name in muscles]
     found = motion_of(motion, body, spec, forces, config)
     for note in found.notes:
@@ -186,18 +194,25 @@ def command(
     for name in drawn:
         known(name, of_motion, "--muscle")
     weak = weakened(placed, asked.strength, asked.strength.get(WHOLE, 1.0))
-    settings = replace(settings_of(found, weak, asked), several=not one_start, skip_unknown=skip_unknown)
+    settings = replace(
+        settings_of(found, weak, asked), several=not one_start, skip_unknown=skip_unknown, low=low, high=high
+    )
     outcome = fitted(weak, found, settings, asked.measured if bounds else None)
     report(outcome, as_json)
-    if out is not None:
-        write_set(out, outcome.fits, chosen, motion, placed)
-    draw(figures, outcome.fits, drawn, motion.name)
-    if outcome.interrupted:
-        raise SystemExit(exit_code())
-    if not outcome.done:
-        gaps = any("is not known in" in fit.fault for fit in outcome.fits)
+    if not outcome.done and not outcome.interrupted:
+        gaps = not skip_unknown and any("is not known in" in fit.fault for fit in outcome.fits)
         remedy = "leave out frames in which a joint is not known by --skip-unknown" if gaps else "see above"
         raise ConfigError("no generator could be fitted", where=str(motion), remedy=remedy)
+    if out is not None and outcome.done:
+        write_set(out, outcome.fits, chosen, motion, placed, body)
+    missed = draw(figures, outcome.fits, drawn, motion.name) if outcome.done else []
+    if outcome.interrupted:
+        raise SystemExit(exit_code())
+    if missed:
+        raise ConfigError(
+            f"{missed[0].placed.name} was not fitted: {missed[0].fault}", where="--muscle",
+            allowed=", ".join(fit.placed.name for fit in outcome.fits if not fit.fault),
+        )  # fmt: skip
 
 
 class Outcome(NamedTuple):
@@ -249,7 +264,7 @@ def report(outcome: Outcome, as_json: bool) -> None:
     from rtsim.report import torque_generators
 
     fits, of_bounds = outcome.fits, outcome.of_bounds
-    for text in torque_generators.contradictions(of_bounds):
+    for text in [*torque_generators.contradictions(of_bounds), *torque_generators.doubts(fits)]:
         tell(text)
     if outcome.interrupted:
         tell(f"interrupted: {outcome.done} of {len(fits)} generators were fitted")
@@ -264,74 +279,3 @@ def report(outcome: Outcome, as_json: bool) -> None:
                 ]
             )
         )
-
-
-def set_of(model: str) -> tuple[str, str]:
-    """The set of generators, and the model that names it; nothing for a set alone."""
-    from rtsim.cli.check import kind_of
-    from rtsim.config.paths import shipped_names
-    from rtsim.models.load import load_model
-
-    path = Path(model)
-    if model in shipped_names("generators") or (path.is_file() and kind_of(path) == "generators"):
-        return model, ""
-    if not path.suffix and model not in shipped_names("models"):
-        names = sorted({*shipped_names("generators"), "planar_body"})
-        raise ConfigError(
-            f"there is no {model!r}", where="--model", allowed=f"a .toml file, {', '.join(names)}"
-        )
-    said = load_model(model).torque_generators
-    if said is None:
-        raise ConfigError(
-            "the model has no torque generators", where=f"--model {model}",
-            remedy='add [torque_generators] with set = "planar"',
-        )  # fmt: skip
-    return said.set, model
-
-
-def motion_of(
-    path: Path, body: GeneratorSet, spec: str, forces: Path | None, config: str | None
-) -> JointMotion:
-    """The motion of a file; markers are analysed first."""
-    from rtsim.cli.analysed import analysed
-    from rtsim.methods.joint_motion import read_joint_motion
-
-    joints = [joint.coordinate for joint in body.joints]
-    if path.suffix.lower() not in MARKERS:
-        for option, value in (("--forces", forces), ("--config", config)):
-            if value is not None:
-                raise ConfigError("it is for markers", where=option, remedy="leave it out")
-        return read_joint_motion(path, joints, body.columns)
-    if forces is None or not spec:
-        raise ConfigError(
-            "markers have to be analysed first", where=str(path),
-            remedy="give --forces FILE and --model MODEL, one with markers of its own and torque generators",
-        )  # fmt: skip
-    with analysed(path, spec, forces, config) as results:
-        try:
-            return read_joint_motion(results, joints, body.columns)
-        except ConfigError as error:  # the recording is gone when it is read
-            raise ConfigError(
-                error.what, where=str(path), allowed=error.allowed, remedy=error.remedy
-            ) from None
-
-
-def check_config_name(out: Path) -> None:
-    """ConfigError for a name that no command would read."""
-    if out.suffix.lower() != ".toml":
-        raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
-
-
-def write_set(out: Path, fits: list[Fit], model: str, motion: Path, placed: tuple[Placed, ...]) -> None:
-    """The person's set: those of the model, with what was found."""
-    from rtsim.files.output import write_text
-    from rtsim.methods.torque_generator_fit import INTERRUPTED
-    from rtsim.report.torque_generators import config_text
-
-    base = str(Path(model).resolve()) if model.endswith(".toml") else model
-    strengths = {one.name: one.spec.strength_Nm for one in placed}
-    source = f"fitted to {motion.name} by rtsim fit torque-generators"
-    if any(fit.fault == INTERRUPTED or fit.cut_short for fit in fits):
-        source += ", interrupted"
-    write_text(out, config_text(fits, out.stem, base, source, strengths))
-    click.echo(f"wrote {out}", err=True)

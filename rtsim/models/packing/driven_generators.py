@@ -1,4 +1,4 @@
-"""Torque generators of a model's coordinates, and how active they are over time."""
+"""Torque generators of a model's coordinates, and how active or excited they are over time."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenG
         return None
     placed, where = generators_of(said.set), f"torque_generators of model {spec.name}"
     names = [one.name for one in placed]
-    if unknown := [name for name in said.activation if name not in names]:
-        raise ConfigError(
-            f"there is no generator {unknown[0]!r}", where=f"{where}.activation", allowed=", ".join(names)
-        )
+    for key, by_name in (("activation", said.activation), ("excitation", said.excitation)):
+        if unknown := [name for name in by_name if name not in names]:
+            raise ConfigError(
+                f"there is no generator {unknown[0]!r}", where=f"{where}.{key}", allowed=", ".join(names)
+            )
     at = np.array([coordinates.find(one.joint.coordinate, where) for one in placed], np.int64)
     if sliding := [
         one.joint.coordinate for one, k in zip(placed, at, strict=True) if not coordinates.is_angle[k]
@@ -41,9 +42,11 @@ def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenG
         raise ConfigError(
             f"{sliding[0]} is no angle", where=where, remedy="name coordinates of hinges in the set's joints"
         )
-    table, activations = FunctionTable(), [said.activation.get(name, REST) for name in names]
-    given = [x if isinstance(x, FunctionSpec) else FunctionSpec(constant=x) for x in activations]
-    rows = np.array([table.add(function) for function in given], np.int64)
+    table, levels = FunctionTable(), said.activation | said.excitation
+    given = [levels.get(name, REST) for name in names]
+    functions = [x if isinstance(x, FunctionSpec) else FunctionSpec(constant=x) for x in given]
+    rows = np.array([table.add(function) for function in functions], np.int64)
+    excited = np.array([name in said.excitation for name in names], np.int64)
     return DrivenGenerators(
-        pack_generators(placed), coordinates.q[at], coordinates.dof[at], table.build(), rows
+        pack_generators(placed), coordinates.q[at], coordinates.dof[at], table.build(), rows, excited
     )

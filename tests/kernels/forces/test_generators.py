@@ -23,6 +23,7 @@ N, N_Q = 5, 4
 RNG = np.random.default_rng(8)
 TWINS = random_generators(RNG, N)
 COORDINATE = np.array([1, 1, 3, 0, 3])
+NOBODY = np.zeros(N, np.int64)
 UNFITTED = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
 
 
@@ -31,7 +32,7 @@ def driven() -> DrivenGenerators:
     functions = FunctionTable()
     rows = [functions.add(FunctionSpec(linear=(0.5, 0.1)))]
     rows += [functions.add(FunctionSpec(constant=0.2 * k)) for k in range(1, N)]
-    return DrivenGenerators(table(TWINS), COORDINATE, COORDINATE, functions.build(), np.array(rows))
+    return DrivenGenerators(table(TWINS), COORDINATE, COORDINATE, functions.build(), np.array(rows), NOBODY)
 
 
 def torques(given, work, q, v):
@@ -44,7 +45,7 @@ def test_each_turns_its_coordinate_by_the_twins_torque() -> None:
     """Protects places and sums: generators of one coordinate add up, the activation is that of the time."""
     given = driven()
     work = new_generator_work(given)
-    set_activations(given, 0.6, work)
+    set_activations(given, 0.6, 1e-3, work)
     activations = [0.4, 0.2, 0.4, 0.6, 0.8]
     np.testing.assert_allclose(work.state[:, GIVEN_ACTIVATION], activations, rtol=1e-15)
     q, v = RNG.uniform(-0.5, 1.5, N_Q), RNG.uniform(-8.0, 8.0, N_Q)
@@ -60,7 +61,7 @@ def test_slopes_are_the_differences() -> None:
     """Protects the Jacobian of a forward step: by angles and by speeds."""
     given = driven()
     work = new_generator_work(given)
-    set_activations(given, 0.3, work)
+    set_activations(given, 0.3, 1e-3, work)
     for _ in range(20):
         q, v = RNG.uniform(-0.5, 1.5, N_Q), RNG.uniform(-8.0, 8.0, N_Q)
         torques(given, work, q, v)
@@ -80,10 +81,10 @@ def test_what_is_needed_is_what_was_given() -> None:
     the torque is asked for none of it."""
     given = driven()
     alone = DrivenGenerators(
-        table(TWINS[:1]), COORDINATE[:1], COORDINATE[:1], given.functions, given.activation[:1]
+        table(TWINS[:1]), COORDINATE[:1], COORDINATE[:1], given.functions, given.given[:1], NOBODY[:1]
     )
     work = new_generator_work(alone)
-    set_activations(alone, 1.4, work)
+    set_activations(alone, 1.4, 1e-3, work)
     found, asked = np.zeros(1), np.zeros(1)
     q, v = (
         np.full(N_Q, TWINS[0].theta_0 * TWINS[0].angle_sign / TWINS[0].factor + TWINS[0].offset),

@@ -172,6 +172,13 @@ def test_the_activations_make_the_motion_again(
     np.testing.assert_allclose(gained, done.work, atol=MOST_ENERGY * np.ptp(gained))
 
 
+@pytest.mark.parametrize("first", [5, 179])
+def test_frames_without_neighbours_are_refused(folder: Path, first: int) -> None:
+    """Protects the filter: it needs frames before the first and behind the last that is simulated."""
+    with pytest.raises(ConfigError, match=f"frame {first} has not 8 frames before and 18 behind.*8 to 178"):
+        forward(stoop_model(folder), folder, first, 10, holds_box=False)
+
+
 def test_a_folder_without_the_lift_is_told(tmp_path: Path) -> None:
     """Protects users of `rtsim bench stoop-lift`: the file that is not there is named, and what to give."""
     done = CliRunner().invoke(cli, ["bench", "stoop-lift", str(tmp_path)])

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from rtsim.bench.torque_generators import HARD, HARD_CASE, MADE_UP, N_SAMPLE, hard_case, made_up
+from rtsim.bench.torque_generators import (
+    EASY,
+    HARD,
+    HIP,
+    MADE_UP,
+    N_SAMPLE,
+    NEAR,
+    RECORDED,
+    TABLE_1,
+    TRIAL,
+    cases,
+    fit_case,
+    made_up,
+    off,
+)  # fmt: skip
+from rtsim.methods.joint_motion import read_joint_motion
 from rtsim.methods.torque_generator_fit import FitSettings, fit_all
-from rtsim.models.generator_sets import generators_of
+from rtsim.models.generator_sets import generators_of, load_set
 
 
 def test_the_made_up_lift_asks_for_fits():
@@ -19,9 +34,32 @@ def test_the_made_up_lift_asks_for_fits():
     assert sum(fit.changed for fit in fits) >= 6
 
 
-def test_the_hard_case_is_solved(shared):
-    """Protects the bench's figure: the best minimum that is known of the authors' hard case is found."""
-    path = shared / "reference" / HARD_CASE.name
-    if not path.is_file():
-        pytest.skip("the hard case is not here")
-    assert hard_case(path).objective == pytest.approx(HARD, abs=1e-5)
+@pytest.mark.parametrize("case", [HARD, EASY], ids=["hard", "easy"])
+def test_cases_of_the_authors_are_solved(shared, case):
+    """Protects the bench's figures: the best minimum that is known of each case of the authors is found, and
+    from their start the one that their program finds."""
+    if not (shared / "reference" / case.file).is_file():
+        pytest.skip("the cases are not here")
+    assert fit_case(shared / "reference", case).objective <= case.objective + 1e-5
+    assert off(fit_case(shared / "reference", case, several=False), case.x) < NEAR
+
+
+def test_the_point_of_table_1_is_found(shared):
+    """Protects the bench's figure: the authors' start leads to the hip of table 1."""
+    folder = shared / "data" / "stoop_lift"
+    if not folder.is_dir():
+        pytest.skip("the stoop lift is not here")
+    body = load_set(RECORDED)
+    joints = [joint.coordinate for joint in body.joints]
+    motion = read_joint_motion(folder / TRIAL, joints, body.columns)
+    hip = [one for one in generators_of(RECORDED) if one.name == HIP]
+    (fit,) = fit_all(hip, motion, FitSettings(several=False, most_passive=1.0))
+    assert off(fit, TABLE_1) < NEAR
+
+
+def test_cases_that_are_not_there_are_told(tmp_path, capsys):
+    """Protects users of the bench in another folder: what is left out, and where it was looked for."""
+    assert cases(tmp_path) == []
+    said = capsys.readouterr()
+    assert "no hard case, there is no" in said.out + said.err
+    assert str(tmp_path / EASY.file) in said.out + said.err

@@ -9,7 +9,6 @@ import signal
 import numpy as np
 import pytest
 
-from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.bench.stoop_lift import BORNE_BY, markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
@@ -17,32 +16,15 @@ from rtsim.methods import torque_generator_fit
 from rtsim.methods.torque_generator_figures import panels_of_curves
 from rtsim.models.generator_sets import generators_of
 from rtsim.models.packing.torque_generators import pack_generators
+from tests.rtsim.cli.joint_tables import HIP, KNEE, knee_and_hip
 
-KNEE, HIP = "knee_flexion_r", "hip_flexion_r"
 HEAD_OF_EMG = "e\nversion=1\nnRows=2\nnColumns=2\ninDegrees=no\nendheader\ntime\t"
 
 
 @pytest.fixture
 def motion(tmp_path):
     """A table of a knee and a hip by extensors 1.3 and 0.5 times as strong as the gymnast's."""
-    t = np.linspace(0.0, 1.0, 81)
-    columns, names = [t], ["time"]
-    for coordinate, strength, middle_deg in ((KNEE, 1.3, 50.0), (HIP, 0.5, 20.0)):
-        one = next(one for one in generators_of("planar") if one.name == f"{coordinate}_extensor")
-        packed = pack_generators([one])
-        packed.fit[0, 4] = strength
-        q = np.radians(middle_deg) + 0.15 * np.cos(2.0 * np.pi * t)
-        qd, out, tau = np.gradient(q, t), np.zeros(N_TORQUE), []
-        for k in range(len(t)):
-            torque(packed, 0, np.array([q[k], qd[k], np.exp(-(((t[k] - 0.25) / 0.1) ** 2))]), out)
-            tau.append(out[0])
-        columns += [np.degrees(q), np.array(tau)]
-        names += [coordinate, f"{coordinate}_moment"]
-    rows = "\n".join("\t".join(f"{value:.9f}" for value in row) for row in np.column_stack(columns))
-    path = tmp_path / "motion.sto"
-    head = f"m\nversion=1\nnRows={len(t)}\nnColumns={len(names)}\ninDegrees=yes\nendheader\n"
-    path.write_text(head + "\t".join(names) + "\n" + rows + "\n")
-    return path
+    return knee_and_hip(tmp_path)
 
 
 def test_a_person_is_fitted_and_written(here, motion, tmp_path):
@@ -208,6 +190,28 @@ def test_the_least_strength_of_a_child(here, shared, tmp_path):
             assert extensor["after"]["words"] == flexor["after"]["words"] == "feasible"
             assert 5.0 < strength[f"{joint}_{side}_extensor"] < 80.0
             assert flexor["strength_Nm"] == pytest.approx(ratio * strength[f"{joint}_{side}_extensor"])
+
+
+def test_the_least_strength_of_another_child(here, shared, tmp_path):
+    """Protects the figures of the second child in the documents, within 2 %, of both sides."""
+    folder = shared / "data" / "gait_mcgill"
+    if not folder.is_dir():
+        pytest.skip("the recordings of children are not here")
+    walk, out = folder / "HC030A_straight.c3d", tmp_path / "walk.mcap"
+    done = here(
+        "analyse", str(walk), "--static", str(folder / "HC030A_static.c3d"), "--lab", "mcgill", "--forces",
+        str(walk), "--mass", "45.8", "--side", "both", "--out", str(out),
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json")
+    found = json.loads(done.out)["strength_Nm"]
+    for joint, ways in {
+        "hip_flexion": ((31.4, 28.6), (29.7, 29.1)), "knee_flexion": ((30.9, 39.0), (20.7, 24.4)),
+        "ankle_dorsiflexion": ((56.4, 71.2), (19.6, 24.7)),
+    }.items():  # fmt: skip
+        for kind, sides in zip(("extensor", "flexor"), ways, strict=True):
+            for side, least in zip("rl", sides, strict=True):
+                assert found[f"{joint}_{side}_{kind}"]["least"] == pytest.approx(least, rel=0.02)
 
 
 def test_emg_limits_what_a_generator_reaches(here, motion, tmp_path):

@@ -9,7 +9,7 @@ from kernels.torque_generator.torque import N_TORQUE, torque
 from rtsim.errors import ConfigError
 from rtsim.methods.emg import around, borne_against, torque_of
 from rtsim.methods.joint_motion import JointMotion, left_at_root, read_joint_motion
-from rtsim.methods.strength_bounds import with_strength
+from rtsim.methods.strength_bounds import strength_bounds, with_strength
 from rtsim.methods.torque_generator_fit import INTERRUPTED, FitSettings, fit_all
 from rtsim.models.generator_sets import generators_of, load_set
 from rtsim.models.packing.torque_generators import Placed, pack_generators
@@ -294,3 +294,41 @@ def test_tables_of_other_programs_are_read(tmp_path):
     assert moment[-1] == pytest.approx(10.0)
     assert any("differences" in note for note in motion.notes)
     assert any(f"no angle of {HIP}" in note for note in motion.notes)
+
+
+def test_what_is_not_finite_is_not_known():
+    """Protects from infinite strengths: infinite moments are left out or named as unknown ones are, without a
+    warning, with co-contraction or without it."""
+    good = made_up()
+    tau = good.moment.copy()
+    tau[3], tau[4] = np.inf, -np.inf
+    motion, leave_out = good._replace(moment=tau), FitSettings(skip_unknown=True)
+    with np.errstate(all="raise"):
+        assert "is not known in 2 of 60 frames" in fit_all(pair(KNEE), motion, FitSettings())[0].fault
+        against = FitSettings(skip_unknown=True, co_contraction={KNEE: 0.0})
+        assert fit_all(pair(KNEE), motion, against)[0].x == pytest.approx(
+            fit_all(pair(KNEE), motion, leave_out)[0].x
+        )
+        found = strength_bounds(pair(KNEE), motion, leave_out, {})
+    peak = np.abs(good.moment[5:]).max()
+    assert found[0].fit.placed.spec.strength_Nm == pytest.approx(0.8 * peak)
+    assert np.isfinite([one.least for one in found]).all()
+
+
+def test_a_joint_that_rests_keeps_no_file_from_being_read(tmp_path):
+    """Protects long files: speeds of rounding of a joint that never moves are no slip of units; it is named,
+    and the others are fitted."""
+    t = np.linspace(0.0, 1.0, 21)
+    moving, resting = np.sin(t), 0.3 + 1e-16 * np.arange(21)
+    columns = {
+        "time": t, f"coordinates.{KNEE}": moving, f"coordinates.{HIP}": resting,
+        f"coordinate_speeds.{KNEE}": np.cos(t), f"coordinate_speeds.{HIP}": np.full(21, 1e-9),
+        f"coordinate_moments.{KNEE}": 10.0 * t, f"coordinate_moments.{HIP}": 10.0 * t,
+    }  # fmt: skip
+    path = tmp_path / "rest.csv"
+    rows = "\n".join(",".join(f"{x:.17g}" for x in row) for row in np.column_stack([*columns.values()]))
+    path.write_text(",".join(columns) + "\n" + rows + "\n")
+    motion = read_joint_motion(path, [KNEE, HIP])
+    fits = {fit.placed.name: fit for fit in fit_all([*pair(KNEE), *pair(HIP)], motion, FitSettings())}
+    assert not fits[f"{KNEE}_extensor"].fault
+    assert fits[f"{HIP}_extensor"].fault == f"{HIP} never moves"

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from msgspec import ValidationError, convert, to_builtins
 
+from kernels.torque_generator.torque import activations
 from rtsim.config.load import check_record
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import shipped_names
-from rtsim.config.torque_generator_schema import TorqueGenerator
+from rtsim.config.torque_generator_schema import GeneratorSet, TorqueGenerator
 from rtsim.errors import ConfigError
 from rtsim.models.generator_sets import generators_of, load_set
 from rtsim.models.packing.torque_generators import pack_generators
 from rtsim.models.planar_body import planar_body
+from tests.naive.torque_generators import Generator, multipliers
 
 TABLE = Path(__file__).resolve().parents[4] / "shared" / "reference" / "mtg_table_a2.csv"
 NAMES = (
@@ -86,6 +88,32 @@ def test_fits_are_read_back(tmp_path):
     assert packed.fit[k] == pytest.approx([1.1, 1.2, np.radians(10.0), 0.2, 1.3])
     assert packed.parameter[k, 0] == 90.0
     assert (packed.fit[k + 1] == [1.0, 1.0, 0.0, 0.0, 1.0]).all()
+
+
+def test_the_velocity_curve_blends_to_what_the_set_says(tmp_path):
+    """Protects eq. 5 as printed and as computed: a set chooses, sets upon it follow, the twin agrees."""
+    (tmp_path / "printed.toml").write_text(
+        'name = "printed"\nsource = "eq. 5"\nbase = "planar"\nvelocity_blends_to = "one"\n'
+    )
+    upon = tmp_path / "me.toml"
+    upon.write_text(f'name = "me"\nsource = "me"\nbase = "{tmp_path / "printed.toml"}"\n')
+    for name, to_one in (("planar", False), (str(upon), True)):
+        one = generators_of(name)[0]._replace(blend=0.3)
+        spec, packed, made = one.spec, pack_generators([one]), np.zeros((1, 4))
+        angles = (spec.speed_deg_s, spec.optimal_angle_deg, spec.width_deg)
+        zero, last = np.radians([spec.passive_zero_deg, spec.passive_one_deg])
+        m = Generator(
+            spec.strength_Nm, *np.radians(angles), spec.lengthening, spec.half_speed, zero, last,
+            blend=0.3, to_one=to_one,
+        )  # fmt: skip
+        for speed in (-9.0, 3.0):
+            activations(packed, 0, np.array([[0.5, one.torque_sign * speed, 1.0]]), np.zeros(1), made)
+            twin = multipliers(m, 0.5, speed, np.array([1.0, 1.0, 0.0, 0.0, 1.0]))
+            np.testing.assert_allclose(made[0], twin, rtol=1e-9)
+    with pytest.raises(ConfigError, match="velocity_blends_to"):
+        check_record(
+            {"name": "x", "source": "x", "base": "planar", "velocity_blends_to": "two"}, GeneratorSet, "x"
+        )
 
 
 def test_a_fit_of_nothing_is_refused(tmp_path):

@@ -1,0 +1,127 @@
+"""Local minima of the fit of a torque generator: starts, where each leads, and which rows hold the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.torque_generator.demands import N_KIND, Demands
+from kernels.torque_generator.fit import FITTED, IMPOSSIBLE, FitOptions, FitWork, fit
+from kernels.torque_generator.torque import (
+    DELTA,
+    LAMBDA,
+    N_FIT,
+    OPTIMAL,
+    PASSIVE_SPAN,
+    S_A,
+    S_TAU,
+    S_V,
+    SPEED,
+    WIDTH,
+)
+
+Array = NDArray[np.float64]
+
+SHIFTS, BLENDS = (0.0, 0.5, -0.5, 1.0), (0.0, 0.5, 1.0)
+"""Passive shifts [rad], in the direction that makes supple, and blends of the other starts."""
+SAME = 1e-4
+"""Objectives that differ by less are of one minimum."""
+ACTIVE = 1e-6
+"""A multiplier above this says that its row holds the fit."""
+ROW_WORDS = ("too weak", "too stiff", "stretched too far")
+TOO_MUCH = "too stiff or too strong"
+DEEP = 2.0
+"""Strengths of the start that fulfils all rows, in parts of the least one, for room."""
+
+
+class Basin(NamedTuple):
+    """A local minimum: its parameters, its objective, and how many of the starts led to it."""
+
+    x: Array
+    objective: float
+    n_start: int
+
+
+def default_start(demands: Demands, now: Array) -> Array:
+    """The start of the authors' program: ranges of the motion in parts of those of the curves, and where the
+    generator is already beyond these, what it is now; now : (5,) - columns S_A to S_TAU.
+    """
+    p = demands.parameter
+    span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))
+    x = now.copy()
+    x[S_A] = max(np.ptp(demands.theta) / span, now[S_A])
+    x[S_V] = max(np.abs(demands.omega).max() / p[SPEED], now[S_V])
+    x[S_TAU] = max(demands.demand.max(), now[S_TAU])
+    return x
+
+
+def starts_of(demands: Demands, now: Array) -> list[Array]:
+    """The default start, then others: supple by a shift or a blend, unchanged, and one that can do it all;
+    now : (5,) - what the generator is.
+    """
+    first = default_start(demands, now)
+    towards = np.sign(demands.parameter[PASSIVE_SPAN])
+    found = [first]
+    for shift in SHIFTS:
+        for blend in BLENDS:
+            x = first.copy()
+            x[DELTA], x[LAMBDA] = towards * shift, blend
+            if (x != first).any():
+                found.append(x)
+    reach = abs(demands.theta - demands.parameter[OPTIMAL]).max() / demands.parameter[WIDTH]
+    strong = first.copy()
+    strong[S_A], strong[S_V], strong[LAMBDA] = max(1.0, reach), 2.0 * first[S_V], 1.0
+    strong[S_TAU] = DEEP * max(1.0, demands.demand.max() / demands.cap.min())
+    return [*found, now.copy(), strong]
+
+
+def search(
+    demands: Demands, options: FitOptions, work: FitWork, several: bool, stopped: Callable[[], bool]
+) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:
+    """Minima that starts lead to, the best first; which the default start led to; what holds the best."""
+    found: list[list] = []
+    default, least, impossible = -1, np.inf, True
+    words = (ROW_WORDS[0], TOO_MUCH if demands.floor.any() else ROW_WORDS[1], ROW_WORDS[2])
+    for k, start in enumerate(starts_of(demands, options.target)):
+        if stopped() or (not several and k and found):
+            break
+        x = start.copy()
+        status, _, violation = fit(demands, options, work, x)
+        least, impossible = min(least, violation), impossible and status == IMPOSSIBLE
+        if status != FITTED:
+            continue
+        objective = float(options.weight @ (x - options.target) ** 2)
+        same = next((basin for basin in found if abs(basin[1] - objective) < SAME), None)
+        if same is None:
+            found.append(same := [x, objective, 0, holding_rows(work, words), len(found)])
+        same[2] += 1
+        default = same[4] if k == 0 else default
+        if objective < SAME**2:
+            break  # nothing is nearer to the generator as it is than itself
+    if not found:
+        return (), -1, (), why_none(impossible, least, options)
+    ordered = sorted(found, key=lambda basin: basin[1])
+    where = next((k for k, basin in enumerate(ordered) if basin[4] == default), -1)
+    return tuple(Basin(*basin[:3]) for basin in ordered), where, ordered[0][3], ""
+
+
+def why_none(impossible: bool, least: float, options: FitOptions) -> str:
+    """Why no start led to a minimum; least : the least violation that one ended with [tau_o]."""
+    if not impossible and least <= options.fulfilled:
+        return (
+            f"no fit was finished: what fulfils all rows was found, the nearest of it not within "
+            f"{options.n_iteration} steps, as where hardly any activation is allowed"
+        )
+    why = "nothing within the bounds can do this motion" if impossible else "no fit was finished"
+    return f"{why}: a row stays violated by {least:.2g} of the isometric torque"
+
+
+def holding_rows(work: FitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    """Frames and words of the rows that hold the last fit, the heaviest first; words : of their kinds."""
+    multiplier = work.quadratic.multiplier[: len(work.value)]
+    rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]
+    return tuple((j // N_KIND, words[j % N_KIND]) for j in rows)
