@@ -26,6 +26,7 @@ from rtsim.methods.foot_steps import FEET, FootStep
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import smooth
 from rtsim.subjects.foot_frame import FootFrame, foot_frame, rigid_pose, rigid_twist
+from rtsim.subjects.foot_marks import ROLES, in_order, ways
 from rtsim.subjects.labs import side_of
 from rtsim.subjects.marker_names import find_markers
 
@@ -46,7 +47,6 @@ STRETCH = 10.0
 """By which a marker may leave its place on the rigid foot (RMS) [mm]."""
 LEAN = 2.0
 """Of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
-ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
 
 
 class FootTrial(NamedTuple):
@@ -204,35 +204,15 @@ def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
     return {role_of.get(name, name): row for name, row in found.items()}
 
 
-def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Role -> the role by which its marker is labelled, and what is exchanged.
-
-    Heads of metatarsals lie from the first, medial, to the fifth.
-
-    mean : role -> (3,) [m]; medial : (3,) - unit, from the fifth to the first
-    """
-    heads = [role for role in ROLES if role.startswith("metatarsal") and role in mean]
-    labelled = sorted(heads, key=lambda role: -float(mean[role] @ medial))
-    exchanged = [(role, other) for role, other in zip(heads, labelled, strict=True) if role != other]
-    notes: tuple[str, ...] = ()
-    if exchanged:
-        said = ", ".join(f"{role} is labelled {other}" for role, other in exchanged)
-        notes = (f"labels of the metatarsals are exchanged, and were taken by their place: {said}",)
-    return {**{role: role for role in mean}, **dict(exchanged)}, notes
-
-
 def step_axes(mean: Mapping[str, Array], labelled: str, where: str) -> tuple[Array, str, tuple[str, ...]]:
     """Axes of a step (3, 3) as rows, the side the foot is on, and what is to be told of it.
 
     mean : role -> (3,) in the laboratory, Y up, where the foot stands flat [m]
     """
-    forward = 0.5 * (mean["metatarsal_1"] + mean["metatarsal_5"]) - mean["calcaneus"]
-    forward = forward * [1.0, 0.0, 1.0]
-    length = float(np.linalg.norm(forward))
-    across = mean["metatarsal_1"] - mean["metatarsal_5"]
     up = np.array([0.0, 1.0, 0.0])
-    to_right = np.cross(forward, up)
-    cosine = float(to_right @ across / max(length * float(np.linalg.norm(across)), 1e-12))
+    forward, to_right = ways(mean, up)
+    across = mean["metatarsal_1"] - mean["metatarsal_5"]
+    cosine = float(to_right @ across / max(float(np.linalg.norm(across)), 1e-12))
     if abs(cosine) < CLEAR:
         raise ConfigError(
             "the markers do not tell a right from a left foot: the metatarsals do not lie beside each other",
@@ -243,8 +223,8 @@ def step_axes(mean: Mapping[str, Array], labelled: str, where: str) -> tuple[Arr
     notes: tuple[str, ...] = ()
     if side != labelled:
         notes = (f"the markers labelled {labelled} are on a {side} foot: taken as a {side} one",)
-    y = forward / length
-    x = to_right / length * (1.0 if side == "left" else -1.0)
+    y = forward / np.linalg.norm(forward)
+    x = to_right * (1.0 if side == "left" else -1.0)
     return np.stack([x, y, up]), side, notes
 
 

@@ -14,10 +14,11 @@ from rtsim.files.force_trial import lay_out
 from rtsim.files.pressure_trial import PressureTrial
 from rtsim.methods.foot_pressure import chosen_frames, lay, lay_pressure
 from rtsim.methods.foot_steps import body_weight, find_steps, usable
-from rtsim.methods.foot_trial import check_foot, in_order, level_height, low_pass, step_axes
+from rtsim.methods.foot_trial import check_foot, level_height, low_pass, step_axes
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import cutoff_of_each_run
 from rtsim.subjects.foot_frame import AXIS_HEIGHT, foot_frame, rigid_pose, rigid_twist
+from rtsim.subjects.foot_marks import in_order
 
 Array = NDArray[np.floating]
 FLAT = {
