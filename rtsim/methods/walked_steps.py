@@ -76,7 +76,7 @@ def walked_steps(
     if not usable(found):
         reasons = "; ".join(left_out) or f"no plate is borne as long as by a step ({name_some(plates.names)})"
         raise ConfigError(f"no complete step: {reasons}", where=str(path), remedy="take another trial")
-    weight = body_weight(loads, mass, str(path))
+    weight, of = body_weight(loads, mass, str(path))
     steps: dict[str, FootTrial] = {}
     unseen: list[ConfigError] = []
     for step in usable(found):
@@ -95,7 +95,7 @@ def walked_steps(
         *trial.notes,
         *plates.notes,
         *told,
-        f"weight {weight:.1f} N" + ("" if mass else ", of whole strides"),
+        f"weight {weight:.1f} N, {of}",
     )
     return WalkedSteps(steps, left_out, notes)
 
