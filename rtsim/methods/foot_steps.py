@@ -56,7 +56,7 @@ def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
 
 
 def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Plate and frames of each contact, however short; frames within whose force is not known are among them."""
+    """Plate and frames of each contact, however short, with frames within whose force is not known."""
     for p in range(loads.loaded.shape[1]):
         on = np.flatnonzero(loads.loaded[:, p] == LOADED)
         lifted = np.cumsum(loads.loaded[:, p] == EMPTY)[on]
@@ -124,9 +124,7 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
     missing = loads.loaded == NOT_MEASURED
     used = ~missing.all(axis=0)  # a plate that measured nothing is none
     gaps = missing[:, used].any(axis=1)
-    onsets = sorted(
-        int(run[0]) for p, run in contacts_of(loads) if run[0] > 0 and not missing[run[0] - 1, p]
-    )
+    onsets = sorted(int(run[0]) for p, run in contacts_of(loads) if run[0] > 0 and not missing[run[0] - 1, p])
     spans = [(onsets[k + 1], onsets[k + 3]) for k in range(len(onsets) - 3)]
     whole = [(first, last) for first, last in spans if not gaps[first:last].any()]
     if not whole:

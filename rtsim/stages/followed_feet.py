@@ -18,6 +18,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.foot_contact import FootAxes, foot_axes, on_sole
 from rtsim.methods.rates import RateEstimator
+from rtsim.methods.step_marks import NEEDED
 from rtsim.models.model import Model
 from rtsim.models.packing.joints import NUMBERS
 from rtsim.stages.inverse_dynamics import feet_of
@@ -30,8 +31,6 @@ from streams.ring import Frame
 
 FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]], [0, N_POSE], [0, N_TWIST])))
 """The coordinates of one body that no joint holds."""
-NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
-"""Marks that the frame of a foot needs, the heel first."""
 
 
 class FollowedFeet:

@@ -67,6 +67,9 @@ OF_A_FIT = {
 @click.option(
     "--validate", type=FILE, metavar="MODEL", help="Hold MODEL's contact, fit the motion of all steps."
 )
+@click.option(
+    "--static", type=FILE, help="Trial of the person standing, for marks of the feet that TRIALS do not show."
+)
 @click.option("--lab", default="", help="Marker map (default: found by the names).")
 @click.option(
     "--mass", "mass_kg", type=float, help="Of the person [kg] (default: from whole strides on plates)."
@@ -80,8 +83,9 @@ def command(
     trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
     pressure_delay: float, pressure_as_scaled: bool, pressure_as_placed: bool,
     footprints: tuple[Path, ...], friction: bool, no_pressure: bool, starts: int, hops: int, seed: int,
-    validate: Path | None, lab: str, mass_kg: float | None, out: Path | None, as_json: bool, force: bool,
-    plot: Path | None, plot_size: str | None, plot_dpi: int | None, units: str | None, up: str | None,
+    validate: Path | None, static: Path | None, lab: str, mass_kg: float | None, out: Path | None,
+    as_json: bool, force: bool, plot: Path | None, plot_size: str | None, plot_dpi: int | None,
+    units: str | None, up: str | None,
 ) -> None:  # fmt: skip
     """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over plates.
 
@@ -91,6 +95,7 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.files.markers import read_markers
     from rtsim.live.signals import exit_code
     from rtsim.methods.foot_fit import fit_foot, validate_foot
     from rtsim.methods.foot_misfit import Weights
@@ -108,9 +113,12 @@ def command(
     prints = [read_told(path) for path in footprints]
     compile_first(Console(stderr=True), ("foot-fit",))
     weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
+    stood = read_markers(static, up=up, units=units) if static is not None else None
     walks = []
     for k, path in enumerate(trials):
-        walk = walked_steps(path, forces[k] if forces else None, lab=lab, mass=mass_kg, up=up, units=units)
+        walk = walked_steps(
+            path, forces[k] if forces else None, lab=lab, mass=mass_kg, up=up, units=units, static=stood
+        )
         for note in (*walk.notes, *walk.left_out):
             tell(f"{path}: {note}")
         walks.append(walk)
