@@ -84,6 +84,11 @@ class FootTrial(NamedTuple):
     notes: tuple[str, ...] = ()
     source: str = ""
 
+    @property
+    def short(self) -> str:
+        """The name without the folder of the file."""
+        return self.name.rpartition("/")[2]
+
 
 def low_pass(rate: float) -> ButterworthSpec:
     """The filter of least order that keeps what passes and leaves a tenth where it stops, there exactly."""

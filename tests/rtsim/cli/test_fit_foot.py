@@ -110,9 +110,10 @@ def test_what_cannot_be_is_told(gait, capsys, monkeypatch, arguments, said):
 
 
 def test_a_figure_is_drawn(gait, tmp_path, capsys):
-    """Protects the figure of curves, ellipsoids and pressure."""
+    """Protects the figures of curves, ellipsoids and pressure: one of every step, beside the first."""
     pytest.importorskip("PySide6")
     picture = tmp_path / "step.png"
     code, _, said = run(capsys, gait / "walk2.trc", "--starts", 1, "--plot", picture)
     assert code == 0, said
-    assert picture.stat().st_size > 20_000
+    for name in ("step.png", "step-2.png", "step-3.png"):
+        assert (tmp_path / name).stat().st_size > 20_000

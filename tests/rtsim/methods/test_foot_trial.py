@@ -362,7 +362,7 @@ def pressure() -> tuple[PressureTrial, Array, Array, Array]:
 
 
 def test_pressure_is_scaled_and_laid_by_the_plate():
-    """Protects figure 5.8: frames sum to the plate's force, the mat lies under the centre of pressure."""
+    """Protects figure 5.8: frames sum to the plate's force, the mat lies under its centre or is warned of."""
     trial, times, normal, centre = pressure()
     found = lay_pressure(trial, times, normal, centre)
     assert len(found.frames) == 15
@@ -371,6 +371,9 @@ def test_pressure_is_scaled_and_laid_by_the_plate():
     np.testing.assert_allclose(path, centre[found.frames], atol=1e-9)
     assert "scaled" in found.notes[0]
     assert "0.0 mm off" in found.notes[1]
+    assert len(found.notes) == 2
+    other = lay_pressure(trial, times, normal, centre + 0.1 * np.sin(40.0 * times)[:, None])
+    assert "check the pressure: more than 15 mm off" in other.notes[2]
     plain = lay_pressure(trial, times, normal, centre, scaled=False, placed=False)
     assert plain.notes == ()
     np.testing.assert_allclose(plain.pressure, trial.pressure[plain.frames].reshape(15, -1))
