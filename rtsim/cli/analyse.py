@@ -99,13 +99,13 @@ def command(
     click.echo(json.dumps(told, indent=1) if as_json else in_words(told))
     if solved.reason == INTERRUPTED:
         raise SystemExit(exit_code() or 130)
-    check_usable(solved.results, source)
+    check_usable(solved, source)
 
 
 class Solved(NamedTuple):
     """A recording gone through the stages.
 
-    seconds : that took; reason : why it is over; sentences : told meanwhile
+    seconds : that took; reason : why it is over; sentences : told meanwhile; wrong : as of Ready
     """
 
     results: Results
@@ -113,6 +113,7 @@ class Solved(NamedTuple):
     reason: str
     gauges: dict[str, float]
     sentences: list[str]
+    wrong: str = ""
 
 
 def solve(run: Run, anyway: bool, console: Any) -> Solved:
@@ -126,12 +127,14 @@ class Ready(NamedTuple):
 
     n_frame : of the source; open_source : the input that tells how many frames are done
     stages : warm; notes : that go with the results
+    wrong : with which nothing of the force plates can be used, a sentence; "" = nothing
     """
 
     n_frame: int
     open_source: Callable[[Callable[[int], None]], TimesInput]
     stages: Sequence[Stage]
     notes: Sequence[str]
+    wrong: str = ""
 
 
 def driven(run: Run, console: Any) -> Ready:
@@ -157,7 +160,7 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
     """A run of a recording of markers, with or without force plates."""
     from rtsim.cli.compiling import compile_first
     from rtsim.live.checks import check_run
-    from rtsim.live.forces import check_forces, forces_of, told_before
+    from rtsim.live.forces import check_forces, checked_before, forces_of
     from rtsim.live.group_table import groups_of
     from rtsim.live.whose import notes_before
 
@@ -177,11 +180,13 @@ def recorded(run: Run, anyway: bool, console: Any) -> Ready:
         forces = forces_of(run, trial)
         feed = ForceFeed() if forces is not None else None
         stages = prepare(run, feed)
+    wrong = ""
     if forces is not None:
-        for note in (*forces.notes, *told_before(run, trial, forces)):
+        said, wrong = checked_before(run, trial, forces)
+        for note in (*forces.notes, *said):
             tell(f"{forces.source}: {note}")
     return Ready(
-        len(trial.times), lambda progress: RecordingInput(trial, progress, forces, feed), stages, notes
+        len(trial.times), lambda progress: RecordingInput(trial, progress, forces, feed), stages, notes, wrong
     )
 
 
@@ -204,7 +209,7 @@ def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
     if results is None:
         raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
     gauges = kept.telemetry.gauges if kept.telemetry else {}
-    return Solved(results, seconds, loop.reason, gauges, kept.sentences)
+    return Solved(results, seconds, loop.reason, gauges, kept.sentences, ready.wrong)
 
 
 def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
@@ -227,17 +232,20 @@ def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> d
             raise Interrupted
         for said in solved.sentences[:N_TOLD]:
             tell(said)
-        check_usable(solved.results, f"{run.source}, {name}={choice}")
+        check_usable(solved, f"{run.source}, {name}={choice}")
         found[choice] = solved.results
     return agreement.compare(found, run.compare, str(config))
 
 
-def check_usable(results: Results, source: str) -> None:
-    """ConfigError where no frame can be meant, shows a marker and has a solution."""
+def check_usable(solved: Solved, source: str) -> None:
+    """ConfigError where no frame can be meant, shows a marker and has a solution, and where nothing of the
+    force plates can be used.
+    """
     import numpy as np
 
     from streams.messages import UNUSABLE
 
+    results = solved.results
     good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
     rms = results.fields.get("marker_rms")
     if rms is not None:
@@ -247,6 +255,8 @@ def check_usable(results: Results, source: str) -> None:
             f"none of {len(good)} frames came out usable", where=source,
             remedy="look at the sentences above; `rtsim check` tells of models and subjects",
         )  # fmt: skip
+    if solved.wrong:
+        raise ConfigError(f"what comes of the force plates is of no use: {solved.wrong}", where=source)
 
 
 def deliver(results: Results, outputs: Sequence[Path], frames: str, paper: Any, source: Path) -> None:
@@ -299,7 +309,7 @@ def summary(solved: Solved) -> dict[str, Any]:
         "compute_s": wall,
         "real_time_factor": length / wall if wall > 0.0 else None,
         "fields": [spec.name for spec in results.session.fields],
-        "kinetics": kinetic_figures(results),
+        "kinetics": kinetic_figures(results) if not solved.wrong else None,
         "told": solved.sentences,
     }
 

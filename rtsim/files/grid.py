@@ -26,7 +26,7 @@ def read_lines(path: Path, kind: str) -> list[str]:
     """Lines of a text file of any line end and of UTF-8 or Latin-1; ConfigError for what is no text file."""
     content = read_bounded(path, MOST_BYTES, "cut the trial into shorter ones")
     if b"\0" in content:
-        raise ConfigError(f"this is a binary file, not a {kind} text file", where=str(path))
+        raise ConfigError(f"this is a binary file, and {kind} files are text", where=str(path))
     n_line = content.count(b"\n") + content.count(b"\r")
     if n_line > MOST_LINES:
         raise ConfigError(f"{n_line} lines", where=str(path), remedy="cut the trial into shorter ones")

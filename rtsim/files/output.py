@@ -18,10 +18,26 @@ def check_folder(path: Path, where: str) -> None:
 
 
 def check_writable(path: Path, where: str) -> None:
-    """ConfigError where this process may write nothing into the folder of a file: told before the work."""
-    folder = Path(os.path.realpath(path)).parent
-    if not os.access(folder, os.W_OK):
-        raise ConfigError(f"nothing may be written into {folder}", where=where, remedy="give another folder")
+    """ConfigError where no file of this name can be written, tried by one beside it: told before the work."""
+    if os.path.exists(path) and not os.path.isfile(path):  # of a name that is too long they say no
+        return  # a device, of which a file beside it tells nothing
+    part = part_of(path)
+    try:
+        part.touch()
+    except OSError as error:
+        raise ConfigError(
+            f"{path.name} cannot be written into {part.parent} ({error.strerror})", where=where,
+            remedy="give another folder or name",
+        ) from None  # fmt: skip
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def part_of(path: Path) -> Path:
+    """What a file is written as, until it is whole."""
+    final = Path(os.path.realpath(path))
+    return final.with_name(f"{final.name}.{os.getpid()}.part")
 
 
 def check_free(path: Path, overwrite: bool = False) -> None:
@@ -49,12 +65,11 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
 
     ConfigError where that fails; then nothing is left behind, and what was there before stays.
     """
-    final = Path(os.path.realpath(path))
-    part = final.with_name(f"{final.name}.{os.getpid()}.part")
+    part = part_of(path)
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines([text] if isinstance(text, str) else text)
-        part.replace(final)
+        part.replace(os.path.realpath(path))
     except OSError as error:
         raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
     finally:

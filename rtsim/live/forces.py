@@ -195,8 +195,15 @@ def mass_before(run: Run, trial: MarkerTrial) -> float:
 
 def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     """What is wrong with the plates of a recording, in sentences."""
+    return checked_before(run, trial, forces)[0]
+
+
+def checked_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> tuple[list[str], str]:
+    """What is wrong with the plates of a recording, in sentences, and that of them with which nothing of the
+    plates can be used; "" = none.
+    """
     from rtsim.live.feet import beginning, lines_of_model, placed_feet
-    from rtsim.methods.plate_check import check_plates
+    from rtsim.methods.plate_check import UNUSABLE, check_plates
     from rtsim.methods.plate_loads import at_times
     from rtsim.models.load import load_model
     from rtsim.subjects.foot_lines import foot_lines
@@ -205,7 +212,7 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
     spec, told = load_model(run.model), told_outside(trial, forces)
     if run.plates.borne_by:
         check_borne(run, forces)
-        return told
+        return told, ""
     placed, mass = placed_feet(run, spec), mass_before(run, trial)
     if placed is not None:
         trial = beginning(trial)
@@ -214,13 +221,14 @@ def told_before(run: Run, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
         try:
             lab = load_lab(run.lab) if run.lab else find_lab(trial.names)
         except ConfigError as fault:
-            return [*told, f"the plates are not checked against the feet: {fault}"]
+            return [*told, f"the plates are not checked against the feet: {fault}"], ""
         lines = foot_lines(trial, lab)
     wrench = at_times(forces, trial.times)
     findings = check_plates(
         forces.names, forces.plates, wrench[..., :3], wrench[..., 3:], trial.times, lines, mass or None
     )
-    return [*told, *(finding.sentence for finding in findings)]
+    wrong = next((finding.sentence for finding in findings if finding.name in UNUSABLE), "")
+    return [*told, *(finding.sentence for finding in findings)], wrong
 
 
 def check_borne(run: Run, forces: ForceTrial) -> None:

@@ -30,17 +30,20 @@ from rtsim.methods.vectors import vector_product
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.subjects.foot_frame import third_metatarsal
+from rtsim.subjects.foot_marks import in_order, ways
 
 Array = NDArray[np.float64]
 
 UP = np.array([0.0, 1.0, 0.0])
 MIRROR = np.diag([1.0, 1.0, -1.0])
+UPRIGHT = 0.5
+"""Cosine from the vertical, below which what heel and metatarsals lie in is no sole."""
 
 
 class FootAxes(NamedTuple):
     """The frame of a foot on its segment: origin at the heel, x to metatarsal 3, 1 in the plane of x and z.
 
-    side : 0 a right foot, 1 a left one, as its markers lie
+    side : 0 a right foot, 1 a left one, as its body in the model is
     length : from the heel to metatarsal 1 along x [m]
     """
 
@@ -50,19 +53,31 @@ class FootAxes(NamedTuple):
     length: float
 
 
-def foot_axes(marks: Mapping[str, Array], up: Array = UP) -> FootAxes:
-    """The frame of a foot from places of its marks by role; up : (3,) - in the same axes, where it stands."""
-    third, _ = third_metatarsal(marks)
-    heel = marks["calcaneus"]
-    x, across = third - heel, marks["metatarsal_1"] - heel
+def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[FootAxes, tuple[str, ...]]:
+    """The frame of a foot from places of its marks by role, and what is to be told of its labels.
+
+    Exchanged labels of metatarsals are put right: they lie from the medial side outwards.
+
+    side : 0 a right foot, 1 a left one; up : (3,) - in the axes of the marks, where it stands
+    """
+    up = up / np.linalg.norm(up)
+    _, to_right = ways(marks, up)
+    labels, notes = in_order(marks, to_right if side else -to_right)
+    ordered = {role: marks[labelled] for role, labelled in labels.items()}
+    third, _ = third_metatarsal(ordered)
+    heel = ordered["calcaneus"]
+    x, across = third - heel, ordered["metatarsal_1"] - heel
     x = x / np.linalg.norm(x)
-    normal = np.cross(x, across)
+    normal = np.cross(x, across)  # forwards x medial is up on a right foot
     if not np.linalg.norm(normal) > 1e-3:
         raise ConfigError("heel and metatarsals lie on one line", where="foot", remedy="check the markers")
-    normal /= np.linalg.norm(normal)
-    side = 0 if normal @ up > 0.0 else 1  # forwards x medial is up on a right foot
-    y = normal if side == 0 else -normal
-    return FootAxes(heel, np.stack([x, y, np.cross(x, y)], axis=1), side, float(across @ x))
+    y = normal / np.linalg.norm(normal) * (-1.0 if side else 1.0)
+    if not y @ up > UPRIGHT:
+        raise ConfigError(
+            "heel and metatarsals lie in a plane that is no sole's", where="foot",
+            remedy="check the labels of the foot, and which axis is up",
+        )  # fmt: skip
+    return FootAxes(heel, np.stack([x, y, np.cross(x, y)], axis=1), side, float(across @ x)), notes
 
 
 def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: float) -> FootAxes:

@@ -21,6 +21,8 @@ N_FRAME = 15
 """Frames of a step whose pressure is compared (section 5.3.2)."""
 LIGHT = 0.1
 """Of the step's greatest force: a frame that bears less tells no place of the mat."""
+APART = 0.015
+"""RMS distance of the centres of pressure of mat and plate, above which they are hardly of one step [m]."""
 
 
 class StepPressure(NamedTuple):
@@ -101,6 +103,11 @@ def lay_pressure(
         notes.append(
             f"the mat was laid by its centre of pressure, which is then {1e3 * off:.1f} mm off (RMS)"
         )
+        if off > APART:
+            notes.append(
+                f"check the pressure: more than {1e3 * APART:.0f} mm off, it is hardly that of this step: "
+                "the delay of its clock, the foot or the step may be another"
+            )
     return StepPressure(frames, cells, area, pressure, tuple(notes))
 
 

@@ -8,7 +8,7 @@ a tenth remains), forces are the means over the frames of the motion.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +25,10 @@ from rtsim.methods.foot_pressure import StepPressure
 from rtsim.methods.foot_steps import FEET, FootStep
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import smooth
+from rtsim.methods.step_marks import NEEDED, beside_of, carried_marks, foot_markers, step_axes
 from rtsim.subjects.foot_frame import FootFrame, foot_frame, rigid_pose, rigid_twist
-from rtsim.subjects.labs import side_of
-from rtsim.subjects.marker_names import find_markers
+from rtsim.subjects.foot_marks import in_order
+from rtsim.subjects.foot_sole import LEAST
 
 Array = NDArray[np.float64]
 
@@ -35,8 +36,6 @@ PASS_HZ, STOP_HZ, ATTENUATION = 5.0, 20.0, 10.0
 """Of the motion's filter (section 5.3.1)."""
 FLAT = (0.25, 0.5)
 """Part of the contact in which a foot that walks stands flat."""
-CLEAR = 0.3
-"""Cosine between medial as the markers and as their labels have it, below which neither is clear."""
 HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
 """Of a heel's marker above the plate, and from it to the first metatarsal along the foot [mm]: from children
 to very tall adults, in shoes."""
@@ -46,7 +45,6 @@ STRETCH = 10.0
 """By which a marker may leave its place on the rigid foot (RMS) [mm]."""
 LEAN = 2.0
 """Of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
-ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
 
 
 class FootTrial(NamedTuple):
@@ -86,6 +84,11 @@ class FootTrial(NamedTuple):
     notes: tuple[str, ...] = ()
     source: str = ""
 
+    @property
+    def short(self) -> str:
+        """The name without the folder of the file."""
+        return self.name.rpartition("/")[2]
+
 
 def low_pass(rate: float) -> ButterworthSpec:
     """The filter of least order that keeps what passes and leaves a tenth where it stops, there exactly."""
@@ -99,44 +102,60 @@ def low_pass(rate: float) -> ButterworthSpec:
 
 
 def prepare_step(
-    trial: MarkerTrial, forces: ForceTrial, loads: PlateLoads, lab: Lab, step: FootStep, weight: float
+    trial: MarkerTrial,
+    forces: ForceTrial,
+    loads: PlateLoads,
+    feet: Array,
+    lab: Lab,
+    step: FootStep,
+    weight: float,
+    static: MarkerTrial | None = None,
 ) -> FootTrial:
-    """The step of a foot; ConfigError where its markers are not seen or do not tell which foot it is."""
+    """The step of a foot; ConfigError where its markers are not seen or do not tell which foot it is.
+
+    feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
+    static : a trial in which the person stands flat, for marks that are not seen throughout the step
+    """
     labelled = FEET[step.foot]
     where = f"{trial.source}, {forces.names[step.plate]}"
     rows = foot_markers(trial, lab, labelled)
     frames = slice(step.first, step.last + 1)
     with np.errstate(invalid="ignore"):
         known = {name: row for name, row in rows.items() if np.isfinite(trial.positions[frames, row]).all()}
-    if not {"calcaneus", "metatarsal_1", "metatarsal_5"} <= known.keys():
-        missing = [name for name in ("calcaneus", "metatarsal_1", "metatarsal_5") if name not in known]
-        raise ConfigError(
-            f"{missing[0]} of the {labelled} foot is not seen throughout the step",
-            where=where,
-            remedy="fill the gap, or take another step",
-        )
-    seen = trial.positions[:, list(known.values())]
-    place, velocity = _filtered(trial, seen)
+    seen = list(known)
+    if not known:
+        raise _lacking("calcaneus", labelled, where, static)
+    place, velocity = _filtered(trial, trial.positions[:, list(known.values())])
     place, velocity = place[frames], velocity[frames]
     n = len(place)
     flat_rows = slice(int(FLAT[0] * n), max(int(FLAT[1] * n), int(FLAT[0] * n) + 1))
-    mean = dict(zip(known, place[flat_rows].mean(axis=0), strict=True))
-    axes, side, notes = step_axes(mean, labelled, where)
+    mean = dict(zip(seen, place[flat_rows].mean(axis=0), strict=True))
+    ground = level_height(forces.plates, step.plate, where)
+    carried, notes = carried_marks(static, lab, labelled, mean, ground)
+    mean |= carried
+    lacking = next((role for role in NEEDED if role not in mean), None)
+    if lacking is not None:
+        raise _lacking(lacking, labelled, where, static)
+    axes, side, told = step_axes(mean, labelled, where, beside_of(feet[frames], step.foot))
     labels, exchanged = in_order(mean, axes[0])
-    columns = [list(known).index(labels[role]) for role in known]
-    place, velocity = place[:, columns], velocity[:, columns]
-    mean = {role: mean[labels[role]] for role in known}
-    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, level_height(forces.plates, step.plate, where), 0.0]
-    local = {name: axes @ (x - origin) for name, x in mean.items()}
-    frame = foot_frame(local, where)
-    body = [k for k, name in enumerate(frame.names) if name != "hallux"]  # the toe moves against the foot
-    at = (place[:, body] - origin) @ axes.T
+    mean = {role: mean[labels[role]] for role in mean}
+    origin = mean["calcaneus"] * [1.0, 0.0, 1.0] + [0.0, ground, 0.0]
+    frame = foot_frame({name: axes @ (x - origin) for name, x in mean.items()}, where)
+    # The toe moves against the foot, and what is carried by the others follows nothing of its own.
+    body = [k for k, name in enumerate(frame.names) if name != "hallux" and labels[name] in known]
+    columns = [seen.index(labels[frame.names[k]]) for k in body]
+    if len(body) < LEAST:
+        raise ConfigError(
+            f"the {labelled} foot has {len(body)} markers in the step", where=where,
+            allowed=f"{LEAST} that follow it, or more", remedy="take a trial with more markers on the foot",
+        )  # fmt: skip
+    at = (place[:, columns] - origin) @ axes.T
     position, rotation = rigid_pose(frame.markers[body], at)
     stretched = position[:, None] + np.einsum("nij,mj->nmi", rotation, frame.markers[body]) - at
     check_foot(
         frame, [frame.names[k] for k in body], np.sqrt(np.square(stretched).sum(axis=2).mean(axis=0)), where
     )
-    speed, turning = rigid_twist(rotation, frame.markers[body], velocity[:, body] @ axes.T)
+    speed, turning = rigid_twist(rotation, frame.markers[body], velocity[:, columns] @ axes.T)
     handed = float(np.linalg.det(axes))
     centre = (loads.centre[frames, step.plate] - origin) @ axes.T
     return FootTrial(
@@ -153,9 +172,19 @@ def prepare_step(
         weight,
         frame,
         np.vstack([axes, origin]),
-        notes=(*notes, *exchanged, *frame.notes),
+        notes=(*told, *exchanged, *notes, *frame.notes),
         source=trial.source,
     )
+
+
+def _lacking(role: str, labelled: str, where: str, static: MarkerTrial | None) -> ConfigError:
+    said = f"{role} of the {labelled} foot is not seen throughout the step"
+    if static is None:
+        remedy = "give --static with a trial in which it is marked, fill the gap, or take another step"
+    else:
+        said += f", and {static.source} does not show it beside {LEAST} markers that follow the foot"
+        remedy = "fill the gap, or take a trial with more markers on the foot"
+    return ConfigError(said, where=where, remedy=remedy)
 
 
 def level_height(plates: Plates, p: int, where: str) -> float:
@@ -193,59 +222,6 @@ def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -
                 said, where=where, allowed=f"{least:.0f} to {greatest:.0f} mm",
                 remedy="check the labels and the heights of markers and plates",
             )  # fmt: skip
-
-
-def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
-    """Column of each marker on a foot: by its role where it has one, else by its name."""
-    table = side_of(lab, side)
-    role_of = {name: role for role, name in table.roles.items() if role in ROLES}
-    wanted = [*role_of, *(name for name in table.tracking.foot if name not in role_of)]
-    found = find_markers(wanted, trial.names)
-    return {role_of.get(name, name): row for name, row in found.items()}
-
-
-def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Role -> the role by which its marker is labelled, and what is exchanged.
-
-    Heads of metatarsals lie from the first, medial, to the fifth.
-
-    mean : role -> (3,) [m]; medial : (3,) - unit, from the fifth to the first
-    """
-    heads = [role for role in ROLES if role.startswith("metatarsal") and role in mean]
-    labelled = sorted(heads, key=lambda role: -float(mean[role] @ medial))
-    exchanged = [(role, other) for role, other in zip(heads, labelled, strict=True) if role != other]
-    notes: tuple[str, ...] = ()
-    if exchanged:
-        said = ", ".join(f"{role} is labelled {other}" for role, other in exchanged)
-        notes = (f"labels of the metatarsals are exchanged, and were taken by their place: {said}",)
-    return {**{role: role for role in mean}, **dict(exchanged)}, notes
-
-
-def step_axes(mean: Mapping[str, Array], labelled: str, where: str) -> tuple[Array, str, tuple[str, ...]]:
-    """Axes of a step (3, 3) as rows, the side the foot is on, and what is to be told of it.
-
-    mean : role -> (3,) in the laboratory, Y up, where the foot stands flat [m]
-    """
-    forward = 0.5 * (mean["metatarsal_1"] + mean["metatarsal_5"]) - mean["calcaneus"]
-    forward = forward * [1.0, 0.0, 1.0]
-    length = float(np.linalg.norm(forward))
-    across = mean["metatarsal_1"] - mean["metatarsal_5"]
-    up = np.array([0.0, 1.0, 0.0])
-    to_right = np.cross(forward, up)
-    cosine = float(to_right @ across / max(length * float(np.linalg.norm(across)), 1e-12))
-    if abs(cosine) < CLEAR:
-        raise ConfigError(
-            "the markers do not tell a right from a left foot: the metatarsals do not lie beside each other",
-            where=where,
-            remedy="check medial and lateral of the labels, and the lab's marker map",
-        )
-    side = "left" if cosine > 0.0 else "right"
-    notes: tuple[str, ...] = ()
-    if side != labelled:
-        notes = (f"the markers labelled {labelled} are on a {side} foot: taken as a {side} one",)
-    y = forward / length
-    x = to_right / length * (1.0 if side == "left" else -1.0)
-    return np.stack([x, y, up]), side, notes
 
 
 def _filtered(trial: MarkerTrial, seen: Array) -> tuple[Array, Array]:

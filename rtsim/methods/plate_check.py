@@ -44,6 +44,10 @@ UNIT_OFF = 0.2
 SIDES = {"right": re.compile(r"(^|_)(r|right)(_|$)"), "left": re.compile(r"(^|_)(l|left)(_|$)")}
 
 
+UNUSABLE = ("vertical", "down")
+"""Findings with which nothing that any plate tells can be used."""
+
+
 class Finding(NamedTuple):
     """Something that is wrong, or worth knowing.
 

@@ -50,14 +50,17 @@ def walked_steps(
     mass: float | None = None,
     up: str | None = None,
     units: str | None = None,
+    static: MarkerTrial | None = None,
 ) -> WalkedSteps:
     """The complete steps of a recorded walk with force plates.
 
     forces : file of the plates; None = the recording itself (C3D), or the file of its name beside it
     lab : marker map; "" = found by the names
     mass : of the person [kg]; None = from strides that are wholly on plates
+    static : a trial of the person standing, with marks of the feet that the walk does not show
 
-    ConfigError where there are no plates, where they cannot be right, and where no step is complete.
+    ConfigError where there are no plates, where they cannot be right, where no step is complete, and where
+    both feet are of one side.
     """
     trial = read_markers(path, up=up, units=units)
     plates = read_forces(forces or _beside(Path(path)))
@@ -76,28 +79,43 @@ def walked_steps(
     if not usable(found):
         reasons = "; ".join(left_out) or f"no plate is borne as long as by a step ({name_some(plates.names)})"
         raise ConfigError(f"no complete step: {reasons}", where=str(path), remedy="take another trial")
-    weight = body_weight(loads, mass, str(path))
+    weight, of = body_weight(loads, mass, str(path))
     steps: dict[str, FootTrial] = {}
     unseen: list[ConfigError] = []
+    sides: list[tuple[str, str]] = []
     for step in usable(found):
         name = plates.names[step.plate]
         if name in steps:
             left_out = (*left_out, f"{name}: a second contact, of the {FEET[step.foot]} foot")
             continue
         try:
-            steps[name] = prepare_step(trial, plates, loads, table, step, weight)
+            steps[name] = prepare_step(trial, plates, loads, feet, table, step, weight, static)
         except ConfigError as error:
             unseen.append(error)
             left_out = (*left_out, f"{name}: {error.what}")
+            continue
+        sides.append((FEET[step.foot], steps[name].side))
     if not steps:
         raise unseen[0]
+    check_sides(sides, str(path))
     notes = (
         *trial.notes,
         *plates.notes,
         *told,
-        f"weight {weight:.1f} N" + ("" if mass else ", of whole strides"),
+        f"weight {weight:.1f} N, {of}",
     )
     return WalkedSteps(steps, left_out, notes)
+
+
+def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
+    """ConfigError where the steps of two feet, by their labels and as they were taken, do not agree."""
+    found = sorted(set(sides))
+    if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
+        said = ", ".join(f"that labelled {label} for a {side} one" for label, side in found)
+        raise ConfigError(
+            f"the feet of successive steps are taken {said}: they cannot be of these sides", where=where,
+            remedy="check medial and lateral, and right and left, of the labels of the feet",
+        )  # fmt: skip
 
 
 def _beside(path: Path) -> Path:

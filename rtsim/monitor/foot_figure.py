@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-WIDTH, HEAD, MARGIN, CURVES, MAPS = 1000.0, 34.0, 12.0, 130.0, 210.0  # px at 96 per inch
+WIDTH, HEAD, MARGIN, CURVES, AXIS, MAPS = 1000.0, 34.0, 12.0, 130.0, 30.0, 210.0  # px at 96 per inch
 LONE = 0.01
 """Edge of a cell that is the only one [m]."""
+FAINT = 0.02
+"""Pressure of a cell, in parts of the greatest, up to which no foot is shown there."""
 OUTLINE = 72  # points of an ellipse
 COLOURS = ("#2f6db5", "#c4622d", "#3d8f5f")
 VIEWS = {
@@ -66,8 +68,11 @@ def save_foot(paper: Paper, drawn: Drawn) -> None:
     from rtsim.monitor.theme import LIGHT
 
     n_curve, n_map = len(drawn.panels), len(drawn.maps)
+    titles = [panel.x_title for panel in drawn.panels]
+    titled = [here != after for here, after in zip(titles, [*titles[1:], ""], strict=True)]
+    axes = AXIS * sum(titled) + 10.0
     width = paper.size[0] or WIDTH
-    height = paper.size[1] or HEAD + CURVES * n_curve + 40.0 + MAPS * (1 + n_map) + MARGIN
+    height = paper.size[1] or HEAD + CURVES * n_curve + axes + MAPS * (1 + n_map) + MARGIN
     names = max((names_width(panel) for panel in drawn.panels), default=0.0)
 
     def draw(painter: QPainter) -> None:
@@ -75,13 +80,12 @@ def save_foot(paper: Paper, drawn: Drawn) -> None:
         painter.setFont(font_of(title_size(drawn.title, width - 2.0 * MARGIN), bold=True))
         painter.setPen(QColor(LIGHT.text))
         painter.drawText(QPointF(MARGIN, MARGIN + 14.0), drawn.title)
-        left = height - HEAD - 40.0 - MARGIN
+        left = height - HEAD - axes - MARGIN
         unit = left / (CURVES * n_curve + MAPS * (1 + n_map))
         y = HEAD
         for k, panel in enumerate(drawn.panels):
-            below = k == n_curve - 1
-            tall = CURVES * unit + 30.0 * below
-            Chart(panel, QRectF(MARGIN, y, width - 2.0 * MARGIN, tall), names, below).paint(painter)
+            tall = CURVES * unit + AXIS * titled[k]
+            Chart(panel, QRectF(MARGIN, y, width - 2.0 * MARGIN, tall), names, titled[k]).paint(painter)
             y += tall
         paint_shapes(painter, QRectF(MARGIN, y + 10.0, width - 2.0 * MARGIN, MAPS * unit - 10.0), drawn)
         y += MAPS * unit
@@ -148,7 +152,7 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
     painter.setFont(font_of(11.0))
     painter.setPen(QColor(LIGHT.text))
     painter.drawText(room, Qt.AlignmentFlag.AlignTop, f"Pressure, {name} (dark = {1e-3 * most:.0f} kPa)")
-    low, high = drawn.cells.min(axis=0), drawn.cells.max(axis=0)
+    low, high = pressed(drawn)
     each, tall = room.width() / max(1, len(maps)), room.height() - 34.0
     scale = min(0.92 * each / (high[0] - low[0]), tall / (high[1] - low[1]))
     edges = scale * edges_of(drawn.cells)
@@ -156,7 +160,8 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
     for k, row in enumerate(maps):
         x = room.left() + k * each
         painter.setPen(Qt.PenStyle.NoPen)
-        for m in np.flatnonzero(row > 0.0):
+        inside = ((drawn.cells >= low) & (drawn.cells <= high)).all(axis=1)
+        for m in np.flatnonzero((row > 0.0) & inside):
             across, along = scale * (drawn.cells[m] - low)
             at = QPointF(x + across, room.top() + 18.0 + tall - along)
             painter.setBrush(QColor(*heat(float(row[m]) / most)))
@@ -167,6 +172,17 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: D
             Qt.AlignmentFlag.AlignCenter,
             f"{drawn.instants[k]:.2f} s",
         )
+
+
+def pressed(drawn: Drawn) -> tuple[Array, Array]:
+    """Least and greatest place (2,) of the cells that a foot presses in any map, with one cell around [m].
+
+    A mat is larger than a foot, and each of its cells may say a little.
+    """
+    felt = np.max([rows.max(axis=0, initial=0.0) for rows in drawn.maps.values() if rows.size], axis=0)
+    shown = drawn.cells[felt > FAINT * felt.max()] if felt.max() > 0.0 else drawn.cells
+    around = np.abs(edges_of(drawn.cells)).max(axis=0)
+    return shown.min(axis=0) - around, shown.max(axis=0) + around
 
 
 def edges_of(cells: Array) -> Array:

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.methods.foot_misfit import StepMisfit, Weights
-from rtsim.methods.foot_parameters import BODY, ELLIPSOIDS, N_GLOBAL, N_SHAPE, euler, fill, new_foot
+from rtsim.methods.foot_parameters import BODY, ELLIPSOIDS, N_GLOBAL, N_SHAPE, NAMES, euler, fill, new_foot
 from rtsim.methods.foot_pressure import StepPressure, chosen_frames
 from rtsim.report.foot_fit import Step, panels
 
 Array = NDArray[np.float64]
 
+MU = NAMES.index("mu_d")
 CELL = 0.00846
 """Edge of the cells where no pressure was measured [m]: those of a zebris mat."""
 ACROSS, ALONG = (-0.07, 0.09), (-0.05, 0.31)
@@ -42,8 +43,8 @@ def drawn(step: Step, parameters: Array) -> dict[str, Any]:
         centres.append(carrier @ shape[3:6] + (frame.toe_origin if body else 0.0))
         forms.append((axes * shape[:3] ** 2) @ axes.T)
     return {
-        "title": f"{trial.name.rpartition('/')[2]}: contact of the foot",
-        "panels": panels(step),
+        "title": f"{step.name}: contact of the foot",
+        "panels": panels(step, float(parameters[MU])),
         "centres": np.array(centres),
         "forms": np.array(forms),
         "names": ELLIPSOIDS,

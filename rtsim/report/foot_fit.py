@@ -12,7 +12,7 @@ from rtsim.files.panels import Panel
 from rtsim.methods.foot_fit import FootFit
 from rtsim.methods.foot_misfit import BEARS_COP, Errors, Simulated
 from rtsim.methods.foot_motion import LARGEST_LIFT
-from rtsim.methods.foot_parameters import NAMES, TABLE_5_6, UNITS
+from rtsim.methods.foot_parameters import NAMES, SLOW, TABLE_5_6, UNITS
 from rtsim.methods.foot_trial import FootTrial
 
 Array = NDArray[np.float64]
@@ -28,25 +28,46 @@ THESIS = (
 """Normal force, centre of pressure, pressure, friction, spinning: of other data, a man of 70 kg."""
 THESIS_MM = "thesis (table 5.8): normal force 28.8 N, centre of pressure 8.0 mm along, 2.4 mm across"
 MM, DEGREES = 1e3, 180.0 / np.pi
+FASTEST = 5.0
+"""Greatest velocity of the friction's curve, in transition velocities."""
 LIFT_TOLD = 1e-5
 """A height so near to its bound lies at it [m]."""
-HEAD = f"{'':44s} normal    cop  pressure  friction*  spin*"
+HEAD = "normal    cop  pressure  friction*  spin*"
 
 
 class Step(NamedTuple):
-    """A step, fitted or held against the fit, and what came of it."""
+    """A step, fitted or held against the fit, and what came of it; complete : not interrupted."""
 
     trial: FootTrial
     errors: Errors
     simulated: Simulated
     knots: Array
     fitted: bool
+    complete: bool = True
+
+    @property
+    def name(self) -> str:
+        """Of its trial, without the folder of the file."""
+        return self.trial.short
+
+    @property
+    def kind(self) -> str:
+        """What was looked for, and whether that was interrupted."""
+        kind = "fitted" if self.fitted else "motion alone fitted"
+        return kind if self.complete else f"{kind}, interrupted"
 
 
 def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[Step]:
     """The steps of a fit, with the heights of their heels in the notes."""
     return [
-        Step(trial._replace(notes=(*trial.notes, *_lift(height))), errors, simulated, knots, fitted)
+        Step(
+            trial._replace(notes=(*trial.notes, *_lift(height))),
+            errors,
+            simulated,
+            knots,
+            fitted,
+            fit.complete,
+        )
         for trial, errors, simulated, knots, height in zip(
             trials, fit.errors, fit.simulated, fit.knots, fit.heights, strict=True
         )
@@ -61,21 +82,22 @@ def _lift(height: float) -> tuple[str, ...]:
     return (f"the heel was taken {MM * abs(height):.1f} mm {way}, as this step tells by itself{end}",)
 
 
-def as_lines(fit: FootFit | None, steps: Sequence[Step]) -> str:
-    """All of it for people; fit : None where parameters were not looked for."""
-    lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:", HEAD]
+def as_lines(fit: FootFit | None, steps: Sequence[Step], left: Sequence[str] = ()) -> str:
+    """All of it for people; fit : None where parameters were not looked for; left : steps not come to."""
+    lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:"]
+    rows: list[tuple[Any, ...]] = []
     for step in steps:
         e = step.errors
-        kind = "fitted" if step.fitted else "motion alone fitted"
-        lines.append(
-            _row(f"{_short(step.trial.name)} ({kind})", e.normal, e.cop, e.pressure, e.friction, e.spin)
-        )
-    lines += [_row(*row) for row in THESIS]
+        rows.append((f"{step.name} ({step.kind})", e.normal, e.cop, e.pressure, e.friction, e.spin))
+    rows += THESIS
+    wide = max(len(row[0]) for row in rows)
+    lines += [f"{'':{wide}s} {HEAD}", *(_row(wide, *row) for row in rows)]
+    lines += [f"left out, as the fit was interrupted: {name}" for name in left]
     lines.append("* not validated: from prescribed motion friction tells next to nothing (section 5.3.3)")
     for step in steps:
         e = step.errors
         lines.append(
-            f"{_short(step.trial.name)}: normal force {e.normal * step.trial.weight:.1f} N, centre "
+            f"{step.name}: normal force {e.normal * step.trial.weight:.1f} N, centre "
             f"{MM * e.cop_along:.1f} mm along, {MM * e.cop_across:.1f} mm across"
             + (f"; no simulated contact in {e.n_lost} frames that bear" if e.n_lost else "")
         )
@@ -83,7 +105,7 @@ def as_lines(fit: FootFit | None, steps: Sequence[Step]) -> str:
     lines.append(f"centres of pressure are compared where the plate bears at least {BEARS_COP:g} N")
     if fit is not None:
         lines += ["", *_parameters(fit), "", *_weak(fit)]
-    notes = dict.fromkeys(f"note: {_short(s.trial.name)}: {note}" for s in steps for note in _notes(s.trial))
+    notes = dict.fromkeys(f"note: {s.name}: {note}" for s in steps for note in _notes(s.trial))
     return "\n".join([*lines, *notes])
 
 
@@ -91,16 +113,11 @@ def _notes(trial: FootTrial) -> tuple[str, ...]:
     return (*trial.notes, *(trial.pressure.notes if trial.pressure is not None else ()))
 
 
-def _short(name: str) -> str:
-    """The name of a step without the folder of its file."""
-    return name.rpartition("/")[2]
-
-
-def _row(name: str, *values: float | None) -> str:
+def _row(wide: int, name: str, *values: float | None) -> str:
     normal, cop, pressure, friction, spin = (
         "-" if v is None or v != v else f"{100.0 * v:.1f} %" for v in values
     )
-    return f"{name[:44]:44s} {normal:>6s} {cop:>6s} {pressure:>9s} {friction:>10s} {spin:>6s}"
+    return f"{name:{wide}s} {normal:>6s} {cop:>6s} {pressure:>9s} {friction:>10s} {spin:>6s}"
 
 
 def shown(k: int, value: float) -> str:
@@ -138,14 +155,17 @@ def _weak(fit: FootFit) -> list[str]:
     return lines
 
 
-def as_table(fit: FootFit | None, steps: Sequence[Step]) -> dict[str, Any]:
-    """The same for programs; numbers in SI units."""
+def as_table(fit: FootFit | None, steps: Sequence[Step], left: Sequence[str] = ()) -> dict[str, Any]:
+    """The same for programs; numbers in SI units. `complete` is of the whole, and of each step."""
     table: dict[str, Any] = {
+        "complete": not left and all(step.complete for step in steps),
+        "left_out": list(left),
         "steps": [
             {
                 "name": step.trial.name,
                 "side": step.trial.side,
                 "fitted": step.fitted,
+                "complete": step.complete,
                 "weight_N": step.trial.weight,
                 "rms": {
                     key: None if value != value else value
@@ -163,25 +183,28 @@ def as_table(fit: FootFit | None, steps: Sequence[Step]) -> dict[str, Any]:
     if fit is not None:
         table["parameters"] = dict(zip(NAMES, fit.parameters.tolist(), strict=True))
         table["at_bound"], table["not_looked_for"] = list(fit.at_bound), list(fit.held)
-        table["cost"], table["complete"] = fit.cost, fit.complete
+        table["cost"] = fit.cost
         table["costs"] = [None if cost != cost else cost for cost in fit.costs.tolist()]
         table["weak"] = [{"singular": weak.singular, "parts": dict(weak.parts)} for weak in fit.weak]
     return table
 
 
-def panels(step: Step) -> list[Panel]:
-    """Figures 5.9, 5.10, 5.13 and 5.15: forces, centre of pressure and toes over the step."""
+def panels(step: Step, mu_d: float) -> list[Panel]:
+    """Figures 5.9 to 5.11, 5.13 and 5.15: forces, centre of pressure and peak pressure over the step; where
+    friction is simulated, the greatest that a coefficient mu_d of it allows, and its curve.
+    """
     t, s = step.trial, step.simulated
     x = t.times - t.times[0]
     axis = "time [s]"
+    rubs = bool(s.force[:, :2].any())
+    shear = {"measured": np.hypot(*t.force[:, :2].T), "simulated": np.hypot(*s.force[:, :2].T)}
+    if rubs:
+        shear["greatest possible, mu_d F_n"] = mu_d * s.force[:, 2]
     found = [
         Panel("Normal force", "N", axis, x, {"measured": t.force[:, 2], "simulated": s.force[:, 2]}),
         Panel("Centre of pressure along the foot", "mm", axis, x, _both(t.centre[:, 1], s.centre[:, 1])),
         Panel("Centre of pressure, medial", "mm", axis, x, _both(t.centre[:, 0], s.centre[:, 0])),
-        Panel(
-            "Friction, not validated", "N", axis, x,
-            {"measured": np.hypot(*t.force[:, :2].T), "simulated": np.hypot(*s.force[:, :2].T)},
-        ),
+        Panel(f"Friction, not validated{'' if rubs else ' (none was simulated)'}", "N", axis, x, shear),
         Panel(
             "Free moment, not validated", "N m", axis, x,
             {"measured": t.free_moment, "simulated": s.free_moment},
@@ -195,7 +218,14 @@ def panels(step: Step) -> list[Panel]:
             for name, peaks in most.items()
         }
         found.append(Panel("Peak pressure", "kPa", axis, x, curves))
-    return found
+    return [*found, friction_curve(mu_d)] if rubs else found
+
+
+def friction_curve(mu_d: float) -> Panel:
+    """Figure 5.11: friction over normal force by the sliding velocity, without more of it in sticking."""
+    v = np.linspace(-FASTEST, FASTEST, 401) * SLOW
+    curve = {f"mu_d = {mu_d:.2f}": mu_d * np.tanh(4.0 * v / SLOW)}  # eq. 4.4 where mu_s is mu_d
+    return Panel("Friction over normal force", "1", "sliding velocity [mm/s]", MM * v, curve)
 
 
 def _both(measured: Array, simulated: Array) -> dict[str, Array]:

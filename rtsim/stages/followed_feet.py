@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +18,19 @@ from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.foot_contact import FootAxes, foot_axes, on_sole
 from rtsim.methods.rates import RateEstimator
+from rtsim.methods.step_marks import NEEDED
 from rtsim.models.model import Model
 from rtsim.models.packing.joints import NUMBERS
 from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.rates import FilteredMotion
+from rtsim.subjects.foot_marks import labelled_side, markers_of
 from rtsim.subjects.foot_sole import LEAST, stand_on
 from rtsim.subjects.labs import SIDES, side_of
-from rtsim.subjects.marker_names import find_markers
 from rtsim.subjects.subject import Subject
 from streams.ring import Frame
 
 FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]], [0, N_POSE], [0, N_TWIST])))
 """The coordinates of one body that no joint holds."""
-NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
-"""Marks that the frame of a foot needs, the heel first."""
 
 
 class FollowedFeet:
@@ -87,6 +86,19 @@ class FollowedFeet:
                 follow(smooth.rates.q, smooth.rates.v, self._followed, k, self.place)
 
 
+class FoundFoot(NamedTuple):
+    """A foot of a model.
+
+    body : its number; axes : its frame on that; stood : whether a static trial tells its sole
+    notes : plain sentences on its labels
+    """
+
+    body: int
+    axes: FootAxes
+    stood: bool
+    notes: tuple[str, ...]
+
+
 def axes_of(
     model: Model,
     subject: Subject,
@@ -94,49 +106,49 @@ def axes_of(
     spec: FootSpec,
     static: MarkerTrial | None,
     load: float,
-) -> list[tuple[int, FootAxes, bool]]:
-    """Body and frame of every foot of a model, and whether a static trial tells its sole, under a load [N].
+) -> list[FoundFoot]:
+    """Every foot of a model, its sole level under a load [N] where a static trial tells it.
 
-    ConfigError where markers of none are there.
+    A foot has the side of its body in the model and the marks that are on this body, whichever side their
+    labels say. ConfigError where markers of none are there, and for two feet of one side.
     """
     own = "right" if subject.side == "left" else subject.side  # solved as a right one
-    found: list[tuple[int, FootAxes, bool]] = []
+    found: list[FoundFoot] = []
     lacking = beside = ""
     names, ground = list(model.names.markers), 1e-3 * spec.ground_mm
     for body, side in feet_of(model.names.bodies, own):
-        marked = subject.side if subject.side in SIDES else side
+        rows = np.flatnonzero(model.markers.body == body)
+        tracked, local = [names[k] for k in rows], model.markers.position[rows]
+        marked = labelled_side(lab, tracked, subject.side if subject.side in SIDES else side)
         if static is not None:
-            rows = np.flatnonzero(model.markers.body == body)
-            tracked, local = [names[k] for k in rows], model.markers.position[rows]
             roles = markers_of(lab, marked, static.names)
             stood = stand_on(static, list(roles.values()), tracked, local, ground, subject.side == "left")
             if stood is not None and roles.keys() >= set(NEEDED):
-                axes = foot_axes(dict(zip(roles, stood.marks, strict=True)), stood.up)
+                marks = dict(zip(roles, stood.marks, strict=True))
+                axes, notes = foot_axes(marks, SIDES.index(side), stood.up)
                 if spec.sole:
                     axes = on_sole(axes, stood.up, float(stood.heights[0]), spec, load)
-                found.append((body, axes, spec.sole))
+                found.append(FoundFoot(body, axes, spec.sole, notes))
                 continue
-        roles = markers_of(lab, marked, names)
+        roles = markers_of(lab, marked, tracked)
         missing = [role for role in NEEDED if role not in roles]
         if missing:
             lacking = f": {getattr(side_of(lab, marked), missing[0])} is not there"
             if static is not None:
                 beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
             continue
-        places = {role: model.markers.position[names.index(name)] for role, name in roles.items()}
-        found.append((body, foot_axes(places), False))
+        places = {role: local[tracked.index(name)] for role, name in roles.items()}
+        axes, notes = foot_axes(places, SIDES.index(side))
+        found.append(FoundFoot(body, axes, False, notes))
     if not found:
         raise ConfigError(
             f"no foot has its markers{lacking}{beside}", where="stages",
             allowed="heel, first and fifth metatarsal, in the trial or the static one",
             remedy="give --static, name the lab, or leave foot_contact out",
         )  # fmt: skip
+    if len({foot.axes.side for foot in found}) < len(found):
+        bodies = " and ".join(model.names.bodies[foot.body] for foot in found)
+        raise ConfigError(
+            f"{bodies} are feet of one side", where=f"model {model.name}", allowed="one foot of each side"
+        )
     return found
-
-
-def markers_of(lab: Lab, side: str, names: Collection[str]) -> dict[str, str]:
-    """Role -> marker among these names, of the marks that the frame of a foot is made of."""
-    table = side_of(lab, side)
-    roles = {role: str(getattr(table, role)) for role in (*NEEDED, "metatarsal_2", "metatarsal_3")}
-    found = find_markers([name for name in roles.values() if name], list(names))
-    return {role: name for role, name in roles.items() if name in found}

@@ -74,8 +74,8 @@ class FootContacts(Stage):
         model = motion.kinematics.estimator.model
         self._mass, load = mass_kg, max(0.5 * mass_kg * GRAVITY, TOUCH_N)
         found = axes_of(model, subject, lab, spec, static, load)
-        self._axes = [(body, axes) for body, axes, _ in found]
-        self._stood = [stood for *_, stood in found]
+        self._axes = [(foot.body, foot.axes) for foot in found]
+        self._stood, self._notes = [foot.stood for foot in found], [foot.notes for foot in found]
         self._mirrors = subject.side == "left"
         self._feet = [FootContact(contact_foot(spec, a.length, a.side), spec) for _, a in self._axes]
         for foot in self._feet:
@@ -118,7 +118,8 @@ class FootContacts(Stage):
         if self.loads is not None:
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
-            self.sentences += [self._said(k) for k in range(len(self._feet))]
+            for k, notes in enumerate(self._notes):
+                self.sentences += [self._said(k), *(self._noted(k, note) for note in notes)]
             if not all(foot.covered for foot in self._feet):
                 self.sentences.append(UNCOVERED)
         if anew or not self._delay:
@@ -218,6 +219,9 @@ class FootContacts(Stage):
             f"The {SIDES[self._sides[k]]} foot is the model {self.spec.model}, "
             f"{100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
         )
+
+    def _noted(self, k: int, note: str) -> str:
+        return f"The {SIDES[self._sides[k]]} foot: {note}."
 
     def _away(self, k: int, wrench: np.ndarray) -> np.ndarray:
         """(2,) - of the centre of pressure of foot k from that of a wrench (6,) of plates, along the foot and

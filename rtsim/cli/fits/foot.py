@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtsim.cli.foot_results import draw_steps, footprint_told, held_steps, source_of, write_model
 from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
 from rtsim.cli.plotting import paper_for, plot_options
@@ -16,11 +17,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from rtsim.files.pressure_trial import PressureTrial
-    from rtsim.methods.foot_misfit import Weights
     from rtsim.methods.foot_trial import FootTrial
     from rtsim.methods.walked_steps import WalkedSteps
     from rtsim.report.foot_fit import Step
@@ -67,6 +64,9 @@ OF_A_FIT = {
 @click.option(
     "--validate", type=FILE, metavar="MODEL", help="Hold MODEL's contact, fit the motion of all steps."
 )
+@click.option(
+    "--static", type=FILE, help="Trial of the person standing, for marks of the feet that TRIALS do not show."
+)
 @click.option("--lab", default="", help="Marker map (default: found by the names).")
 @click.option(
     "--mass", "mass_kg", type=float, help="Of the person [kg] (default: from whole strides on plates)."
@@ -80,8 +80,9 @@ def command(
     trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
     pressure_delay: float, pressure_as_scaled: bool, pressure_as_placed: bool,
     footprints: tuple[Path, ...], friction: bool, no_pressure: bool, starts: int, hops: int, seed: int,
-    validate: Path | None, lab: str, mass_kg: float | None, out: Path | None, as_json: bool, force: bool,
-    plot: Path | None, plot_size: str | None, plot_dpi: int | None, units: str | None, up: str | None,
+    validate: Path | None, static: Path | None, lab: str, mass_kg: float | None, out: Path | None,
+    as_json: bool, force: bool, plot: Path | None, plot_size: str | None, plot_dpi: int | None,
+    units: str | None, up: str | None,
 ) -> None:  # fmt: skip
     """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over plates.
 
@@ -91,8 +92,9 @@ def command(
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.files.markers import read_markers
     from rtsim.live.signals import exit_code
-    from rtsim.methods.foot_fit import fit_foot, validate_foot
+    from rtsim.methods.foot_fit import fit_foot
     from rtsim.methods.foot_misfit import Weights
     from rtsim.methods.foot_model import foot_of, marked_alike, model_of, with_toes
     from rtsim.methods.foot_parameters import guess, guesses
@@ -108,9 +110,12 @@ def command(
     prints = [read_told(path) for path in footprints]
     compile_first(Console(stderr=True), ("foot-fit",))
     weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
+    stood = read_markers(static, up=up, units=units) if static is not None else None
     walks = []
     for k, path in enumerate(trials):
-        walk = walked_steps(path, forces[k] if forces else None, lab=lab, mass=mass_kg, up=up, units=units)
+        walk = walked_steps(
+            path, forces[k] if forces else None, lab=lab, mass=mass_kg, up=up, units=units, static=stood
+        )
         for note in (*walk.notes, *walk.left_out):
             tell(f"{path}: {note}")
         walks.append(walk)
@@ -129,25 +134,25 @@ def command(
         around = guess(frame)
         fit = fit_foot(fitted, weights, guesses(around, starts, seed), around, tell, hops)
         parameters, steps = fit.parameters, steps_of(fitted, fit, True)
+    left: list[str] = []
     if fit is None or fit.complete:
-        for trial in others:
-            toes = own if own is not None else fitted[0].frame
-            moved = trial._replace(frame=with_toes(trial.frame, toes.toe_origin, toes.toe_axes))
-            lifted = own is not None or not marked_alike(trial, fitted[0])
-            steps += steps_of([moved], validate_foot([moved], weights, parameters, tell, lifted), False)
-    click.echo(json.dumps(as_table(fit, steps)) if as_json else as_lines(fit, steps))
+        toes = own if own is not None else fitted[0].frame
+        given = [
+            (t._replace(frame=with_toes(t.frame, toes.toe_origin, toes.toe_axes)),
+             own is not None or not marked_alike(t, fitted[0]))
+            for t in others
+        ]  # fmt: skip
+        steps, left = held_steps(steps, given, weights, parameters)
+    else:
+        left = [trial.short for trial in others]
+    click.echo(json.dumps(as_table(fit, steps, left)) if as_json else as_lines(fit, steps, left))
     if out is not None and frame is not None:
-        write_model(
-            out, model_of(parameters, frame, fitted[0].weight, out.stem, source_of(fitted, weights)), steps
-        )
+        spec = model_of(parameters, frame, fitted[0].weight, out.stem, source_of(fitted, weights))
+        write_model(out, spec, steps, left)
     for footprint in prints:
         tell(footprint_told(footprint, steps[0], parameters))
     if paper is not None:
-        from rtsim.monitor.foot_figure import Drawn, save_foot
-        from rtsim.report.foot_drawn import drawn
-
-        save_foot(paper, Drawn(**drawn(steps[0], parameters)))
-        click.echo(f"wrote {plot}", err=True)
+        draw_steps(paper, steps, parameters)
     if exit_code() is not None:
         raise SystemExit(exit_code())
 
@@ -160,16 +165,6 @@ def read_told(path: Path) -> PressureTrial:
     for note in found.notes:
         tell(f"{path}: {note}")
     return found
-
-
-def footprint_told(footprint: PressureTrial, step: Step, parameters: NDArray[np.float64]) -> str:
-    """How alike a recorded footprint and the simulated peak pressure of a step are."""
-    from rtsim.methods.footprint import likeness
-    from rtsim.report.foot_drawn import peaks_of
-
-    alike = likeness(*peaks_of(step, parameters), footprint)
-    beside = step.trial.name.rpartition("/")[2]
-    return f"{footprint.source}: shape of peak pressure beside {beside}: correlation {alike:.2f}"
 
 
 def check_options(
@@ -249,32 +244,6 @@ def with_pressure(
     felt = lay_pressure(
         mat, trial.times, trial.force[:, 2], trial.centre, scaled=scaled, placed=placed, delay=delay
     )
+    for note in felt.notes:
+        tell(f"{mat.source}: {note}")
     return trial._replace(pressure=felt)
-
-
-def source_of(fitted: list[FootTrial], weights: Weights) -> str:
-    """Where the numbers of a fitted model come from."""
-    steps = "; ".join(trial.name.rpartition("/")[2] for trial in fitted)
-    kind = "with friction" if weights.rubs else "without friction"
-    felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
-    return (
-        f"contact by rtsim fit foot ({kind}, {felt}; Brown 2017, MASc thesis, section 5.3.2) from: "
-        f"{steps}. Masses, inertias, toe joint and friction as in the shipped model foot"
-    )
-
-
-def write_model(out: Path, spec: object, steps: list[Step]) -> None:
-    """The model with the errors it was found with."""
-    from rtsim.files.model_toml import model_text
-    from rtsim.files.output import write_text
-
-    lines = []
-    for step in steps:
-        normal, cop = 100.0 * step.errors.normal, 100.0 * step.errors.cop
-        kind = "fitted" if step.fitted else "another step"
-        name = step.trial.name.rpartition("/")[2]
-        lines.append(
-            f"{name}, {kind}: RMS {normal:.1f} % of body weight, centre of pressure {cop:.1f} % of 20 cm"
-        )
-    write_text(out, model_text(spec, "\n".join(lines)))  # type: ignore[arg-type]
-    click.echo(f"wrote {out}", err=True)

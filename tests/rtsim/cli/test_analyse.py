@@ -76,6 +76,23 @@ def test_it_gives_the_numbers_of_a_live_run(walk, tmp_path):
     np.testing.assert_array_equal(was.status & ~late, now.status)
 
 
+def test_plates_that_cannot_be_right_end_with_a_fault(shared, tmp_path):
+    """Protects from figures of plates whose vertical is another axis: files are written, none is claimed."""
+    folder, out = shared / "data" / "gait_bmc", tmp_path / "out.csv"
+    lines = (folder / "walk1.forces").read_text().splitlines()
+    head = next(k for k, line in enumerate(lines) if line.startswith("#Sample"))
+    rows = [line.split() for line in lines[head + 1 :] if line.strip()]
+    order = [0, *(1 + 7 * p + k for p in range(7) for k in (0, 2, 1, 3, 4, 5, 6))]
+    turned = ["\t".join(row[k] for k in order) for row in rows]
+    (tmp_path / "turned.forces").write_text("\n".join([*lines[: head + 1], *turned]) + "\n")
+    options = ["--run", "foot", "--forces", tmp_path / "turned.forces", f"--out={out}", "--json"]
+    done = analyse(folder / "walk1.trc", *options)
+    assert done.exit_code == 1
+    assert "what comes of the force plates is of no use: The forces act along" in str(done.exception)
+    assert json.loads(done.stdout)["kinetics"] is None
+    assert out.is_file()
+
+
 def test_forces_of_a_recording_become_moments(tmp_path):
     """Protects the way from files to joint moments: mass and filter in the recording, and a table."""
     outs = [tmp_path / "a.mcap", tmp_path / "a.sto"]

@@ -110,9 +110,27 @@ def test_what_cannot_be_is_told(gait, capsys, monkeypatch, arguments, said):
 
 
 def test_a_figure_is_drawn(gait, tmp_path, capsys):
-    """Protects the figure of curves, ellipsoids and pressure."""
+    """Protects the figures of curves, ellipsoids and pressure: one of every step, beside the first."""
     pytest.importorskip("PySide6")
     picture = tmp_path / "step.png"
     code, _, said = run(capsys, gait / "walk2.trc", "--starts", 1, "--plot", picture)
     assert code == 0, said
-    assert picture.stat().st_size > 20_000
+    for name in ("step.png", "step-2.png", "step-3.png"):
+        assert (tmp_path / name).stat().st_size > 20_000
+
+
+def test_a_static_trial_lends_its_marks(shared, capsys):
+    """Protects --static: a walk without its first metatarsal is fitted; not with two markers on a foot."""
+    folder = shared / "data" / "gait_mcgill"
+    walk = [folder / "HC030A_straight.c3d", "--mass", 40, "--starts", 1]
+    code, text, _ = run(capsys, *walk, "--static", folder / "HC030A_static.c3d", "--json")
+    assert code == 0
+    assert all(step["rms"]["normal"] < 0.049 for step in json.loads(text)["steps"])
+    code, _, said = run(capsys, *walk)
+    assert code == 1
+    assert "give --static with a trial in which it is marked" in said
+    folder = shared / "data" / "gait_lenhart"
+    walk = [folder / "overground_17.trc", "--mass", 80, "--static", folder / "static1.trc"]
+    code, _, said = run(capsys, *walk)
+    assert code == 1
+    assert "does not show it beside 3 markers that follow the foot" in said

@@ -12,7 +12,7 @@ from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.files.force_trial import ForceTrial, RawForces, force_trial
 from rtsim.files.trial import MarkerTrial
-from rtsim.live.forces import told_before
+from rtsim.live.forces import checked_before, told_before
 from rtsim.models.load import load_model
 from rtsim.subjects.subject import load_subject, save_subject
 from rtsim.subjects.walker import walk
@@ -84,3 +84,19 @@ def test_forces_that_do_not_cover_the_markers_are_told(
     said = [s for s in told_before(Run(name="test", lab="walker"), standing, cut) if "outside" in s]
     assert len(said) == bool(words)
     assert all(words in s and f"from {cut.times[0]:g} to {cut.times[-1]:g} s" in s for s in said)
+
+
+@pytest.mark.parametrize(
+    ("turned", "words"),
+    [([0, 2, 1], "Z looks like the vertical"), ([0, 1, 2], "")],
+    ids=["along Z", "as it is"],
+)
+def test_plates_whose_vertical_is_another_axis_are_of_no_use(
+    standing: MarkerTrial, plates: ForceTrial, turned: list[int], words: str
+) -> None:
+    """Protects the exit code: forces along another axis than the vertical make nothing of plates usable."""
+    said, wrong = checked_before(
+        Run(name="test", lab="walker"), standing, plates._replace(force=plates.force[..., turned])
+    )
+    assert (wrong in said) == bool(words)
+    assert words in wrong

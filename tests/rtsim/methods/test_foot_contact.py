@@ -55,19 +55,19 @@ def contact(
     return foot
 
 
-def axes_of(heel: Array, first: Array, fifth: Array) -> FootAxes:
+def axes_of(heel: Array, first: Array, fifth: Array, side: int = 0) -> FootAxes:
     """Return the frame of a foot from three marks."""
-    return foot_axes({"calcaneus": heel, "metatarsal_1": first, "metatarsal_5": fifth})
+    return foot_axes({"calcaneus": heel, "metatarsal_1": first, "metatarsal_5": fifth}, side)[0]
 
 
 def test_axes_of_a_foot_are_those_of_its_markers() -> None:
-    """Protects the frame: heel, metatarsal 3 in front, 1 medial in the plane; either side by its markers."""
+    """Protects the frame: heel, metatarsal 3 in front, 1 medial in the plane, of either side."""
     heel, first, fifth = (
         np.array([0.0, 0.03, 0.0]),
         np.array([0.2, 0.04, -0.04]),
         np.array([0.18, 0.03, 0.06]),
     )
-    right, left = axes_of(heel, first, fifth), axes_of(MIRROR @ heel, MIRROR @ first, MIRROR @ fifth)
+    right, left = axes_of(heel, first, fifth), axes_of(MIRROR @ heel, MIRROR @ first, MIRROR @ fifth, 1)
     assert (right.side, left.side) == (0, 1)
     for found, x1, x5 in ((right, first, fifth), (left, MIRROR @ first, MIRROR @ fifth)):
         assert np.linalg.det(found.axes) == pytest.approx(1.0)

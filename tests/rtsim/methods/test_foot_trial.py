@@ -8,16 +8,20 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from kernels.bearing import BEARS, NONE, TWO_FEET, UNSEEN
-from kernels.plates import EMPTY, LOADED
+from kernels.plates import EMPTY, LOADED, NOT_MEASURED
 from rtsim.errors import ConfigError
 from rtsim.files.force_trial import lay_out
 from rtsim.files.pressure_trial import PressureTrial
+from rtsim.files.trial import MarkerTrial
 from rtsim.methods.foot_pressure import chosen_frames, lay, lay_pressure
 from rtsim.methods.foot_steps import body_weight, find_steps, usable
-from rtsim.methods.foot_trial import check_foot, in_order, level_height, low_pass, step_axes
+from rtsim.methods.foot_trial import check_foot, level_height, low_pass
 from rtsim.methods.plate_loads import PlateLoads
 from rtsim.methods.smoothing import cutoff_of_each_run
+from rtsim.methods.step_marks import beside_of, carried_marks, step_axes
 from rtsim.subjects.foot_frame import AXIS_HEIGHT, foot_frame, rigid_pose, rigid_twist
+from rtsim.subjects.foot_marks import in_order
+from rtsim.subjects.labs import load_lab
 
 Array = NDArray[np.floating]
 FLAT = {
@@ -45,6 +49,13 @@ def press(some: PlateLoads, plate: int, first: int, last: int, foot: int = 0, fo
     some.force[rows, plate, 1] = force
     some.loaded[rows, plate] = LOADED
     some.share[rows, plate, foot] = BEARS
+
+
+def lose(some: PlateLoads, plate: int, rows: slice) -> None:
+    """Nothing is known of a plate in these frames."""
+    some.force[rows, plate] = np.nan
+    some.loaded[rows, plate] = NOT_MEASURED
+    some.share[rows, plate] = NONE
 
 
 @pytest.mark.parametrize(
@@ -104,6 +115,35 @@ def test_a_force_that_has_nearly_gone_is_no_cut():
     assert usable(find_steps(some, ("a", "b")))
 
 
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (slice(0, 20), "the forces begin at 0.20 s while a bears 700 N: the step is cut"),
+        (slice(81, 100), "the forces end at 0.80 s while a bears 700 N: the step is cut"),
+        (slice(81, 84), "the force is not known at 0.81 s while a bears 700 N: the step is cut"),
+        (slice(50, 53), "the force on a is not known at 0.50 to 0.52 s"),
+    ],
+)
+def test_a_step_whose_force_is_not_known_is_told(rows, said):
+    """Protects from steps that forces cut, which begin or end elsewhere than the markers, and from gaps."""
+    some = loads()
+    press(some, 0, 20, 80)
+    lose(some, 0, rows)
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == said
+
+
+def test_all_that_is_wrong_with_a_step_is_told():
+    """Protects two feet on a plate from being hidden behind a step that is cut."""
+    some = loads()
+    press(some, 0, 50, 99)
+    some.status[60:80, 0] = TWO_FEET
+    (step,) = find_steps(some, ("a", "b"))
+    assert step.fault == (
+        "the trial ends while a bears 700 N: the step is cut; two feet are on a in 20 of 50 frames"
+    )
+
+
 def test_two_feet_on_a_plate_are_told():
     """Protects against what two feet press together."""
     some = loads()
@@ -143,13 +183,60 @@ def test_weight_is_the_mean_of_a_stride():
     some = loads(300, 4)
     for k in range(4):
         press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
-    assert body_weight(some, None, "a trial") == pytest.approx(700.0)
-    assert body_weight(some, 70.0, "a trial") == pytest.approx(686.7)
+    assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "of 1 whole stride")
+    assert body_weight(some, 70.0, "a trial") == (pytest.approx(686.7), "of the mass")
     some.force[:] *= 1e3
     with pytest.raises(ConfigError, match="which nobody weighs; allowed: 20 to 3924 N"):
         body_weight(some, None, "a trial")
     with pytest.raises(ConfigError, match="give --mass"):
         body_weight(loads(), None, "a trial")
+
+
+def test_a_stride_with_a_gap_tells_no_weight():
+    """Protects the weight from frames without a known force, which would count as none."""
+    some = loads(400, 5)
+    for k in range(5):
+        press(some, k, 20 + 60 * k, 20 + 60 * k + 59)
+    lose(some, 1, slice(90, 95))
+    assert body_weight(some, None, "a trial") == (
+        pytest.approx(700.0), "of 1 whole stride, without 1 in which a force is not known"
+    )  # fmt: skip
+    lose(some, 3, slice(230, 235))
+    with pytest.raises(ConfigError, match="none of 2 strides has its forces known throughout; give --mass"):
+        body_weight(some, None, "a trial")
+
+
+def test_the_other_foot_tells_the_side():
+    """Protects from exchanged labels of metatarsals 1 and 5, which make a right foot of a left one."""
+    swapped = {**FLAT, "metatarsal_1": FLAT["metatarsal_5"], "metatarsal_5": FLAT["metatarsal_1"]}
+    _, side, _ = axes_of(swapped, "left")
+    assert side == "right"
+    axes, side, notes = axes_of(swapped, "left", 0.1)
+    assert (side, notes) == ("left", ())
+    turned = {name: x[[1, 2, 0]] for name, x in swapped.items()}
+    assert in_order(turned, axes[0])[0]["metatarsal_1"] == "metatarsal_5"
+    left = np.array([[0.0, 0.0, 0.0], [0.2, 0.0, 0.0]])
+    feet = np.stack([left + np.array([0.5, 0.0, 0.12]), left])[None] + np.zeros((9, 1, 1, 1))
+    assert beside_of(feet, 1) == pytest.approx(0.12)
+    assert beside_of(feet, 0) == pytest.approx(-0.12)
+    assert np.isnan(beside_of(np.full_like(feet, np.nan), 0))
+
+
+def test_a_static_trial_lends_a_mark():
+    """Protects --static: a mark that the walk lacks lies where the foot's other markers carry it."""
+    lab, turn = load_lab("mcgill"), Rotation.from_euler("yzx", [40.0, -3.0, 5.0], degrees=True)
+    names = ("RHEE", "RD1M", "RD5M", "RTOE", "RHLX")
+    stood = 0.1 * np.eye(3)[[0, 1, 2, 0, 1]] * [[1.0], [1.2], [0.8], [2.0], [0.3]] + [0.0, 0.02, 0.0]
+    static = MarkerTrial(names, np.zeros(1), stood[None], 100.0, "there/static.trc")
+    walked = dict(zip(names, turn.apply(stood) + np.array([1.0, 0.3, 0.2]), strict=True))
+    mean = {"calcaneus": walked["RHEE"], "metatarsal_5": walked["RD5M"], "RTOE": walked["RTOE"]}
+    found, notes = carried_marks(static, lab, "right", mean, -0.001)
+    assert found.keys() == {"metatarsal_1", "hallux"}
+    np.testing.assert_allclose(found["metatarsal_1"], walked["RD1M"], atol=1e-12)
+    np.testing.assert_allclose(found["hallux"], walked["RHLX"], atol=1e-12)
+    assert notes == ("metatarsal_1, hallux from static.trc, as the foot's other markers carry it",)
+    assert carried_marks(static, lab, "right", {"calcaneus": walked["RHEE"]}, 0.0) == ({}, ())
+    assert carried_marks(None, lab, "right", mean, 0.0) == ({}, ())
 
 
 def test_the_frame_of_a_foot():
@@ -219,10 +306,12 @@ def test_the_filter_is_that_of_the_thesis(rate):
     assert gain(5.0) > np.sqrt(0.5)
 
 
-def axes_of(mean: dict[str, Array], labelled: str) -> tuple[Array, str, tuple[str, ...]]:
+def axes_of(
+    mean: dict[str, Array], labelled: str, beside: float = np.nan
+) -> tuple[Array, str, tuple[str, ...]]:
     """Return the axes of a step whose positions are given with Z up."""
     turned = {name: x[[1, 2, 0]] for name, x in mean.items()}  # X right, Y forward, Z up to x forward, y up
-    return step_axes(turned, labelled, "a step")
+    return step_axes(turned, labelled, "a step", beside)
 
 
 def test_a_right_foot_is_a_mirrored_left_one():
@@ -273,7 +362,7 @@ def pressure() -> tuple[PressureTrial, Array, Array, Array]:
 
 
 def test_pressure_is_scaled_and_laid_by_the_plate():
-    """Protects figure 5.8: frames sum to the plate's force, the mat lies under the centre of pressure."""
+    """Protects figure 5.8: frames sum to the plate's force, the mat lies under its centre or is warned of."""
     trial, times, normal, centre = pressure()
     found = lay_pressure(trial, times, normal, centre)
     assert len(found.frames) == 15
@@ -282,6 +371,9 @@ def test_pressure_is_scaled_and_laid_by_the_plate():
     np.testing.assert_allclose(path, centre[found.frames], atol=1e-9)
     assert "scaled" in found.notes[0]
     assert "0.0 mm off" in found.notes[1]
+    assert len(found.notes) == 2
+    other = lay_pressure(trial, times, normal, centre + 0.1 * np.sin(40.0 * times)[:, None])
+    assert "check the pressure: more than 15 mm off" in other.notes[2]
     plain = lay_pressure(trial, times, normal, centre, scaled=False, placed=False)
     assert plain.notes == ()
     np.testing.assert_allclose(plain.pressure, trial.pressure[plain.frames].reshape(15, -1))

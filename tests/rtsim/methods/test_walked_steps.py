@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.methods.walked_steps import walked_steps
+from rtsim.files.markers import read_markers
+from rtsim.methods.walked_steps import check_sides, walked_steps
 
 
 @pytest.fixture
@@ -56,6 +57,50 @@ def test_exchanged_labels_of_a_real_foot_are_put_right(gait):
     left, right = walk.steps["plate_5"].frame, walk.steps["plate_6"].frame
     assert any("labels of the metatarsals are exchanged" in note for note in walk.steps["plate_5"].notes)
     np.testing.assert_allclose(left.toe_origin, right.toe_origin, atol=0.006)
+
+
+def test_exchanged_first_and_fifth_metatarsals_are_put_right(gait, tmp_path):
+    """Protects a foot from becoming the other one by its labels: the leg beside it tells which it is."""
+    path = tmp_path / "walk2.trc"
+    lines = (gait / "walk2.trc").read_text().splitlines()
+    names = {"R.MT1": "R.MT5", "R.MT5": "R.MT1"}
+    lines[3] = "\t".join(names.get(name, name) for name in lines[3].split("\t"))
+    path.write_text("\n".join(lines) + "\n")
+    plain = walked_steps(gait / "walk2.trc").steps
+    steps = walked_steps(path, gait / "walk2.forces").steps
+    assert [step.side for step in steps.values()] == ["right", "left", "right"]
+    assert any("metatarsal_1 is labelled metatarsal_5" in note for note in steps["plate_6"].notes)
+    np.testing.assert_allclose(steps["plate_6"].centre, plain["plate_6"].centre, atol=1e-12)
+
+
+def test_feet_of_one_side_are_refused():
+    """Protects from two feet of one side, and from a foot that changes its side between steps."""
+    check_sides([("right", "left"), ("left", "right"), ("right", "left")], "a walk")
+    for wrong in ([("right", "right"), ("left", "right")], [("right", "right"), ("right", "left")]):
+        with pytest.raises(ConfigError, match="they cannot be of these sides"):
+            check_sides(wrong, "a walk")
+
+
+def test_steps_that_the_forces_cut_are_told(shared):
+    """Protects from a first step that had begun before the forces did."""
+    walk = walked_steps(shared / "data" / "squat_opencap" / "walking1.trc", mass=76.0)
+    assert list(walk.steps) == ["ground_force_2"]
+    assert "the forces begin at 0.01 s while ground_force_1 bears 223 N: the step is cut" in walk.left_out[0]
+
+
+def test_a_static_trial_makes_a_walk_usable(shared):
+    """Protects walks whose first metatarsal only the static trial has; without one it is asked for."""
+    folder = shared / "data" / "gait_mcgill"
+    static = read_markers(folder / "HC030A_static.c3d")
+    steps = walked_steps(folder / "HC030A_straight.c3d", mass=40.0, static=static).steps
+    assert [step.side for step in steps.values()] == ["right", "left"]
+    for step in steps.values():
+        assert "hallux" in step.frame.names
+        assert any("metatarsal_1 from HC030A_static.c3d" in note for note in step.notes)
+    right, left = (step.frame for step in steps.values())
+    np.testing.assert_allclose(left.toe_origin, right.toe_origin, atol=0.008)
+    with pytest.raises(ConfigError, match=r"metatarsal_1 of the right foot.*give --static"):
+        walked_steps(folder / "HC030A_straight.c3d", mass=40.0)
 
 
 def rewritten(gait: Path, tmp_path: Path, change) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rtsim.monitor.foot_figure import VIEWS, Drawn, edges_of, seen
+from rtsim.monitor.foot_figure import VIEWS, Drawn, edges_of, pressed, seen
 
 
 def test_the_foot_from_above_is_the_foot_of_the_maps() -> None:
@@ -33,3 +33,17 @@ def test_cells_of_a_mat_that_is_turned_touch() -> None:
         edges = edges_of(cells)
         np.testing.assert_allclose(np.linalg.norm(edges, axis=1), [0.005, 0.008])
         assert abs(edges[0] @ edges[1]) < 1e-12
+
+
+def test_maps_are_as_large_as_the_foot() -> None:
+    """Protects the maps of a large mat: what is drawn is where the foot presses, faint cells aside."""
+    cells = np.stack(np.meshgrid(0.01 * np.arange(60), 0.01 * np.arange(80)), axis=-1).reshape(-1, 2)
+    felt = np.full((2, len(cells)), 1e-3)
+    foot = (np.abs(cells - [0.2, 0.4]) < [0.045, 0.125]).all(axis=1)
+    felt[1, foot] = 1.0
+    blank = np.zeros(0)
+    one = Drawn("", (), blank, blank, (), {"measured": felt, "simulated": np.zeros((0, 0))}, cells, blank)
+    low, high = pressed(one)
+    np.testing.assert_allclose([low, high], [[0.15, 0.27], [0.25, 0.53]])
+    none = pressed(one._replace(maps={"measured": 0.0 * felt}))
+    np.testing.assert_allclose(none, [[-0.01, -0.01], [0.6, 0.8]])

@@ -1,0 +1,102 @@
+"""The marks of a foot in a step: where they are, what a static trial adds, and which foot it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.config.lab_schema import Lab
+from rtsim.errors import ConfigError
+from rtsim.files.trial import MarkerTrial
+from rtsim.subjects.foot_marks import ROLES, ways
+from rtsim.subjects.foot_sole import stand_on
+from rtsim.subjects.labs import side_of
+from rtsim.subjects.marker_names import find_markers
+
+Array = NDArray[np.float64]
+
+NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
+"""Marks that the frame of a foot needs, the heel first."""
+CLEAR = 0.3
+"""Cosine between medial as the markers and as their labels have it, below which neither is clear."""
+ASIDE = 0.04
+"""By which the other foot is beside one that stands, so that its side is clear [m], usual 0.08 to 0.22."""
+UP = np.array([0.0, 1.0, 0.0])
+
+
+def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
+    """Column of each marker on a foot: by its role where it has one, else by its name."""
+    table = side_of(lab, side)
+    role_of = {name: role for role, name in table.roles.items() if role in ROLES}
+    wanted = [*role_of, *(name for name in table.tracking.foot if name not in role_of)]
+    found = find_markers(wanted, trial.names)
+    return {role_of.get(name, name): row for name, row in found.items()}
+
+
+def carried_marks(
+    static: MarkerTrial | None, lab: Lab, labelled: str, mean: Mapping[str, Array], ground: float
+) -> tuple[dict[str, Array], tuple[str, ...]]:
+    """Marks of a foot that only a static trial shows, where the foot's other markers carry them, by role
+    (3,) [m], and what is to be told.
+
+    mean : role or name -> (3,) - where the foot stands flat in the step [m]; ground : its height there [m]
+    """
+    if static is None:
+        return {}, ()
+    marks = {role: name for role, name in side_of(lab, labelled).roles.items() if role in ROLES}
+    there = find_markers(marks.values(), static.names)
+    lacking = {role: name for role, name in marks.items() if role not in mean and name in there}
+    followed = [role for role in mean if role != "hallux"]
+    names, local = [marks.get(role, role) for role in followed], np.array([mean[role] for role in followed])
+    if not lacking or not followed:
+        return {}, ()
+    stood = stand_on(static, list(lacking.values()), names, local, ground, mirrors=False)
+    if stood is None:
+        return {}, ()
+    note = f"{', '.join(lacking)} from {Path(static.source).name}, as the foot's other markers carry it"
+    return dict(zip(lacking, stood.marks, strict=True)), (note,)
+
+
+def beside_of(feet: Array, foot: int) -> float:
+    """How far the other foot is to the right of one that stands on a plate, median of a step [m]; NaN = not
+    seen.
+
+    feet : (n, 2, 2, 3) - heel and tip of the toes of both feet [m]
+    """
+    line = feet[:, foot, 1] - feet[:, foot, 0]
+    right = np.cross(line, UP)
+    right /= np.linalg.norm(right, axis=1, keepdims=True)
+    away = feet[:, 1 - foot].mean(axis=1) - feet[:, foot].mean(axis=1)
+    offset = (away * right).sum(axis=1)
+    seen = offset[np.isfinite(offset)]
+    return float(np.median(seen)) if len(seen) else math.nan
+
+
+def step_axes(
+    mean: Mapping[str, Array], labelled: str, where: str, beside: float = math.nan
+) -> tuple[Array, str, tuple[str, ...]]:
+    """Axes of a step (3, 3) as rows, the side the foot is on, and what is to be told of it.
+
+    mean : role -> (3,) in the laboratory, Y up, where the foot stands flat [m]
+    beside : how far the other foot is to the right [m]; where that is clear it tells the side, else the marks
+    """
+    forward, to_right = ways(mean, UP)
+    across = mean["metatarsal_1"] - mean["metatarsal_5"]
+    cosine = float(to_right @ across / max(float(np.linalg.norm(across)), 1e-12))
+    if abs(cosine) < CLEAR:
+        raise ConfigError(
+            "the markers do not tell a right from a left foot: the metatarsals do not lie beside each other",
+            where=where,
+            remedy="check medial and lateral of the labels, and the lab's marker map",
+        )
+    side = "left" if (beside if abs(beside) > ASIDE else cosine) > 0.0 else "right"
+    notes: tuple[str, ...] = ()
+    if side != labelled:
+        notes = (f"the markers labelled {labelled} are on a {side} foot: taken as a {side} one",)
+    y = forward / np.linalg.norm(forward)
+    x = to_right * (1.0 if side == "left" else -1.0)
+    return np.stack([x, y, UP]), side, notes
