@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -138,8 +139,9 @@ def outcome(args: list[str] | None) -> int:
     except BrokenPipeError:
         return leave_pipe()
     except OSError as error:
-        # of standard output and of what is open already the system tells no name
-        where = f"{error.filename}: " if error.filename else "an output of this command: "
+        # of standard output, and of what is open already, the system tells no name
+        full = "an output of this command: " if error.errno == errno.ENOSPC else ""
+        where = f"{error.filename}: " if error.filename else full
         return say_last(line(f"{where}{error.strerror or error}"), 1)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import multiprocessing
-import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +34,6 @@ from rtsim.tuning.problem import tuning_of
 from streams.messages import AnyMessage, Result, Session
 
 MEASURED = "measured"
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 
@@ -165,8 +163,6 @@ class Pool:
         self._executor: ProcessPoolExecutor | None = None
         self._runs: OfflineRuns | None = None
         if n_process > 1:
-            for threads in THREADS:  # of linear algebra, which would wait for each other
-                os.environ.setdefault(threads, "1")
             apart = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(n_process, apart, begin_work, (spec, seed, control))
         else:

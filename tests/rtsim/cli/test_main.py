@@ -138,3 +138,14 @@ def test_a_reader_that_leaves_is_no_error():
     process.stderr.close()
     process.wait()
     assert said == ""
+
+
+def test_one_thread_of_linear_algebra() -> None:
+    """Protects fits and loops from threads that wait for each other: one, if nothing says more."""
+    code = "import rtsim.cli, os; print(os.environ['OMP_NUM_THREADS'], os.environ['OPENBLAS_NUM_THREADS'])"
+    usual = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    for given, told in (({}, "1 1"), ({"OMP_NUM_THREADS": "3"}, "3 1")):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**usual, **given}
+        )
+        assert done.stdout.strip() == told
