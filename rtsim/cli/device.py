@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from rtsim.cli.lines import tell
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.cli.types import Address, Config
 from rtsim.config.paths import find_config
-from rtsim.errors import ConfigError
 from rtsim.live.signals import exit_code, noting_requests
 from streams.sockets import DEVICE_ADDRESS
 
@@ -52,5 +52,5 @@ def command(
             device.run()
         say({"state": "over", "ticks": device.n_tick})
     if device.unlogged:
-        raise ConfigError(f"{log} took no more rows: {device.unlogged}", where="--log", remedy="make room")
-    raise SystemExit(exit_code() or 0)
+        tell(f"rtsim: --log: {log} took no more rows: {device.unlogged}; make room")
+    raise SystemExit(exit_code() or int(bool(device.unlogged)))

@@ -24,8 +24,10 @@ from rtsim.errors import ConfigError, ModelError
 from rtsim.live.signals import exit_code, noting_requests
 
 if TYPE_CHECKING:
+    from rtsim.config.device_schema import DeviceSpec
     from rtsim.config.hil_schema import HilSpec
     from rtsim.live.loop import Loop
+    from rtsim.live.run_again import RecordedPort
 
 NO_DEVICE = "none"
 RECORDER_S = 20.0
@@ -100,7 +102,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
     from rtsim.live.group_table import group_of_simulation
-    from rtsim.live.hardware import hil_loop, moved, of_another_joint, parts_of, simulator_for, summary_of
+    from rtsim.live.hardware import hil_loop, moved, parts_of, simulator_for, summary_of
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
@@ -113,15 +115,15 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     check_processor(options["cpu"])
     if options["monitor"]:
         require_window()
-    ways = Ways(device != NO_DEVICE, arm_s, **{key: options[key] for key in WAYS})
+    again = recorded(options["again"], spec) if options["again"] is not None else None
+    ways = Ways(device != NO_DEVICE, arm_s, again=again, **{key: options[key] for key in WAYS})
     if spec.markers is not None:
         run_worn(spec, options["source"] or "", ways)
         return
     check_of_use("--from", not options["source"], "a config with [markers]")
     spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
     model, of_device = parts_of(spec)
-    if ways.with_device and (text := of_another_joint(spec, of_device)):
-        tell(f"note: {text}")
+    note_joint(spec, of_device, ways)
     check_addresses(spec)
     console = Console(stderr=True)
     compile_first(console, (group_of_simulation(model),))
@@ -135,13 +137,24 @@ def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
+    from rtsim.config.device_schema import DeviceSpec
+    from rtsim.config.load import load_toml
     from rtsim.live import worn
     from rtsim.live.group_table import groups_of
 
     estimate = worn.run_of(spec, source)
+    note_joint(spec, load_toml(find_config(spec.device, "devices"), DeviceSpec), ways)
     check_addresses(spec)
     compile_first(Console(stderr=True), groups_of(estimate))
     run(spec, ways, partial(worn.worn_loop, spec, estimate), worn.summary_of)
+
+
+def note_joint(spec: HilSpec, device: DeviceSpec, ways: Ways) -> None:
+    """Say that the device which is started beside is for another joint, where it is."""
+    from rtsim.live.hardware import of_another_joint
+
+    if ways.with_device and (text := of_another_joint(spec, device)):
+        tell(f"note: {text}")
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
@@ -170,6 +183,17 @@ def check_addresses(spec: HilSpec) -> None:
     check_ports(dict(zip(ADDRESSES, asdict(spec.ports).values(), strict=True)))
 
 
+def recorded(path: Path, spec: HilSpec) -> RecordedPort:
+    """The recording of a run of this config; a sentence where it is cut."""
+    from rtsim.live.run_again import RecordedPort
+
+    port = RecordedPort(path)
+    port.check(spec)
+    if port.note:
+        tell(f"rtsim: {port.note}: the run ends there")
+    return port
+
+
 def check_processor(cpu: int | None) -> None:
     """ConfigError for a processor that there is not."""
     from rtsim.live.urgency import processors
@@ -185,14 +209,14 @@ class Ways(NamedTuple):
     with_device: bool
     arm_s: float | None
     record: Path | None
-    again: Path | None
+    again: RecordedPort | None
     urgently: bool
     cpu: int | None
     monitor: bool
     as_json: bool
 
 
-WAYS = ("record", "again", "urgently", "cpu", "monitor", "as_json")
+WAYS = ("record", "urgently", "cpu", "monitor", "as_json")
 
 
 def run(
@@ -205,7 +229,6 @@ def run(
     from rtsim.device.arming import EMERGENCY
     from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY
-    from rtsim.live.run_again import RecordedPort
     from rtsim.live.urgency import may_be_urgent, pinned
     from streams.control import ControlServer
     from streams.exchange import DevicePort
@@ -216,12 +239,8 @@ def run(
     with contextlib.ExitStack() as stack:
         publisher = stack.enter_context(Publisher(spec.ports.results))
         if ways.again is not None:
-            recorded = RecordedPort(ways.again)
-            recorded.check(spec)
-            if recorded.note:
-                tell(f"rtsim: {recorded.note}: the run ends there")
-            loop = loop_with(recorded, publisher, again=recorded)
-            address = str(ways.again)
+            loop = loop_with(ways.again, publisher, again=ways.again)
+            address = str(ways.again.path)
         else:
             port = stack.enter_context(DevicePort(spec.ports.device, urgent=may_be_urgent(ways.urgently)))
             loop = loop_with(port, publisher, arm_s=ways.arm_s, urgently=ways.urgently)

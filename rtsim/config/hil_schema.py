@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -13,9 +15,12 @@ from rtsim.config.controllers.stiffness_damping import Controller
 from rtsim.config.place_schema import Name, NonNegative, Positive, Vector
 from rtsim.config.run_schema import Duration
 from rtsim.config.tuning_schema import TuningSpec
+from streams.addresses import is_stream
 from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
 LONGEST_MS = 1000.0
+OF_RESULTS = ("mode", "rate_hz", "frame_hz", "missed_most")
+"""Of the exchange, what results in lockstep follow from."""
 
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -95,6 +100,14 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     lost_ms: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_MS)] = 100.0
 
 
+def given(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a table, and of those in it, that are not None."""
+    return {
+        key: given(value) if isinstance(value, Mapping) else value
+        for key, value in table.items() if value is not None
+    }  # fmt: skip
+
+
 class HilPorts(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Addresses to bind."""
 
@@ -131,6 +144,17 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ports: HilPorts = HilPorts()
     # what `rtsim tune --auto` searches for
     tuning: TuningSpec | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What results in lockstep follow from, as recordings have it: no times of clocks, no addresses."""
+        tables = msgspec.to_builtins(self)
+        tables["exchange"] = {key: tables["exchange"][key] for key in OF_RESULTS}
+        tables["motion"] = "" if is_stream(self.motion) else Path(self.motion).name
+        of_others = ("source", "device", "duration_s", "ports", "tuning")
+        told = given({key: value for key, value in tables.items() if key not in of_others})
+        found: dict[str, Any] = msgspec.msgpack.decode(msgspec.msgpack.encode(told))
+        return found
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "controller", controller_of(self.controller))

@@ -126,7 +126,7 @@ class DeviceExchange:
         self.round_trip_ns = self.t_applied = self.step_ns = self.receive_ns = self.send_ns = 0
         self.sent_ns = 0  # when the newest output left
         self.commanded = 0.0  # by the output before the newest
-        self._believed = False
+        self._believed = self._disobeyed = False
         self._taken = 0  # bits, of the newest commands: whether each was taken in time
         self._n_taken = 0
 
@@ -194,12 +194,28 @@ class DeviceExchange:
         newest = self.newest
         wrong = self._unusable(newest)
         self._believed = not wrong
+        self.obedience.disobeys = False
         if wrong or newest is None:
             return wrong
-        if newest.state in ("falling", "stopped"):
-            return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
+        why = f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
+        if newest.state == "falling":  # its safe state may act
+            return why
         late_s = (self.awaited - newest.command) * self.period_s - self.age_s
-        return self.obedience.wrong(newest, self.arming, self.commanded, late_s) or self.astray
+        wrong = self.obedience.wrong(newest, self.arming, self.commanded, late_s)
+        if newest.state == "stopped" and not self.obedience.disobeys:
+            return why
+        return wrong or self.astray
+
+    def judge(self, watched: str = "") -> str:
+        """Latch what is wrong, of the device or what else is `watched`; in words, empty where nothing is."""
+        wrong = self.fault()
+        disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
+        if self._disobeyed and not disobeyed:
+            self.arming.emergency(wrong)
+        wrong = wrong or watched
+        if wrong:
+            self.arming.fault(wrong)
+        return wrong
 
     def torque(self) -> float:
         """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
@@ -276,8 +292,7 @@ class DeviceExchange:
                 self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
             elif passed_s > 0.0:
                 self.speed = (angle - self.angle) / passed_s
-            if before.session == message.session:
-                self.obedience.measured(before, message, passed_s)
+            self.obedience.measured(before, message, passed_s)
         self.angle = angle
 
     def _taken_in_time(self) -> bool:

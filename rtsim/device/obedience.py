@@ -33,13 +33,22 @@ class Obedience:
             self._patience += math.ceil(1e-3 * (exchange.deadline_ms + exchange.valid_for_ms) / period_s)
         self.disobeys = False
         self._leap = ""
-        self._n_still = self._n_deaf = self._n_off = self._n_disarmed = 0
+        self._was_on = False
+        self._n_still = self._n_deaf = self._n_off = self._n_disarmed = self._n_jumping = 0
+
+    def jumps(self) -> None:
+        """The limb goes back to its start: the next angles may leap."""
+        self._n_jumping = self._patience
 
     def measured(self, before: Device, newest: Device, passed_s: float) -> None:
         """Look at two messages in a row; passed_s : between their measurements [s]."""
         self._n_still = self._n_still + 1 if newest.t <= before.t else 0
+        if self._n_jumping > 0:
+            self._n_jumping -= 1
+            return
         turned = abs(math.degrees(newest.angle[0] - before.angle[0]))
-        passed_s = max(passed_s, self._period_s)
+        # frames of markers that were lost are ticks that nobody counted
+        passed_s = max(passed_s, 1e-9 * (newest.t - before.t), self._period_s)
         if turned > self._limits.speed_max_deg_s * passed_s + LEAP_DEG:
             self._leap = (
                 f"the device's angle leaps by {turned:.3g} deg in {1e3 * passed_s:.3g} ms, "
@@ -59,13 +68,14 @@ class Obedience:
         commanded : torque of the command before the newest [N m]
         late_s : how long before the newest message the command was sent that the device had taken then [s]
         """
-        self.disobeys = False
+        if arming.on != self._was_on:  # who is told otherwise has the whole time again
+            self._was_on, self._n_off = arming.on, 0
         self._n_disarmed = 0 if arming.on else self._n_disarmed + 1
         self._n_deaf = self._n_deaf + 1 if self._free and late_s > self._valid_s else 0
-        if self._n_deaf > self._patience:
-            return f"the device takes no commands: its newest one was {1e3 * late_s:.0f} ms old"
         wrong = self._state(newest, arming) or self._torque(newest, commanded)
         self.disobeys = bool(wrong) and not arming.on
+        if not wrong and self._n_deaf > self._patience:
+            return f"the device takes no commands: its newest one was {1e3 * late_s:.0f} ms old"
         return wrong
 
     def _state(self, newest: Device, arming: Arming) -> str:

@@ -149,7 +149,7 @@ class SimulatedDevice(Closing):
                 )
             )
         self._seq += 1
-        if self._log and not self.unlogged:
+        if self._log:
             self._note(kind, t_ns, measured.torque)
 
     @property

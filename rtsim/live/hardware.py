@@ -218,8 +218,11 @@ class DeviceClock(ClockInput):
         x, times = self.exchange, self.times
         if x.answered:
             times["round_trip"].add(x.round_trip_ns)
-        for name, took_ns in (("receive", x.receive_ns), ("step", x.step_ns), ("send", x.send_ns)):
-            times[name].add(took_ns)
+        times["step"].add(x.step_ns)
+        times["send"].add(x.send_ns)
+        if x.receive_ns:
+            times["receive"].add(x.receive_ns)
+            x.receive_ns = 0
         times["compute"].add(x.port.decode_ns + x.port.encoded_ns - self._t_before)
 
     def _next(self) -> Frame:

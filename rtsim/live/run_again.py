@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rtsim.config.hil_schema import HilSpec
 from rtsim.errors import ConfigError
@@ -17,12 +19,20 @@ MOVED = "moved"
 """Name of a command that stands for what a stream said of the limb's motion: nobody gives it."""
 
 
+def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """The entries of a table and of those in it, by their keys with dots."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{before}{key}.") if isinstance(value, Mapping) else {f"{before}{key}": value}
+    return found
+
+
 class RecordedPort:
     """Answers each output with what the device answered then.
 
     Attributes
     ----------
-    session : id of the outputs; commands : by tick; n_output : outputs, the last included
+    path : the file; session : id of the outputs; commands : by tick; n_output : outputs, the last included
     moved : whether a stream moved the limb; note : a sentence where the recording is cut
 
     Raises ConfigError where the file holds no run in lockstep.
@@ -37,7 +47,7 @@ class RecordedPort:
         self.session, self.n_output, self.moved = "", 0, False
         self._answers: dict[int, list[Device]] = defaultdict(list)
         self._coming: list[Device] = []
-        self._path, self._meta = path, {}
+        self.path, self._meta = path, {}
         asks, messages = True, read_messages(path)
         for _, topic, payload in messages:
             try:
@@ -66,21 +76,18 @@ class RecordedPort:
         ]
 
     def check(self, spec: HilSpec) -> None:
-        """ConfigError where it is a run of another config, or of this one as it no longer is."""
-        then, exchange = self._meta.get("device", {}), spec.exchange
-        ranges = {name: list(pair) for name, pair in spec.controller.ranges.items()}
-        pairs = {
-            "config": (self._meta.get("config"), spec.name),
-            "coordinate": (then.get("coordinate"), spec.coordinate),
-            "mode": (then.get("mode"), exchange.mode),
-            "rate_hz": (then.get("rate_hz"), exchange.rate_hz),
-            "ranges": (then.get("ranges"), ranges),
-        }
-        for key, (was, now) in pairs.items():
-            if was not in (None, now):
+        """ConfigError where it is a run of another config, or of this one as it no longer is; recordings that
+        do not say what they follow from are taken as they are."""
+        device = self._meta.get("device")
+        then = device.get("settings") if isinstance(device, dict) else None
+        if not isinstance(then, dict):
+            return
+        was, now = flat(then), flat(spec.settings)
+        for key in sorted({*was, *now}):
+            if was.get(key) != now.get(key):
                 raise ConfigError(
-                    f"it is a run with {key} = {was}", where=f"--again {self._path}",
-                    allowed=f"{key} = {now}",
+                    f"it is a run with {key} = {was.get(key, 'nothing')}", where=f"--again {self.path}",
+                    allowed=f"{key} = {now.get(key, 'nothing')}",
                     remedy="name the config, and give the options, that it was made with",
                 )  # fmt: skip
 

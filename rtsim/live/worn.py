@@ -238,6 +238,7 @@ def hush(exchange: DeviceExchange, joint: WornJoint, command: TorqueCommand, tex
     exchange.collect()
     exchange.refusal = text
     exchange.arming.fault(text)
+    exchange.judge(text)  # the device may go on though it is told to be disarmed
     output = exchange.output(joint.time, float(joint.q[0]), 0.0)
     exchange.port.send(output)
     command.publish(output)

@@ -76,7 +76,7 @@ class DeviceTorque(Stage):
         self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
-        self._was_paused = self._disobeyed = False
+        self._was_paused = False
         self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
@@ -99,20 +99,15 @@ class DeviceTorque(Stage):
         """Before the first tick."""
         super().reset()
         self.exchange.begin()
-        self._was_paused = self._disobeyed = False
+        self._was_paused = False
         self._moment[self._at] = 0.0
 
     def run(self, frame: Frame) -> Outcome:
         """What came since the last tick, judged, recorded and applied."""
         x = self.exchange
-        wrong = x.fault() or next(filter(None, (look() for look in x.watches)), "")
+        wrong = x.judge(next(filter(None, (look() for look in x.watches)), ""))
         x.refusal = wrong or (PAUSED if x.hold.wanted else "")
-        disobeyed, self._disobeyed = self._disobeyed, bool(wrong) and x.obedience.disobeys
-        if self._disobeyed and not disobeyed:
-            x.arming.emergency(wrong)
-        elif wrong:
-            x.arming.fault(wrong)
-        elif not x.hold.wanted and 0 <= self.arm_at <= x.seq:
+        if not wrong and not x.hold.wanted and 0 <= self.arm_at <= x.seq:
             self.arm_at = -1
             self.ask("arm", {})
         asked = [self.asked.popleft() for _ in range(len(self.asked))]
@@ -182,6 +177,7 @@ class DeviceTorque(Stage):
                 "rate_hz": spec.exchange.rate_hz,
                 "valid_for_ms": spec.exchange.valid_for_ms,
                 "ranges": {name: list(pair) for name, pair in spec.controller.ranges.items()},
+                "settings": spec.settings,
             }
         }
 

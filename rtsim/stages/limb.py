@@ -40,6 +40,7 @@ class LimbStep(ForwardStep):
         x, hold = self.exchange, self.exchange.hold
         if hold.back:
             self._begin_anew()
+            x.obedience.jumps()
             self.counters["resets"] += 1
         x.angle_before = float(self.stride.simulator.q[self._q])
         frame.time = hold.n_moved / x.spec.exchange.rate_hz

@@ -16,6 +16,8 @@ from rtsim.config.paths import find_config
 from rtsim.device.arming import Arming
 from rtsim.device.exchange import DeviceExchange
 from rtsim.device.limits import EnergyWatch, TorqueLimit
+from rtsim.device.obedience import Obedience
+from streams.messages import Device
 from tests.rtsim.device.straight import LIMITS, StraightPort, plain_hil
 
 IDEAL = load_toml(find_config("ideal_orthosis", "devices"), DeviceSpec)
@@ -37,11 +39,7 @@ class Course:
         for _ in range(n):
             x.await_answer(0)
             x.begin_tick(0)
-            x.refusal = x.fault()
-            if x.refusal and x.obedience.disobeys:
-                x.arming.emergency(x.refusal)
-            elif x.refusal:
-                x.arming.fault(x.refusal)
+            x.refusal = x.judge()
             x.arming.tick()
             self.port.send(x.output(0.0, self.angle, 0.0))
             x.passed.clear()
@@ -103,6 +101,7 @@ def test_a_fault_latches_until_armed_again(kind: str) -> None:
 DISOBEDIENT = {
     "state": ("told to be disarmed, and is not", lambda m: replace(m, state="armed", actuator=[])),
     "actuator": ("where 0 N m are commanded", lambda m: replace(m, actuator=[9.0])),
+    "stopped": ("where 0 N m are commanded", lambda m: replace(m, state="stopped", actuator=[9.0])),
 }  # fmt: skip
 
 
@@ -125,6 +124,36 @@ def test_a_device_that_does_not_disarm_is_a_fault_of_its_own(kind: str) -> None:
     assert x.arming.state == "fault"
 
 
+def test_who_is_told_otherwise_has_the_whole_time_to_follow() -> None:
+    """Protects from alarms for nothing: an actuator that was off for a while when somebody disarms has as
+    long as ever to let go, and a fault keeps its own reason."""
+    course = Course().armed()
+    x = course.exchange
+    course.port.forge = lambda message: replace(message, actuator=[9.0])
+    course.tick(40)
+    x.arming.disarm("asked")
+    course.tick(45)
+    assert x.arming.state == "disarmed"
+    course.tick(10)
+    assert x.arming.state == "fault"
+
+
+def test_frames_that_were_lost_are_no_leap() -> None:
+    """Protects a person whose markers were away for some frames: a joint has turned meanwhile."""
+    limits = replace(LIMITS, speed_max_deg_s=700.0)
+    obedience = Obedience(plain_hil(rate_hz=100.0, limits=limits), 0.01)
+    before, after = (
+        Device(session=RUN, seq=k, t=40_000_000 * k, command=k, angle=[0.2 * k], speed=[0.0], torque=[0.0],
+               state="armed")
+        for k in (0, 1)
+    )  # fmt: skip
+    obedience.measured(before, after, 0.01)
+    assert obedience.lifeless() == ""
+    obedience.measured(before, replace(after, angle=[1.0]), 0.01)
+    assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()
+    assert obedience.lifeless() == ""
+
+
 def free(course: Course) -> Course:
     """Let it run on two clocks, a tick a millisecond, each word new."""
     spec = course.exchange.spec
@@ -143,10 +172,8 @@ def test_a_free_device_that_hears_nothing_is_a_fault() -> None:
             course.port.forge = lambda message: replace(message, command=50)
         x.collect()
         x.begin_tick(x.t_arrived)
-        x.refusal = x.fault()
-        if x.refusal:
-            x.arming.fault(x.refusal)
-        elif k == 20:
+        x.refusal = x.judge()
+        if k == 20:
             x.arming.arm("asked")
         x.arming.tick()
         course.port.send(x.output(0.0, course.angle, 0.0))

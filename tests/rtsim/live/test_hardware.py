@@ -111,8 +111,8 @@ def test_a_recording_is_run_again_by_its_own_config(tmp_path: Path) -> None:
     one, cut = tmp_path / "one.mcap", tmp_path / "cut.mcap"
     hil("ankle", "--fast", "--duration", "0.4", "--record", str(one))
     for words, arguments in (
-        ("config = ankle; allowed: config = ankle_spline", ["ankle_spline"]),
-        ("rate_hz = 500.0; allowed: rate_hz = 400.0", ["ankle", "--rate", "400"]),
+        ("it is a run with controller", ["ankle_spline"]),
+        ("exchange.rate_hz = 500.0; allowed: exchange.rate_hz = 400.0", ["ankle", "--rate", "400"]),
         ("a recording has its own commands", ["ankle", "--arm"]),
     ):
         with pytest.raises(ConfigError, match=words):
