@@ -145,7 +145,8 @@ def axes_of(
                 beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
             continue
         places = {role: local[tracked.index(name)] for role, name in roles.items()}
-        axes, notes = unstood_axes(places, SIDES.index(side), neutral_places(model)[1][body].T @ UP)
+        up = upward(places, neutral_places(model)[1][body].T @ UP)
+        axes, notes = foot_axes(places, SIDES.index(side), up)
         found.append(FoundFoot(body, axes, False, notes))
     if not found:
         raise ConfigError(
@@ -161,15 +162,15 @@ def axes_of(
     return found
 
 
-def unstood_axes(places: Mapping[str, Array], side: int, up: Array) -> tuple[FootAxes, tuple[str, ...]]:
-    """The frame of a foot that no static trial shows; where `up` is no sole's, the body's y axis is taken.
+def upward(places: Mapping[str, Array], neutral: Array) -> Array:
+    """(3,) - which way is up on a foot that no static trial shows: that of the ground in the model's neutral
+    pose, or the body's y axis where that is nearer to the normal of heel and metatarsals.
 
-    places : role -> (3,) on the body; up : (3,) - of the ground in the model's neutral pose, on it
+    places : role -> (3,) on the body [m]; neutral : (3,) - up in that pose, on it
     """
-    try:
-        return foot_axes(places, side, up)
-    except ConfigError:
-        return foot_axes(places, side)
+    heel = places["calcaneus"]
+    normal = np.cross(places["metatarsal_1"] - heel, places["metatarsal_5"] - heel)
+    return UP if abs(UP @ normal) > abs(neutral @ normal) else neutral
 
 
 def unlike(body: str, off: float, source: str) -> str:

@@ -59,8 +59,7 @@ def carry(
     mirrors : whether the segment is that of the other leg's mirror image
     """
     own = find_markers([mark, *tracked], static.names)
-    finite = np.isfinite(static.positions).all(axis=2).any(axis=0)
-    shared = [k for k, name in enumerate(tracked) if name in own and finite[own[name]]]
+    shared = [k for k, name in enumerate(tracked) if name in own and _is_seen(static, own[name])]
     if mark not in own or len(shared) < LEAST:
         return None
     seen = static.positions[:, [own[mark], *(own[tracked[k]] for k in shared)]]
@@ -113,3 +112,7 @@ def rigid(local: Array, seen: Array) -> tuple[Array, Array]:
     u, _, vt = np.linalg.svd((seen - b).T @ (local - a))
     R = u @ np.diag([1.0, 1.0, np.linalg.det(u) * np.linalg.det(vt)]) @ vt
     return R, b - R @ a
+
+
+def _is_seen(static: MarkerTrial, row: int) -> bool:
+    return bool(np.isfinite(static.positions[:, row]).all(axis=1).any())

@@ -53,9 +53,7 @@ def static_of(places: Array) -> MarkerTrial:
 
 
 def test_a_static_trial_lends_a_mark():
-    """Protects --static: a mark that the walk lacks lies where the foot's other markers carry it, whatever the
-    height of the ground there.
-    """
+    """Protects --static: a mark that the walk lacks lies where the others carry it, at any height of the ground."""
     lab = load_lab("mcgill")
     found, notes = carried_marks(static_of(STOOD - [0.0, 0.4, 0.0]), lab, "right", MEAN, "a step")
     assert found.keys() == {"metatarsal_1", "hallux"}
@@ -83,9 +81,7 @@ def test_a_static_trial_of_another_session_lends_nothing():
     """Protects marks from markers that moved since: one that is needed is refused, the toe is left out."""
     lab, moved = load_lab("mcgill"), STOOD.copy()
     moved[3] += [0.06, 0.0, 0.0]
-    said = (
-        r"a step: metatarsal_1 cannot be taken from there/static.trc: .* by 2\d mm \(RMS\); allowed: up to 10"
-    )
+    said = r"metatarsal_1 cannot be taken from there/static.trc: .* by 2\d mm \(RMS\); allowed: up to 10"
     with pytest.raises(ConfigError, match=said):
         carried_marks(static_of(moved), lab, "right", MEAN, "a step")
     whole = {**MEAN, "metatarsal_1": WALKED["RD1M"]}
