@@ -53,7 +53,7 @@ def static_of(places: Array) -> MarkerTrial:
 
 
 def test_a_static_trial_lends_a_mark():
-    """Protects --static: a mark that the walk lacks lies where the others carry it, at any height of the ground."""
+    """Protects --static: a mark that the walk lacks lies where the others carry it, at any height."""
     lab = load_lab("mcgill")
     found, notes = carried_marks(static_of(STOOD - [0.0, 0.4, 0.0]), lab, "right", MEAN, "a step")
     assert found.keys() == {"metatarsal_1", "hallux"}
