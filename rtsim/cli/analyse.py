@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 INTERRUPTED = "interrupted"
 IN_PASSING = "rtsim.in_passing"
 """In a context's meta: the files are for another command, which goes on with them and tells of its own."""
+OF_PLATES = ("joint_moments", "foot_contact_forces")
+"""Results that are worth nothing where the plates are not."""
 N_TOLD = 10
 """Sentences that are told at the most."""
 
@@ -106,6 +108,7 @@ class Solved(NamedTuple):
     """A recording gone through the stages.
 
     seconds : that took; reason : why it is over; sentences : told meanwhile; wrong : as of Ready
+    plates : whether force plates were asked for
     """
 
     results: Results
@@ -114,6 +117,7 @@ class Solved(NamedTuple):
     gauges: dict[str, float]
     sentences: list[str]
     wrong: str = ""
+    plates: bool = False
 
 
 def solve(run: Run, anyway: bool, console: Any) -> Solved:
@@ -209,7 +213,7 @@ def gone_through(run: Run, ready: Ready, console: Any) -> Solved:
     if results is None:
         raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
     gauges = kept.telemetry.gauges if kept.telemetry else {}
-    return Solved(results, seconds, loop.reason, gauges, kept.sentences, ready.wrong)
+    return Solved(results, seconds, loop.reason, gauges, kept.sentences, ready.wrong, bool(run.forces))
 
 
 def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
@@ -239,7 +243,8 @@ def compared(run: Run, options: dict[str, Any], anyway: bool, console: Any) -> d
 
 def check_usable(solved: Solved, source: str) -> None:
     """ConfigError where no frame can be meant, shows a marker and has a solution, and where nothing of the
-    force plates can be used.
+    force plates can be used that were asked for, or that results need. Plates that merely are in a C3D leave
+    angles as they are.
     """
     import numpy as np
 
@@ -255,7 +260,7 @@ def check_usable(solved: Solved, source: str) -> None:
             f"none of {len(good)} frames came out usable", where=source,
             remedy="look at the sentences above; `rtsim check` tells of models and subjects",
         )  # fmt: skip
-    if solved.wrong:
+    if solved.wrong and (solved.plates or not results.fields.keys().isdisjoint(OF_PLATES)):
         raise ConfigError(f"what comes of the force plates is of no use: {solved.wrong}", where=source)
 
 

@@ -42,7 +42,7 @@ def command(
     from rtsim.live.urgency import may_be_urgent, urgent
 
     if log is not None:
-        check_folder(log, "--log")
+        check_folder(log, "--log", in_place=True)
     device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
     security = connect_security(client_key, server_key)
     with SimulatedDevice(device_spec, address, log, security, may_be_urgent(urgently)) as device:

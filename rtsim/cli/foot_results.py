@@ -86,12 +86,26 @@ def write_model(out: Path, spec: object, steps: list[Step], left: Sequence[str])
     click.echo(f"wrote {out}", err=True)
 
 
+def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
+    """ConfigError before the fit where the figure of a further step would replace a file."""
+    from rtsim.files.output import check_free
+
+    if paper is None:
+        return
+    for k in range(1, n_step):
+        check_free(_figure_of(paper.path, k), overwrite=force)
+
+
+def _figure_of(first: Path, k: int) -> Path:
+    return first.with_stem(f"{first.stem}-{k + 1}") if k else first
+
+
 def draw_steps(paper: Paper, steps: Sequence[Step], parameters: NDArray[np.float64]) -> None:
     """A figure of each step: the first into the file that was asked for, the next beside it with -2, -3."""
     from rtsim.monitor.foot_figure import Drawn, save_foot
     from rtsim.report.foot_drawn import drawn
 
     for k, step in enumerate(steps):
-        path = paper.path.with_stem(f"{paper.path.stem}-{k + 1}") if k else paper.path
+        path = _figure_of(paper.path, k)
         save_foot(paper._replace(path=path), Drawn(**drawn(step, parameters)))
         click.echo(f"wrote {path}", err=True)

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable)
 
 
-def plot_options(command: Command) -> Command:
-    """Add --plot, --plot-size and --plot-dpi."""
+def plot_options(command: Command, more: str = "") -> Command:
+    """Add --plot, --plot-size and --plot-dpi; more : sentences of the command on its figures."""
+    told = " ".join(("Draw a figure into a .png, .svg or .pdf file.", more)).rstrip()
     options = (
-        click.option(
-            "--plot", type=click.Path(path_type=Path), help="Draw a figure into a .png, .svg or .pdf file."
-        ),
+        click.option("--plot", type=click.Path(path_type=Path), help=told),
         click.option("--plot-size", metavar="WxH", help="Size of the figure [mm], as 160x100."),
         click.option(
             "--plot-dpi", type=int, metavar="N", help="Pixels per inch of a .png figure (default: 150)."

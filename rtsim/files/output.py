@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -10,34 +12,50 @@ from pathlib import Path
 from rtsim.errors import ConfigError
 
 
-def check_folder(path: Path, where: str) -> None:
-    """ConfigError where there is no folder that a file at `path` could be written into."""
+def check_folder(path: Path, where: str, in_place: bool = False) -> None:
+    """ConfigError where there is no folder that a file at `path` could be written into; in_place as below."""
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
-    check_writable(path, where)
+    check_writable(path, where, in_place)
 
 
-def check_writable(path: Path, where: str) -> None:
-    """ConfigError where no file of this name can be written, tried by one beside it: told before the work."""
-    if os.path.exists(path) and not os.path.isfile(path):  # of a name that is too long they say no
-        return  # a device, of which a file beside it tells nothing
-    part = part_of(path)
+def check_writable(path: Path, where: str, in_place: bool = False) -> None:
+    """ConfigError where no file of this name can be written, tried by one beside it: told before the work.
+
+    in_place : whether a file that is there is opened itself, as that of a log or a picture, and may be a
+        device; else it is replaced
+    """
     try:
-        part.touch()
+        there = _is_there(path)
+        if there and not path.is_file() and not path.is_dir() and not in_place:
+            raise ConfigError(
+                f"{path.name} is no regular file", where=where, remedy="give the name of a new file"
+            )
+        if there and in_place and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if not there or (path.is_file() and not in_place):
+            part_of(path).unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(
-            f"{path.name} cannot be written into {part.parent} ({error.strerror})", where=where,
+            f"{path.name} cannot be written into {path.parent} ({error.strerror})", where=where,
             remedy="give another folder or name",
         ) from None  # fmt: skip
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something has this name; OSError for one that no file can have, as one that is too long."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def part_of(path: Path) -> Path:
-    """What a file is written as, until it is whole."""
-    final = Path(os.path.realpath(path))
-    return final.with_name(f"{final.name}.{os.getpid()}.part")
+    """A new empty file beside `path`, of a short name that no other has; it is written until it is whole."""
+    part = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    return part
 
 
 def check_free(path: Path, overwrite: bool = False) -> None:
@@ -47,11 +65,7 @@ def check_free(path: Path, overwrite: bool = False) -> None:
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=str(path), remedy="make it first")
     check_writable(path, str(path))
-    if not path.exists():
-        return
-    if not path.is_file():
-        raise ConfigError("this is no regular file", where=str(path), remedy="give the name of a new file")
-    if not overwrite:
+    if path.exists() and not overwrite:
         raise ConfigError(
             "the file exists already",
             where=str(path),
@@ -65,13 +79,15 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
 
     ConfigError where that fails; then nothing is left behind, and what was there before stays.
     """
-    part = part_of(path)
+    part = None
     try:
+        part = part_of(path)
         with part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines([text] if isinstance(text, str) else text)
         part.replace(os.path.realpath(path))
     except OSError as error:
         raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
     finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)  # of a write that failed or was interrupted
+        if part is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)  # of a write that failed or was interrupted

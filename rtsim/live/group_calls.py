@@ -127,13 +127,14 @@ def call_foot() -> None:
     from kernels.contact.prescribed import new_motion
     from rtsim.config.paths import find_config
     from rtsim.config.run_schema import Run
-    from rtsim.methods.foot_contact import UP, FootContact, contact_foot
+    from rtsim.methods.foot_contact import FootContact, contact_foot
     from rtsim.methods.foot_share import FootShare
     from rtsim.methods.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
     from rtsim.stages.foot_contact import FootContacts
     from rtsim.stages.kinematics import Kinematics
     from rtsim.stages.rates import FilteredMotion
+    from rtsim.subjects.foot_marks import UP
     from rtsim.subjects.labs import find_lab
     from rtsim.subjects.subject import load_subject
 

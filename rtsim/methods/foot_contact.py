@@ -30,11 +30,10 @@ from rtsim.methods.vectors import vector_product
 from rtsim.models.load import load_model
 from rtsim.models.model import Model, build
 from rtsim.subjects.foot_frame import third_metatarsal
-from rtsim.subjects.foot_marks import in_order, ways
+from rtsim.subjects.foot_marks import UP, in_order, ways
 
 Array = NDArray[np.float64]
 
-UP = np.array([0.0, 1.0, 0.0])
 MIRROR = np.diag([1.0, 1.0, -1.0])
 UPRIGHT = 0.5
 """Cosine from the vertical, below which what heel and metatarsals lie in is no sole."""

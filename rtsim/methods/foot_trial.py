@@ -28,7 +28,7 @@ from rtsim.methods.smoothing import smooth
 from rtsim.methods.step_marks import NEEDED, beside_of, carried_marks, foot_markers, step_axes
 from rtsim.subjects.foot_frame import FootFrame, foot_frame, rigid_pose, rigid_twist
 from rtsim.subjects.foot_marks import in_order
-from rtsim.subjects.foot_sole import LEAST
+from rtsim.subjects.foot_sole import LEAST, STRETCH
 
 Array = NDArray[np.float64]
 
@@ -41,8 +41,6 @@ HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
 to very tall adults, in shoes."""
 WIDEST = 0.8
 """From the first to the fifth metatarsal, in parts of that length; usual are 0.4 to 0.5."""
-STRETCH = 10.0
-"""By which a marker may leave its place on the rigid foot (RMS) [mm]."""
 LEAN = 2.0
 """Of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
 
@@ -131,7 +129,7 @@ def prepare_step(
     flat_rows = slice(int(FLAT[0] * n), max(int(FLAT[1] * n), int(FLAT[0] * n) + 1))
     mean = dict(zip(seen, place[flat_rows].mean(axis=0), strict=True))
     ground = level_height(forces.plates, step.plate, where)
-    carried, notes = carried_marks(static, lab, labelled, mean, ground)
+    carried, notes = carried_marks(static, lab, labelled, mean, where)
     mean |= carried
     lacking = next((role for role in NEEDED if role not in mean), None)
     if lacking is not None:

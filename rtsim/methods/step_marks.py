@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rtsim.config.lab_schema import Lab
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
-from rtsim.subjects.foot_marks import ROLES, ways
-from rtsim.subjects.foot_sole import stand_on
+from rtsim.subjects.foot_marks import UP, roles_of, ways
+from rtsim.subjects.foot_sole import STRETCH, carry
 from rtsim.subjects.labs import side_of
 from rtsim.subjects.marker_names import find_markers
 
@@ -25,40 +25,58 @@ CLEAR = 0.3
 """Cosine between medial as the markers and as their labels have it, below which neither is clear."""
 ASIDE = 0.04
 """By which the other foot is beside one that stands, so that its side is clear [m], usual 0.08 to 0.22."""
-UP = np.array([0.0, 1.0, 0.0])
+OTHERWISE = "there the foot's other markers lie otherwise to each other by"
+SAME_SESSION = "take a static trial of this session, and check whether a marker moved"
 
 
 def foot_markers(trial: MarkerTrial, lab: Lab, side: str) -> dict[str, int]:
     """Column of each marker on a foot: by its role where it has one, else by its name."""
-    table = side_of(lab, side)
-    role_of = {name: role for role, name in table.roles.items() if role in ROLES}
-    wanted = [*role_of, *(name for name in table.tracking.foot if name not in role_of)]
+    role_of = {name: role for role, name in roles_of(lab, side).items()}
+    wanted = [*role_of, *(name for name in side_of(lab, side).tracking.foot if name not in role_of)]
     found = find_markers(wanted, trial.names)
     return {role_of.get(name, name): row for name, row in found.items()}
 
 
 def carried_marks(
-    static: MarkerTrial | None, lab: Lab, labelled: str, mean: Mapping[str, Array], ground: float
+    static: MarkerTrial | None, lab: Lab, labelled: str, mean: Mapping[str, Array], where: str
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Marks of a foot that only a static trial shows, where the foot's other markers carry them, by role
-    (3,) [m], and what is to be told.
+    (3,) [m], and what is to be told. Each is carried by itself, those that the frame needs first.
 
-    mean : role or name -> (3,) - where the foot stands flat in the step [m]; ground : its height there [m]
+    ConfigError where one that is needed would be carried by markers that lie otherwise to each other in the
+    static trial; others are left out.
+
+    mean : role or name -> (3,) - where the foot stands flat in the step [m]
     """
     if static is None:
         return {}, ()
-    marks = {role: name for role, name in side_of(lab, labelled).roles.items() if role in ROLES}
-    there = find_markers(marks.values(), static.names)
-    lacking = {role: name for role, name in marks.items() if role not in mean and name in there}
+    marks = roles_of(lab, labelled)
     followed = [role for role in mean if role != "hallux"]
     names, local = [marks.get(role, role) for role in followed], np.array([mean[role] for role in followed])
-    if not lacking or not followed:
-        return {}, ()
-    stood = stand_on(static, list(lacking.values()), names, local, ground, mirrors=False)
-    if stood is None:
-        return {}, ()
-    note = f"{', '.join(lacking)} from {Path(static.source).name}, as the foot's other markers carry it"
-    return dict(zip(lacking, stood.marks, strict=True)), (note,)
+    lacking = [role for role in (*NEEDED, *marks) if role in marks and role not in mean]
+    found: dict[str, Array] = {}
+    refused: dict[str, float] = {}
+    for role in dict.fromkeys(lacking):
+        carried = carry(static, marks[role], names, local)
+        if carried is None:
+            continue
+        if carried.off <= STRETCH:
+            found[role] = carried.place
+        elif role in NEEDED:
+            raise ConfigError(
+                f"{role} cannot be taken from {static.source}: {OTHERWISE} {carried.off:.0f} mm (RMS)",
+                where=where, allowed=f"up to {STRETCH:g} mm", remedy=SAME_SESSION,
+            )  # fmt: skip
+        else:
+            refused[role] = carried.off
+    notes: list[str] = []
+    source = Path(static.source).name
+    if found:
+        notes.append(f"{', '.join(found)} from {source}, as the foot's other markers carry it")
+    if refused:
+        off = max(refused.values())
+        notes.append(f"{', '.join(refused)} not taken from {source}: {OTHERWISE} {off:.0f} mm (RMS)")
+    return found, tuple(notes)
 
 
 def beside_of(feet: Array, foot: int) -> float:

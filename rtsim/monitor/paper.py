@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -93,8 +92,8 @@ def check_path(path: Path) -> None:
             where="--plot",
             allowed=f"a name ending in {', '.join(SUFFIXES)}",
         )
-    check_folder(path, "--plot")
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    check_folder(path, "--plot", in_place=True)
+    if path.is_dir():
         raise ConfigError(f"{str(path)!r} cannot be written", where="--plot", remedy="choose another name")
 
 

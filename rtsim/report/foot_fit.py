@@ -105,12 +105,8 @@ def as_lines(fit: FootFit | None, steps: Sequence[Step], left: Sequence[str] = (
     lines.append(f"centres of pressure are compared where the plate bears at least {BEARS_COP:g} N")
     if fit is not None:
         lines += ["", *_parameters(fit), "", *_weak(fit)]
-    notes = dict.fromkeys(f"note: {s.name}: {note}" for s in steps for note in _notes(s.trial))
+    notes = dict.fromkeys(f"note: {s.name}: {note}" for s in steps for note in s.trial.notes)
     return "\n".join([*lines, *notes])
-
-
-def _notes(trial: FootTrial) -> tuple[str, ...]:
-    return (*trial.notes, *(trial.pressure.notes if trial.pressure is not None else ()))
 
 
 def _row(wide: int, name: str, *values: float | None) -> str:
@@ -175,7 +171,7 @@ def as_table(fit: FootFit | None, steps: Sequence[Step], left: Sequence[str] = (
                 "unvalidated": ["friction", "spin"],
                 "frames_without_simulated_contact": step.errors.n_lost,
                 "motion_correction": step.knots.tolist(),
-                "notes": list(_notes(step.trial)),
+                "notes": [*step.trial.notes, *(step.trial.pressure.notes if step.trial.pressure else ())],
             }
             for step in steps
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,14 +21,17 @@ from rtsim.methods.foot_contact import FootAxes, foot_axes, on_sole
 from rtsim.methods.rates import RateEstimator
 from rtsim.methods.step_marks import NEEDED
 from rtsim.models.model import Model
+from rtsim.models.neutral import neutral_places
 from rtsim.models.packing.joints import NUMBERS
 from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.rates import FilteredMotion
-from rtsim.subjects.foot_marks import labelled_side, markers_of
-from rtsim.subjects.foot_sole import LEAST, stand_on
+from rtsim.subjects.foot_marks import UP, labelled_side, markers_of
+from rtsim.subjects.foot_sole import LEAST, STRETCH, stand_on
 from rtsim.subjects.labs import SIDES, side_of
 from rtsim.subjects.subject import Subject
 from streams.ring import Frame
+
+Array = NDArray[np.float64]
 
 FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]], [0, N_POSE], [0, N_TWIST])))
 """The coordinates of one body that no joint holds."""
@@ -123,11 +127,14 @@ def axes_of(
         if static is not None:
             roles = markers_of(lab, marked, static.names)
             stood = stand_on(static, list(roles.values()), tracked, local, ground, subject.side == "left")
-            if stood is not None and roles.keys() >= set(NEEDED):
-                marks = dict(zip(roles, stood.marks, strict=True))
+            seen = stood.marks if stood is not None else ()
+            marks = {role: x for role, x in zip(roles, seen, strict=False) if np.isfinite(x).all()}
+            if stood is not None and marks.keys() >= set(NEEDED):
                 axes, notes = foot_axes(marks, SIDES.index(side), stood.up)
                 if spec.sole:
-                    axes = on_sole(axes, stood.up, float(stood.heights[0]), spec, load)
+                    axes = on_sole(axes, stood.up, stood.height, spec, load)
+                if stood.off > STRETCH:
+                    notes = (*notes, unlike(model.names.bodies[body], stood.off, static.source))
                 found.append(FoundFoot(body, axes, spec.sole, notes))
                 continue
         roles = markers_of(lab, marked, tracked)
@@ -138,7 +145,8 @@ def axes_of(
                 beside = f", and {static.source} does not show it beside {LEAST} markers that follow its foot"
             continue
         places = {role: local[tracked.index(name)] for role, name in roles.items()}
-        axes, notes = foot_axes(places, SIDES.index(side))
+        up = upward(places, neutral_places(model)[1][body].T @ UP)
+        axes, notes = foot_axes(places, SIDES.index(side), up)
         found.append(FoundFoot(body, axes, False, notes))
     if not found:
         raise ConfigError(
@@ -152,3 +160,22 @@ def axes_of(
             f"{bodies} are feet of one side", where=f"model {model.name}", allowed="one foot of each side"
         )
     return found
+
+
+def upward(places: Mapping[str, Array], neutral: Array) -> Array:
+    """(3,) - which way is up on a foot that no static trial shows: that of the ground in the model's neutral
+    pose, or the body's y axis where that is nearer to the normal of heel and metatarsals.
+
+    places : role -> (3,) on the body [m]; neutral : (3,) - up in that pose, on it
+    """
+    heel = places["calcaneus"]
+    normal = np.cross(places["metatarsal_1"] - heel, places["metatarsal_5"] - heel)
+    return UP if abs(UP @ normal) > abs(neutral @ normal) else neutral
+
+
+def unlike(body: str, off: float, source: str) -> str:
+    """The sentence that markers do not lie on a body as in the static trial; off : RMS [mm]."""
+    return (
+        f"check the static trial: in {source} the markers on {body} lie otherwise to each other by "
+        f"{off:.0f} mm (RMS; usual: up to {STRETCH:g}), and its marks are carried by them"
+    )

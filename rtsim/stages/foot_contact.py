@@ -16,7 +16,7 @@ from rtsim.config.lab_schema import Lab
 from rtsim.errors import ConfigError
 from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial
-from rtsim.methods.foot_contact import UP, FootContact, centre_on, contact_foot
+from rtsim.methods.foot_contact import FootContact, centre_on, contact_foot
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
@@ -27,6 +27,7 @@ from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, stated
 from rtsim.stages.shared_loads import SharedLoads
 from rtsim.stages.stage import FINE, Outcome, Stage
+from rtsim.subjects.foot_marks import UP
 from rtsim.subjects.labs import SIDES, find_lab, load_lab
 from rtsim.subjects.subject import Subject
 from streams.messages import Curves, Image, Session

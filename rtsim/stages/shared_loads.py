@@ -8,12 +8,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.methods.foot_contact import UP, FootContact
+from rtsim.methods.foot_contact import FootContact
 from rtsim.methods.foot_share import FootShare
 from rtsim.methods.vectors import vector_product
 from rtsim.stages.applied_loads import AppliedLoads
 from rtsim.stages.followed_feet import FollowedFeet
 from rtsim.stages.ground_reaction import GroundReaction
+from rtsim.subjects.foot_marks import UP
 from rtsim.subjects.labs import SIDES
 
 Array = NDArray[np.float64]

@@ -14,6 +14,8 @@ from rtsim.subjects.marker_names import find_markers
 Array = NDArray[np.float64]
 
 ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
+UP = np.array([0.0, 1.0, 0.0])
+"""Of the laboratory."""
 
 
 def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
@@ -50,7 +52,7 @@ def labelled_side(lab: Lab, names: Collection[str], otherwise: str) -> str:
     A leg stands where the arrangement of its markers has it, its labels may say the other side.
     """
     n_right, n_left = (
-        len(find_markers({*_roles(lab, side).values(), *side_of(lab, side).tracking.foot}, list(names)))
+        len(find_markers({*roles_of(lab, side).values(), *side_of(lab, side).tracking.foot}, list(names)))
         for side in SIDES
     )
     return otherwise if n_right == n_left else SIDES[int(n_left > n_right)]
@@ -58,10 +60,12 @@ def labelled_side(lab: Lab, names: Collection[str], otherwise: str) -> str:
 
 def markers_of(lab: Lab, side: str, names: Collection[str]) -> dict[str, str]:
     """Role -> marker among these names, of the marks that the frame of a foot is made of."""
-    roles = {role: name for role, name in _roles(lab, side).items() if role != "hallux"}
+    roles = {role: name for role, name in roles_of(lab, side).items() if role != "hallux"}
     found = find_markers(list(roles.values()), list(names))
     return {role: name for role, name in roles.items() if name in found}
 
 
-def _roles(lab: Lab, side: str) -> dict[str, str]:
-    return {role: name for role, name in side_of(lab, side).roles.items() if role in ROLES}
+def roles_of(lab: Lab, side: str) -> dict[str, str]:
+    """Role -> marker, of every mark of a foot that a lab has, the heel first."""
+    table = side_of(lab, side).roles
+    return {role: table[role] for role in ROLES if role in table}

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.foot_results import draw_steps, footprint_told, held_steps, source_of, write_model
+from rtsim.cli.foot_results import (
+    check_figures,
+    draw_steps,
+    footprint_told,
+    held_steps,
+    source_of,
+    write_model,
+)
 from rtsim.cli.lines import tell
 from rtsim.cli.options import file_options
 from rtsim.cli.plotting import paper_for, plot_options
@@ -74,7 +82,7 @@ OF_A_FIT = {
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Model of the foot (.toml).")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
-@plot_options
+@partial(plot_options, more="Further steps go beside it, as FILE-2, which replace files only with --force.")
 @file_options
 def command(
     trials: tuple[Path, ...], forces: tuple[Path, ...], plates: tuple[str, ...], pressure: Path | None,
@@ -119,6 +127,7 @@ def command(
         for note in (*walk.notes, *walk.left_out):
             tell(f"{path}: {note}")
         walks.append(walk)
+    check_figures(paper, len(all_steps(walks)), force)
     fit, frame = None, None
     fitted: list[FootTrial] = []
     steps: list[Step] = []
@@ -245,5 +254,5 @@ def with_pressure(
         mat, trial.times, trial.force[:, 2], trial.centre, scaled=scaled, placed=placed, delay=delay
     )
     for note in felt.notes:
-        tell(f"{mat.source}: {note}")
+        tell(f"{mat.source}: {note}")  # before the fit: the report does not tell them again
     return trial._replace(pressure=felt)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from kernels._jit import allow_compilation
-from rtsim.cli.analyse import INTERRUPTED, Solved
+from rtsim.cli.analyse import INTERRUPTED, Solved, check_usable
 from rtsim.cli.main import cli, outcome
+from rtsim.errors import ConfigError
 from rtsim.files.recording import Results, read_results
 from rtsim.files.storage import read_storage
 from rtsim.files.trc import trc_text
@@ -91,6 +94,26 @@ def test_plates_that_cannot_be_right_end_with_a_fault(shared, tmp_path):
     assert "what comes of the force plates is of no use: The forces act along" in str(done.exception)
     assert json.loads(done.stdout)["kinetics"] is None
     assert out.is_file()
+
+
+@pytest.mark.parametrize(
+    ("plates", "fields", "refused"),
+    [
+        (False, ("joint_angles", "plate_forces"), False),
+        (True, ("joint_angles", "plate_forces"), True),
+        (False, ("joint_angles", "plate_forces", "joint_moments"), True),
+        (False, ("joint_angles", "plate_forces", "foot_contact_forces"), True),
+    ],
+)
+def test_wrong_plates_are_a_fault_of_what_needs_them_alone(plates, fields, refused):
+    """Protects angles, and --compare of angles, from plates of a C3D that nobody asked for."""
+    results: Any = SimpleNamespace(status=np.zeros(3, np.int64), fields=dict.fromkeys(fields, np.zeros(3)))
+    solved = Solved(results, 1.0, "end", {}, [], "askew", plates)
+    if not refused:
+        check_usable(solved, "a.c3d")
+        return
+    with pytest.raises(ConfigError, match="of the force plates is of no use: askew"):
+        check_usable(solved, "a.c3d")
 
 
 def test_forces_of_a_recording_become_moments(tmp_path):

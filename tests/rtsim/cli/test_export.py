@@ -92,7 +92,7 @@ def test_a_full_disk_leaves_no_half_export(start, walk, tmp_path, name):
 def test_a_device_is_not_replaced(here, walk):
     """Protects the system from --force."""
     done = here("export", walk, "/dev/null", "--format", "csv", "--force")
-    assert "/dev/null: this is no regular file" in done.sentence
+    assert "/dev/null: null is no regular file" in done.sentence
     assert not os.path.isfile("/dev/null")
 
 

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import rtsim.methods.foot_fit as foot_fit
-from rtsim.cli.foot_results import held_steps
+from rtsim.cli.foot_results import check_figures, held_steps
+from rtsim.errors import ConfigError
 from rtsim.methods.foot_misfit import Errors, Simulated, Weights
+from rtsim.methods.foot_pressure import StepPressure
 from rtsim.methods.foot_trial import FootTrial
+from rtsim.monitor.paper import Paper
 from rtsim.report.foot_fit import as_lines, as_table, friction_curve, panels, steps_of
 
 
@@ -91,3 +94,26 @@ def test_friction_is_drawn_with_what_is_possible():
     (plain,) = steps_of([trial("a.trc, plate_1")], fit_of(), True)
     assert all("possible" not in name for panel in panels(plain, 0.14) for name in panel.curves)
     assert panels(plain, 0.14)[-1].x_title == "time [s]"
+
+
+def test_a_figure_of_a_further_step_replaces_nothing(tmp_path):
+    """Protects files that happen to have the name of another step's figure: told before the fit."""
+    paper = Paper(tmp_path / "step.png")
+    check_figures(paper, 3, False)
+    (tmp_path / "step-2.png").touch()
+    with pytest.raises(ConfigError, match=r"step-2\.png: the file exists already; .* or give --force"):
+        check_figures(paper, 3, False)
+    check_figures(paper, 3, True)
+    check_figures(paper, 1, False)
+    check_figures(None, 3, False)
+
+
+def test_notes_of_pressure_are_told_once():
+    """Protects from sentences that were told before the fit and again after it; programs find them all."""
+    none = np.zeros((1, 1))
+    felt = StepPressure(**{**dict.fromkeys(StepPressure._fields, none), "notes": ("scaled",)})
+    steps = steps_of([trial("a.trc, plate_1", pressure=felt, notes=("mirrored",))], fit_of(), True)
+    text = as_lines(None, steps)
+    assert "note: a.trc, plate_1: mirrored" in text
+    assert "scaled" not in text
+    assert as_table(None, steps)["steps"][0]["notes"] == ["mirrored", "scaled"]

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.files.output import check_folder, check_free
+from rtsim.files import output
+from rtsim.files.output import check_folder, check_free, part_of, write_text
 
 
 def test_a_folder_that_takes_nothing_is_told_before_the_work(tmp_path: Path, monkeypatch) -> None:
     """Protects the result of a long run: a folder without the right to write is refused at its start."""
 
-    def refuse(path: Path) -> None:
+    def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", refuse)
+    monkeypatch.setattr(output.os, "open", refuse)
     said = rf"a.toml cannot be written into {tmp_path} \(Permission denied\); give another folder or name"
     with pytest.raises(ConfigError, match=said):
         check_free(tmp_path / "a.toml")
@@ -37,3 +40,41 @@ def test_trying_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ConfigError, match="cannot be written into"):
         check_folder(tmp_path / f"{'a' * 300}.mot", "--out")
+
+
+def test_what_is_no_regular_file_is_told_before_the_work(tmp_path: Path) -> None:
+    """Protects from results that would replace a device; a log is opened in place, and may go into one."""
+    for name, make in {"pipe.mot": os.mkfifo, "null.mot": lambda path: path.symlink_to(os.devnull)}.items():
+        path = tmp_path / name
+        make(path)
+        with pytest.raises(ConfigError, match=f"--out: {name} is no regular file"):
+            check_folder(path, "--out")
+        with pytest.raises(ConfigError, match=f"{name} is no regular file"):
+            check_free(path, overwrite=True)
+    check_folder(tmp_path / "null.mot", "--log", in_place=True)
+
+
+def test_a_file_that_is_opened_in_place_needs_the_right_to_write(tmp_path: Path, monkeypatch) -> None:
+    """Protects logs and pictures from a file that cannot be opened, which a new one could replace."""
+    path = tmp_path / "a.png"
+    path.touch(0o444)
+    monkeypatch.setattr(output.os, "access", lambda *_: False)
+    with pytest.raises(ConfigError, match=r"--plot: a\.png cannot be written into .*Permission denied"):
+        check_folder(path, "--plot", in_place=True)
+    check_folder(path, "--out")
+
+
+def test_what_a_file_is_written_as_is_its_own(tmp_path: Path) -> None:
+    """Protects parts of other processes, long names, and the rights of a new file."""
+    long = tmp_path / f"{'a' * 251}.mot"
+    others = part_of(long)
+    check_folder(long, "--out")
+    write_text(long, ["1", "2"])
+    assert long.read_text() == "12"
+    assert others.exists()
+    others.unlink()
+    assert list(tmp_path.iterdir()) == [long]
+    (tmp_path / "plain").touch()
+    assert stat.S_IMODE(long.stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_text(tmp_path / "none" / "a.mot", "")

@@ -234,7 +234,7 @@ def test_a_static_trial_tells_the_sole() -> None:
     found = stand_on(static, names[:3], ("HEE", "D5M", "TOE"), tracked, 0.0, mirrors=False)
     assert found is not None
     np.testing.assert_allclose(found.marks, local[:3], atol=1e-12)
-    axes = on_sole(axes_of(*found.marks), found.up, found.heights[0], spec, load)
+    axes = on_sole(axes_of(*found.marks), found.up, found.height, spec, load)
     np.testing.assert_allclose(turn @ axes.axes[:, 1], UP, atol=1e-12)
     foot = FootContact(contact_foot(spec, axes.length, axes.side), spec)
     place = shift + turn @ axes.origin

@@ -11,6 +11,7 @@ import pytest
 from rtsim.config.foot_schema import FootSpec
 from rtsim.errors import ConfigError
 from rtsim.files.trial import MarkerTrial
+from rtsim.stages import followed_feet
 from rtsim.stages.followed_feet import axes_of
 from rtsim.subjects.labs import load_lab
 
@@ -23,6 +24,18 @@ RIGHT = {
 """Of a right foot in its body's axes [m]."""
 MIRROR = np.array([1.0, 1.0, -1.0])
 LAB = load_lab("bmc")
+
+
+@pytest.fixture(autouse=True)
+def _neutral(monkeypatch) -> None:
+    """Bodies lie in ground as their axes are."""
+    lie(monkeypatch, np.eye(3))
+
+
+def lie(monkeypatch: pytest.MonkeyPatch, turn: np.ndarray) -> None:
+    """Bodies are turned in the model's neutral pose."""
+    places = np.zeros((2, 3)), np.tile(turn, (2, 1, 1))
+    monkeypatch.setattr(followed_feet, "neutral_places", lambda _: places)
 
 
 def model_of(feet: dict[str, dict[str, np.ndarray]]) -> Any:
@@ -83,3 +96,37 @@ def test_two_feet_of_one_side_are_refused():
     """Protects results by sides: no two feet write into the same row."""
     with pytest.raises(ConfigError, match="r_foot and foot_r are feet of one side"):
         found({"r_foot": foot("R", "right"), "foot_r": foot("R", "right")})
+
+
+@pytest.mark.parametrize("neutral", ["stands", "lies"])
+def test_a_foot_whose_axes_are_others_is_known_by_the_neutral_pose(monkeypatch, neutral):
+    """Protects models whose feet have z up, without a static trial, and those that lie neutral."""
+    turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # z of the body is up in ground
+    feet = {"foot_r": foot("R", "right"), "foot_l": foot("L", "left")}
+    plain = found(feet)
+    if neutral == "stands":
+        feet = {body: {name: turn.T @ x for name, x in own.items()} for body, own in feet.items()}
+    lie(monkeypatch, turn)
+    back = turn if neutral == "stands" else np.eye(3)
+    for one, other in zip(found(feet), plain, strict=True):
+        np.testing.assert_allclose(back @ one.axes.axes, other.axes.axes, atol=1e-12)
+        assert one.notes == ()
+
+
+def test_what_a_static_trial_lends_is_judged():
+    """Protects from a static trial of another session, and from one that does not show an optional mark."""
+    feet = {"foot_r": foot("R", "right"), "foot_l": foot("L", "left")}
+    names = tuple(name for own in feet.values() for name in own)
+    places = np.array([x for own in feet.values() for x in own.values()])
+    places[:, 2] += np.repeat([0.1, -0.1], 4)
+    gap = places.copy()
+    gap[names.index("R.MT2")] = np.nan
+    right, _ = found(feet, MarkerTrial(names, np.zeros(1), gap[None], 100.0, "static"))
+    plain, _ = found(feet)
+    np.testing.assert_allclose(right.axes.origin, plain.axes.origin, atol=1e-12)
+    assert right.notes == ()
+    moved = places.copy()
+    moved[names.index("R.MT5")] += [0.06, 0.0, 0.0]
+    right, left = found(feet, MarkerTrial(names, np.zeros(1), moved[None], 100.0, "static"))
+    assert "check the static trial: in static the markers on foot_r lie otherwise" in right.notes[0]
+    assert left.notes == ()

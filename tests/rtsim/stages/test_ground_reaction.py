@@ -20,13 +20,13 @@ from rtsim.files.trial import MarkerTrial
 from rtsim.live.course import Course
 from rtsim.live.forces import weighs
 from rtsim.live.group_table import groups_of
-from rtsim.methods.foot_contact import UP
 from rtsim.models.load import load_model
 from rtsim.stages.find import make_stages
 from rtsim.stages.ground_reaction import LOST, GroundReaction, check_whole
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person
+from rtsim.subjects.foot_marks import UP
 from rtsim.subjects.subject import Subject
 from rtsim.subjects.walker import walk
 from rtsim.subjects.walker_forces import MASS_KG
