@@ -258,7 +258,9 @@ def test_speeds_beside_angles_of_isolated_frames_are_not_judged(tmp_path):
     t = np.linspace(0.0, 1.0, 21)
     angle = np.where(np.arange(21) % 2 == 0, t, np.nan)
     path = tmp_path / "gaps.csv"
-    rows = "\n".join(",".join(f"{x:.6f}" for x in row) for row in np.column_stack([t, angle, 1.0 + 0.0 * t, t]))
+    rows = "\n".join(
+        ",".join(f"{x:.6f}" for x in row) for row in np.column_stack([t, angle, 1.0 + 0.0 * t, t])
+    )
     names = f"time,coordinates.{KNEE},coordinate_speeds.{KNEE},coordinate_moments.{KNEE}"
     path.write_text(f"{names}\n{rows}\n")
     motion = read_joint_motion(path, [KNEE])
