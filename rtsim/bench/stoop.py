@@ -49,7 +49,7 @@ def run(folder: Path | None = None) -> list[Figure]:
         )  # fmt: skip
     with TemporaryDirectory() as place:
         results, fitted = through_commands(folder, Path(place))
-        figures = [*left_at_root(results), *l5s1(folder, results), *hip_extensor(results)]
+        figures = [*left_at_root(results), *l5s1(folder, results), *hip_extensor(*hip_of(results))]
         spec = msgspec.structs.replace(
             stoop_model(folder), torque_generators=DrivenGeneratorSpec(str(fitted))
         )
@@ -109,13 +109,20 @@ def l5s1(folder: Path, results: Results) -> list[Figure]:
     ]
 
 
-def hip_extensor(results: Results) -> list[Figure]:
-    """What the right hip's extensor needs before a fit (paper: 0.871, below 0 from 81.4 degrees on)."""
+def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n,) - activation that the right hip's extensor needs, and the hip's flexion [rad]."""
     labels = {field.name: field.labels for field in results.session.fields}
     column = labels["generator_activations"].index("hip_flexion_r_extensor")
-    activation = results.fields["generator_activations"][:, column]
-    angle = np.degrees(results.fields["coordinates"][:, labels["coordinates"].index("hip_flexion_r")])
-    below = np.flatnonzero(activation < 0.0)
+    hip = labels["coordinates"].index("hip_flexion_r")
+    return results.fields["generator_activations"][:, column], results.fields["coordinates"][:, hip]
+
+
+def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) -> list[Figure]:
+    """What the right hip's extensor needs before a fit (paper: at most 0.871, below 0 from 81.4 degrees on).
+
+    activation : (n,) - NaN where it is not known; flexion : (n,) - of the hip [rad]
+    """
+    angle, below = np.degrees(flexion), np.flatnonzero(activation < 0.0)
     return [
         Figure("hip_extensor.largest_activation", float(np.nanmax(activation)), "1"),
         Figure("hip_extensor.below_zero_from", float(angle[below[0]]) if len(below) else np.nan, "deg"),

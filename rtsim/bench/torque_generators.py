@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kernels._jit import hold
 from kernels.torque_generator.torque import N_TORQUE, torques
 from rtsim.bench.figures import Figure, say
+from rtsim.bench.stoop import hip_extensor
 from rtsim.methods.joint_motion import JointMotion, read_joint_motion
 from rtsim.methods.torque_generator_fit import Fit, FitSettings, fit_all
 from rtsim.models.generator_sets import generators_of, load_set
@@ -100,13 +101,20 @@ def run(folder: Path | None = None) -> list[Figure]:
                 Figure(f"objective.{muscle}", best[muscle], "1", most + 1e-5, "lower")
                 for muscle, most in PUBLISHED.items()
             ]
-            found += before(next(fit for fit in fits if fit.placed.name == HIP))
+            of_hip = next(fit for fit in fits if fit.placed.name == HIP)
+            if of_hip.before is not None:
+                found += hip_extensor(of_hip.before.activation, of_hip.flexion)
     if recorded:
         (hip,) = fit_all(
             [one for one in placed if one.name == HIP], motion, FitSettings(several=False, most_passive=1.0)
         )
         found.append(Figure("off_table_1", off(hip, TABLE_1), "1", NEAR, "lower"))
-    return [*found, *cases(folder.resolve().parents[1] / REFERENCE)]
+    return [*found, *cases(cases_beside(folder))]
+
+
+def cases_beside(folder: Path) -> Path:
+    """Where the authors' own cases are: beside the folder of data that the lift is in."""
+    return folder.resolve().parent.parent / REFERENCE
 
 
 def cases(folder: Path) -> list[Figure]:
@@ -131,18 +139,6 @@ def cases(folder: Path) -> list[Figure]:
 def off(fit: Fit, x: tuple[float, ...]) -> float:
     """Distance of a fit from parameters [1, rad]."""
     return float(np.linalg.norm(fit.x - x))
-
-
-def before(hip: Fit) -> list[Figure]:
-    """What the hip's extensor needs as it is (paper: at most 0.871, below 0 from 81.4 degrees on)."""
-    assert hip.before is not None
-    activation, angle = hip.before.activation, np.degrees(hip.theta)
-    below = np.flatnonzero(activation < 0.0)
-    return [
-        Figure("hip_extensor.largest_activation", float(activation.max()), "1"),
-        Figure("hip_extensor.below_zero_from", float(angle[below[0]]), "deg"),
-        Figure("hip_extensor.largest_angle", float(angle.max()), "deg"),
-    ]
 
 
 def fit_case(folder: Path, case: Case, several: bool = True) -> Fit:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from math import radians
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.place_schema import Name, NonNegative, Positive
@@ -14,6 +16,8 @@ MOST_STRENGTH_NM = 5000.0
 Strength = Annotated[float, msgspec.Meta(gt=0.0, le=MOST_STRENGTH_NM)]
 Angle = Annotated[float, msgspec.Meta(ge=-360.0, le=360.0)]
 LEAST_RISE_DEG = 1.0
+Turn = TypeVar("Turn", float, NDArray[np.float64])
+"""An angle or (n,) angles [rad]."""
 
 
 class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -52,6 +56,7 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     """A joint of a body and the two generators that turn it, against each other.
 
     flexion_sign : of the coordinate's direction, -1 where it falls in flexion
+    offset_deg : of the coordinate where the generators' angle is 0
     factor : of its angle and speed in the curves, 2 where two joints share one generator's range
     """
 
@@ -66,6 +71,14 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     def offset(self) -> float:
         """[rad]"""
         return radians(self.offset_deg)
+
+    def flexion_of(self, theta: Turn) -> Turn:
+        """Angle of the joint, positive in flexion, at an angle of its generators [rad]."""
+        return theta / self.factor + self.flexion_sign * self.offset
+
+    def theta_of(self, flexion: Turn) -> Turn:
+        """Angle of the generators at one of the joint, positive in flexion [rad]."""
+        return self.factor * (flexion - self.flexion_sign * self.offset)
 
 
 class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):

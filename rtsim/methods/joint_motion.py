@@ -206,7 +206,7 @@ def judged(
                 allowed=f"up to {MOST_NM:g} N m", remedy="write newton metres",
             )  # fmt: skip
         fast, seen = size(speed[:, k]), size(changes[:, k])
-        if moved(angle[:, k]) and fast > FASTER * seen:
+        if seen > 0.0 and moved(angle[:, k]) and fast > FASTER * seen:
             raise ConfigError(
                 f"the speeds of {name} are {fast / seen:.3g} times the changes of its angles",
                 where=str(path), remedy="write rad/s and seconds, or leave the column of speeds out",

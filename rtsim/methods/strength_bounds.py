@@ -9,7 +9,7 @@ comes from isometric torques of a comparable healthy person, in parts of t^A at 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import degrees
+from math import degrees, radians
 from typing import NamedTuple
 
 import numpy as np
@@ -111,11 +111,13 @@ def isometric(one: Placed, measured: Measured | None) -> float:
     if measured is None:
         return float("nan")
     packed = pack_generators([one])
-    part = angle_multiplier(packed.curves, packed.parameter[0], measured.angle, 1.0)[0]
+    theta = one.joint.theta_of(measured.angle)
+    part = angle_multiplier(packed.curves, packed.parameter[0], theta, 1.0)[0]
     if part < LEAST_PART:
+        best = degrees(one.joint.flexion_of(radians(one.spec.optimal_angle_deg)))
         raise ConfigError(
             f"{one.name} has {part:.2g} of its strength at {degrees(measured.angle):.4g} deg",
             where="measured torque", allowed=f"an angle at which it has {LEAST_PART:g} or more",
-            remedy=f"measure nearer to {one.spec.optimal_angle_deg:g} deg",
+            remedy=f"measure nearer to {best:.4g} deg",
         )  # fmt: skip
     return measured.torque / part

@@ -43,7 +43,7 @@ def parts_at(one: Placed, x: Array, theta: Array, omega: Array) -> Array:
     """(n, 4) - t^A, t^V, t^PE as fitted and 1 - beta w at angles and speeds in the generator's direction."""
     packed = pack_generators([one])
     packed.fit[0], p = x, packed.parameter[0]
-    q = theta / (one.joint.factor * one.joint.flexion_sign) + one.joint.offset
+    q = one.joint.flexion_sign * one.joint.flexion_of(theta)
     qd = omega / (one.joint.factor * one.torque_sign)
     states = np.column_stack([q, qd, np.full(len(q), p[STRENGTH])])
     unused, parts = np.zeros(len(q)), np.zeros((len(q), 4))
@@ -75,7 +75,7 @@ def angle_plane(fit: Fit, x: Array, words: str) -> Panel:
         f"the same, {LENGTHENING}": strength * fast[:, 0] * fast[:, 1] + passive,
         "passive": passive,
     }
-    of_joint = np.degrees(grid) / fit.placed.joint.factor
+    of_joint = np.degrees(fit.placed.joint.flexion_of(grid))
     along, curves = side_by_side(of_joint, np.degrees(fit.flexion), on_grid, {"motion": fit.demand})
     return Panel(f"{fit.placed.name.replace('_', ' ')} {words}", "N m", "flexion [deg]", along, curves, True)
 
@@ -126,7 +126,9 @@ def panels_of_parameters(one: Placed) -> list[Panel]:
     faster = {f"t_V, s_V {s:g}": curve(1, speed_scale=s) for s in SCALES}
     words, unit = one.muscle.replace("_", " "), "isometric torque"
     times = "" if one.joint.factor == 1.0 else f"{one.joint.factor:g} x "
-    angle, speed = f"{times}flexion [deg]", f"{times}shortening [deg/s]"
+    offset = np.degrees(one.joint.flexion_of(0.0))
+    flexion = f"(flexion {'-' if offset > 0.0 else '+'} {abs(offset):.4g})" if offset else "flexion"
+    angle, speed = f"{times}{flexion} [deg]", f"{times}shortening [deg/s]"
     return [
         Panel(f"{words}: blended over the angle", unit, angle, angles, blended, True),
         Panel("blended over the speed", unit, speed, speeds, fast, True),
@@ -141,7 +143,9 @@ def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:
     found: list[Panel] = []
     joints: dict[tuple, str] = {}
     for one in placed:
-        joints.setdefault((one.joint.extensor, one.joint.flexor, one.fit), one.joint.coordinate)
+        joint = one.joint
+        same = (joint.extensor, joint.flexor, joint.factor, joint.flexion_of(0.0), one.fit)
+        joints.setdefault(same, joint.coordinate)
     for coordinate in dict.fromkeys(joints.values()):
         pair = [one for one in placed if one.joint.coordinate == coordinate]
         packed = pack_generators(pair)
@@ -161,8 +165,9 @@ def panels_of_curves(placed: Sequence[Placed]) -> list[Panel]:
             optimal = np.full(N_GRID, np.radians(one.spec.optimal_angle_deg))
             moving = parts_at(one, fit, optimal, speeds)
             speed[words] = sign * strength * moving[:, 1]
-        title, factor = coordinate.replace("_", " "), pair[0].joint.factor
-        found.append(Panel(f"{title}: torque at rest", "N m", "flexion [deg]", grid / factor, angle, True))
-        turned = np.degrees(speeds) / factor
+        title, joint = coordinate.replace("_", " "), pair[0].joint
+        bent = np.degrees(joint.flexion_of(np.radians(grid)))
+        found.append(Panel(f"{title}: torque at rest", "N m", "flexion [deg]", bent, angle, True))
+        turned = np.degrees(speeds) / joint.factor
         found.append(Panel(f"{title}: active torque", "N m", "shortening [deg/s]", turned, speed, True))
     return found

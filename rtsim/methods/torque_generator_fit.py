@@ -97,10 +97,8 @@ class Fit:
 
     @property
     def flexion(self) -> Array:
-        """(n,) - angle of the joint, positive in flexion [rad]; a part of theta where two joints share one
-        generator's range.
-        """
-        return self.theta / self.placed.joint.factor
+        """(n,) - angle of the joint, positive in flexion [rad]."""
+        return self.placed.joint.flexion_of(self.theta)
 
     @property
     def changed(self) -> bool:

@@ -48,6 +48,7 @@ def paint_names(painter: QPainter, scene: Scene, labels: Sequence[str]) -> None:
     taken: list[Box] = []
     places = places_of(scene)
     metrics = painter.fontMetrics()
+    picture = Box(0.0, 0.0, scene.width, scene.height - metrics.descent())
     painter.setPen(QColor(scene.theme.text))
     for (x, y, _), label in zip(scene.pixels(centres).tolist(), labels, strict=False):
         if x != x or any(abs(x - u) + abs(y - v) < TOGETHER for u, v in told):
@@ -55,7 +56,7 @@ def paint_names(painter: QPainter, scene: Scene, labels: Sequence[str]) -> None:
         told.append((x, y))
         name = (label[:-2] if label[-2:] in SUFFIXES.values() else label).replace("_", " ")
         size = float(metrics.horizontalAdvance(name)), float(metrics.ascent())
-        taken.append(freest((x, y), size, taken, places))
+        taken.append(freest((x, y), size, taken, places, picture))
         painter.drawText(QPointF(taken[-1].left, taken[-1].bottom), name)
 
 
@@ -70,15 +71,18 @@ def places_of(scene: Scene) -> Array:
     return pixels[np.isfinite(pixels).all(axis=1)]
 
 
-def freest(at: tuple[float, float], size: tuple[float, float], taken: Sequence[Box], places: Array) -> Box:
-    """Where a name hides least; where several do, to the right and up.
+def freest(
+    at: tuple[float, float], size: tuple[float, float], taken: Sequence[Box], places: Array, picture: Box
+) -> Box:
+    """Where a name hides least within the picture; where several do, to the right and up.
 
     at : of the joint [px]; size : width of the name and height of its letters [px]
     taken : other names; places : (n, 2) - of what is drawn [px]
+    picture : what a name does not go beyond, where it would, it is moved back
     """
     (x, y), (width, height) = at, size
     boxes = [
-        Box(left, y + down - height, left + width, y + down)
+        moved_into(picture, Box(left, y + down - height, left + width, y + down))
         for down in HEIGHTS
         for left in (x + BESIDE, x - BESIDE - width)
     ]
@@ -95,3 +99,10 @@ def freest(at: tuple[float, float], size: tuple[float, float], taken: Sequence[B
         return WORSE * over + int(inside.sum())
 
     return min(boxes, key=hidden)
+
+
+def moved_into(picture: Box, box: Box) -> Box:
+    """A name moved by as little as has it in the picture; one that is wider begins at its left."""
+    right = max(picture.left - box.left, min(0.0, picture.right - box.right))
+    down = max(picture.top - box.top, min(0.0, picture.bottom - box.bottom))
+    return Box(box.left + right, box.top + down, box.right + right, box.bottom + down)

@@ -14,6 +14,7 @@ from rtsim.files.toml_text import entry
 from rtsim.methods.strength_bounds import StrengthBounds
 from rtsim.methods.torque_generator_fit import Assessment, Fit
 from rtsim.methods.torque_generator_search import ROW_WORDS
+from rtsim.models.feet import LEFT, RIGHT
 from rtsim.models.packing.torque_generators import UNFITTED
 
 HEAD = f"{'generator':34s} {'tau_o*':>7s} {'s_A':>6s} {'s_V':>6s} {'D_P deg':>8s} {'l_P':>6s} {'s_tau':>6s}"
@@ -21,7 +22,7 @@ HEAD = f"{'generator':34s} {'tau_o*':>7s} {'s_A':>6s} {'s_V':>6s} {'D_P deg':>8s
 DIGITS, UNCHANGED = 9, 1e-5
 """Of numbers in a config: how many are written, and what is no change."""
 MOST_SCALE = 5.0
-"""s_tau that nobody's strength explains."""
+"""Growth of s_tau that nobody's strength explains."""
 
 
 def table(fits: Sequence[Fit]) -> str:
@@ -91,35 +92,48 @@ def lacked(fit: Fit) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Least and greatest strength, right and left of a muscle group side by side, as table B.4."""
-    rows: dict[str, list[StrengthBounds | None]] = {}
+    """Least and greatest strength, right and left of a muscle group side by side, as table B.4; generators of
+    joints whose names tell no side have rows and columns of their own.
+    """
+    rows: dict[str, dict[str, StrengthBounds]] = {}
     for one in bounds:
-        side = 1 if "l" in one.fit.placed.joint.coordinate.lower().split("_") else 0
-        row = rows.setdefault(one.fit.placed.muscle, [None, None])
-        if row[side] is not None:  # a second joint of this side has a row of its own
-            row = rows.setdefault(one.fit.placed.name, [None, None])
+        side = side_of(one.fit.placed.joint.coordinate)
+        row = rows.setdefault(one.fit.placed.muscle if side else one.fit.placed.name, {})
+        if side in row:  # a second joint of this side has a row of its own
+            row = rows.setdefault(one.fit.placed.name, {})
         row[side] = one
-    heads = [f"{what} {side}" for what in ("tau_o*", "least", "greatest") for side in "rl"]
+    told = {side for row in rows.values() for side in row}
+    sides = [*("rl" if told - {""} else ""), *([""] if "" in told else [])]
+    heads = [f"{what} {side}".rstrip() for what in ("tau_o*", "least", "greatest") for side in sides]
     lines = [f"{'N m':24s}" + "".join(f" {head:>10s}" for head in heads)]
-    for muscle, sides in rows.items():
-        strengths = [nan if one is None else one.fit.placed.spec.strength_Nm for one in sides]
-        least = [nan if one is None else one.least for one in sides]
-        greatest = [nan if one is None else one.greatest for one in sides]
+    for name, row in rows.items():
+        known = [row.get(side) for side in sides]
+        strengths = [nan if one is None else one.fit.placed.spec.strength_Nm for one in known]
+        least = [nan if one is None else one.least for one in known]
+        greatest = [nan if one is None else one.greatest for one in known]
         numbers = "".join(f" {value:10.1f}" for value in (*strengths, *least, *greatest))
-        lines.append(f"{muscle:24s}{numbers}")
+        lines.append(f"{name:24s}{numbers}")
     return "\n".join(lines).replace("  nan", "    -")
 
 
+def side_of(coordinate: str) -> str:
+    """r or l, as the name of a coordinate tells; empty where it tells neither or both."""
+    found = [letter for letter, side in (("r", RIGHT), ("l", LEFT)) if side.search(coordinate)]
+    return found[0] if len(found) == 1 else ""
+
+
 def doubts(fits: Sequence[Fit]) -> list[str]:
-    """Sentences on generators that became stronger than anybody."""
+    """Sentences on generators that a fit made stronger than anybody, beside what the set says."""
     said = []
     for fit in fits:
         strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
-        if fit.fault or not fit.changed or not (fit.x[S_TAU] > MOST_SCALE or strength > MOST_STRENGTH_NM):
+        grown = float(fit.x[S_TAU]) / fit.placed.fit[S_TAU]
+        stronger = not fit.fault and grown > 1.0 + UNCHANGED
+        if not stronger or not (grown > MOST_SCALE or strength > MOST_STRENGTH_NM):
             continue
         at = next((f", as at {time:.2f} s" for time, words in fit.holding if words == ROW_WORDS[0]), "")
         said.append(
-            f"{fit.placed.name} has become {fit.x[S_TAU]:.3g} times as strong, {strength:.4g} N m: its "
+            f"{fit.placed.name} has become {grown:.3g} times as strong, {strength:.4g} N m: its "
             f"moment may have a spike{at}, or the strength before the fit is far too small"
         )
     return said

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from rtsim.bench.stoop import hip_extensor
 from rtsim.bench.torque_generators import (
     EASY,
     HARD,
@@ -15,6 +19,7 @@ from rtsim.bench.torque_generators import (
     TABLE_1,
     TRIAL,
     cases,
+    cases_beside,
     fit_case,
     made_up,
     off,
@@ -63,3 +68,22 @@ def test_cases_that_are_not_there_are_told(tmp_path, capsys):
     said = capsys.readouterr()
     assert "no hard case, there is no" in said.out + said.err
     assert str(tmp_path / EASY.file) in said.out + said.err
+
+
+def test_a_folder_may_lie_anywhere():
+    """Protects users whose lift is in a folder of the root: the authors' cases are looked for there."""
+    assert cases_beside(Path("/lift")) == Path("/reference")
+    assert cases_beside(Path("/here/data/lift")) == Path("/here/reference")
+
+
+def test_a_hip_that_is_never_too_stiff_has_figures():
+    """Protects both benches of the lift: no activation below 0 leaves its angle unknown, the rest is told."""
+    flexion = np.radians([0.0, 45.0, 90.0])
+    stiff, supple = (
+        {figure.name: figure.value for figure in hip_extensor(np.array(activation), flexion)}
+        for activation in ([0.5, -0.1, -0.2], [0.5, 0.1, np.nan])
+    )
+    assert stiff["hip_extensor.below_zero_from"] == pytest.approx(45.0)
+    assert np.isnan(supple["hip_extensor.below_zero_from"])
+    assert supple["hip_extensor.largest_activation"] == 0.5
+    assert supple["hip_flexion.largest"] == pytest.approx(90.0)

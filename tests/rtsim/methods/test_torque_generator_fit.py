@@ -253,6 +253,21 @@ def test_units_that_no_joint_can_have_are_refused(tmp_path, columns, words):
         read_joint_motion(in_table(tmp_path, columns), [KNEE, HIP])
 
 
+def test_speeds_beside_angles_of_isolated_frames_are_not_judged(tmp_path):
+    """Protects files with gaps: an angle known in every second frame only has no changes to compare with."""
+    t = np.linspace(0.0, 1.0, 21)
+    angle = np.where(np.arange(21) % 2 == 0, t, np.nan)
+    path = tmp_path / "gaps.csv"
+    rows = "\n".join(
+        ",".join(f"{x:.6f}" for x in row) for row in np.column_stack([t, angle, 1.0 + 0.0 * t, t])
+    )
+    names = f"time,coordinates.{KNEE},coordinate_speeds.{KNEE},coordinate_moments.{KNEE}"
+    path.write_text(f"{names}\n{rows}\n")
+    motion = read_joint_motion(path, [KNEE])
+    assert len(motion.times) == 11
+    assert motion.of(KNEE)[0] == pytest.approx(t[::2], abs=1e-6)
+
+
 def test_what_is_taken_for_granted_is_told(tmp_path):
     """Protects readers of a fit: moments that may be per kilogram, a first column without a name."""
     notes = read_joint_motion(in_table(tmp_path, {KNEE: 1.0, f"{KNEE}_moment": 1.5}, "t"), [KNEE]).notes
