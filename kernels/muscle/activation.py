@@ -25,10 +25,15 @@ def asked_activation(muscles, m, excitation):
 
 @njit
 def activations_of_step(muscles, m, excitation, activation, h):
-    """Activation in the middle and at the end of a step h [s], over which the excitation holds.
+    """Activation in the middle and at the end of a step over which the excitation holds.
 
     The midpoint rule on what the law is at any moment, an exponential towards what is asked for: of second
     order, and never beyond it, however long the step.
+
+    muscles : Muscles or Generators - with min_activation, activation_time and deactivation_time
+    m : int - which of them
+    excitation, activation : float - the latter at the begin of the step [1]
+    h : float - length of the step [s]
     """
     asked = asked_activation(muscles, m, excitation)
     if activation == asked:

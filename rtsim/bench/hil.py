@@ -25,8 +25,7 @@ from rtsim.config.paths import find_config
 from rtsim.device.exchange import DeviceExchange
 from rtsim.live.children import Child
 from rtsim.live.collection import no_collection
-from rtsim.live.hardware import PARTS as OF_TICK
-from rtsim.live.hardware import DeviceClock, hil_loop, simulator_for
+from rtsim.live.hardware import TICK_PARTS, DeviceClock, hil_loop, simulator_for
 from rtsim.live.latency import PERCENTILES, LatencyHistogram
 from rtsim.live.ticks import Ticks
 from rtsim.live.urgency import may_be_urgent, urgent
@@ -41,7 +40,7 @@ BLOCK_S = 10.0
 """Longest block before the other kind has its turn [s]."""
 ARM_S = 0.5
 """When a block arms [s]."""
-PARTS = ("tick", *OF_TICK, "echo_round_trip")
+PARTS = ("tick", *TICK_PARTS, "echo_round_trip")
 COMPUTE_US = 200.0
 ABOVE_ECHO_PERCENT = 0.1
 

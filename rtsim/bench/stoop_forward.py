@@ -28,7 +28,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.system import new_dynamics_work
 from kernels.forces.generators import GIVEN_TORQUE
 from kernels.torque_generator.needed import needed_activations
-from rtsim.bench.stoop_lift import BOX_KG, RATE, Followed, follow, markers_of, table_of
+from rtsim.bench.stoop_recording import BOX_KG, RATE, Followed, follow, markers_of, table_of
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError, ModelError
 from rtsim.models.model import Model, build

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kernels._jit import hold
 from kernels.torque_generator.torque import N_TORQUE, torques
 from rtsim.bench.figures import Figure, say
-from rtsim.bench.stoop import hip_extensor
+from rtsim.bench.stoop_lift import hip_extensor
 from rtsim.methods.joint_motion import JointMotion, read_joint_motion
 from rtsim.methods.torque_generator_fit import Fit, FitSettings, fit_all
 from rtsim.models.generator_sets import generators_of, load_set

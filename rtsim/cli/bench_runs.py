@@ -134,11 +134,11 @@ def stoop_lift(as_json: bool, folder: Path | None) -> None:
     """
     from rich.console import Console
 
-    from rtsim.bench import figures, stoop
+    from rtsim.bench import figures, stoop_lift
     from rtsim.cli.compiling import compile_first
 
     compile_first(Console(stderr=True), ("model", "forces"))
-    click.echo(figures.report("stoop-lift", stoop.run(folder), as_json))
+    click.echo(figures.report("stoop-lift", stoop_lift.run(folder), as_json))
 
 
 @command.command("recordings")

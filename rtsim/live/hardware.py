@@ -47,7 +47,7 @@ NOBODY = "no device came"
 LOOK_MS = 50
 """How often the wait for a device looks at commands [ms]."""
 WHOLE = 1e-9
-PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
+TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
 """From an output to its answer; reading the device's message; the forward step alone; writing and sending the
 output; from the message's bytes to those of the command, without sockets; what was left of the tick."""
 
@@ -122,7 +122,7 @@ class DeviceClock(ClockInput):
 
     Attributes
     ----------
-    times : PARTS, each with its histogram; ask : told of commands of a recording
+    times : TICK_PARTS, each with its histogram; ask : told of commands of a recording
     motion : the stream that moves coordinates, where there is one; feed : what takes its motion in
     """
 
@@ -137,7 +137,7 @@ class DeviceClock(ClockInput):
         self._paced = settings.paced or not exchange.lockstep
         self._commands = again.commands if again else {}
         self._until_ns = 0
-        self.times = {name: LatencyHistogram() for name in PARTS}
+        self.times = {name: LatencyHistogram() for name in TICK_PARTS}
         self._t_before = 0  # when the last tick began
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
         # a recording's last output is that of its end

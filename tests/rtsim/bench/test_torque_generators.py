@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rtsim.bench.stoop import hip_extensor
+from rtsim.bench.stoop_lift import hip_extensor
 from rtsim.bench.torque_generators import (
     EASY,
     HARD,

@@ -9,7 +9,7 @@ import signal
 import numpy as np
 import pytest
 
-from rtsim.bench.stoop_lift import BORNE_BY, markers_of, stoop_model, write_loads
+from rtsim.bench.stoop_recording import BORNE_BY, markers_of, stoop_model, write_loads
 from rtsim.cli.check import check_config
 from rtsim.files.model_toml import model_text
 from rtsim.methods import torque_generator_fit

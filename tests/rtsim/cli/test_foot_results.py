@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rtsim.methods.foot_fit as foot_fit
 from rtsim.cli.foot_results import check_figures, held_steps
 from rtsim.errors import ConfigError
+from rtsim.methods import foot_fit
 from rtsim.methods.foot_misfit import Errors, Simulated, Weights
 from rtsim.methods.foot_pressure import StepPressure
 from rtsim.methods.foot_trial import FootTrial

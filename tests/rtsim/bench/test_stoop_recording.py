@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from kernels._jit import allow_compilation
-from rtsim.bench.stoop import MOST_DEG, MOST_ENERGY, generalized_force, l5s1, left_at_root
 from rtsim.bench.stoop_forward import forward
-from rtsim.bench.stoop_lift import (
+from rtsim.bench.stoop_lift import MOST_DEG, MOST_ENERGY, generalized_force, l5s1, left_at_root
+from rtsim.bench.stoop_recording import (
     BORNE_BY,
     COLUMNS,
     RATE,
