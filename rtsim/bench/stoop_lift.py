@@ -125,7 +125,7 @@ def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) 
     angle, below = np.degrees(flexion), np.flatnonzero(activation < 0.0)
     return [
         Figure("hip_extensor.largest_activation", float(np.nanmax(activation)), "1"),
-        Figure("hip_extensor.below_zero_from", float(angle[below[0]]) if len(below) else np.nan, "deg"),
+        *([Figure("hip_extensor.below_zero_from", float(angle[below[0]]), "deg")] if len(below) else []),
         Figure("hip_flexion.largest", float(np.nanmax(angle)), "deg"),
     ]
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 INTERRUPTED = "interrupted"
 IN_PASSING = "rtsim.in_passing"
 """In a context's meta: the files are for another command, which goes on with them and tells of its own."""
-OF_PLATES = ("joint_moments", "foot_contact_forces")
+OF_PLATES = ("joint_moments", "coordinate_moments", "coordinate_forces", "foot_contact_forces")
 """Results that are worth nothing where the plates are not."""
 N_TOLD = 10
 """Sentences that are told at the most."""

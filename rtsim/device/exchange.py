@@ -194,7 +194,6 @@ class DeviceExchange:
         newest = self.newest
         wrong = self._unusable(newest)
         self._believed = not wrong
-        self.obedience.disobeys = False
         if wrong or newest is None:
             return wrong
         why = f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
@@ -209,9 +208,10 @@ class DeviceExchange:
     def judge(self, watched: str = "") -> str:
         """Latch what is wrong, of the device or what else is `watched`; in words, empty where nothing is."""
         wrong = self.fault()
-        disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
-        if self._disobeyed and not disobeyed:
-            self.arming.emergency(wrong)
+        if self._believed and self.newest is not None and self.newest.state != "falling":
+            disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
+            if self._disobeyed and not disobeyed:
+                self.arming.emergency(wrong)
         wrong = wrong or watched
         if wrong:
             self.arming.fault(wrong)

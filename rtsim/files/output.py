@@ -58,13 +58,14 @@ def part_of(path: Path) -> Path:
     return part
 
 
-def check_free(path: Path, overwrite: bool = False) -> None:
-    """ConfigError where a file at `path` would be overwritten that shall not be, or is none that can be."""
+def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> None:
+    """ConfigError where a file at `path` would be overwritten that shall not be, or is none that can be;
+    in_place as above."""
     if path.is_dir():
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=str(path), remedy="make it first")
-    check_writable(path, str(path))
+    check_writable(path, str(path), in_place)
     if path.exists() and not overwrite:
         raise ConfigError(
             "the file exists already",

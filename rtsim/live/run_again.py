@@ -76,14 +76,18 @@ class RecordedPort:
         ]
 
     def check(self, spec: HilSpec) -> None:
-        """ConfigError where it is a run of another config, or of this one as it no longer is; recordings that
-        do not say what they follow from are taken as they are."""
-        device = self._meta.get("device")
-        then = device.get("settings") if isinstance(device, dict) else None
-        if not isinstance(then, dict):
-            return
-        was, now = flat(then), flat(spec.settings)
-        for key in sorted({*was, *now}):
+        """ConfigError where it is a run of another config, or of this one as it no longer is."""
+        device, now = self._meta.get("device"), flat(spec.settings)
+        device = device if isinstance(device, dict) else {}
+        settings = device.get("settings")
+        if isinstance(settings, dict):
+            was = flat(settings)
+            keys = {*was, *now}
+        else:  # recordings of before settings were told
+            was = {"name": self._meta.get("config"), "coordinate": device.get("coordinate")}
+            was |= {f"exchange.{key}": device.get(key) for key in ("mode", "rate_hz")}
+            keys = {key for key, value in was.items() if value is not None}
+        for key in sorted(keys):
             if was.get(key) != now.get(key):
                 raise ConfigError(
                     f"it is a run with {key} = {was.get(key, 'nothing')}", where=f"--again {self.path}",

@@ -236,6 +236,7 @@ def worn_loop(
 def hush(exchange: DeviceExchange, joint: WornJoint, command: TorqueCommand, text: str) -> None:
     """While no markers come: a fault that latches, and zero torque again and again."""
     exchange.collect()
+    exchange.begin_tick(now_ns())
     exchange.refusal = text
     exchange.arming.fault(text)
     exchange.judge(text)  # the device may go on though it is told to be disarmed

@@ -162,15 +162,20 @@ def axes_of(
     return found
 
 
+POINTS_DOWN = -0.5
+"""Cosine to up in the neutral pose below which an axis points down; of a foot that lies it is 0."""
+
+
 def upward(places: Mapping[str, Array], neutral: Array) -> Array:
     """(3,) - which way is up on a foot that no static trial shows: that of the ground in the model's neutral
-    pose, or the body's y axis where that is nearer to the normal of heel and metatarsals.
+    pose, or the body's y axis where that is nearer to the normal of heel and metatarsals, and not down.
 
     places : role -> (3,) on the body [m]; neutral : (3,) - up in that pose, on it
     """
     heel = places["calcaneus"]
     normal = np.cross(places["metatarsal_1"] - heel, places["metatarsal_5"] - heel)
-    return UP if abs(UP @ normal) > abs(neutral @ normal) else neutral
+    nearer = UP @ neutral > POINTS_DOWN and abs(UP @ normal) > abs(neutral @ normal)
+    return UP if nearer else neutral
 
 
 def unlike(body: str, off: float, source: str) -> str:

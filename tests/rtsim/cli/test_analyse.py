@@ -102,6 +102,7 @@ def test_plates_that_cannot_be_right_end_with_a_fault(shared, tmp_path):
         (False, ("joint_angles", "plate_forces"), False),
         (True, ("joint_angles", "plate_forces"), True),
         (False, ("joint_angles", "plate_forces", "joint_moments"), True),
+        (False, ("coordinates", "plate_forces", "coordinate_moments"), True),
         (False, ("joint_angles", "plate_forces", "foot_contact_forces"), True),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rtsim.config.device_schema import DeviceSpec
-from rtsim.config.hil_schema import Controller
+from rtsim.config.hil_schema import Controller, MarkersSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.device.arming import Arming
@@ -126,7 +126,7 @@ def test_a_device_that_does_not_disarm_is_a_fault_of_its_own(kind: str) -> None:
 
 def test_who_is_told_otherwise_has_the_whole_time_to_follow() -> None:
     """Protects from alarms for nothing: an actuator that was off for a while when somebody disarms has as
-    long as ever to let go, and a fault keeps its own reason."""
+    long as ever to let go."""
     course = Course().armed()
     x = course.exchange
     course.port.forge = lambda message: replace(message, actuator=[9.0])
@@ -136,12 +136,14 @@ def test_who_is_told_otherwise_has_the_whole_time_to_follow() -> None:
     assert x.arming.state == "disarmed"
     course.tick(10)
     assert x.arming.state == "fault"
+    assert "where 0 N m are commanded" in x.arming.reason
 
 
 def test_frames_that_were_lost_are_no_leap() -> None:
     """Protects a person whose markers were away for some frames: a joint has turned meanwhile."""
     limits = replace(LIMITS, speed_max_deg_s=700.0)
-    obedience = Obedience(plain_hil(rate_hz=100.0, limits=limits), 0.01)
+    markers = MarkersSpec(damping_N_m_s_rad=1.0, lost_ms=100.0)
+    obedience = Obedience(plain_hil(rate_hz=100.0, limits=limits, markers=markers), 0.01)
     before, after = (
         Device(session=RUN, seq=k, t=40_000_000 * k, command=k, angle=[0.2 * k], speed=[0.0], torque=[0.0],
                state="armed")
@@ -152,6 +154,14 @@ def test_frames_that_were_lost_are_no_leap() -> None:
     obedience.measured(before, replace(after, angle=[1.0]), 0.01)
     assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()
     assert obedience.lifeless() == ""
+    obedience.measured(before, replace(after, angle=[1.9], t=10**12), 0.01)
+    assert "in 100 ms" in obedience.lifeless()  # its own clock is believed no further
+    simulated = Obedience(plain_hil(rate_hz=100.0, limits=limits), 0.01)
+    simulated.measured(before, after, 0.01)
+    assert "in 10 ms" in simulated.lifeless()
+    simulated.jumps()
+    simulated.measured(before, after, 0.01)
+    assert simulated.lifeless() == ""
 
 
 def free(course: Course) -> Course:
