@@ -107,7 +107,7 @@ class FootLoads(AppliedLoads):
         FootMarkers(("heel",), None, 1.0, False).take(np.zeros((1, 3)))
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The foot that has these markers, by its labels; that of the side, where none has."""
+        """The foot that has these markers; that of the side, where none has."""
         own = SIDES.index(side)
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
@@ -161,7 +161,8 @@ class FootLoads(AppliedLoads):
             self.sentences.append(f"Which markers are on the feet is not known: {fault}")
         unit = field.unit if field is not None else "m"
         up = session.meta.get("up")
-        self._labelled = FootMarkers(labels, lab, METRES.get(unit, 1.0), up in ("Z", "z"))
+        whose = self.kinematics.subject
+        self._labelled = FootMarkers(labels, lab, METRES.get(unit, 1.0), up in ("Z", "z"), whose)
         self._named = lab is not None
 
     def _lines(self, frame: Frame) -> np.ndarray:

@@ -166,8 +166,8 @@ def exchanged(name: str) -> str:
 
 
 def test_the_legs_of_both_have_the_moments_of_each(spec, subject, forces):
-    """Protects both legs over plates: each foot bears its own, by its labels, and a leg's moments are those
-    of the leg alone; labels that are exchanged change nothing."""
+    """Protects both legs over plates: each foot bears its own, and a leg's moments are those of the leg
+    alone; labels that are exchanged change nothing, neither of moments nor of which foot bears what."""
     person, run = symmetric(subject), msgspec.structs.replace(RUN, side="both")
     two = walk(load_model("both_legs"), person, 1.2)
     alone = two.positions.copy()
@@ -193,7 +193,8 @@ def test_the_legs_of_both_have_the_moments_of_each(spec, subject, forces):
         two._replace(names=labels), forces, run,
     )  # fmt: skip
     np.testing.assert_array_equal(odd.fields["joint_moments"], seen.fields["joint_moments"])
-    assert odd.fields["foot_loads"][50, 1] == seen.fields["foot_loads"][50, 0] > 100.0
+    np.testing.assert_array_equal(odd.fields["foot_loads"], seen.fields["foot_loads"])
+    assert seen.fields["foot_loads"][50, 0] > 100.0
 
 
 def test_in_a_mirror_the_legs_change_places(spec, subject, trial, forces):

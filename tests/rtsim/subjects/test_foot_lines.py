@@ -8,6 +8,7 @@ from rtsim.files.trial import MarkerTrial
 from rtsim.subjects.foot_lines import TOES, foot_lines
 from rtsim.subjects.foot_markers import FootMarkers
 from rtsim.subjects.labs import load_lab
+from rtsim.subjects.subject import Subject, SubjectSegment
 
 FOOT = {
     "R.Heel": (0.0, 0.03, 0.0),
@@ -57,6 +58,25 @@ def test_a_marker_that_is_gone_makes_the_foot_unseen():
     lines = foot_lines(trial, load_lab("bmc"))
     assert np.isfinite(lines[0, 0]).all()
     assert np.isnan(lines[1, 0, 1]).all()
+
+
+def test_feet_have_the_sides_of_the_person() -> None:
+    """Protects one meaning of a side: where the labels of the legs are exchanged, forces on feet are named as
+    joint moments are."""
+    lab = load_lab("bmc")
+    labels = [name for side in (lab.right, lab.left) for name in (side.calcaneus, side.metatarsal_1)]
+    frame = np.array([[0.1, 0.0, 0.2], [0.3, 0.0, 0.2], [0.5, 0.0, -0.2], [0.7, 0.0, -0.2]])
+    marks = {
+        side: dict.fromkeys(names, (0.0, 0.0, 0.0)) for side, names in (("r", labels[2:]), ("l", labels[:2]))
+    }
+    feet = {f"foot_{side}": SubjectSegment(100.0, 90.0, 90.0, 90.0, own) for side, own in marks.items()}
+    crossed = Subject("anna", "made up", feet, "both")
+    plain = FootMarkers(labels, lab, 1.0, False).take(frame).copy()
+    found = FootMarkers(labels, lab, 1.0, False, crossed)
+    np.testing.assert_array_equal(found.take(frame), plain[::-1])
+    assert found.bearing(labels[2:], 1) == 0
+    alone = Subject("anna", "made up", {"foot": feet["foot_r"]}, "right")
+    np.testing.assert_array_equal(FootMarkers(labels, lab, 1.0, False, alone).take(frame), plain[::-1])
 
 
 def test_frames_of_another_shape_have_no_feet() -> None:
