@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -106,7 +106,6 @@ def command(
     from rtsim.methods.foot_misfit import Weights
     from rtsim.methods.foot_model import foot_of, marked_alike, model_of, with_toes
     from rtsim.methods.foot_parameters import guess, guesses
-    from rtsim.methods.walked_steps import walked_steps
     from rtsim.models.load import load_model
     from rtsim.report.foot_fit import as_lines, as_table, steps_of
 
@@ -119,14 +118,7 @@ def command(
     compile_first(Console(stderr=True), ("foot-fit",))
     weights = Weights(pressure=0.0 if no_pressure else 0.1, friction=float(friction), spin=float(friction))
     stood = read_markers(static, up=up, units=units) if static is not None else None
-    walks = []
-    for k, path in enumerate(trials):
-        walk = walked_steps(
-            path, forces[k] if forces else None, lab=lab, mass=mass_kg, up=up, units=units, static=stood
-        )
-        for note in (*walk.notes, *walk.left_out):
-            tell(f"{path}: {note}")
-        walks.append(walk)
+    walks = walks_of(trials, forces, lab=lab, mass=mass_kg, up=up, units=units, static=stood)
     check_figures(paper, len(all_steps(walks)), force)
     fit, frame = None, None
     fitted: list[FootTrial] = []
@@ -164,6 +156,19 @@ def command(
         draw_steps(paper, steps, parameters)
     if exit_code() is not None:
         raise SystemExit(exit_code())
+
+
+def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
+    """The steps of each trial; what was found in it, or left out, is told. said : as for walked_steps"""
+    from rtsim.methods.walked_steps import walked_steps
+
+    walks = []
+    for k, path in enumerate(trials):
+        walk = walked_steps(path, forces[k] if forces else None, **said)
+        for note in (*walk.notes, *walk.left_out):
+            tell(f"{path}: {note}")
+        walks.append(walk)
+    return walks
 
 
 def read_told(path: Path) -> PressureTrial:

@@ -162,18 +162,24 @@ def test_from_markers_to_fits(here, shared, tmp_path):
         assert hip["after"]["words"] == "feasible"
 
 
-def test_the_least_strength_of_a_child(here, shared, tmp_path):
-    """Protects appendix B on a recording of a walk: legs of a child, weaker than the gymnast by far, and each
-    extensor stronger than it began; beside the control of table B.4, weaker at the ankle, which is told."""
+def walk_of_child(here, shared, tmp_path, child, mass):
+    """Analyse the walk of a child of gait_mcgill; the recording of what came of it."""
     folder = shared / "data" / "gait_mcgill"
     if not folder.is_dir():
         pytest.skip("the recordings of children are not here")
-    walk, out = folder / "HC002D_straight.c3d", tmp_path / "walk.mcap"
+    walk, out = folder / f"{child}_straight.c3d", tmp_path / "walk.mcap"
     done = here(
-        "analyse", str(walk), "--static", str(folder / "HC002D_static.c3d"), "--lab", "mcgill", "--forces",
-        str(walk), "--mass", "30.9", "--side", "both", "--out", str(out),
+        "analyse", str(walk), "--static", str(folder / f"{child}_static.c3d"), "--lab", "mcgill", "--forces",
+        str(walk), "--mass", mass, "--side", "both", "--out", str(out),
     )  # fmt: skip
     assert done.code == 0, done.err
+    return out
+
+
+def test_the_least_strength_of_a_child(here, shared, tmp_path):
+    """Protects appendix B on a recording of a walk: legs of a child, weaker than the gymnast by far, and each
+    extensor stronger than it began; beside the control of table B.4, weaker at the ankle, which is told."""
+    out = walk_of_child(here, shared, tmp_path, "HC002D", "30.9")
     control = [f"--measured={name}" for name in ("knee_flexion_r=64.6@54", "ankle_dorsiflexion_l=25.5@23")]
     done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json", *control)
     assert done.code == 0, done.err
@@ -194,15 +200,7 @@ def test_the_least_strength_of_a_child(here, shared, tmp_path):
 
 def test_the_least_strength_of_another_child(here, shared, tmp_path):
     """Protects the figures of the second child in the documents, within 2 %, of both sides."""
-    folder = shared / "data" / "gait_mcgill"
-    if not folder.is_dir():
-        pytest.skip("the recordings of children are not here")
-    walk, out = folder / "HC030A_straight.c3d", tmp_path / "walk.mcap"
-    done = here(
-        "analyse", str(walk), "--static", str(folder / "HC030A_static.c3d"), "--lab", "mcgill", "--forces",
-        str(walk), "--mass", "45.8", "--side", "both", "--out", str(out),
-    )  # fmt: skip
-    assert done.code == 0, done.err
+    out = walk_of_child(here, shared, tmp_path, "HC030A", "45.8")
     done = here("fit", "torque-generators", str(out), "--bounds", "--skip-unknown", "--json")
     found = json.loads(done.out)["strength_Nm"]
     for joint, ways in {

@@ -12,15 +12,9 @@ from rtsim.files.force_trial import lay_out
 from rtsim.methods.foot_trial import check_foot, level_height, low_pass
 from rtsim.methods.smoothing import cutoff_of_each_run
 from rtsim.subjects.foot_frame import AXIS_HEIGHT, foot_frame, rigid_pose, rigid_twist
+from tests.rtsim.methods.flat_foot import FLAT
 
 Array = NDArray[np.floating]
-FLAT = {
-    "calcaneus": np.array([0.01, 0.0, 0.035]),
-    "metatarsal_1": np.array([0.05, 0.2, 0.04]),
-    "metatarsal_3": np.array([0.01, 0.205, 0.045]),
-    "metatarsal_5": np.array([-0.04, 0.17, 0.03]),
-    "hallux": np.array([0.045, 0.25, 0.025]),
-}
 
 
 @pytest.mark.parametrize(

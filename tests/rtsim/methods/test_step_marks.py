@@ -12,15 +12,9 @@ from rtsim.files.trial import MarkerTrial
 from rtsim.methods.step_marks import beside_of, carried_marks, step_axes
 from rtsim.subjects.foot_marks import in_order
 from rtsim.subjects.labs import load_lab
+from tests.rtsim.methods.flat_foot import FLAT
 
 Array = NDArray[np.floating]
-FLAT = {
-    "calcaneus": np.array([0.01, 0.0, 0.035]),
-    "metatarsal_1": np.array([0.05, 0.2, 0.04]),
-    "metatarsal_3": np.array([0.01, 0.205, 0.045]),
-    "metatarsal_5": np.array([-0.04, 0.17, 0.03]),
-    "hallux": np.array([0.045, 0.25, 0.025]),
-}
 
 
 def test_the_other_foot_tells_the_side():
