@@ -32,9 +32,13 @@ print("over", flush=True)
 
 
 @contextmanager
-def at_terminal(code: str) -> Iterator[tuple[subprocess.Popen, int, int]]:
-    """A process at a terminal of its own: the process, the typist's end and the process's end."""
+def at_terminal(code: str) -> Iterator[tuple[subprocess.Popen, int, int, list]]:
+    """A process at a terminal of its own: the process, the typist's end, the process's end, and what the
+    terminal was like before the process had it."""
+    import termios
+
     typist, terminal = os.openpty()
+    former = termios.tcgetattr(terminal)
     process = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=terminal,
@@ -43,7 +47,7 @@ def at_terminal(code: str) -> Iterator[tuple[subprocess.Popen, int, int]]:
         start_new_session=True,
     )
     try:
-        yield process, typist, terminal
+        yield process, typist, terminal, former
     finally:
         process.kill()
         process.wait()
@@ -57,8 +61,7 @@ def test_a_key_stops_at_once(key: bytes) -> None:
     """Protects whoever wears it: no Enter is needed, and the terminal is then as it was before."""
     import termios
 
-    with at_terminal(AT_TERMINAL + CODE) as (process, typist, terminal):
-        former = termios.tcgetattr(terminal)
+    with at_terminal(AT_TERMINAL + CODE) as (process, typist, terminal, former):
         assert process.stdout.readline() == "ready\n"
         assert termios.tcgetattr(terminal) != former
         os.write(typist, b"xq7" + key)
