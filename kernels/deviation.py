@@ -39,7 +39,6 @@ from kernels.pose_errors import (
     NOISE,
     PoseErrors,
     add_coordinates,
-    average_covariances,
     covary,
     falls_due,
     know_nothing,
@@ -171,7 +170,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     n_hard = stand_at(problem, track.q, track.multiplier, at)
     if n_hard < 0:
         return unknown(state.pose, out)
-    due = falls_due(dt, weight, state.pose)
+    due = falls_due(weight, state.pose)
     answers = own.coordinates if due else own.numbers
     output_rows(model, options.displaced, at.pose, at.element, own.rows, answers.X)
     if due:
@@ -192,7 +191,6 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     if due:
         for of in range(2):
             covary(own.M[of], answers.X, out.value.shape[0], answers.row, state.pose.covariance[of])
-        average_covariances(whole, options.averaging, state.pose)
     average_variances(dt, options.averaging, weight, whole, state, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)

@@ -56,11 +56,25 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
     )  # fmt: skip
     n_hard = stand_at(before, first.q, first.multiplier, solver)
     if n_hard >= 0:
-        first_angle_rows(model, solver.pose, work.rows, work)
-        answer(model.tree.couplers, n_hard, solver, work.X_first, work.B_first)
-        add_targets(model, method, work, answers)
+        add_answers_before(model, method, n_hard, solver, work, answers)
     objective(problem, track.q, solver)
     return n_hard >= 0
+
+
+@njit
+def add_answers_before(model, method, n_hard, solver, work, answers):
+    """answers.X by the lengths that follow a flexion, where the solver stands at the method before.
+
+    model : Skeleton
+    method : Method
+    n_hard : int - of the method before
+    solver : Work - after stand_at
+    work : DeviationWork - theta, X_first, B_first written
+    answers : Answers - X written
+    """
+    first_angle_rows(model, solver.pose, work.rows, work)
+    answer(model.tree.couplers, n_hard, solver, work.X_first, work.B_first)
+    add_targets(model, method, work, answers)
 
 
 @njit

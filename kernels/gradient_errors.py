@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
+from kernels._jit import inlined, njit
 from kernels.markers import weight_of
 from kernels.spatial import power
 from kernels.tree import point_in_ground
@@ -66,13 +66,8 @@ def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work
     work : GradientErrorWork - written
     M_out : (n_v, n_v) - written
     """
-    sum_markers(markers, pose, model, weight, variance, work)
+    body_covariances(tree, markers, pose, model, weight, variance, skin, work)
     matrix, twist, y = work.matrix, pose.twist, work.wrench
-    for b in range(tree.parent.shape[0]):
-        expand(work.total[1, b], matrix[b])
-        if work.total[0, b, 0] > 0.0:
-            expand(work.total[0, b], work.inertia)
-            add_skin(pose, b, skin, work)
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
         if p >= 0:
@@ -92,6 +87,28 @@ def gradient_covariance(tree, markers, pose, model, weight, variance, skin, work
         while i >= 0:
             M_out[j, i] = power(twist[i], y)
             i = tree.dof_parent[i]
+
+
+@inlined
+def body_covariances(tree, markers, pose, model, weight, variance, skin, work):
+    """work.matrix : (n_body, 6, 6) - covariance of the wrench by which the markers of each body change the
+    gradient, moment first, about the origin of body 0.
+
+    tree : Tree
+    markers : Markers
+    pose : Pose
+    model : (n_marker, 3) - model markers in ground [m]
+    weight : (n_marker,) - of the frame
+    variance : (n_marker,) - of each marker's own error along an axis [m^2]
+    skin : SkinMotion
+    work : GradientErrorWork - written
+    """
+    sum_markers(markers, pose, model, weight, variance, work)
+    for b in range(tree.parent.shape[0]):
+        expand(work.total[1, b], work.matrix[b])
+        if work.total[0, b, 0] > 0.0:
+            expand(work.total[0, b], work.inertia)
+            add_skin(pose, b, skin, work)
 
 
 @njit

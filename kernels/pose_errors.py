@@ -3,7 +3,8 @@
 A number has its variance from the optimum itself (kernels/deviation). What else depends on a pose, as points,
 muscles, coordinates and their rates, has slopes f and the variance f' C f, C = P M P the covariance of the
 tangent coordinates. C changes little from one frame to the next: it is made anew once in EVERY frames, and
-where other markers take part. While these stay the same it is the mean over the time of the variances.
+where other markers take part. It is of one pose, and no mean over some: that all coordinates err together is
+what makes the place of a foot as certain as its markers, and they do so in another way at another pose.
 """
 
 from __future__ import annotations
@@ -25,11 +26,8 @@ class PoseErrors(NamedTuple):
     """Covariances of tangent coordinates [rad^2, rad m, m^2], and what they need from frame to frame."""
 
     covariance: np.ndarray  # (2, n_v, n_v) - ALL, NOISE; symmetric
-    mean: np.ndarray  # (2, n_v, n_v) - of those that the same markers determine wholly
-    n_mean: np.ndarray  # (1,) int64 - so many
     seen: np.ndarray  # (n_marker,) int64 - 1 = it took part in the newest
     wait: np.ndarray  # (1,) int64 - frames until the next
-    since: np.ndarray  # (1,) - time since the newest [s]
     edition: np.ndarray  # (1,) int64 - how often it was made anew
 
 
@@ -37,30 +35,25 @@ def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
     """Allocate a PoseErrors that knows nothing."""
     return PoseErrors(
         np.zeros((2, n_v, n_v)),
-        np.zeros((2, n_v, n_v)),
-        np.zeros(1, np.int64),
         np.zeros(n_marker, np.int64),
         np.zeros(1, np.int64),
-        np.zeros(1),
         np.zeros(1, np.int64),
     )
 
 
 @njit
-def falls_due(dt, weight, errors):
-    """Whether the covariance is to be made anew; forgets its mean where other markers take part.
+def falls_due(weight, errors):
+    """Whether the covariance is to be made anew.
 
-    dt : float - time since the last frame [s]
     weight : (n_marker,) - of the frame
-    errors : PoseErrors - wait, since, seen, n_mean, edition written
+    errors : PoseErrors - wait, seen, edition written
     """
-    errors.since[0] += dt
     errors.wait[0] -= 1
     for m in range(weight.shape[0]):
         seen = int(weight[m] > 0.0)
         if seen != errors.seen[m]:
             errors.seen[m] = seen
-            errors.wait[0] = errors.n_mean[0] = 0
+            errors.wait[0] = 0
     if errors.wait[0] > 0:
         return False
     errors.wait[0] = EVERY
@@ -72,7 +65,7 @@ def falls_due(dt, weight, errors):
 def know_nothing(errors):
     """Of a pose that is none: NaN, and the next one is made anew."""
     errors.covariance[:, :, :] = math.nan
-    errors.wait[0] = errors.n_mean[0] = 0
+    errors.wait[0] = 0
     errors.edition[0] += 1
 
 
@@ -111,27 +104,3 @@ def covary(M, X, first, row, C_out):
     for a in range(n):
         for k in range(a):
             C_out[k, a] = C_out[a, k]
-
-
-@njit
-def average_covariances(whole, time_constant, errors):
-    """errors.covariance - from those of a frame to their mean, where its markers determine all.
-
-    whole : bool - nothing is filled in, and no dof is held
-    time_constant : float - of the mean [s]; 0 = none
-    errors : PoseErrors - covariance, mean, n_mean, since written
-    """
-    since = errors.since[0]
-    errors.since[0] = 0.0
-    if not whole or not since < time_constant:
-        errors.n_mean[0] = 0
-        return
-    errors.n_mean[0] += 1
-    rate = max(1.0 / errors.n_mean[0], since / time_constant)
-    for of in range(2):
-        C, mean = errors.covariance[of], errors.mean[of]
-        for i in range(C.shape[0]):
-            for k in range(C.shape[0]):
-                if rate < 1.0:  # else nothing is left of a mean before, whatever it was
-                    C[i, k] = mean[i, k] + rate * (C[i, k] - mean[i, k])
-                mean[i, k] = C[i, k]

@@ -78,7 +78,28 @@ def stand_at(problem, q, multiplier, work):
     work.size[0] = math.inf
     objective(problem, q, work)
     n_hard, _ = optimality(problem, multiplier, work)
-    if not factor(problem, multiplier, n_hard, work, None):
+    if not factor(problem, multiplier, n_hard, 1.0, work, None):
+        return -1
+    newton_step(n_hard, work)
+    return n_hard
+
+
+@njit
+def stand_beside(problem, q, work):
+    """As stand_at, at any pose, with slopes alone: curvature times residuals, which are none of that pose, is
+    left out.
+
+    problem : Problem
+    q : (n_q,)
+    work : Work - multiplier_trial and what stand_at leaves
+    """
+    multiplier = work.multiplier_trial
+    copy(q, work.q_trial)
+    work.size[0] = math.inf
+    objective(problem, q, work)
+    multiplier[:] = 0.0
+    n_hard, _ = optimality(problem, multiplier, work)
+    if not factor(problem, multiplier, n_hard, 0.0, work, None):
         return -1
     newton_step(n_hard, work)
     return n_hard
@@ -108,7 +129,7 @@ def stand_with_targets(problem, q, work, H_out):
     newton_step(n_hard, work)
     copy(work.mu, multiplier)
     optimality(problem, multiplier, work)
-    if not factor(problem, multiplier, n_hard, work, H_out):
+    if not factor(problem, multiplier, n_hard, 1.0, work, H_out):
         return -1
     newton_step(n_hard, work)
     return n_hard
@@ -143,7 +164,7 @@ def velocity(couplers, n_hard, work, one):
 
 
 @njit
-def factor(problem, multiplier, n_hard, work, H_out):
+def factor(problem, multiplier, n_hard, second_order, work, H_out):
     """Cholesky factor of H + rho A'A in work.H; False where H is not positive definite along A x = 0.
 
     With rho beyond what a step needs, also where hard elements nearly repeat each other, as those of a knee
@@ -152,12 +173,13 @@ def factor(problem, multiplier, n_hard, work, H_out):
     problem : Problem
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
+    second_order : float - 1 = exact, 0 = Gauss-Newton
     work : Work - after optimality; H, scale, slope, aim written
     H_out : (n_v, n_v) - H before it is factored, lower triangle; None = not asked for
     """
     curvature = AUGMENTATION
     for _ in range(N_AUGMENT):
-        size = lagrangian_hessian(problem, multiplier, n_hard, 1.0, work)
+        size = lagrangian_hessian(problem, multiplier, n_hard, second_order, work)
         if H_out is not None:
             copy_matrix(work.H, H_out)
         augment(n_hard, curvature * size, work)

@@ -97,6 +97,7 @@ GROUPS = {
         (
             "kernels.frame.estimate",
             "kernels.deviation.deviate",
+            "kernels.error_columns.columns_in_time",
             "kernels.place_errors.place_deviations",
             "kernels.intake.take_in",
             "kernels.ranges.find_outside",
@@ -123,6 +124,7 @@ GROUPS = {
         (
             "kernels.frame.estimate",
             "kernels.deviation.deviate",
+            "kernels.error_columns.columns_in_time",
             "kernels.place_errors.place_deviations",
             "kernels.intake.take_in",
             "kernels.ranges.find_outside",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from kernels.deviation import (
     new_deviation_work,
     new_deviations,
 )
+from kernels.error_columns import columns_in_time, new_column_work, new_columns
 from kernels.frame import FrameOptions, FrameState, Method, Skeleton
 from kernels.gradient_errors import SkinMotion
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
@@ -82,6 +84,8 @@ class MethodDeviations:
         self._starts = np.cumsum(sizes)[:-1].tolist()
         self.uncertain = self._out.uncertain
         self._run: HeldCall | None = None
+        self._run_columns: HeldCall | None = None
+        self._columns = new_columns(model.n_v, n_body)
         self._place_work, self._run_places = new_place_work(model.n_v), place_deviations
 
     # Views are made when they are asked for: a copy of this has arrays of its own.
@@ -144,6 +148,17 @@ class MethodDeviations:
             return
         self._run_places(tree.last_dof, tree.dof_parent, places, pose, self.covariance, self._place_work, out)
 
+    def columns(self, q: Array, v: Array, v_dot: Array, apart: float) -> Array | None:
+        """(3, 2, n_v, 6 n_body) - errors of the tangent coordinates before, at and after a pose that moves, by
+        independent errors of the markers of size 1, LASTING and NOISE, one a column; overwritten by the next.
+        None where markers and joints do not determine one of the three.
+
+        q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
+        apart : from one of the three to the next [s]
+        """
+        assert self._run_columns is not None
+        return self._columns if self._run_columns(q, v, v_dot, apart) else None
+
     def _part(self, k: int) -> Array:
         return np.split(self._out.value, self._starts)[k]
 
@@ -154,6 +169,7 @@ class MethodDeviations:
             skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
         )  # fmt: skip
         self._run = hold(deviate, arguments, given=(2,))
+        self._hold_columns()
         tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
         self._run_places = bind(
             place_deviations,
@@ -162,6 +178,19 @@ class MethodDeviations:
                 self._place_work, np.zeros((0, 3)),
             ),
         )  # fmt: skip
+
+    def _hold_columns(self) -> None:
+        """Have the machine code of `columns`, with a solver of its own: others read the pose of the frame's."""
+        skeleton, method, state = self._of_frame
+        (frame, own), tree = self._work, skeleton.tree
+        n_q, n_v, n_body = int(tree.q_start[-1]), len(tree.dof_body), len(tree.parent)
+        n_marker, n_element = len(skeleton.markers.body), len(method.roles.mode)
+        arguments = (
+            skeleton, method, np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), 0.0, self.options.bounds.skin, state,
+            self.state.errors, copy.deepcopy(frame.solver), own,
+            new_column_work(n_q, n_v, n_body, n_marker, n_element), self._columns,
+        )  # fmt: skip
+        self._run_columns = hold(columns_in_time, arguments, given=(2, 3, 4, 5))
 
     def run(self, dt: float, converged: bool) -> int:
         """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved; returns
@@ -176,7 +205,7 @@ class MethodDeviations:
         self.state.folded_for[:] += dt
         self.state.away[:] += dt
         self.state.pose.covariance[:] = math.nan
-        self.state.pose.wait[0] = self.state.pose.n_mean[0] = 0
+        self.state.pose.wait[0] = 0
         self.state.pose.edition[0] += 1
         return len(self.uncertain)
 
@@ -184,8 +213,8 @@ class MethodDeviations:
         """Nothing has been determined yet."""
         self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
         self.state.weight[:] = math.nan
-        self.state.mean[:] = self.state.pose.since[:] = 0.0
-        self.state.pose.wait[0] = self.state.pose.n_mean[0] = 0
+        self.state.mean[:] = 0.0
+        self.state.pose.wait[0] = 0
 
     def follow(self, other: MethodDeviations) -> None:
         """Know of dofs and bodies what another of the same model knows."""

@@ -53,11 +53,15 @@ class RateDeviations:
 
     Attributes
     ----------
+    apart : how far apart poses tell how errors change [s]: 1 / the frequency that the filter lets pass in the
+        mean square [rad/s], as it sees no more of a change than what lasts so long
     q : (n_q,) [rad, m, 1]; v, v_dot : (n_v,) - in the order of kernels/rates/manifold.Rates
     """
 
     def __init__(self, tree: Tree, spec: RateSpec, rate: float, time: float) -> None:
         self.products = products(spec, rate, time)
+        passed = self.products[NOISE]
+        self.apart = math.sqrt(passed[VALUE, VALUE] / passed[SPEED, SPEED])
         n_q, n_v = int(tree.q_start[-1]), len(tree.dof_body)
         self.q, self.v, self.v_dot = np.full(n_q, math.nan), np.full(n_v, math.nan), np.full(n_v, math.nan)
         self._turns = [(int(q), int(v)) for _, q, v in rotations(tree)]
@@ -74,18 +78,28 @@ class RateDeviations:
     def update(self, found: MethodDeviations, rates: Rates) -> None:
         """Those of the newest covariance, in a filtered motion.
 
-        A joint that turns by w in the child's frame sees an error d of its tangent coordinates change by
-        d-dot + w x d, so that d-dot-dot + w x d-dot + w-dot x d is added to its acceleration.
+        An error of the markers in the bodies, of size e, is one of the tangent coordinates S e, and S changes by S' and
+        S'' while the skeleton moves: their rates are off by S e' + S' e, and so on. A joint that turns by w in
+        the child's frame sees an error d of its coordinates change by d' + w x d, so that
+        d'' + w x d' + w' x d is added to its acceleration. NaN where poses of the motion are not determined.
         """
         noise = found.noise_covariance
         C, gain = np.array([found.covariance - noise, noise]), self.products
         turning, more = self._carried(rates.v), self._carried(rates.v_dot)
-        plain, carried, turned = C.diagonal(axis1=1, axis2=2), turning @ C, more @ C
-        of_turning = (carried * turning).sum(axis=2)
+        columns = found.columns(*rates, self.apart)
+        if columns is None:
+            self.forget()
+            return
+        before, S, after = columns
+        first, second = (after - before) / (2.0 * self.apart), (after - 2.0 * S + before) / self.apart**2
+        was = turning @ S
+        by_rate, by_value = 2.0 * first + was, second + turning @ first + more @ S
+        plain = C.diagonal(axis1=1, axis2=2)
+        total = squares(S) + np.maximum(plain - squares(S), 0.0)  # what held dofs err by is in no column
         # errors and their rates at one time are independent, an error and the rate of its rate are not
-        speed = gain[:, 0, :1] * of_turning + gain[:, 1, 1:2] * plain
-        acceleration = gain[:, 0, :1] * (turned * more).sum(axis=2) + gain[:, 1, 1:2] * of_turning
-        acceleration += 2.0 * gain[:, 0, 2:] * turned.diagonal(axis1=1, axis2=2) + gain[:, 2, 2:] * plain
+        speed = gain[:, 0, :1] * squares(first + was) + gain[:, 1, 1:2] * total
+        acceleration = gain[:, 0, :1] * squares(by_value) + gain[:, 1, 1:2] * squares(by_rate)
+        acceleration += 2.0 * gain[:, 0, 2:] * (by_value * S).sum(axis=2) + gain[:, 2, 2:] * total
         value = np.sqrt(np.maximum((gain[:, 0, :1] * plain).sum(axis=0), 0.0))
         self.v[:] = np.sqrt(np.maximum(speed.sum(axis=0), 0.0))
         self.v_dot[:] = np.sqrt(np.maximum(acceleration.sum(axis=0), 0.0))
@@ -109,6 +123,11 @@ class RateDeviations:
         lasting = ((slopes @ found.covariance) * slopes).sum(axis=1) - noise
         gain = self.products[:, order, order]
         return np.asarray(np.sqrt(np.maximum(gain[LASTING] * lasting + gain[NOISE] * noise, 0.0)))
+
+
+def squares(rows: Array) -> Array:
+    """(..., n) - sums of squares of rows (..., n, m)."""
+    return np.asarray((rows * rows).sum(axis=-1))
 
 
 def quaternion_slopes(q: Array) -> Array:

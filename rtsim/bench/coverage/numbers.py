@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kernels.rates.manifold import OK, manifold_of
 from rtsim.config.rate_schema import ButterworthSpec
 from rtsim.config.run_schema import Uncertainty
-from rtsim.methods.deviations import displaced_joints, places_of
+from rtsim.methods.deviations import MethodDeviations, displaced_joints, places_of
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.methods.muscle_arms import arms_at
 from rtsim.methods.rate_errors import RateDeviations
@@ -31,7 +29,8 @@ class Numbers:
         self._of_places = np.zeros(model.outline.points.shape)
         self._filter = RateEstimator(ButterworthSpec(), manifold_of(model.tree), rate)
         self._of_rates = RateDeviations(model.tree, ButterworthSpec(), rate, Uncertainty().skin_time_s)
-        self._n_frame, self._settled = 0, False
+        self._n_frame, self._settled, self._edition = 0, False, 0
+        self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
         """(n,) - of the frame that was just estimated; rates NaN before the filter has settled."""
@@ -44,18 +43,28 @@ class Numbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def deviations(self) -> Array:
-        """(n,) - of the same, after the frame's own deviations."""
+        """(n,) - of the same, after the frame's own deviations. As in a live run, those that follow from the
+        covariance of the pose stay as they are until it is made anew.
+        """
         found = self._estimator.deviations
         assert found is not None
+        edition = found.edition if self._settled else -found.edition
+        if edition != self._edition:
+            self._edition = edition
+            self._of_pose = self._from_covariance(found)
+        parts = [found.angles, found.displacements, found.lengthening, found.contact_points, self._of_pose]
+        return np.concatenate([np.ravel(part) for part in parts])
+
+    def _from_covariance(self, found: MethodDeviations) -> Array:
+        """(n,) - of places, muscle lengths and rates; of these NaN before the filter has settled."""
         found.write_places(self._places, self._of_places)
         slopes = self._arms.gradient
         of_muscles = np.sqrt(np.einsum("md,de,me->m", slopes, found.covariance, slopes))
-        self._of_rates.update(found, self._filter.rates)
-        parts = [found.angles, found.displacements, found.lengthening, found.contact_points]
-        parts += [self._of_places, of_muscles]
-        of_rates = [self._of_rates.v, self._of_rates.v_dot]
-        parts += of_rates if self._settled else [np.full(len(part), math.nan) for part in of_rates]
-        return np.concatenate([np.ravel(part) for part in parts])
+        if self._settled:
+            self._of_rates.update(found, self._filter.rates)
+        else:
+            self._of_rates.forget()
+        return np.concatenate([self._of_places.ravel(), of_muscles, self._of_rates.v, self._of_rates.v_dot])
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:

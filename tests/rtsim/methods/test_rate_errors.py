@@ -61,25 +61,41 @@ def test_quaternions_turn_about_the_childs_axes() -> None:
         np.testing.assert_allclose(moved, expected, atol=1e-11)
 
 
-def carried_twin(found, of: RateDeviations, v: np.ndarray, v_dot: np.ndarray) -> np.ndarray:
-    """Return deviations of speeds and accelerations dof by dof: d' + w x d, d'' + w x d' + w' x d."""
-    n, turns, out = len(v), {k: start for _, start in of._turns for k in range(start, start + 3)}, []
+def slopes_of(of: RateDeviations, order: int, dof: int, v: np.ndarray, v_dot: np.ndarray) -> np.ndarray:
+    """Return (3, n): by what an error of the coordinates, its rate and the rate of that change a speed or an
+    acceleration: d' + w x d, d'' + w x d' + w' x d.
+    """
+    slopes, turns = np.zeros((3, len(v))), {k: start for _, start in of._turns for k in range(start, start + 3)}
+    slopes[order, dof] = 1.0
+    if dof in turns:
+        start = turns[dof]
+        axis = np.eye(3)[dof - start]
+        carry = slopes[order - 1, start : start + 3]
+        carry += np.cross(axis, v[start : start + 3])  # e . (w x d) = (e x w) . d
+        if order == 2:
+            slopes[0, start : start + 3] += np.cross(axis, v_dot[start : start + 3])
+    return slopes
+
+
+def rates_twin(found, of: RateDeviations, columns: np.ndarray, v: np.ndarray, v_dot: np.ndarray) -> np.ndarray:
+    """Return deviations of speeds and accelerations dof by dof. With d = S e: d' = S' e + S e', d'' = S'' e +
+    2 S' e' + S e''; what the covariance has beyond S S' adds to the last of these.
+    """
+    before, S, after = columns
+    first, second = (after - before) / (2.0 * of.apart), (after - 2.0 * S + before) / of.apart**2
+    noise, out = found.noise_covariance, []
     for order in (1, 2):
-        for dof in range(n):
-            slopes = np.zeros((3, n))  # of the error, of its rate, of the rate of that
-            slopes[order, dof] = 1.0
-            if dof in turns:
-                start = turns[dof]
-                axis = np.eye(3)[dof - start]
-                carry = slopes[order - 1, start : start + 3]
-                carry += np.cross(axis, v[start : start + 3])  # e . (w x d) = (e x w) . d
-                if order == 2:
-                    slopes[0, start : start + 3] += np.cross(axis, v_dot[start : start + 3])
-            total = 0.0
-            for gain, C in zip(
-                of.products, (found.covariance - found.noise_covariance, found.noise_covariance), strict=True
-            ):
-                total += sum(gain[i, j] * slopes[i] @ C @ slopes[j] for i in range(3) for j in range(3))
+        for dof in range(len(v)):
+            f, total = slopes_of(of, order, dof, v, v_dot), 0.0
+            for kind, C in ((LASTING, found.covariance - noise), (NOISE, noise)):
+                gain = of.products[kind]
+                total += gain[order, order] * max(C[dof, dof] - S[kind, dof] @ S[kind, dof], 0.0)
+                by = (  # of e, e' and e''
+                    f[0] @ S[kind] + f[1] @ first[kind] + f[2] @ second[kind],
+                    f[1] @ S[kind] + 2.0 * f[2] @ first[kind],
+                    f[2] @ S[kind],
+                )
+                total += sum(gain[i, j] * by[i] @ by[j] for i in range(3) for j in range(3))
             out.append(np.sqrt(total))
     return np.array(out)
 
@@ -99,9 +115,10 @@ def test_every_coordinate_has_its_deviation() -> None:
     still = new_rates(len(running.q), len(of.v))
     still.q[:] = running.q
     of.update(found, still)
-    lasting, noise = of.products[:, 1, 1]
-    n = np.diagonal(found.noise_covariance)
-    np.testing.assert_allclose(of.v**2, lasting * (np.diagonal(found.covariance) - n) + noise * n, rtol=1e-9)
+    columns = found.columns(*still, of.apart)
+    assert columns is not None
+    expected = rates_twin(found, of, columns, still.v, still.v_dot)
+    np.testing.assert_allclose(np.concatenate([of.v, of.v_dot]), expected, rtol=1e-9)
     assert (of.v_dot > of.v).all()
     assert np.isfinite(of.q).all()
     gain = np.sqrt(of.products[LASTING, 0, 0])
@@ -109,10 +126,13 @@ def test_every_coordinate_has_its_deviation() -> None:
     np.testing.assert_allclose(of.q[:3], gain * places, rtol=0.01)
     slopes = np.zeros((1, len(of.v)))
     slopes[0, 1] = 2.0
-    np.testing.assert_allclose(of.of(found, slopes, 1), 2.0 * of.v[1], rtol=1e-9)
+    np.testing.assert_allclose(of.of(found, slopes, 1), 2.0 * of.v[1], rtol=0.02)
     moving = still._replace(v=np.linspace(-4.0, 4.0, len(of.v)), v_dot=np.linspace(20.0, -30.0, len(of.v)))
     of.update(found, moving)
-    expected = carried_twin(found, of, moving.v, moving.v_dot)
+    columns = found.columns(*moving, of.apart)
+    assert columns is not None
+    assert np.abs(columns[2] - columns[0]).max() > 1e-2 * np.abs(columns[1]).max()
+    expected = rates_twin(found, of, columns, moving.v, moving.v_dot)
     np.testing.assert_allclose(np.concatenate([of.v, of.v_dot]), expected, rtol=1e-9)
     of.forget()
     assert np.isnan(of.v).all()

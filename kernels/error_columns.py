@@ -1,0 +1,218 @@
+"""How errors of the markers move a pose while it moves itself: columns of a factor of its covariance in time.
+
+An optimum answers errors dm of markers by dq = S dm, S = P J'W (kernels/sensitivity). While the skeleton moves S
+changes: elements turn, and markers lie otherwise to the joints. Errors go with the segments: what they do to
+the gradient is a wrench on each body, whose covariance (kernels/gradient_errors) has a factor of six columns
+that stay as they are in the body's frame. So S times this factor, at three times of a motion, tells the first
+two rates of every error of the pose (rtsim/methods/rate_errors).
+Markers are taken to be where the skeleton has them: residuals of another time would bend the objective.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.couplers import fold_columns, place_followers
+from kernels.deviation import Answers, new_answers
+from kernels.followed_lengths import add_answers_before
+from kernels.gradient_errors import body_covariances
+from kernels.linear import cholesky_drop
+from kernels.markers import model_markers
+from kernels.optimality import Problem
+from kernels.pose_errors import add_coordinates
+from kernels.sensitivity import answer, soft_answers, stand_beside
+from kernels.spatial import power
+from kernels.tree import Pose, difference, integrate, new_pose, pose
+
+LASTING, NOISE = 0, 1
+"""Kinds of errors: skin and a marker's own error; noise."""
+DEPENDENT = 1e-9
+"""Part of its variance below which a motion of a body's markers counts as following from the others."""
+
+
+class ColumnWork(NamedTuple):
+    """Working space."""
+
+    at_home: Pose  # every body's axes and origin those of ground: places in it are places in the bodies
+    place: np.ndarray  # (n_marker, 3) [m]
+    variance: np.ndarray  # (n_marker,) - without noise [m^2]
+    factor: np.ndarray  # (2, n_body, 6, 6) - wrenches of LASTING errors and of NOISE, a column each, in bodies
+    wrench: np.ndarray  # (6,)
+    gradient: np.ndarray  # (2, n_v, 6 n_body)
+    q: np.ndarray  # (n_q,)
+    step: np.ndarray  # (n_v,)
+    answers: Answers  # of all tangent coordinates
+
+
+def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: int) -> ColumnWork:
+    """Allocate a ColumnWork."""
+    at_home = new_pose(n_body, n_v)
+    at_home.rotation[:] = np.eye(3)
+    return ColumnWork(
+        at_home, np.zeros((n_marker, 3)), np.zeros(n_marker), np.zeros((2, n_body, 6, 6)), np.zeros(6),
+        np.zeros((2, n_v, 6 * n_body)), np.zeros(n_q), np.zeros(n_v), new_answers(n_v, n_element, n_v),
+    )  # fmt: skip
+
+
+def new_columns(n_v: int, n_body: int) -> np.ndarray:
+    """(3, 2, n_v, 6 n_body) - before, at and after a time; of LASTING errors and of NOISE."""
+    return np.zeros((3, 2, n_v, 6 * n_body))
+
+
+@njit
+def columns_in_time(model, method, q, v, v_dot, apart, skin, frame_state, errors, solver, own, work, columns_out):
+    """columns_out : (3, 2, n_v, 6 n_body) - errors of the pose some time before, at, and after another, by each
+    error of size 1; False where one of the three poses is no minimum.
+
+    model : Skeleton
+    method : Method
+    q, v, v_dot : (n_q,), (n_v,), (n_v,) - pose, speeds and accelerations
+    apart : float - that time [s]
+    skin : SkinMotion
+    frame_state : FrameState - weights of the markers, and what holds dofs
+    errors : MarkerErrors - after marker_variances
+    solver : Work - written: not that of the frame, which others read
+    own : DeviationWork - scratch of the deviations written
+    work : ColumnWork - written
+    """
+    factor_wrenches(model, skin, own.still, frame_state.segments.weight, errors, own.gradient, work)
+    for k in range(3):
+        time = (k - 1) * apart
+        for d in range(v.shape[0]):
+            work.step[d] = time * (v[d] + 0.5 * time * v_dot[d])
+        integrate(model.tree, q, work.step, 1.0, work.q)
+        place_followers(model.tree.couplers, model.tree.functions, work.q)
+        if not answers_at(model, method, frame_state, solver, own, work):
+            return False
+        for of in range(2):
+            product(work.answers.X, work.gradient[of], columns_out[k, of])
+    return True
+
+
+@njit
+def factor_wrenches(model, skin, still, weight, errors, scratch, work):
+    """work.factor : (2, n_body, 6, 6) - factors of the covariance of what a body's markers do to the gradient.
+
+    model : Skeleton
+    skin, still : SkinMotion - as it moves, and that does not
+    weight : (n_marker,) - of the frame
+    errors : MarkerErrors
+    scratch : GradientErrorWork - written
+    work : ColumnWork - variance, factor written
+    """
+    tree, markers = model.tree, model.markers
+    for m in range(weight.shape[0]):
+        work.variance[m] = errors.variance[m] - errors.noise[m]
+    for of in range(2):
+        variance = work.variance if of == LASTING else errors.noise
+        moving = skin if of == LASTING else still
+        body_covariances(tree, markers, work.at_home, markers.position, weight, variance, moving, scratch)
+        for b in range(tree.parent.shape[0]):
+            L = work.factor[of, b]
+            for i in range(6):
+                for k in range(6):
+                    L[i, k] = scratch.matrix[b, i, k] if k <= i else 0.0
+            cholesky_drop(L, 6, DEPENDENT)
+            for k in range(6):
+                if L[k, k] == math.inf:
+                    L[k, k] = 0.0
+
+
+@njit
+def answers_at(model, method, frame_state, solver, own, work):
+    """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, 6 n_body) - how every tangent coordinate answers to
+    the gradient at work.q, and what the errors do to that; False where markers and joints do not determine it.
+
+    model : Skeleton
+    method : Method
+    frame_state : FrameState
+    solver : Work - written
+    own : DeviationWork - scratch written
+    work : ColumnWork - q, place, step, gradient, answers written
+    """
+    tree, answers, track = model.tree, work.answers, frame_state.track
+    n_hard = stand_among(model, method.roles, track, frame_state.segments.weight, solver, work)
+    if n_hard < 0:
+        return False
+    for of in range(2):
+        gradient_columns(tree, solver.pose, work.factor[of], work.wrench, work.gradient[of])
+        fold_columns(tree.couplers, solver.coupler, work.gradient[of])
+    add_coordinates(0, answers.X)
+    answer(tree.couplers, n_hard, solver, answers.X, answers.B)
+    if method.follows == 1:
+        soft_answers(model, method.roles, n_hard, solver, answers.X, answers.B)
+        first = frame_state.first  # as far from the pose as in the frame
+        difference(tree, track.q, first.q, work.step)
+        integrate(tree, work.q, work.step, 1.0, work.q)
+        n_hard = stand_among(model, method.first, first, frame_state.segments.weight, solver, work)
+        if n_hard < 0:
+            return False
+        add_answers_before(model, method, n_hard, solver, own, answers)
+    return True
+
+
+@njit
+def stand_among(model, roles, track, weight, solver, work):
+    """As kernels/sensitivity.stand_beside at work.q, among markers that are where the model has them.
+
+    model : Skeleton
+    roles : Roles
+    track : Track - what holds dofs
+    weight : (n_marker,) - of the frame
+    solver : Work - written
+    work : ColumnWork - place written
+    """
+    pose(model.tree, work.q, solver.pose)
+    model_markers(model.markers, solver.pose, work.place)
+    problem = Problem(
+        model.tree, model.markers, model.elements, roles, work.place, weight, track.hold, track.q_hold
+    )
+    return stand_beside(problem, work.q, solver)
+
+
+@njit
+def gradient_columns(tree, pose, factor, wrench, gradient_out):
+    """gradient_out : (n_v, 6 n_body) - change of the gradient by wrenches on the bodies.
+
+    tree : Tree
+    pose : Pose
+    factor : (n_body, 6, 6) - wrenches in the bodies, moment first, about their origins, a column each
+    wrench : (6,) - written
+    """
+    gradient_out[:, :] = 0.0
+    for b in range(tree.parent.shape[0]):
+        R = pose.rotation[b]
+        x = pose.position[b, 0] - pose.position[0, 0]
+        y = pose.position[b, 1] - pose.position[0, 1]
+        z = pose.position[b, 2] - pose.position[0, 2]
+        for k in range(6):
+            if factor[b, k, k] == 0.0:
+                continue
+            for i in range(3):
+                wrench[i] = wrench[3 + i] = 0.0
+                for j in range(3):
+                    wrench[i] += R[i, j] * factor[b, j, k]
+                    wrench[3 + i] += R[i, j] * factor[b, 3 + j, k]
+            wrench[0] += y * wrench[5] - z * wrench[4]
+            wrench[1] += z * wrench[3] - x * wrench[5]
+            wrench[2] += x * wrench[4] - y * wrench[3]
+            d = tree.last_dof[b]
+            while d >= 0:
+                gradient_out[d, 6 * b + k] = power(pose.twist[d], wrench)
+                d = tree.dof_parent[d]
+
+
+@njit
+def product(X, gradient, columns_out):
+    """columns_out : (n, K) = X' gradient, of X : (n, n) and gradient : (n, K)."""
+    columns_out[:, :] = 0.0
+    for i in range(X.shape[0]):
+        for d in range(X.shape[1]):
+            y = X[i, d]
+            if y != 0.0:
+                for k in range(gradient.shape[1]):
+                    columns_out[d, k] += y * gradient[i, k]
