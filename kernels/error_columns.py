@@ -1,10 +1,10 @@
 """How errors of the markers move a pose while it moves itself: columns of a factor of its covariance in time.
 
-An optimum answers errors dm of markers by dq = S dm, S = P J'W (kernels/sensitivity). While the skeleton moves S
-changes: elements turn, and markers lie otherwise to the joints. Errors go with the segments: what they do to
-the gradient is a wrench on each body, whose covariance (kernels/gradient_errors) has a factor of six columns
-that stay as they are in the body's frame. So S times this factor, at three times of a motion, tells the first
-two rates of every error of the pose (rtsim/methods/rate_errors).
+An optimum answers errors dm of markers by dq = S dm, S = P J'W (kernels/sensitivity). While the skeleton
+moves S changes: elements turn, and markers lie otherwise to the joints. Errors go with the segments: what
+they do to the gradient is a wrench on each body, whose covariance (kernels/gradient_errors) has a factor of
+six columns that stay as they are in the body's frame. So S times this factor, at three times of a motion,
+tells the first two rates of every error of the pose (rtsim/methods/rate_errors).
 Markers are taken to be where the skeleton has them: residuals of another time would bend the objective.
 """
 
@@ -40,7 +40,7 @@ class ColumnWork(NamedTuple):
     at_home: Pose  # every body's axes and origin those of ground: places in it are places in the bodies
     place: np.ndarray  # (n_marker, 3) [m]
     variance: np.ndarray  # (n_marker,) - without noise [m^2]
-    factor: np.ndarray  # (2, n_body, 6, 6) - wrenches of LASTING errors and of NOISE, a column each, in bodies
+    factor: np.ndarray  # (2, n_body, 6, 6) - wrenches of LASTING errors and of NOISE, a column each
     wrench: np.ndarray  # (6,)
     gradient: np.ndarray  # (2, n_v, 6 n_body)
     q: np.ndarray  # (n_q,)
@@ -64,14 +64,16 @@ def new_columns(n_v: int, n_body: int) -> np.ndarray:
 
 
 @njit
-def columns_in_time(model, method, q, v, v_dot, apart, skin, frame_state, errors, solver, own, work, columns_out):
-    """columns_out : (3, 2, n_v, 6 n_body) - errors of the pose some time before, at, and after another, by each
-    error of size 1; False where one of the three poses is no minimum.
+def columns_in_time(
+    model, method, q, v, v_dot, apart, skin, frame_state, errors, solver, own, work, columns_out
+):
+    """columns_out : (3, 2, n_v, 6 n_body) - errors of the pose before, at, and after a time, by each error of
+    size 1; False where markers and joints do not determine one of the three poses.
 
     model : Skeleton
     method : Method
     q, v, v_dot : (n_q,), (n_v,), (n_v,) - pose, speeds and accelerations
-    apart : float - that time [s]
+    apart : float - from one of the three to the next [s]
     skin : SkinMotion
     frame_state : FrameState - weights of the markers, and what holds dofs
     errors : MarkerErrors - after marker_variances
@@ -95,7 +97,7 @@ def columns_in_time(model, method, q, v, v_dot, apart, skin, frame_state, errors
 
 @njit
 def factor_wrenches(model, skin, still, weight, errors, scratch, work):
-    """work.factor : (2, n_body, 6, 6) - factors of the covariance of what a body's markers do to the gradient.
+    """work.factor : (2, n_body, 6, 6) - of the covariance of what a body's markers do to the gradient.
 
     model : Skeleton
     skin, still : SkinMotion - as it moves, and that does not
@@ -124,8 +126,8 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
 
 @njit
 def answers_at(model, method, frame_state, solver, own, work):
-    """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, 6 n_body) - how every tangent coordinate answers to
-    the gradient at work.q, and what the errors do to that; False where markers and joints do not determine it.
+    """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, 6 n_body) - how every tangent coordinate answers
+    to the gradient at work.q, and what the errors do to that; False where the pose is not determined.
 
     model : Skeleton
     method : Method

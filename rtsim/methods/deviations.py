@@ -149,9 +149,9 @@ class MethodDeviations:
         self._run_places(tree.last_dof, tree.dof_parent, places, pose, self.covariance, self._place_work, out)
 
     def columns(self, q: Array, v: Array, v_dot: Array, apart: float) -> Array | None:
-        """(3, 2, n_v, 6 n_body) - errors of the tangent coordinates before, at and after a pose that moves, by
-        independent errors of the markers of size 1, LASTING and NOISE, one a column; overwritten by the next.
-        None where markers and joints do not determine one of the three.
+        """(3, 2, n_v, 6 n_body) - errors of the tangent coordinates before, at and after a pose that moves,
+        by independent errors of the markers of size 1, LASTING and NOISE, one a column; overwritten by the
+        next. None where markers and joints do not determine one of the three.
 
         q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
         apart : from one of the three to the next [s]
@@ -180,14 +180,14 @@ class MethodDeviations:
         )  # fmt: skip
 
     def _hold_columns(self) -> None:
-        """Have the machine code of `columns`, with a solver of its own: others read the pose of the frame's."""
+        """Have the machine code of `columns`, with a solver of its own: others read the frame's pose."""
         skeleton, method, state = self._of_frame
         (frame, own), tree = self._work, skeleton.tree
         n_q, n_v, n_body = int(tree.q_start[-1]), len(tree.dof_body), len(tree.parent)
         n_marker, n_element = len(skeleton.markers.body), len(method.roles.mode)
         arguments = (
-            skeleton, method, np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), 0.0, self.options.bounds.skin, state,
-            self.state.errors, copy.deepcopy(frame.solver), own,
+            skeleton, method, np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), 0.0, self.options.bounds.skin,
+            state, self.state.errors, copy.deepcopy(frame.solver), own,
             new_column_work(n_q, n_v, n_body, n_marker, n_element), self._columns,
         )  # fmt: skip
         self._run_columns = hold(columns_in_time, arguments, given=(2, 3, 4, 5))

@@ -78,8 +78,8 @@ class RateDeviations:
     def update(self, found: MethodDeviations, rates: Rates) -> None:
         """Those of the newest covariance, in a filtered motion.
 
-        An error of the markers in the bodies, of size e, is one of the tangent coordinates S e, and S changes by S' and
-        S'' while the skeleton moves: their rates are off by S e' + S' e, and so on. A joint that turns by w in
+        An error e of the markers in the bodies is one of the tangent coordinates S e, and S changes by S'
+        and S'' while the skeleton moves: rates are off by S e' + S' e, and so on. A joint that turns by w in
         the child's frame sees an error d of its coordinates change by d' + w x d, so that
         d'' + w x d' + w' x d is added to its acceleration. NaN where poses of the motion are not determined.
         """

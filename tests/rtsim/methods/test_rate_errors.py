@@ -62,10 +62,13 @@ def test_quaternions_turn_about_the_childs_axes() -> None:
 
 
 def slopes_of(of: RateDeviations, order: int, dof: int, v: np.ndarray, v_dot: np.ndarray) -> np.ndarray:
-    """Return (3, n): by what an error of the coordinates, its rate and the rate of that change a speed or an
-    acceleration: d' + w x d, d'' + w x d' + w' x d.
+    """Return (3, n): by what an error of the coordinates, its rate and the rate of that change a speed or
+    an acceleration: d' + w x d, d'' + w x d' + w' x d.
     """
-    slopes, turns = np.zeros((3, len(v))), {k: start for _, start in of._turns for k in range(start, start + 3)}
+    slopes, turns = (
+        np.zeros((3, len(v))),
+        {k: start for _, start in of._turns for k in range(start, start + 3)},
+    )
     slopes[order, dof] = 1.0
     if dof in turns:
         start = turns[dof]
@@ -77,9 +80,11 @@ def slopes_of(of: RateDeviations, order: int, dof: int, v: np.ndarray, v_dot: np
     return slopes
 
 
-def rates_twin(found, of: RateDeviations, columns: np.ndarray, v: np.ndarray, v_dot: np.ndarray) -> np.ndarray:
-    """Return deviations of speeds and accelerations dof by dof. With d = S e: d' = S' e + S e', d'' = S'' e +
-    2 S' e' + S e''; what the covariance has beyond S S' adds to the last of these.
+def rates_twin(
+    found, of: RateDeviations, columns: np.ndarray, v: np.ndarray, v_dot: np.ndarray
+) -> np.ndarray:
+    """Return deviations of speeds and accelerations dof by dof. With d = S e: d' = S' e + S e',
+    d'' = S'' e + 2 S' e' + S e''; what the covariance has beyond S S' adds to the last of these.
     """
     before, S, after = columns
     first, second = (after - before) / (2.0 * of.apart), (after - 2.0 * S + before) / of.apart**2
