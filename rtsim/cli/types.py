@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import click
 from click.shell_completion import CompletionItem
 
-from rtsim.config.paths import shipped_names
-from rtsim.config.run_schema import LONGEST_S
+from rtsim.config.paths import find_config, shipped_names
+from rtsim.config.run_schema import LONGEST_S, Run
 from rtsim.errors import ConfigError, RtsimError
 from rtsim.live.sources import MADE_UP
 from streams.addresses import LAST_PORT, check_address, is_stream
@@ -130,13 +130,13 @@ class Method(click.ParamType):
     def shell_complete(
         self, context: click.Context, parameter: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        from rtsim.cli.options import make_run
+        from rtsim.config.choices import load_run
         from rtsim.models.load import load_model
 
-        given = context.params
+        config, choices, model = (context.params.get(key) for key in ("config", "choices", "model"))
         try:
-            run = make_run(given.get("config"), given.get("choices") or (), model=given.get("model"))
-            return offered(load_model(run.model).methods, incomplete)
+            run = load_run(find_config(config, "runs"), choices or ()) if config else Run(name="live")
+            return offered(load_model(model or run.model).methods, incomplete)
         except RtsimError:  # said when the command is run
             return []
 

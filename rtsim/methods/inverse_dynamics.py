@@ -32,6 +32,7 @@ from kernels.kinetics import (
 from kernels.tree import Tree
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
+from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.methods.vectors import vector_product
 from rtsim.models.model import Model, build
 from rtsim.subjects.masses import Person, with_masses
@@ -205,3 +206,15 @@ def inverse_dynamics_of(
     model = build(heavy, subject, method)
     weight = person.mass * float(np.linalg.norm(model.system.gravity))
     return InverseDynamics(model.system, model.joints, model.joint_signs, weight, model.centre_on_proximal)
+
+
+def dynamics_of_methods(
+    spec: ModelSpec, subject: Subject, person: Person, estimator: MultibodyEstimator
+) -> dict[str, InverseDynamics]:
+    """Inverse dynamics of a person by each method, those of one model shared."""
+    of_model: dict[int, InverseDynamics] = {}
+    for method in estimator.methods:
+        key = id(estimator.placed_by(method)[0])
+        if key not in of_model:
+            of_model[key] = inverse_dynamics_of(spec, subject, person, method)
+    return {method: of_model[id(estimator.placed_by(method)[0])] for method in estimator.methods}

@@ -21,9 +21,9 @@ from rtsim.methods.foot_contact import FootAxes, foot_axes, on_sole
 from rtsim.methods.rates import RateEstimator
 from rtsim.methods.step_marks import NEEDED
 from rtsim.models.model import Model
+from rtsim.models.named_feet import feet_of
 from rtsim.models.neutral import neutral_places
 from rtsim.models.packing.joints import NUMBERS
-from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.rates import FilteredMotion
 from rtsim.subjects.foot_marks import UP, labelled_side, markers_of
 from rtsim.subjects.foot_sole import LEAST, STRETCH, stand_on

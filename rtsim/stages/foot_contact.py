@@ -17,12 +17,12 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers import read_markers
 from rtsim.files.trial import MarkerTrial
 from rtsim.methods.foot_contact import FootContact, centre_on, contact_foot
+from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
 from rtsim.stages.followed_feet import FollowedFeet, axes_of
 from rtsim.stages.ground_reaction import GroundReaction
-from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion, stated
 from rtsim.stages.shared_loads import SharedLoads

@@ -16,10 +16,10 @@ from rtsim.files.force_trial import THRESHOLD
 from rtsim.methods.gait_phase import GaitPhase, Stride
 from rtsim.models.feet import find_feet
 from rtsim.models.model import Model, build
+from rtsim.models.named_feet import feet_of
 from rtsim.models.neutral import neutral_places
 from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
-from rtsim.stages.inverse_dynamics import feet_of
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.stage import FINE, Outcome, Stage

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.methods.foot_contact import centre_on
-from rtsim.methods.inverse_dynamics import InverseDynamics
+from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_methods
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.filtered_loads import FilteredLoads
 from rtsim.stages.find import Setting
-from rtsim.stages.inverse_dynamics import dynamics_of_methods
 from rtsim.stages.plates import FootLoads
 from rtsim.stages.rates import FilteredMotion
 from rtsim.stages.stage import FINE, Outcome, Stage

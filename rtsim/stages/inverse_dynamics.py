@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +13,14 @@ from kernels.shown import new_shown_loads, show_loads
 from rtsim.config.both_sides_schema import SUFFIXES
 from rtsim.config.model_schema import ModelSpec
 from rtsim.errors import ConfigError
-from rtsim.methods.inverse_dynamics import InverseDynamics, dynamics_of_model, inverse_dynamics_of
-from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.methods.inverse_dynamics import dynamics_of_methods, dynamics_of_model
 from rtsim.models.entries import coordinate_names, turning
+from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.applied_loads import AppliedLoads
 from rtsim.stages.filtered_loads import FilteredLoads, FootWrenches
 from rtsim.stages.find import Setting
+from rtsim.stages.foot_contact import FootContacts
 from rtsim.stages.joint_loads import JointLoads, take_over
 from rtsim.stages.kinematic_results import lateral_signs
 from rtsim.stages.rates import FilteredMotion
@@ -30,8 +30,6 @@ from rtsim.subjects.masses import Person, load_inertia_table, person_of
 from rtsim.subjects.subject import Subject, kind_of_segment
 from streams.messages import Curves, Session
 
-FOOT = re.compile(r"(?:(?P<before>r|l|right|left)_)?(?:foot|calcn)(?:_(?P<after>r|l|right|left))?")
-LETTERS = {"r": "right", "right": "right", "l": "left", "left": "left"}
 MIRROR = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
 """Of a moment and a force, in a mirror square to Z."""
 
@@ -263,35 +261,10 @@ def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
     return tuple(name.partition("_")[0] + side for name, side in zip(angles[::3], sides, strict=True))
 
 
-def dynamics_of_methods(
-    spec: ModelSpec, subject: Subject, person: Person, estimator: MultibodyEstimator
-) -> dict[str, InverseDynamics]:
-    """Inverse dynamics of a person by each method, those of one model shared."""
-    of_model: dict[int, InverseDynamics] = {}
-    for method in estimator.methods:
-        key = id(estimator.placed_by(method)[0])
-        if key not in of_model:
-            of_model[key] = inverse_dynamics_of(spec, subject, person, method)
-    return {method: of_model[id(estimator.placed_by(method)[0])] for method in estimator.methods}
-
-
-def feet_of(bodies: Sequence[str], own: str) -> list[tuple[int, str]]:
-    """Body and side of all feet of a model; one that does not say it is on the side `own`."""
-    found = []
-    for b, name in enumerate(bodies):
-        match = FOOT.fullmatch(name)
-        if match:
-            said = match["before"] or match["after"]
-            found.append((b, LETTERS[said] if said else own))
-    return found
-
-
 def make(setting: Setting) -> JointLoads | None:
     """Inverse dynamics of a run with a known mass, of a person or of the model itself, with forces on the
     feet: of plates, or of a person what the motion of the whole body tells.
     """
-    from rtsim.stages.foot_contact import FootContacts  # which knows the feet from here
-
     motion, loads, feet = (setting.before.get(name) for name in ("rates", "plates", "foot_contact"))
     subject = setting.subject
     if not isinstance(motion, FilteredMotion) or not setting.mass_kg:

@@ -12,7 +12,7 @@ from rtsim.methods.multibody import MultibodyEstimator
 
 Array = NDArray[np.float64]
 
-N_ROUND = 3
+N_ROUND = 6
 """Rounds in which a method solves its own markers: soft elements draw the truth less each time."""
 
 

@@ -23,8 +23,9 @@ from rtsim.methods.inverse_dynamics import inverse_dynamics_of
 from rtsim.methods.plate_loads import plate_loads
 from rtsim.methods.rates import track
 from rtsim.models.load import load_model
+from rtsim.models.named_feet import feet_of
 from rtsim.stages.find import make_stages
-from rtsim.stages.inverse_dynamics import MIRROR, feet_of
+from rtsim.stages.inverse_dynamics import MIRROR
 from rtsim.subjects.both_sides import symmetric
 from rtsim.subjects.foot_lines import foot_lines
 from rtsim.subjects.foot_markers import FootMarkers
