@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels._jit import njit
+from kernels.copying import copy
 from kernels.couplers import fold_columns, place_followers
 from kernels.deviation import Answers, new_answers
 from kernels.followed_lengths import add_answers_before
 from kernels.gradient_errors import body_covariances
+from kernels.held import deviation_left
 from kernels.linear import cholesky_drop
 from kernels.markers import model_markers
 from kernels.optimality import Problem
@@ -34,6 +36,16 @@ DEPENDENT = 1e-9
 """Part of its variance below which a motion of a body's markers counts as following from the others."""
 
 
+class Course(NamedTuple):
+    """A motion, and three poses of it."""
+
+    q: np.ndarray  # (n_q,) - at the time in question
+    v: np.ndarray  # (n_v,) - speeds
+    v_dot: np.ndarray  # (n_v,) - and accelerations
+    apart: np.ndarray  # (1,) - from one of the three to the next [s]
+    pose: np.ndarray  # (3, n_q) - before, at and after it
+
+
 class ColumnWork(NamedTuple):
     """Working space."""
 
@@ -42,7 +54,7 @@ class ColumnWork(NamedTuple):
     variance: np.ndarray  # (n_marker,) - without noise [m^2]
     factor: np.ndarray  # (2, n_body, 6, 6) - wrenches of LASTING errors and of NOISE, a column each
     wrench: np.ndarray  # (6,)
-    gradient: np.ndarray  # (2, n_v, 6 n_body)
+    gradient: np.ndarray  # (2, n_v, n_column) - six of every body, then one of every dof that is held
     q: np.ndarray  # (n_q,)
     step: np.ndarray  # (n_v,)
     answers: Answers  # of all tangent coordinates
@@ -54,45 +66,71 @@ def new_column_work(n_q: int, n_v: int, n_body: int, n_marker: int, n_element: i
     at_home.rotation[:] = np.eye(3)
     return ColumnWork(
         at_home, np.zeros((n_marker, 3)), np.zeros(n_marker), np.zeros((2, n_body, 6, 6)), np.zeros(6),
-        np.zeros((2, n_v, 6 * n_body)), np.zeros(n_q), np.zeros(n_v), new_answers(n_v, n_element, n_v),
+        np.zeros((2, n_v, 6 * n_body + n_v)), np.zeros(n_q), np.zeros(n_v), new_answers(n_v, n_element, n_v),
     )  # fmt: skip
 
 
+def new_course(n_q: int, n_v: int) -> Course:
+    """Allocate a Course."""
+    return Course(np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), np.zeros(1), np.zeros((3, n_q)))
+
+
 def new_columns(n_v: int, n_body: int) -> np.ndarray:
-    """(3, 2, n_v, 6 n_body) - before, at and after a time; of LASTING errors and of NOISE."""
-    return np.zeros((3, 2, n_v, 6 * n_body))
+    """(3, 2, n_v, n_column) - before, at and after a time; of LASTING errors and of NOISE."""
+    return np.zeros((3, 2, n_v, 6 * n_body + n_v))
 
 
 @njit
-def columns_in_time(
-    model, method, q, v, v_dot, apart, skin, frame_state, errors, solver, own, work, columns_out
-):
-    """columns_out : (3, 2, n_v, 6 n_body) - errors of the pose before, at, and after a time, by each error of
-    size 1; False where markers and joints do not determine one of the three poses.
+def columns_in_time(model, method, course, skin, frame_state, state, solver, own, work, columns_out):
+    """columns_out : (3, 2, n_v, n_column) - errors of the pose before, at, and after a time, by each error of
+    size 1; returns how many columns are written, 0 where one of the three poses is not determined.
 
     model : Skeleton
     method : Method
-    q, v, v_dot : (n_q,), (n_v,), (n_v,) - pose, speeds and accelerations
-    apart : float - from one of the three to the next [s]
+    course : Course - pose written
     skin : SkinMotion
     frame_state : FrameState - weights of the markers, and what holds dofs
-    errors : MarkerErrors - after marker_variances
+    state : DeviationState - after deviate
     solver : Work - written: not that of the frame, which others read
-    own : DeviationWork - scratch of the deviations written
+    own : (TrackWork, DeviationWork) - of the frame, which dofs are open; of the deviations, scratch written
     work : ColumnWork - written
     """
-    factor_wrenches(model, skin, own.still, frame_state.segments.weight, errors, own.gradient, work)
+    scratch = own[1]
+    factor_wrenches(
+        model, skin, scratch.still, frame_state.segments.weight, state.errors, scratch.gradient, work
+    )
+    n_column = hold_columns(model.tree, frame_state.track.hold, own[0].open, state.held_for, work.gradient)
     for k in range(3):
-        time = (k - 1) * apart
-        for d in range(v.shape[0]):
-            work.step[d] = time * (v[d] + 0.5 * time * v_dot[d])
-        integrate(model.tree, q, work.step, 1.0, work.q)
-        place_followers(model.tree.couplers, model.tree.functions, work.q)
-        if not answers_at(model, method, frame_state, solver, own, work):
-            return False
+        time = (k - 1) * course.apart[0]
+        for d in range(course.v.shape[0]):
+            work.step[d] = time * (course.v[d] + 0.5 * time * course.v_dot[d])
+        integrate(model.tree, course.q, work.step, 1.0, course.pose[k])
+        place_followers(model.tree.couplers, model.tree.functions, course.pose[k])
+        copy(course.pose[k], work.q)
+        if not answers_at(model, method, frame_state, solver, scratch, work):
+            return 0
         for of in range(2):
-            product(work.answers.X, work.gradient[of], columns_out[k, of])
-    return True
+            product(work.answers.X, work.gradient[of], n_column, columns_out[k, of])
+    return n_column
+
+
+@njit
+def hold_columns(tree, hold, is_open, held_for, gradient):
+    """gradient : (2, n_v, n_column) - behind the columns of bodies, one for every dof that is held because
+    nothing determines it (kernels/held); returns how many columns count.
+
+    tree : Tree
+    hold, held_for : (n_v,)
+    is_open : (n_v,) int64
+    """
+    first, n_v = 6 * tree.parent.shape[0], hold.shape[0]
+    gradient[:, :, first:] = 0.0
+    n_column = first
+    for d in range(n_v):
+        if hold[d] > 0.0 and is_open[d] == 1:
+            gradient[LASTING, d, first + d] = hold[d] * deviation_left(tree, d, held_for[d])
+            n_column = first + n_v
+    return n_column
 
 
 @njit
@@ -126,7 +164,7 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
 
 @njit
 def answers_at(model, method, frame_state, solver, own, work):
-    """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, 6 n_body) - how every tangent coordinate answers
+    """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, n_column) - how every tangent coordinate answers
     to the gradient at work.q, and what the errors do to that; False where the pose is not determined.
 
     model : Skeleton
@@ -178,14 +216,14 @@ def stand_among(model, roles, track, weight, solver, work):
 
 @njit
 def gradient_columns(tree, pose, factor, wrench, gradient_out):
-    """gradient_out : (n_v, 6 n_body) - change of the gradient by wrenches on the bodies.
+    """gradient_out : (n_v, n_column) - change of the gradient by wrenches on the bodies, in 6 n_body columns.
 
     tree : Tree
     pose : Pose
     factor : (n_body, 6, 6) - wrenches in the bodies, moment first, about their origins, a column each
     wrench : (6,) - written
     """
-    gradient_out[:, :] = 0.0
+    gradient_out[:, : 6 * tree.parent.shape[0]] = 0.0
     for b in range(tree.parent.shape[0]):
         R = pose.rotation[b]
         x = pose.position[b, 0] - pose.position[0, 0]
@@ -209,12 +247,12 @@ def gradient_columns(tree, pose, factor, wrench, gradient_out):
 
 
 @njit
-def product(X, gradient, columns_out):
-    """columns_out : (n, K) = X' gradient, of X : (n, n) and gradient : (n, K)."""
+def product(X, gradient, n_column, columns_out):
+    """columns_out : (n, K) = X' gradient in the first n_column columns; X : (n, n), gradient : (n, K)."""
     columns_out[:, :] = 0.0
     for i in range(X.shape[0]):
         for d in range(X.shape[1]):
             y = X[i, d]
             if y != 0.0:
-                for k in range(gradient.shape[1]):
+                for k in range(n_column):
                     columns_out[d, k] += y * gradient[i, k]

@@ -48,11 +48,15 @@ def add_held(tree, hold, is_open, held_for, M):
     """
     for d in range(hold.shape[0]):
         if hold[d] > 0.0 and is_open[d] == 1:
-            if tree.dof_rotates[d] == TRANSLATES:
-                s = min(math.hypot(HELD_LENGTH, HELD_LENGTH_SPEED * held_for[d]), MOST_LENGTH)
-            else:
-                s = angle_left(held_for[d])
-            M[d, d] += (hold[d] * s) ** 2
+            M[d, d] += (hold[d] * deviation_left(tree, d, held_for[d])) ** 2
+
+
+@njit
+def deviation_left(tree, d, time):
+    """Deviation [rad, m] of dof d that nothing has determined for a time [s]; tree : Tree."""
+    if tree.dof_rotates[d] == TRANSLATES:
+        return min(math.hypot(HELD_LENGTH, HELD_LENGTH_SPEED * time), MOST_LENGTH)
+    return angle_left(time)
 
 
 @njit

@@ -19,7 +19,7 @@ from kernels.deviation import (
     new_deviation_work,
     new_deviations,
 )
-from kernels.error_columns import columns_in_time, new_column_work, new_columns
+from kernels.error_columns import columns_in_time, new_column_work, new_columns, new_course
 from kernels.frame import FrameOptions, FrameState, Method, Skeleton
 from kernels.gradient_errors import SkinMotion
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
@@ -55,6 +55,7 @@ class MethodDeviations:
     ----------
     uncertain : (3 n_joint,) - 1 = an angle whose deviation is above the limit or not known
     stated : what the deviations follow from
+    course : motion and poses of the newest `columns`
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class MethodDeviations:
         self._run: HeldCall | None = None
         self._run_columns: HeldCall | None = None
         self._columns = new_columns(model.n_v, n_body)
+        self.course = new_course(len(model.q_neutral), model.n_v)
         self._place_work, self._run_places = new_place_work(model.n_v), place_deviations
 
     # Views are made when they are asked for: a copy of this has arrays of its own.
@@ -149,15 +151,18 @@ class MethodDeviations:
         self._run_places(tree.last_dof, tree.dof_parent, places, pose, self.covariance, self._place_work, out)
 
     def columns(self, q: Array, v: Array, v_dot: Array, apart: float) -> Array | None:
-        """(3, 2, n_v, 6 n_body) - errors of the tangent coordinates before, at and after a pose that moves,
-        by independent errors of the markers of size 1, LASTING and NOISE, one a column; overwritten by the
-        next. None where markers and joints do not determine one of the three.
+        """(3, 2, n_v, n) - errors of the tangent coordinates before, at and after a pose that moves, by
+        independent errors of size 1 of the markers, and of dofs that are held, LASTING and NOISE, one a
+        column; overwritten by the next. None where markers and joints do not determine one of the three.
 
         q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
         apart : from one of the three to the next [s]
         """
         assert self._run_columns is not None
-        return self._columns if self._run_columns(q, v, v_dot, apart) else None
+        for row, given in zip(self.course, (q, v, v_dot, apart), strict=False):
+            row[:] = given
+        n = self._run_columns()
+        return self._columns[..., :n] if n else None
 
     def _part(self, k: int) -> Array:
         return np.split(self._out.value, self._starts)[k]
@@ -182,15 +187,15 @@ class MethodDeviations:
     def _hold_columns(self) -> None:
         """Have the machine code of `columns`, with a solver of its own: others read the frame's pose."""
         skeleton, method, state = self._of_frame
-        (frame, own), tree = self._work, skeleton.tree
-        n_q, n_v, n_body = int(tree.q_start[-1]), len(tree.dof_body), len(tree.parent)
+        tree = skeleton.tree
+        n_q, n_v, n_body = len(self.course.q), len(tree.dof_body), len(tree.parent)
         n_marker, n_element = len(skeleton.markers.body), len(method.roles.mode)
         arguments = (
-            skeleton, method, np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), 0.0, self.options.bounds.skin,
-            state, self.state.errors, copy.deepcopy(frame.solver), own,
+            skeleton, method, self.course, self.options.bounds.skin, state, self.state,
+            copy.deepcopy(self._work[0].solver), self._work,
             new_column_work(n_q, n_v, n_body, n_marker, n_element), self._columns,
         )  # fmt: skip
-        self._run_columns = hold(columns_in_time, arguments, given=(2, 3, 4, 5))
+        self._run_columns = hold(columns_in_time, arguments, given=())
 
     def run(self, dt: float, converged: bool) -> int:
         """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved; returns

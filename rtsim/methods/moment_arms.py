@@ -179,6 +179,12 @@ class MomentArms:
         speeds_out[failed] = np.nan
         return int(failed.sum())
 
+    def slopes(self, q: Array) -> Array:
+        """(n_muscle, n_v) - of all lengths along the tangent coordinates at q; NaN where a path fails."""
+        self._evaluate(q, PARTIAL_VELOCITY)
+        known = self._work.path.status == muscle_path.OK
+        return np.where(known[:, None], self._work.path.gradient, np.nan)
+
     def failures(self, q: Array) -> dict[str, str]:
         """Muscles whose path fails at q, and why."""
         self._evaluate(q, PARTIAL_VELOCITY)

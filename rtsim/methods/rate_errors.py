@@ -10,11 +10,13 @@ Bendat and Piersol 2010, Random Data, chapter 6 (linear systems with random inpu
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.error_columns import Course
 from kernels.rates.manifold import Rates
 from kernels.tree import Tree
 from rtsim.config.rate_schema import RateSpec
@@ -64,6 +66,7 @@ class RateDeviations:
         self.apart = math.sqrt(passed[VALUE, VALUE] / passed[SPEED, SPEED])
         n_q, n_v = int(tree.q_start[-1]), len(tree.dof_body)
         self.q, self.v, self.v_dot = np.full(n_q, math.nan), np.full(n_v, math.nan), np.full(n_v, math.nan)
+        self._newest: tuple[Array, Course] | None = None
         self._turns = [(int(q), int(v)) for _, q, v in rotations(tree)]
         of_turns = {q + k for q, _ in self._turns for k in range(4)}
         dofs_of_turns = {v + k for _, v in self._turns for k in range(3)}
@@ -72,6 +75,7 @@ class RateDeviations:
 
     def forget(self) -> None:
         """There is no filtered motion."""
+        self._newest = None
         for array in (self.q, self.v, self.v_dot):
             array[:] = math.nan
 
@@ -83,25 +87,24 @@ class RateDeviations:
         the child's frame sees an error d of its coordinates change by d' + w x d, so that
         d'' + w x d' + w' x d is added to its acceleration. NaN where poses of the motion are not determined.
         """
-        noise = found.noise_covariance
-        C, gain = np.array([found.covariance - noise, noise]), self.products
-        turning, more = self._carried(rates.v), self._carried(rates.v_dot)
         columns = found.columns(*rates, self.apart)
-        if columns is None:
+        if columns is None or math.isnan(found.covariance[0, 0]):
             self.forget()
             return
+        self._newest = columns, found.course
         before, S, after = columns
+        turning, more, gain = self._carried(rates.v), self._carried(rates.v_dot), self.products
         first, second = (after - before) / (2.0 * self.apart), (after - 2.0 * S + before) / self.apart**2
         was = turning @ S
         by_rate, by_value = 2.0 * first + was, second + turning @ first + more @ S
-        plain = C.diagonal(axis1=1, axis2=2)
-        total = squares(S) + np.maximum(plain - squares(S), 0.0)  # what held dofs err by is in no column
         # errors and their rates at one time are independent, an error and the rate of its rate are not
-        speed = gain[:, 0, :1] * squares(first + was) + gain[:, 1, 1:2] * total
+        speed = gain[:, 0, :1] * squares(first + was) + gain[:, 1, 1:2] * squares(S)
         acceleration = gain[:, 0, :1] * squares(by_value) + gain[:, 1, 1:2] * squares(by_rate)
-        acceleration += 2.0 * gain[:, 0, 2:] * (by_value * S).sum(axis=2) + gain[:, 2, 2:] * total
-        value = np.sqrt(np.maximum((gain[:, 0, :1] * plain).sum(axis=0), 0.0))
-        self.v[:] = np.sqrt(np.maximum(speed.sum(axis=0), 0.0))
+        acceleration += 2.0 * gain[:, 0, 2:] * (by_value * S).sum(axis=2) + gain[:, 2, 2:] * squares(S)
+        noise = found.noise_covariance
+        C = np.array([found.covariance - noise, noise])
+        value = np.sqrt(np.maximum((gain[:, 0, :1] * C.diagonal(axis1=1, axis2=2)).sum(axis=0), 0.0))
+        self.v[:] = np.sqrt(speed.sum(axis=0))
         self.v_dot[:] = np.sqrt(np.maximum(acceleration.sum(axis=0), 0.0))
         self.q[self._plain_q] = value[self._plain_v]
         for at_q, at_v in self._turns:
@@ -117,12 +120,22 @@ class RateDeviations:
             carried[d : d + 3, d : d + 3] = (0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)
         return carried
 
-    def of(self, found: MethodDeviations, slopes: Array, order: int) -> Array:
-        """(n,) - of numbers with slopes (n, n_v), or of their rates: order VALUE, SPEED or ACCELERATION."""
-        noise = ((slopes @ found.noise_covariance) * slopes).sum(axis=1)
-        lasting = ((slopes @ found.covariance) * slopes).sum(axis=1) - noise
-        gain = self.products[:, order, order]
-        return np.asarray(np.sqrt(np.maximum(gain[LASTING] * lasting + gain[NOISE] * noise, 0.0)))
+    @property
+    def known(self) -> bool:
+        """Whether there is a filtered motion, which its poses determine."""
+        return self._newest is not None
+
+    def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:
+        """(n,) - of the rates of numbers of a pose that is known: they err by F S e' + (F S)' e.
+
+        slopes_at : of coordinates (n_q,), the slopes F : (n, n_v) of the numbers
+        """
+        assert self._newest is not None
+        columns, course = self._newest
+        before, now, after = (slopes_at(q) @ S for q, S in zip(course.pose, columns, strict=True))
+        gain = self.products
+        first = squares(after - before) / (2.0 * self.apart) ** 2
+        return np.asarray(np.sqrt((gain[:, 0, :1] * first + gain[:, 1, 1:2] * squares(now)).sum(axis=0)))
 
 
 def squares(rows: Array) -> Array:

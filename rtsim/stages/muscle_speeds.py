@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from rtsim.methods.moment_arms import MomentArms
-from rtsim.methods.rate_errors import SPEED
 from rtsim.quantity import Quantity
 from rtsim.stages.find import Setting
 from rtsim.stages.rates import FilteredMotion
@@ -55,8 +54,8 @@ class MuscleSpeeds(Stage):
         edition = found.edition if self.motion.settled else -1
         if edition != self._edition:
             self._edition = edition
-            slopes = self._of[self._estimator.method].gradient
-            self._deviations[:] = of_rates.of(found, slopes, SPEED)
+            arms = self._of[self._estimator.method]
+            self._deviations[:] = of_rates.speeds_of(arms.slopes) if of_rates.known else math.nan
             self._deviations[np.isnan(self._speeds)] = math.nan
 
     def quantities(self) -> list[Quantity]:

@@ -14,7 +14,7 @@ from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
 from tests.kernels.test_deviation import CHECK, FRAME, again, running_at, start_of
 from tests.kernels.test_pose_errors import ARM
-from tests.naive import markers as naive
+from tests.naive.markers import model_markers
 from tests.naive.tree import difference, state
 
 Array = NDArray[np.floating]
@@ -37,7 +37,7 @@ def answers(running: MultibodyEstimator, q: Array, hidden: list[int]) -> Array:
     markers that are where the model has them.
     """
     skeleton = running._now.skeleton
-    exact = naive.model_markers(skeleton.tree, skeleton.markers, q)
+    exact = model_markers(skeleton.tree, skeleton.markers, q)
     exact[hidden] = np.nan
     base, at = solved(running, q, exact), state(skeleton.tree, q)
     rows = []
@@ -79,12 +79,16 @@ def test_columns_are_the_solvers_own_answers_in_time(method: str, hidden: tuple[
 
 
 @pytest.mark.parametrize("method", ["zero", "ball"])
-def test_columns_add_up_to_the_covariance(method: str) -> None:
-    """Protects skin that is shared: lasting errors and noise at a pose that fits its markers exactly."""
+@pytest.mark.parametrize("hidden", [(), ("T2", "S4"), ("foot",)])
+def test_columns_add_up_to_the_covariance(method: str, hidden: tuple[str, ...]) -> None:
+    """Protects skin that is shared, and dofs that are held: lasting errors and noise at a pose that fits its
+    markers exactly.
+    """
     stated = Uncertainty(average_s=0.0, least_noise_mm=0.3)
     running = MultibodyEstimator(leg.lower_limb(), leg.SUBJECT, method, check=CHECK, uncertainty=stated)
     running.estimate(leg.soft_tissue_trial()[FRAME], 0.0)
     exact = running.outputs.markers.copy()
+    exact[leg.indices(*hidden)] = np.nan
     found = running.deviations
     assert found is not None
     for _ in range(3):

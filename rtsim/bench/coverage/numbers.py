@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from kernels.rates.manifold import OK, manifold_of
 from rtsim.config.rate_schema import ButterworthSpec
 from rtsim.config.run_schema import Uncertainty
 from rtsim.methods.deviations import MethodDeviations, displaced_joints, places_of
+from rtsim.methods.moment_arms import MomentArms
 from rtsim.methods.multibody import MultibodyEstimator
 from rtsim.methods.muscle_arms import arms_at
 from rtsim.methods.rate_errors import RateDeviations
@@ -24,7 +27,10 @@ class Numbers:
     def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
         self._estimator, self._rate, model = estimator, rate, estimator.model
         self._displaced = displaced_joints(model.names.bodies, model.joints.distal)
-        self._arms = arms_at(*estimator.placed_by(estimator.method))
+        placed = estimator.placed_by(estimator.method)
+        self._arms = arms_at(*placed)
+        self._moving = MomentArms(model, placed[1]._replace(tasks=None, limits=None))
+        self._muscle_speeds = np.zeros(len(model.names.muscles))
         self._places = places_of(model.outline.body, model.outline.points)
         self._of_places = np.zeros(model.outline.points.shape)
         self._filter = RateEstimator(ButterworthSpec(), manifold_of(model.tree), rate)
@@ -39,7 +45,8 @@ class Numbers:
         self._settled = self._filter.take(self._n_frame / self._rate, self._estimator.q) == OK
         self._n_frame += 1
         parts = [out.angles, out.displacements[self._displaced], out.lengthening, out.contact_points]
-        parts += [out.points, self._arms.lengths, rates.v, rates.v_dot]
+        self._moving.speeds(rates.q, rates.v, self._muscle_speeds)
+        parts += [out.points, self._arms.lengths, rates.v, rates.v_dot, self._muscle_speeds]
         return np.concatenate([np.ravel(part) for part in parts])
 
     def deviations(self) -> Array:
@@ -60,11 +67,15 @@ class Numbers:
         found.write_places(self._places, self._of_places)
         slopes = self._arms.gradient
         of_muscles = np.sqrt(np.einsum("md,de,me->m", slopes, found.covariance, slopes))
+        of_speeds = np.full(len(of_muscles), math.nan)
         if self._settled:
             self._of_rates.update(found, self._filter.rates)
         else:
             self._of_rates.forget()
-        return np.concatenate([self._of_places.ravel(), of_muscles, self._of_rates.v, self._of_rates.v_dot])
+        if self._of_rates.known:
+            of_speeds = self._of_rates.speeds_of(self._moving.slopes)
+        rates = [self._of_rates.v, self._of_rates.v_dot, of_speeds]
+        return np.concatenate([self._of_places.ravel(), of_muscles, *rates])
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:
@@ -83,4 +94,5 @@ def names_of(estimator: MultibodyEstimator) -> list[str]:
         *(f"length_{muscle}" for muscle in names.muscles),
         *(f"speed_{motion}" for motion in motions),
         *(f"acceleration_{motion}" for motion in motions),
+        *(f"muscle_speed_{muscle}" for muscle in names.muscles),
     ]

@@ -65,10 +65,8 @@ def slopes_of(of: RateDeviations, order: int, dof: int, v: np.ndarray, v_dot: np
     """Return (3, n): by what an error of the coordinates, its rate and the rate of that change a speed or
     an acceleration: d' + w x d, d'' + w x d' + w' x d.
     """
-    slopes, turns = (
-        np.zeros((3, len(v))),
-        {k: start for _, start in of._turns for k in range(start, start + 3)},
-    )
+    turns = {k: start for _, start in of._turns for k in range(start, start + 3)}
+    slopes = np.zeros((3, len(v)))
     slopes[order, dof] = 1.0
     if dof in turns:
         start = turns[dof]
@@ -80,21 +78,18 @@ def slopes_of(of: RateDeviations, order: int, dof: int, v: np.ndarray, v_dot: np
     return slopes
 
 
-def rates_twin(
-    found, of: RateDeviations, columns: np.ndarray, v: np.ndarray, v_dot: np.ndarray
-) -> np.ndarray:
+def rates_twin(of: RateDeviations, columns: np.ndarray, v: np.ndarray, v_dot: np.ndarray) -> np.ndarray:
     """Return deviations of speeds and accelerations dof by dof. With d = S e: d' = S' e + S e',
-    d'' = S'' e + 2 S' e' + S e''; what the covariance has beyond S S' adds to the last of these.
+    d'' = S'' e + 2 S' e' + S e''.
     """
     before, S, after = columns
     first, second = (after - before) / (2.0 * of.apart), (after - 2.0 * S + before) / of.apart**2
-    noise, out = found.noise_covariance, []
+    out = []
     for order in (1, 2):
         for dof in range(len(v)):
             f, total = slopes_of(of, order, dof, v, v_dot), 0.0
-            for kind, C in ((LASTING, found.covariance - noise), (NOISE, noise)):
+            for kind in (LASTING, NOISE):
                 gain = of.products[kind]
-                total += gain[order, order] * max(C[dof, dof] - S[kind, dof] @ S[kind, dof], 0.0)
                 by = (  # of e, e' and e''
                     f[0] @ S[kind] + f[1] @ first[kind] + f[2] @ second[kind],
                     f[1] @ S[kind] + 2.0 * f[2] @ first[kind],
@@ -122,22 +117,47 @@ def test_every_coordinate_has_its_deviation() -> None:
     of.update(found, still)
     columns = found.columns(*still, of.apart)
     assert columns is not None
-    expected = rates_twin(found, of, columns, still.v, still.v_dot)
+    expected = rates_twin(of, columns, still.v, still.v_dot)
     np.testing.assert_allclose(np.concatenate([of.v, of.v_dot]), expected, rtol=1e-9)
     assert (of.v_dot > of.v).all()
     assert np.isfinite(of.q).all()
     gain = np.sqrt(of.products[LASTING, 0, 0])
     places = np.sqrt(np.diagonal(found.covariance))[:3]  # the pelvis, before its turn
     np.testing.assert_allclose(of.q[:3], gain * places, rtol=0.01)
-    slopes = np.zeros((1, len(of.v)))
-    slopes[0, 1] = 2.0
-    np.testing.assert_allclose(of.of(found, slopes, 1), 2.0 * of.v[1], rtol=0.02)
     moving = still._replace(v=np.linspace(-4.0, 4.0, len(of.v)), v_dot=np.linspace(20.0, -30.0, len(of.v)))
     of.update(found, moving)
     columns = found.columns(*moving, of.apart)
     assert columns is not None
     assert np.abs(columns[2] - columns[0]).max() > 1e-2 * np.abs(columns[1]).max()
-    expected = rates_twin(found, of, columns, moving.v, moving.v_dot)
+    expected = rates_twin(of, columns, moving.v, moving.v_dot)
     np.testing.assert_allclose(np.concatenate([of.v, of.v_dot]), expected, rtol=1e-9)
+    assert of.known
     of.forget()
     assert np.isnan(of.v).all()
+    assert not of.known
+
+
+def test_rates_of_numbers_err_by_their_slopes_in_time() -> None:
+    """Protects muscle speeds: slopes of the numbers change with the pose as well as the errors do."""
+    running = MultibodyEstimator(
+        leg.lower_limb(), leg.SUBJECT, "zero", check=leg.QUICK, uncertainty=Uncertainty()
+    )
+    trial, rng = leg.soft_tissue_trial(), np.random.default_rng(3)
+    for k in range(3):
+        running.deviate(leg.DT if k else 0.0, running.estimate(trial[k], leg.DT if k else 0.0))
+    found, n_v = running.deviations, running.model.n_v
+    assert found is not None
+    of = RateDeviations(running.model.tree, ButterworthSpec(), RATE, TIME)
+    moving = new_rates(len(running.q), n_v)
+    moving.q[:], moving.v[:] = running.q, rng.normal(size=n_v)
+    of.update(found, moving)
+    base, change = rng.normal(size=(2, 4, n_v))
+    columns = found.columns(*moving, of.apart)
+    assert columns is not None
+    rows = [(base + q[0] * change) @ S for q, S in zip(found.course.pose, columns, strict=True)]
+    expected = np.zeros(4)
+    for kind in (LASTING, NOISE):
+        first = (rows[2][kind] - rows[0][kind]) / (2.0 * of.apart)
+        gain = of.products[kind]
+        expected += gain[0, 0] * (first**2).sum(axis=1) + gain[1, 1] * (rows[1][kind] ** 2).sum(axis=1)
+    np.testing.assert_allclose(of.speeds_of(lambda q: base + q[0] * change), np.sqrt(expected), rtol=1e-12)
