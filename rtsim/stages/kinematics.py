@@ -21,6 +21,7 @@ from rtsim.stages.marker_faults import faults_in_words
 from rtsim.stages.stage import Args, Order, Outcome, Stage
 from rtsim.stages.stick import stick, tree_lines
 from rtsim.stages.unseen import beside_unseen_root
+from rtsim.stages.vague_beforehand import vague_beforehand
 from rtsim.stages.yardstick import Yardstick, of_model, of_subject
 from rtsim.subjects.subject import Subject
 from rtsim.subjects.trunk import TRUNK
@@ -79,7 +80,7 @@ class Kinematics(Stage):
         self._unseen = self._of_trunk = np.zeros(0, bool)
         self._lost = False  # whether no marker determined the trunk in the newest frame
         self._ranges = AngleRanges(estimator)
-        self._uncertain = np.zeros(0)
+        self._beforehand: dict[str, str] = {}
         self.orders = {
             "set_method": Order(self._answer_method, self._obey_method, takes=("method",)),
             "set_downweighting": Order(self._answer_downweighting, self._obey_downweighting, takes=("on",)),
@@ -122,7 +123,14 @@ class Kinematics(Stage):
         self.sentences += said
         self.unknown, self._lost = self._unseen.copy(), False
         self._of_trunk = angles_of_trunk(self.estimator.model)
+        self._beforehand = vague_beforehand(self.estimator, absent, self._unseen)
+        self._warn()
         self._time = math.nan
+
+    def _warn(self) -> None:
+        """Tell of what the method in use leaves uncertain whatever the frame."""
+        if self.estimator.method in self._beforehand:
+            self.sentences.append(self._beforehand[self.estimator.method])
 
     def follow(self, other: Kinematics) -> bool:
         """Method and down-weighting of the other."""
@@ -262,6 +270,7 @@ class Kinematics(Stage):
 
     def _obey_method(self, args: Args) -> bool:
         self.estimator.switch(str(args["method"]))
+        self._warn()
         return True
 
     def _answer_downweighting(self, args: Args) -> tuple[bool, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -109,3 +110,29 @@ def test_frames_that_are_no_person_have_no_deviations(follow, trial: MarkerTrial
     assert frames[4].status == Status.INVALID_INPUT
     assert np.isnan(field(solving, frames[4], "joint_angles_deviation")).all()
     assert (field(solving, frames[4], "joint_angles_mask") == 1.0).all()
+
+
+def test_angles_that_these_markers_leave_uncertain_are_told_before_the_first_frame(
+    stated, spec, subject, session
+) -> None:
+    """Protects who records from a thousand frames that are all uncertain: said with angles and remedy, by
+    the method in use, and of a person with enough markers nothing.
+    """
+    stated.switch("free")
+    assert not Solving(spec, stated, subject, session).kinematics.collect()[1]
+    thigh = subject.segments["thigh"]
+    few = dict(zip(thigh.markers_mm, ((0.0, -100.0, 40.0), (0.0, -350.0, 45.0)), strict=False))  # along it
+    lean = msgspec.structs.replace(
+        subject, segments={**subject.segments, "thigh": msgspec.structs.replace(thigh, markers_mm=few)}
+    )
+    estimator = MultibodyEstimator(spec, lean, "free", ("zero",), uncertainty=Uncertainty())
+    stage = Solving(spec, estimator, lean, session).kinematics
+    (said,) = stage.collect()[1]
+    assert said.startswith(
+        "By these markers free leaves angles uncertain in any frame: hip_internal_rotation ("
+    )
+    assert "zero" not in said
+    stage.orders["set_method"].obey({"method": "zero"})
+    assert not stage.collect()[1]
+    stage.orders["set_method"].obey({"method": "free"})
+    assert stage.collect()[1] == [said]
