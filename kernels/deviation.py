@@ -33,6 +33,7 @@ from kernels.marker_errors import (
     marker_variances,
 )
 from kernels.optimality import Problem
+from kernels.other_assembly import OtherAssembly, OtherWork, add_other_poses, add_others, follow_others
 from kernels.output_rows import RowWork, new_row_work, output_rows
 from kernels.pose_errors import (
     ALL,
@@ -56,6 +57,7 @@ class DeviationOptions(NamedTuple):
     enough: np.ndarray  # (n_body,) int64 - markers that a body must show; 0 = it carries none
     displaced: np.ndarray  # (n_displaced,) int64 - joints whose displacements count, ascending
     averaging: float  # time constant of the mean of the variances [s]; 0 = none
+    lasting: float  # time for which errors by skin are the same [s]
 
 
 class DeviationState(NamedTuple):
@@ -69,6 +71,7 @@ class DeviationState(NamedTuple):
     weight: np.ndarray  # (n_marker,) - in them
     away: np.ndarray  # (1,) - time since the last of them [s]
     pose: PoseErrors
+    other: OtherAssembly
 
 
 class Answers(NamedTuple):
@@ -94,6 +97,7 @@ class DeviationWork(NamedTuple):
     still: SkinMotion  # skin that does not move
     sight: np.ndarray  # (n_body,) int64 - markers that a body shows
     beyond: BeyondWork
+    other: OtherWork
 
 
 class Deviations(NamedTuple):
@@ -103,7 +107,9 @@ class Deviations(NamedTuple):
     uncertain: np.ndarray  # (3 n_joint,) - 1 = an angle whose deviation is beyond the limit
 
 
-def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> DeviationState:
+def new_deviation_state(
+    n_v: int, n_body: int, K: int, errors: MarkerErrors, other: OtherAssembly
+) -> DeviationState:
     """Allocate what is remembered of a solution; of the markers it is shared."""
     return DeviationState(
         errors,
@@ -114,6 +120,7 @@ def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> 
         np.zeros(len(errors.variance)),
         np.full(1, NEVER),
         new_pose_errors(n_v, len(errors.variance)),
+        other,
     )
 
 
@@ -122,8 +129,10 @@ def new_answers(n_v: int, n_element: int, K: int) -> Answers:
     return Answers(np.zeros((n_v, K)), np.zeros((n_element, K)), np.zeros(K), np.zeros(K))
 
 
-def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
-    """Allocate a DeviationWork."""
+def new_deviation_work(
+    n_v: int, n_body: int, n_element: int, n_joint: int, K: int, other: OtherWork
+) -> DeviationWork:
+    """Allocate a DeviationWork around what the other assemblies need."""
     return DeviationWork(
         new_row_work(),
         np.zeros((2, n_v, n_v)),
@@ -136,6 +145,7 @@ def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: i
         SkinMotion(np.zeros((n_body, 3)), np.zeros(n_body), np.zeros(n_body)),
         np.zeros(n_body, np.int64),
         new_beyond_work(n_v, n_element, K),
+        other,
     )
 
 
@@ -188,12 +198,18 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
             return unknown(state.pose, out)
     quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
     copy(answers.value, out.value)
+    follow_others(
+        model, problem, track, dt, options, frame_options.track.solver, errors.variance, at, work[0].fit,
+        state.other, own.other,
+    )  # fmt: skip
     whole = is_whole(segments.filled, is_open)
     if due:
         for of in range(2):
             covary(own.M[of], answers.X, out.value.shape[0], answers.row, state.pose.covariance[of])
         average_covariances(whole, options.averaging, state.pose)
+        add_other_poses(state.other, state.pose.covariance[ALL])
     average_variances(dt, options.averaging, weight, whole, state, out.value)
+    add_others(state.other, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
     least = own.beyond.least

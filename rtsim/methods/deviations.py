@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kernels._held import HeldCall
 from kernels._jit import bind, hold
+from kernels.constraints import HARD
 from kernels.deviation import (
     NEVER,
     DeviationOptions,
@@ -21,8 +22,10 @@ from kernels.deviation import (
 from kernels.frame import FrameOptions, FrameState, Method, Skeleton
 from kernels.gradient_errors import SkinMotion
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
+from kernels.joints.kinds import is_loose
 from kernels.joints.motions import TRANSLATES
 from kernels.marker_errors import ErrorBounds, MarkerErrors
+from kernels.other_assembly import forget_others, new_other_assembly, new_other_work
 from kernels.place_errors import Places, new_place_work, place_deviations
 from kernels.pose_errors import ALL, NOISE
 from kernels.track import TrackWork
@@ -72,12 +75,19 @@ class MethodDeviations:
         limit = np.radians([stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg])
         enough = np.minimum(np.bincount(model.markers.body, minlength=n_body), MOST_NEEDED).astype(np.int64)
         self.options = DeviationOptions(
-            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s
-        )
+            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s,
+            math.sqrt(2.0 * math.pi) * stated.skin_time_s,
+        )  # fmt: skip
         self.stated = stated
         self._of_frame = skeleton, method, state
-        self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors)
-        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
+        n_q, n_path, n_motion = len(model.q_neutral), model.elements.path.shape[1], len(model.tree.chains.dof)
+        other = new_other_assembly(mechanisms(skeleton, method), model.n_v, n_element, sum(sizes))
+        other_work = new_other_work(
+            n_body, n_q, model.n_v, len(model.markers.body), n_element, n_path, n_motion,
+            n_joint, len(skeleton.ligaments), len(skeleton.contacts), sum(sizes),
+        )  # fmt: skip
+        self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
+        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes), other_work)
         self._work, self._out = (work, own), new_deviations(n_joint, sum(sizes))
         self._starts = np.cumsum(sizes)[:-1].tolist()
         self.uncertain = self._out.uncertain
@@ -186,6 +196,7 @@ class MethodDeviations:
         self.state.weight[:] = math.nan
         self.state.mean[:] = self.state.pose.since[:] = 0.0
         self.state.pose.wait[0] = self.state.pose.n_mean[0] = 0
+        forget_others(self.state.other)
 
     def follow(self, other: MethodDeviations) -> None:
         """Know of dofs and bodies what another of the same model knows."""
@@ -203,6 +214,22 @@ def mean_place(share: Array, point: Array) -> Places:
     """The one place that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
     n = len(share)
     return Places(np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float))
+
+
+def mechanisms(skeleton: Skeleton, method: Method) -> NDArray[np.int64]:
+    """Bodies on inner free joints that hard elements leave one way to move at the most."""
+    tree, elements, roles = skeleton.tree, skeleton.elements, method.roles
+    found = []
+    for b in range(len(tree.parent)):
+        own = np.arange(tree.v_start[b], tree.v_start[b + 1])
+        hard = [
+            e
+            for e in np.flatnonzero(roles.mode == HARD)
+            if np.isin(own, elements.path[e, : elements.n_path[e]]).all()
+        ]
+        if is_loose(tree, b) and len(hard) >= len(own) - 1:
+            found.append(b)
+    return np.array(found, np.int64)
 
 
 def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:

@@ -12,6 +12,7 @@ from kernels.deviation import average_variances, new_deviation_state
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE
 from kernels.marker_errors import new_marker_errors
 from kernels.optimality import Problem
+from kernels.other_assembly import new_other_assembly
 from rtsim.config.run_schema import MarkerCheck, Uncertainty
 from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
@@ -227,7 +228,7 @@ def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
 @pytest.mark.parametrize("before", [1e20, np.nan])
 def test_nothing_is_left_of_a_mean_when_another_begins(before: float) -> None:
     """Protects deviations after frames that were hardly determined: a new mean is of its frames alone."""
-    state = new_deviation_state(1, 1, 2, new_marker_errors(3))
+    state = new_deviation_state(1, 1, 2, new_marker_errors(3), new_other_assembly(np.zeros(0, np.int64), 1, 0, 2))
     state.mean[:] = before
     for variance in (4.0, 2.0):
         value = np.full(2, variance)

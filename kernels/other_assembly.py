@@ -1,0 +1,378 @@
+"""The other assembly of a mechanism, followed beside the one that is published, and how probable it is.
+
+Rigid elements that leave a joint one way to move can be put together in more than one way, and a curvature at
+one optimum knows nothing of the other (docs/uncertainty.md, the other assembly). With the probability p that
+it is the true one, a number that is by d another one there has the mean square p d^2 about what is published.
+
+Markers m stand for one of two optima x1, x2 by how far they are from the plane between them: with D = x2 - x1
+the objective of the other is more by T = sum w D . ((x1 + x2) / 2 - m). Where one of them is true, T has the
+mean +-sum w D^2 / 2 and, by the errors of the markers, the variance V = D'W Sigma W D: the logarithm of their
+odds is (sum w D^2) T / V, of errors of one size s that are each marker's own, T / s^2. Errors last, and so
+does an assembly: what its frames tell adds up as often as errors are others, and is forgotten by and by.
+Odds in succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels._jit import njit
+from kernels.frame import Outputs, new_outputs, report_elements
+from kernels.joint_angles import joint_angles
+from kernels.kkt import CONVERGED, Options, largest_of, solve
+from kernels.markers import weight_of
+from kernels.optimality import Work, new_work
+from kernels.tree import difference, integrate, point_in_ground
+from kernels.weak_turn import weak_turn
+
+EVERY, SELDOM = 5, 10
+"""Frames from one solution of the other assembly to the next, and where it is next to impossible."""
+IMPOSSIBLE = 1e-3
+"""Probability below which it is."""
+LOOK, LOOK_SELDOM = 5, 80
+"""Frames from one look for another assembly to the next: at first, and when many have been in vain."""
+APART = 1e-3
+"""Step from one optimum to another one [rad, m]: less is the same."""
+TOLERANCE = 1e-6
+"""Optimality residual at which the other is solved [m]."""
+KEPT = 1.0
+"""Time for which what was seen of an assembly counts, about a stride [s]."""
+MOST_ODDS = 30.0
+"""Largest logarithm of odds."""
+
+
+class OtherAssembly(NamedTuple):
+    """What is known of the other assembly of R joints; K = n_output."""
+
+    body: np.ndarray  # (R,) int64 - that the joint carries
+    there: np.ndarray  # (R,) int64 - 1 = it is followed
+    gap: np.ndarray  # (R, n_v) - tangent step from the published pose to it
+    multiplier: np.ndarray  # (R, n_element) - of its last solution
+    odds: np.ndarray  # (R,) - logarithm of the odds for the published one
+    part: np.ndarray  # (R,) - probability of the other one
+    shift: np.ndarray  # (R, K) - what numbers are more there
+    since: np.ndarray  # (R,) - time since its last solution [s]
+    wait: np.ndarray  # (R,) int64 - frames until the next
+    pause: np.ndarray  # (R,) int64 - frames between looks
+    side: np.ndarray  # (R,) - to which the next look turns, 1 or -1
+
+
+class OtherWork(NamedTuple):
+    """Working space."""
+
+    solver: Work
+    q: np.ndarray  # (n_q,)
+    delta: np.ndarray  # (n_v,)
+    out: Outputs
+    value: np.ndarray  # (2, K) - numbers of the published pose, and of the other
+    drawn: np.ndarray  # (n_marker, 3) - w D of each marker [m]
+    vectors: np.ndarray  # (2, 3)
+
+
+def new_other_assembly(body: np.ndarray, n_v: int, n_element: int, K: int) -> OtherAssembly:
+    """Allocate an OtherAssembly of the joints of some bodies."""
+    R = len(body)
+    return OtherAssembly(
+        body.astype(np.int64),
+        np.zeros(R, np.int64),
+        np.zeros((R, n_v)),
+        np.zeros((R, n_element)),
+        np.zeros(R),
+        np.zeros(R),
+        np.zeros((R, K)),
+        np.zeros(R),
+        np.arange(R),
+        np.full(R, LOOK, np.int64),
+        np.ones(R),
+    )
+
+
+def new_other_work(
+    n_body: int, n_q: int, n_v: int, n_marker: int, n_element: int, n_path: int, n_motion: int,
+    n_joint: int, n_ligament: int, n_contact: int, K: int,
+) -> OtherWork:  # fmt: skip
+    """Allocate an OtherWork."""
+    return OtherWork(
+        new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion),
+        np.zeros(n_q),
+        np.zeros(n_v),
+        new_outputs(n_joint, n_ligament, n_contact, n_marker, 0),
+        np.zeros((2, K)),
+        np.zeros((n_marker, 3)),
+        np.zeros((2, 3)),
+    )
+
+
+@njit
+def follow_others(model, problem, track, dt, options, solver_options, variance, at, fit, state, work):
+    """Bring what is known of the other assemblies up to date, after a frame's own solution.
+
+    model : Skeleton
+    problem : Problem - of the frame
+    track : Track - of the method, with the published pose
+    dt : float - time since the last frame [s]; 0 = unknown
+    options : DeviationOptions
+    solver_options : Options
+    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
+    at : Work - pose, marker.model, element of the published pose
+    fit : FitWork - written
+    state : OtherAssembly - written
+    work : OtherWork - written
+    """
+    how = Options(TOLERANCE, solver_options.max_iterations, solver_options.max_step)
+    for r in range(state.body.shape[0]):
+        state.since[r] += dt
+        state.wait[r] -= 1
+        if state.wait[r] > 0:
+            continue
+        known = state.there[r] == 1
+        if known:
+            found = solve_again(model.tree, problem, how, track.q, r, state, work)
+        else:
+            found = look(model, problem, how, track.q, options.bounds.size, at, fit, r, state, work)
+        state.there[r] = int(found)
+        if not found:
+            state.odds[r] = state.part[r] = 0.0
+            if known:
+                state.pause[r] = LOOK
+            else:
+                state.pause[r] = min(2 * state.pause[r], LOOK_SELDOM)
+            state.wait[r] = state.pause[r]
+            continue
+        told = evidence(model, problem, options.bounds.skin, variance, at, work)
+        state.odds[r] = add_up(state.odds[r], told, known, state.since[r], options.lasting)
+        state.since[r] = 0.0
+        state.part[r] = 1.0 / (1.0 + math.exp(state.odds[r]))
+        state.wait[r] = EVERY if state.part[r] > IMPOSSIBLE else SELDOM
+        shifts(model, options.displaced, at, work, state.shift[r])
+
+
+@njit
+def solve_again(tree, problem, how, q, r, state, work):
+    """Whether the other assembly is there still, near where it was beside the published pose.
+
+    The published pose may be the other one itself meanwhile: then the one it has left lies on the other side,
+    and what was said for it speaks for the other now.
+
+    tree : Tree
+    problem : Problem
+    how : Options
+    q : (n_q,) - published
+    r : int - which joint's
+    state : OtherAssembly - gap, multiplier, odds written
+    work : OtherWork - written
+    """
+    for i in range(work.delta.shape[0]):
+        work.delta[i] = state.gap[r, i]
+    if solve_beside(tree, problem, how, q, r, state, work):
+        return True
+    for i in range(work.delta.shape[0]):
+        work.delta[i] = -state.gap[r, i]
+    state.multiplier[r, :] = 0.0
+    if solve_beside(tree, problem, how, q, r, state, work):
+        state.odds[r] = -state.odds[r]
+        return True
+    return False
+
+
+@njit
+def look(model, problem, how, q, size, at, fit, r, state, work):
+    """Whether there is another assembly to one side, where markers do not feel much of it.
+
+    model : Skeleton
+    problem : Problem
+    how : Options
+    q : (n_q,) - published
+    size : (n_marker,) - deviation of each marker along an axis [m]
+    at : Work - of the published pose
+    fit : FitWork - written
+    r : int - which joint's
+    state : OtherAssembly - gap, multiplier, side written
+    work : OtherWork - written
+    """
+    weak_turn(
+        model.tree, model.markers, at.marker.model, problem.weight, size, at.pose, state.body[r], fit,
+        work.delta,
+    )  # fmt: skip
+    for i in range(work.delta.shape[0]):
+        work.delta[i] *= state.side[r]
+    state.multiplier[r, :] = 0.0
+    if solve_beside(model.tree, problem, how, q, r, state, work):
+        return True
+    state.side[r] = -state.side[r]
+    return False
+
+
+@njit
+def solve_beside(tree, problem, how, q, r, state, work):
+    """Whether the optimum found from q + work.delta is another one; state.gap[r] gets the step to it.
+
+    tree : Tree
+    problem : Problem
+    how : Options
+    q : (n_q,) - published
+    r : int - which joint's
+    state : OtherAssembly - gap, multiplier written
+    work : OtherWork - solver, q, delta written
+    """
+    integrate(tree, q, work.delta, 1.0, work.q)
+    if solve(problem, how, work.solver, work.q, state.multiplier[r]).status != CONVERGED:
+        return False
+    difference(tree, q, work.q, work.delta)
+    if largest_of(work.delta) < APART:
+        return False
+    for i in range(work.delta.shape[0]):
+        state.gap[r, i] = work.delta[i]
+    return True
+
+
+@njit
+def evidence(model, problem, skin, variance, at, work):
+    """Logarithm of the odds for the published pose against the other, by the markers of the frame.
+
+    model : Skeleton
+    problem : Problem
+    skin : SkinMotion - what markers of a segment share
+    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
+    at : Work - of the published pose
+    work : OtherWork - solver at the other one; drawn, vectors written
+    """
+    markers, here, beyond, drawn = model.markers, at.marker.model, work.solver.marker.model, work.drawn
+    more, apart, spread = 0.0, 0.0, 0.0
+    for m in range(drawn.shape[0]):
+        w = weight_of(markers.weight, m, problem.weight[m])
+        drawn[m, :] = 0.0
+        if w > 0.0:
+            for i in range(3):
+                d = beyond[m, i] - here[m, i]
+                drawn[m, i] = w * d
+                more += w * d * (0.5 * (here[m, i] + beyond[m, i]) - problem.measured[m, i])
+                apart += w * d * d
+                spread += w * d * w * d * variance[m]
+    for b in range(skin.shift.shape[0]):
+        spread += shared_spread(markers, at.pose, here, b, skin, work)
+    return apart * more / spread if spread > 0.0 else 0.0
+
+
+@njit
+def shared_spread(markers, pose, place, b, skin, work):
+    """Variance of sum drawn . error by the skin of body b that shifts and turns as one [m^4].
+
+    markers : Markers
+    pose : Pose
+    place : (n_marker, 3) - of the markers in ground [m]
+    b : int - body
+    skin : SkinMotion
+    work : OtherWork - drawn; vectors written
+    """
+    force, centre = work.vectors[0], work.vectors[1]
+    force[:] = 0.0
+    point_in_ground(pose, b, skin.centre[b], centre)
+    x, y, z = 0.0, 0.0, 0.0
+    for m in range(place.shape[0]):
+        if markers.body[m] == b:
+            f, u, v, w = work.drawn[m], place[m, 0] - centre[0], place[m, 1] - centre[1], place[m, 2] - centre[2]
+            x += v * f[2] - w * f[1]
+            y += w * f[0] - u * f[2]
+            z += u * f[1] - v * f[0]
+            for i in range(3):
+                force[i] += f[i]
+    shift, turn = skin.shift[b], skin.turn[b]
+    square = force[0] * force[0] + force[1] * force[1] + force[2] * force[2]
+    return shift * shift * square + turn * turn * (x * x + y * y + z * z)
+
+
+@njit
+def add_up(odds, told, known, since, lasting):
+    """Logarithm of odds with what a frame tells.
+
+    odds : float - before
+    told : float - by the frame alone
+    known : bool - whether there are odds before
+    since : float - time since then [s]
+    lasting : float - time for which errors of markers are the same [s]
+    """
+    if known:
+        told = odds * math.exp(-since / KEPT) + told * min(since / lasting, 1.0)
+    return min(max(told, -MOST_ODDS), MOST_ODDS)
+
+
+@njit
+def shifts(model, displaced, at, work, shift_out):
+    """shift_out : (K,) - what the numbers of the other pose are more than those of the published one.
+
+    model : Skeleton
+    displaced : (n_displaced,) int64 - joints, ascending
+    at : Work - of the published pose
+    work : OtherWork - solver at the other one; out, value written
+    shift_out : (K,) - written
+    """
+    read_numbers(model, displaced, at.pose, at.element, work.out, work.value[0])
+    read_numbers(model, displaced, work.solver.pose, work.solver.element, work.out, work.value[1])
+    n_angle = 3 * model.joints.proximal.shape[0]
+    for k in range(shift_out.shape[0]):
+        shift_out[k] = work.value[1, k] - work.value[0, k]
+        if k < n_angle:
+            shift_out[k] -= 2.0 * math.pi * round(shift_out[k] / (2.0 * math.pi))
+
+
+@njit
+def read_numbers(model, displaced, pose, element, out, value_out):
+    """value_out : (K,) - numbers of a pose in the order of kernels/output_rows, after element_values.
+
+    model : Skeleton
+    displaced : (n_displaced,) int64 - joints, ascending
+    pose : Pose
+    element : ElementWork
+    out : Outputs - written
+    value_out : (K,) - written
+    """
+    joint_angles(model.joints, pose, out.axes, out.angles, out.displacements)
+    report_elements(model, pose, element, out)
+    k = 0
+    for j in range(out.angles.shape[0]):
+        for i in range(3):
+            value_out[k] = out.angles[j, i]
+            k += 1
+    for j in displaced:
+        for i in range(3):
+            value_out[k] = out.displacements[j, i]
+            k += 1
+    for n in range(out.lengthening.shape[0]):
+        value_out[k] = out.lengthening[n]
+        k += 1
+    for n in range(out.contact_points.shape[0]):
+        for i in range(3):
+            value_out[k] = out.contact_points[n, i]
+            k += 1
+
+
+@njit
+def add_others(state, value):
+    """value : (K,) - variances, with those by the other assemblies; state : OtherAssembly."""
+    for r in range(state.body.shape[0]):
+        if state.there[r] == 1:
+            for k in range(value.shape[0]):
+                value[k] += state.part[r] * state.shift[r, k] * state.shift[r, k]
+
+
+@njit
+def add_other_poses(state, C):
+    """C : (n_v, n_v) - covariance of the pose, likewise; state : OtherAssembly."""
+    for r in range(state.body.shape[0]):
+        if state.there[r] == 1:
+            for i in range(C.shape[0]):
+                for j in range(C.shape[0]):
+                    C[i, j] += state.part[r] * state.gap[r, i] * state.gap[r, j]
+
+
+def forget_others(state: OtherAssembly) -> None:
+    """Nothing is known of any other assembly."""
+    for array in (state.there, state.odds, state.part, state.shift, state.since):
+        array[:] = 0
+    state.wait[:] = np.arange(len(state.wait))
+    state.pause[:] = LOOK
+    state.side[:] = 1.0
