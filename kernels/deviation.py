@@ -188,7 +188,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         add_coordinates(out.value.shape[0], answers.X)
     answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
     n_free = own.M.shape[1] - n_hard
-    errors, of_health = state.errors, frame_options.health
+    errors, of_health, how = state.errors, frame_options.health, frame_options.track.solver
     shown = marker_variances(model.markers, n_free, options.bounds, of_health, health, errors)
     add_doubts(model.markers, segments, errors.variance)
     errors_of_gradient(model, options, frame_state, is_open, due, state, at, own)
@@ -198,22 +198,34 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
             return unknown(state.pose, out)
     quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
     copy(answers.value, out.value)
-    follow_others(
-        model, problem, track, dt, options, frame_options.track.solver, errors.variance, at, work[0].fit,
-        state.other, own.other,
-    )  # fmt: skip
+    follow_others(model, problem, track.q, dt, options, how, errors.variance, at, state.other, own.other)
     whole = is_whole(segments.filled, is_open)
     if due:
-        for of in range(2):
-            covary(own.M[of], answers.X, out.value.shape[0], answers.row, state.pose.covariance[of])
-        average_covariances(whole, options.averaging, state.pose)
-        add_other_poses(state.other, state.pose.covariance[ALL])
+        covary_pose(own.M, answers, out.value.shape[0], whole, options.averaging, state)
     average_variances(dt, options.averaging, weight, whole, state, out.value)
     add_others(state.other, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
-    least = own.beyond.least
-    return conclude_deviations(model.joints, state.folded_for, state.mean, options.limit, least, out)
+    return conclude_deviations(
+        model.joints, state.folded_for, state.mean, options.limit, own.beyond.least, out
+    )
+
+
+@njit
+def covary_pose(M, answers, first, whole, time_constant, state):
+    """state.pose.covariance - of the frame, in their mean, with the other assemblies.
+
+    M : (2, n_v, n_v) - covariances of the gradient
+    answers : Answers - X with the coordinates' from column `first` on; row written
+    first : int
+    whole : bool - nothing is filled in, and no dof is held
+    time_constant : float - of the mean [s]; 0 = none
+    state : DeviationState - pose written
+    """
+    for of in range(2):
+        covary(M[of], answers.X, first, answers.row, state.pose.covariance[of])
+    average_covariances(whole, time_constant, state.pose)
+    add_other_poses(state.other, state.pose.covariance[ALL])
 
 
 @njit

@@ -2,14 +2,9 @@
 
 Rigid elements that leave a joint one way to move can be put together in more than one way, and a curvature at
 one optimum knows nothing of the other (docs/uncertainty.md, the other assembly). With the probability p that
-it is the true one, a number that is by d another one there has the mean square p d^2 about what is published.
-
-Markers m stand for one of two optima x1, x2 by how far they are from the plane between them: with D = x2 - x1
-the objective of the other is more by T = sum w D . ((x1 + x2) / 2 - m). Where one of them is true, T has the
-mean +-sum w D^2 / 2 and, by the errors of the markers, the variance V = D'W Sigma W D: the logarithm of their
-odds is (sum w D^2) T / V, of errors of one size s that are each marker's own, T / s^2. Errors last, and so
-does an assembly: what its frames tell adds up as often as errors are others, and is forgotten by and by.
-Odds in succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
+it is the true one (kernels/assembly_odds), a number that is more by d there has the mean square p d^2 about
+what is published. The other one is solved anew once in some frames, from where it was beside the published
+pose; its probability and what numbers are more there hold in between.
 """
 
 from __future__ import annotations
@@ -19,13 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels._jit import njit
-from kernels.frame import Outputs, new_outputs, report_elements
-from kernels.joint_angles import joint_angles
+from kernels._jit import inlined, njit
+from kernels.assembly_odds import add_up, evidence
+from kernels.copying import copy
+from kernels.frame import Outputs, new_outputs
+from kernels.initial_pose import FitWork, new_fit_work
 from kernels.kkt import CONVERGED, Options, largest_of, solve
-from kernels.markers import weight_of
+from kernels.number_values import read_numbers
 from kernels.optimality import Work, new_work
-from kernels.tree import difference, integrate, point_in_ground
+from kernels.tree import difference, integrate
 from kernels.weak_turn import weak_turn
 
 EVERY, SELDOM = 5, 10
@@ -34,14 +31,10 @@ IMPOSSIBLE = 1e-3
 """Probability below which it is."""
 LOOK, LOOK_SELDOM = 5, 80
 """Frames from one look for another assembly to the next: at first, and when many have been in vain."""
-APART = 1e-3
+APART = 5e-3
 """Step from one optimum to another one [rad, m]: less is the same."""
-TOLERANCE = 1e-6
+TOLERANCE = 1e-4
 """Optimality residual at which the other is solved [m]."""
-KEPT = 1.0
-"""Time for which what was seen of an assembly counts, about a stride [s]."""
-MOST_ODDS = 30.0
-"""Largest logarithm of odds."""
 
 
 class OtherAssembly(NamedTuple):
@@ -64,12 +57,13 @@ class OtherWork(NamedTuple):
     """Working space."""
 
     solver: Work
+    fit: FitWork
     q: np.ndarray  # (n_q,)
     delta: np.ndarray  # (n_v,)
     out: Outputs
     value: np.ndarray  # (2, K) - numbers of the published pose, and of the other
     drawn: np.ndarray  # (n_marker, 3) - w D of each marker [m]
-    vectors: np.ndarray  # (2, 3)
+    vectors: np.ndarray  # (3, 3)
 
 
 def new_other_assembly(body: np.ndarray, n_v: int, n_element: int, K: int) -> OtherAssembly:
@@ -97,57 +91,71 @@ def new_other_work(
     """Allocate an OtherWork."""
     return OtherWork(
         new_work(n_body, n_q, n_v, n_marker, n_element, n_path, n_motion),
+        new_fit_work(),
         np.zeros(n_q),
         np.zeros(n_v),
         new_outputs(n_joint, n_ligament, n_contact, n_marker, 0),
         np.zeros((2, K)),
         np.zeros((n_marker, 3)),
-        np.zeros((2, 3)),
+        np.zeros((3, 3)),
     )
 
 
-@njit
-def follow_others(model, problem, track, dt, options, solver_options, variance, at, fit, state, work):
+@inlined
+def follow_others(model, problem, q, dt, options, solver_options, variance, at, state, work):
     """Bring what is known of the other assemblies up to date, after a frame's own solution.
 
     model : Skeleton
     problem : Problem - of the frame
-    track : Track - of the method, with the published pose
+    q : (n_q,) - published
     dt : float - time since the last frame [s]; 0 = unknown
     options : DeviationOptions
     solver_options : Options
     variance : (n_marker,) - of each marker's own errors along an axis [m^2]
     at : Work - pose, marker.model, element of the published pose
-    fit : FitWork - written
+    state : OtherAssembly - written
+    work : OtherWork - written
+    """
+    for r in range(state.body.shape[0]):
+        state.since[r] += dt
+        state.wait[r] -= 1
+        if state.wait[r] <= 0:
+            follow_other(model, problem, q, options, solver_options, variance, at, r, state, work)
+
+
+@njit
+def follow_other(model, problem, q, options, solver_options, variance, at, r, state, work):
+    """As follow_others, of one joint and where that is due.
+
+    model : Skeleton
+    problem : Problem
+    q : (n_q,) - published
+    options : DeviationOptions
+    solver_options : Options
+    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
+    at : Work - of the published pose
+    r : int - which joint's
     state : OtherAssembly - written
     work : OtherWork - written
     """
     how = Options(TOLERANCE, solver_options.max_iterations, solver_options.max_step)
-    for r in range(state.body.shape[0]):
-        state.since[r] += dt
-        state.wait[r] -= 1
-        if state.wait[r] > 0:
-            continue
-        known = state.there[r] == 1
-        if known:
-            found = solve_again(model.tree, problem, how, track.q, r, state, work)
-        else:
-            found = look(model, problem, how, track.q, options.bounds.size, at, fit, r, state, work)
-        state.there[r] = int(found)
-        if not found:
-            state.odds[r] = state.part[r] = 0.0
-            if known:
-                state.pause[r] = LOOK
-            else:
-                state.pause[r] = min(2 * state.pause[r], LOOK_SELDOM)
-            state.wait[r] = state.pause[r]
-            continue
-        told = evidence(model, problem, options.bounds.skin, variance, at, work)
-        state.odds[r] = add_up(state.odds[r], told, known, state.since[r], options.lasting)
-        state.since[r] = 0.0
-        state.part[r] = 1.0 / (1.0 + math.exp(state.odds[r]))
-        state.wait[r] = EVERY if state.part[r] > IMPOSSIBLE else SELDOM
-        shifts(model, options.displaced, at, work, state.shift[r])
+    known = state.there[r] == 1
+    if known:
+        found = solve_again(model.tree, problem, how, q, r, state, work)
+    else:
+        found = look(model, problem, how, q, options.bounds.size, at, r, state, work)
+    state.there[r] = int(found)
+    if not found:
+        state.odds[r] = state.part[r] = 0.0
+        state.pause[r] = LOOK if known else min(2 * state.pause[r], LOOK_SELDOM)
+        state.wait[r] = state.pause[r]
+        return
+    told = evidence(model, problem, options.bounds.skin, variance, at, work)
+    state.odds[r] = add_up(state.odds[r], told, known, state.since[r], options.lasting)
+    state.since[r] = 0.0
+    state.part[r] = 1.0 / (1.0 + math.exp(state.odds[r]))
+    state.wait[r] = EVERY if state.part[r] > IMPOSSIBLE else SELDOM
+    find_shifts(model, options.displaced, at, work, state.shift[r])
 
 
 @njit
@@ -165,8 +173,7 @@ def solve_again(tree, problem, how, q, r, state, work):
     state : OtherAssembly - gap, multiplier, odds written
     work : OtherWork - written
     """
-    for i in range(work.delta.shape[0]):
-        work.delta[i] = state.gap[r, i]
+    copy(state.gap[r], work.delta)
     if solve_beside(tree, problem, how, q, r, state, work):
         return True
     for i in range(work.delta.shape[0]):
@@ -179,7 +186,7 @@ def solve_again(tree, problem, how, q, r, state, work):
 
 
 @njit
-def look(model, problem, how, q, size, at, fit, r, state, work):
+def look(model, problem, how, q, size, at, r, state, work):
     """Whether there is another assembly to one side, where markers do not feel much of it.
 
     model : Skeleton
@@ -188,14 +195,13 @@ def look(model, problem, how, q, size, at, fit, r, state, work):
     q : (n_q,) - published
     size : (n_marker,) - deviation of each marker along an axis [m]
     at : Work - of the published pose
-    fit : FitWork - written
     r : int - which joint's
     state : OtherAssembly - gap, multiplier, side written
     work : OtherWork - written
     """
     weak_turn(
-        model.tree, model.markers, at.marker.model, problem.weight, size, at.pose, state.body[r], fit,
-        work.delta,
+        model.tree, model.markers, at.marker.model, problem.weight, size, at.pose, state.body[r],
+        work.fit, work.delta,
     )  # fmt: skip
     for i in range(work.delta.shape[0]):
         work.delta[i] *= state.side[r]
@@ -216,7 +222,7 @@ def solve_beside(tree, problem, how, q, r, state, work):
     q : (n_q,) - published
     r : int - which joint's
     state : OtherAssembly - gap, multiplier written
-    work : OtherWork - solver, q, delta written
+    work : OtherWork - delta; solver, q, delta written
     """
     integrate(tree, q, work.delta, 1.0, work.q)
     if solve(problem, how, work.solver, work.q, state.multiplier[r]).status != CONVERGED:
@@ -224,84 +230,12 @@ def solve_beside(tree, problem, how, q, r, state, work):
     difference(tree, q, work.q, work.delta)
     if largest_of(work.delta) < APART:
         return False
-    for i in range(work.delta.shape[0]):
-        state.gap[r, i] = work.delta[i]
+    copy(work.delta, state.gap[r])
     return True
 
 
 @njit
-def evidence(model, problem, skin, variance, at, work):
-    """Logarithm of the odds for the published pose against the other, by the markers of the frame.
-
-    model : Skeleton
-    problem : Problem
-    skin : SkinMotion - what markers of a segment share
-    variance : (n_marker,) - of each marker's own errors along an axis [m^2]
-    at : Work - of the published pose
-    work : OtherWork - solver at the other one; drawn, vectors written
-    """
-    markers, here, beyond, drawn = model.markers, at.marker.model, work.solver.marker.model, work.drawn
-    more, apart, spread = 0.0, 0.0, 0.0
-    for m in range(drawn.shape[0]):
-        w = weight_of(markers.weight, m, problem.weight[m])
-        drawn[m, :] = 0.0
-        if w > 0.0:
-            for i in range(3):
-                d = beyond[m, i] - here[m, i]
-                drawn[m, i] = w * d
-                more += w * d * (0.5 * (here[m, i] + beyond[m, i]) - problem.measured[m, i])
-                apart += w * d * d
-                spread += w * d * w * d * variance[m]
-    for b in range(skin.shift.shape[0]):
-        spread += shared_spread(markers, at.pose, here, b, skin, work)
-    return apart * more / spread if spread > 0.0 else 0.0
-
-
-@njit
-def shared_spread(markers, pose, place, b, skin, work):
-    """Variance of sum drawn . error by the skin of body b that shifts and turns as one [m^4].
-
-    markers : Markers
-    pose : Pose
-    place : (n_marker, 3) - of the markers in ground [m]
-    b : int - body
-    skin : SkinMotion
-    work : OtherWork - drawn; vectors written
-    """
-    force, centre = work.vectors[0], work.vectors[1]
-    force[:] = 0.0
-    point_in_ground(pose, b, skin.centre[b], centre)
-    x, y, z = 0.0, 0.0, 0.0
-    for m in range(place.shape[0]):
-        if markers.body[m] == b:
-            f, u, v, w = work.drawn[m], place[m, 0] - centre[0], place[m, 1] - centre[1], place[m, 2] - centre[2]
-            x += v * f[2] - w * f[1]
-            y += w * f[0] - u * f[2]
-            z += u * f[1] - v * f[0]
-            for i in range(3):
-                force[i] += f[i]
-    shift, turn = skin.shift[b], skin.turn[b]
-    square = force[0] * force[0] + force[1] * force[1] + force[2] * force[2]
-    return shift * shift * square + turn * turn * (x * x + y * y + z * z)
-
-
-@njit
-def add_up(odds, told, known, since, lasting):
-    """Logarithm of odds with what a frame tells.
-
-    odds : float - before
-    told : float - by the frame alone
-    known : bool - whether there are odds before
-    since : float - time since then [s]
-    lasting : float - time for which errors of markers are the same [s]
-    """
-    if known:
-        told = odds * math.exp(-since / KEPT) + told * min(since / lasting, 1.0)
-    return min(max(told, -MOST_ODDS), MOST_ODDS)
-
-
-@njit
-def shifts(model, displaced, at, work, shift_out):
+def find_shifts(model, displaced, at, work, shift_out):
     """shift_out : (K,) - what the numbers of the other pose are more than those of the published one.
 
     model : Skeleton
@@ -317,37 +251,6 @@ def shifts(model, displaced, at, work, shift_out):
         shift_out[k] = work.value[1, k] - work.value[0, k]
         if k < n_angle:
             shift_out[k] -= 2.0 * math.pi * round(shift_out[k] / (2.0 * math.pi))
-
-
-@njit
-def read_numbers(model, displaced, pose, element, out, value_out):
-    """value_out : (K,) - numbers of a pose in the order of kernels/output_rows, after element_values.
-
-    model : Skeleton
-    displaced : (n_displaced,) int64 - joints, ascending
-    pose : Pose
-    element : ElementWork
-    out : Outputs - written
-    value_out : (K,) - written
-    """
-    joint_angles(model.joints, pose, out.axes, out.angles, out.displacements)
-    report_elements(model, pose, element, out)
-    k = 0
-    for j in range(out.angles.shape[0]):
-        for i in range(3):
-            value_out[k] = out.angles[j, i]
-            k += 1
-    for j in displaced:
-        for i in range(3):
-            value_out[k] = out.displacements[j, i]
-            k += 1
-    for n in range(out.lengthening.shape[0]):
-        value_out[k] = out.lengthening[n]
-        k += 1
-    for n in range(out.contact_points.shape[0]):
-        for i in range(3):
-            value_out[k] = out.contact_points[n, i]
-            k += 1
 
 
 @njit

@@ -1,8 +1,8 @@
 """The turn of a body that its own markers resist least: where another assembly of its joint may lie.
 
-Markers of a body resist a turn about an axis through their middle by sum w (distance from it)^2, half of which
-times the square of the turn their cost rises by. Elements hold a mechanism, markers choose between its
-assemblies: one that markers do not exclude is within what their errors allow, along the turn they feel least.
+By half of sum w (distance from the axis)^2 times the square of a turn about an axis through their middle the
+cost of the markers rises. Elements hold a mechanism, markers choose between its assemblies: one that they do
+not exclude is within what their errors allow, along the turn that they feel least.
 """
 
 from __future__ import annotations
