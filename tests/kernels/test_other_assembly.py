@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernels.constraints import HARD
 from kernels.number_values import read_numbers
 from kernels.other_assembly import EVERY, LOOK_SELDOM, SELDOM
 from kernels.tree import integrate
@@ -73,6 +74,9 @@ def test_what_numbers_are_more_there_is_what_they_are_there() -> None:
     assert running.estimate(leg.soft_tissue_trial()[0], 0.0).converged
     np.testing.assert_allclose(numbers(running), before + shift, atol=1e-3)
     assert abs(shift[KNEE_ROTATION]) > np.radians(5.0)
+    hard = running.roles.mode[running._now.skeleton.ligaments] == HARD
+    assert hard.any()
+    assert (shift[12 : 12 + len(hard)][hard] == 0.0).all()
 
 
 def test_variances_and_covariances_have_it_by_its_probability() -> None:
