@@ -22,7 +22,7 @@ from kernels.deviation import (
 from kernels.frame import FrameOptions, FrameState, Method, Skeleton
 from kernels.gradient_errors import SkinMotion
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
-from kernels.joints.kinds import is_loose
+from kernels.joints.kinds import FREE
 from kernels.joints.motions import TRANSLATES
 from kernels.marker_errors import ErrorBounds, MarkerErrors
 from kernels.optimality import new_work
@@ -219,17 +219,13 @@ def mean_place(share: Array, point: Array) -> Places:
 
 
 def mechanisms(skeleton: Skeleton, method: Method) -> NDArray[np.int64]:
-    """Bodies on inner free joints that hard elements leave one way to move at the most."""
-    tree, elements, roles = skeleton.tree, skeleton.elements, method.roles
+    """Bodies on free joints inside the tree that hard elements leave one way to move at the most."""
+    tree, elements = skeleton.tree, skeleton.elements
+    hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
     found = []
-    for b in range(len(tree.parent)):
+    for b in np.flatnonzero((tree.kind == FREE) & (tree.parent >= 0)):
         own = np.arange(tree.v_start[b], tree.v_start[b + 1])
-        hard = [
-            e
-            for e in np.flatnonzero(roles.mode == HARD)
-            if np.isin(own, elements.path[e, : elements.n_path[e]]).all()
-        ]
-        if is_loose(tree, b) and len(hard) >= len(own) - 1:
+        if sum(bool(np.isin(own, path).all()) for path in hard) >= len(own) - 1:
             found.append(b)
     return np.array(found, np.int64)
 
