@@ -33,7 +33,7 @@ from kernels.marker_errors import (
     marker_variances,
 )
 from kernels.optimality import Problem
-from kernels.other_assembly import OtherAssembly, OtherWork, add_other_poses, add_others, follow_others
+from kernels.other_assembly import OtherAssembly, add_other_poses, add_others, follow_others
 from kernels.output_rows import RowWork, new_row_work, output_rows
 from kernels.pose_errors import (
     ALL,
@@ -97,7 +97,6 @@ class DeviationWork(NamedTuple):
     still: SkinMotion  # skin that does not move
     sight: np.ndarray  # (n_body,) int64 - markers that a body shows
     beyond: BeyondWork
-    other: OtherWork
 
 
 class Deviations(NamedTuple):
@@ -129,10 +128,8 @@ def new_answers(n_v: int, n_element: int, K: int) -> Answers:
     return Answers(np.zeros((n_v, K)), np.zeros((n_element, K)), np.zeros(K), np.zeros(K))
 
 
-def new_deviation_work(
-    n_v: int, n_body: int, n_element: int, n_joint: int, K: int, other: OtherWork
-) -> DeviationWork:
-    """Allocate a DeviationWork around what the other assemblies need."""
+def new_deviation_work(n_v: int, n_body: int, n_element: int, n_joint: int, K: int) -> DeviationWork:
+    """Allocate a DeviationWork."""
     return DeviationWork(
         new_row_work(),
         np.zeros((2, n_v, n_v)),
@@ -145,7 +142,6 @@ def new_deviation_work(
         SkinMotion(np.zeros((n_body, 3)), np.zeros(n_body), np.zeros(n_body)),
         np.zeros(n_body, np.int64),
         new_beyond_work(n_v, n_element, K),
-        other,
     )
 
 
@@ -166,7 +162,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     options : DeviationOptions
     frame_state : FrameState - as the frame left it
     state : DeviationState - updated
-    work : (TrackWork, DeviationWork) - of the frame, whose scratch is written, and of the deviations
+    work : (TrackWork, DeviationWork, OtherWork) - of the frame, whose scratch is written, of the deviations,
+        and of other assemblies
     out : Deviations - written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
@@ -198,7 +195,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
             return unknown(state.pose, out)
     quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
     copy(answers.value, out.value)
-    follow_others(model, problem, track.q, dt, options, how, errors.variance, at, state.other, own.other)
+    follow_others(model, problem, track.q, dt, options, how, errors.variance, at, state.other, work[2])
     whole = is_whole(segments.filled, is_open)
     if due:
         covary_pose(own.M, answers, out.value.shape[0], whole, options.averaging, state)

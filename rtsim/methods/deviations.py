@@ -89,8 +89,8 @@ class MethodDeviations:
         other_work = new_other_work(solver, n_joint, *reported, sum(sizes))
         other = new_other_assembly(mechanisms(skeleton, method), model.n_v, n_element, sum(sizes))
         self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
-        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes), other_work)
-        self._work, self._out = (work, own), new_deviations(n_joint, sum(sizes))
+        own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
+        self._work, self._out = (work, own, other_work), new_deviations(n_joint, sum(sizes))
         self._starts = np.cumsum(sizes)[:-1].tolist()
         self.uncertain = self._out.uncertain
         self._run: HeldCall | None = None

@@ -29,9 +29,7 @@ def odds_of(running: MultibodyEstimator, measured: Array, weight: Array) -> floa
         track.q_hold,
     )  # fmt: skip
     own = found.state.errors.variance
-    return evidence(
-        skeleton, problem, found.options.bounds.skin, own, setup.work.solver, found._work[1].other
-    )
+    return evidence(skeleton, problem, found.options.bounds.skin, own, setup.work.solver, found._work[2])
 
 
 def two_poses(running: MultibodyEstimator) -> tuple[Array, Array, Array]:
@@ -40,7 +38,7 @@ def two_poses(running: MultibodyEstimator) -> tuple[Array, Array, Array]:
     assert found is not None
     assert found.state.other.there[0] == 1
     here = setup.work.solver.marker.model.copy()
-    beyond = found._work[1].other.solver.marker.model.copy()
+    beyond = found._work[2].solver.marker.model.copy()
     skin, own = found.options.bounds.skin, found.state.errors.variance
     return here, beyond, marker_covariance(setup.skeleton, setup.state.track.q, own, *skin)
 
@@ -118,7 +116,7 @@ def test_odds_change_their_sign_with_the_poses() -> None:
     one, found = np.ones(len(leg.NAMES)), running.deviations
     assert found is not None
     before = odds_of(running, measured, one)
-    here, beyond = running._now.work.solver.marker.model, found._work[1].other.solver.marker.model
+    here, beyond = running._now.work.solver.marker.model, found._work[2].solver.marker.model
     kept = copy.deepcopy(here)
     here[:], beyond[:] = beyond.copy(), kept
     skin = found.options.bounds.skin

@@ -205,6 +205,6 @@ def test_numbers_in_a_row_are_those_of_the_frame() -> None:
     follow(running, leg.soft_tissue_trial()[:3])
     setup, found = running._now, running.deviations
     assert found is not None
-    at, out, value = setup.work.solver, found._work[1].other.out, np.zeros(len(predicted(running)))
+    at, out, value = setup.work.solver, found._work[2].out, np.zeros(len(predicted(running)))
     read_numbers(setup.skeleton, found.options.displaced, at.pose, at.element, out, value)
     np.testing.assert_allclose(value, numbers(running), atol=1e-12)
