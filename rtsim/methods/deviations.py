@@ -22,7 +22,6 @@ from kernels.deviation import (
 from kernels.frame import FrameOptions, FrameState, Method, Skeleton
 from kernels.gradient_errors import SkinMotion
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
-from kernels.joints.kinds import FREE
 from kernels.joints.motions import TRANSLATES
 from kernels.marker_errors import ErrorBounds, MarkerErrors
 from kernels.optimality import new_work
@@ -41,6 +40,8 @@ MOST_NEEDED = 2
 """Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
 TURN_PART = 0.5
 """Of what the skin of a segment moves as one body: half a turn, half a shift."""
+N_FREE = 6
+"""Ways in which a free body moves."""
 LEAST_ARM_M = 0.01
 """Mean distance of a segment's markers from their middle below which its skin is taken to shift alone."""
 
@@ -219,13 +220,13 @@ def mean_place(share: Array, point: Array) -> Places:
 
 
 def mechanisms(skeleton: Skeleton, method: Method) -> NDArray[np.int64]:
-    """Bodies on free joints inside the tree that hard elements leave one way to move at the most."""
+    """Bodies inside the tree with six ways to move of which hard elements leave one at the most."""
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
     found = []
-    for b in np.flatnonzero((tree.kind == FREE) & (tree.parent >= 0)):
+    for b in np.flatnonzero((np.diff(tree.v_start) == N_FREE) & (tree.parent >= 0)):
         own = np.arange(tree.v_start[b], tree.v_start[b + 1])
-        if sum(bool(np.isin(own, path).all()) for path in hard) >= len(own) - 1:
+        if sum(bool(np.isin(own, path).all()) for path in hard) >= N_FREE - 1:
             found.append(b)
     return np.array(found, np.int64)
 
