@@ -31,10 +31,10 @@ def evidence(model, problem, skin, variance, at, work):
     problem : Problem
     skin : SkinMotion - what markers of a segment share
     variance : (n_marker,) - of each marker's own errors along an axis [m^2]
-    at : Work - of the published pose
-    work : OtherWork - solver at the other one; drawn, vectors written
+    at : Work - of the other pose
+    work : OtherWork - here; drawn, vectors written
     """
-    markers, here, beyond, drawn = model.markers, at.marker.model, work.solver.marker.model, work.drawn
+    markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
     more, apart, spread = 0.0, 0.0, 0.0
     for m in range(drawn.shape[0]):
         w = weight_of(markers.weight, m, problem.weight[m])
@@ -47,7 +47,7 @@ def evidence(model, problem, skin, variance, at, work):
                 apart += w * d * d
                 spread += w * d * w * d * variance[m]
     for b in range(skin.shift.shape[0]):
-        spread += shared_spread(markers, at.pose, here, b, skin, work)
+        spread += shared_spread(markers, at.pose, beyond, b, skin, work)
     return apart * more / spread if spread > 0.0 else 0.0
 
 

@@ -33,7 +33,7 @@ from kernels.marker_errors import (
     marker_variances,
 )
 from kernels.optimality import Problem
-from kernels.other_assembly import OtherAssembly, add_other_poses, add_others, follow_others
+from kernels.other_assembly import OtherAssembly, add_others, follow_others
 from kernels.output_rows import RowWork, new_row_work, output_rows
 from kernels.pose_errors import (
     ALL,
@@ -195,14 +195,14 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
             return unknown(state.pose, out)
     quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
     copy(answers.value, out.value)
-    follow_others(model, problem, track.q, dt, options, how, errors.variance, at, state.other, work[2])
     whole = is_whole(segments.filled, is_open)
     if due:
         covary_pose(own.M, answers, out.value.shape[0], whole, options.averaging, state)
     average_variances(dt, options.averaging, weight, whole, state, out.value)
-    add_others(state.other, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
+    follow_others(model, problem, track.q, dt, options, how, errors.variance, work[0], state.other, work[2])
+    add_others(due, state.other, state.pose.covariance[ALL], out.value)
     return conclude_deviations(
         model.joints, state.folded_for, state.mean, options.limit, own.beyond.least, out
     )
@@ -210,7 +210,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
 
 @njit
 def covary_pose(M, answers, first, whole, time_constant, state):
-    """state.pose.covariance - of the frame, in their mean, with the other assemblies.
+    """state.pose.covariance - of the frame, in their mean.
 
     M : (2, n_v, n_v) - covariances of the gradient
     answers : Answers - X with the coordinates' from column `first` on; row written
@@ -222,7 +222,6 @@ def covary_pose(M, answers, first, whole, time_constant, state):
     for of in range(2):
         covary(M[of], answers.X, first, answers.row, state.pose.covariance[of])
     average_covariances(whole, time_constant, state.pose)
-    add_other_poses(state.other, state.pose.covariance[ALL])
 
 
 @njit

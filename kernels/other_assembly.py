@@ -17,12 +17,11 @@ import numpy as np
 from kernels._jit import inlined, njit
 from kernels.assembly_odds import add_up, evidence
 from kernels.constraints import HARD
-from kernels.copying import copy
+from kernels.copying import copy, copy_matrix
 from kernels.frame import Outputs, new_outputs
-from kernels.initial_pose import FitWork, new_fit_work
 from kernels.kkt import CONVERGED, Options, largest_of, solve
 from kernels.number_values import read_numbers
-from kernels.optimality import Work
+from kernels.optimality import objective
 from kernels.tree import difference, integrate
 from kernels.weak_turn import weak_turn
 
@@ -55,14 +54,13 @@ class OtherAssembly(NamedTuple):
 
 
 class OtherWork(NamedTuple):
-    """Working space."""
+    """Working space, beside that of the frame."""
 
-    solver: Work
-    fit: FitWork
     q: np.ndarray  # (n_q,)
     delta: np.ndarray  # (n_v,)
     out: Outputs
     value: np.ndarray  # (2, K) - numbers of the published pose, and of the other
+    here: np.ndarray  # (n_marker, 3) - model markers of the published pose in ground [m]
     drawn: np.ndarray  # (n_marker, 3) - w D of each marker [m]
     vectors: np.ndarray  # (3, 3)
 
@@ -85,24 +83,24 @@ def new_other_assembly(body: np.ndarray, n_v: int, n_element: int, K: int) -> Ot
     )
 
 
-def new_other_work(solver: Work, n_joint: int, n_ligament: int, n_contact: int, K: int) -> OtherWork:
-    """Allocate an OtherWork around a solver's own."""
-    n_q, n_v, n_marker = len(solver.q_trial), len(solver.g), len(solver.marker.model)
+def new_other_work(
+    n_q: int, n_v: int, n_marker: int, n_joint: int, n_ligament: int, n_contact: int, K: int
+) -> OtherWork:
+    """Allocate an OtherWork."""
     return OtherWork(
-        solver,
-        new_fit_work(),
         np.zeros(n_q),
         np.zeros(n_v),
         new_outputs(n_joint, n_ligament, n_contact, n_marker, 0),
         np.zeros((2, K)),
+        np.zeros((n_marker, 3)),
         np.zeros((n_marker, 3)),
         np.zeros((3, 3)),
     )
 
 
 @inlined
-def follow_others(model, problem, q, dt, options, solver_options, variance, at, state, work):
-    """Bring what is known of the other assemblies up to date, after a frame's own solution.
+def follow_others(model, problem, q, dt, options, solver_options, variance, frame, state, work):
+    """Bring what is known of the other assemblies up to date, when all else is done with the frame's factors.
 
     model : Skeleton
     problem : Problem - of the frame
@@ -111,7 +109,7 @@ def follow_others(model, problem, q, dt, options, solver_options, variance, at, 
     options : DeviationOptions
     solver_options : Options
     variance : (n_marker,) - of each marker's own errors along an axis [m^2]
-    at : Work - pose, marker.model, element of the published pose
+    frame : TrackWork - solver at the published pose; where one is solved without its factors afterwards
     state : OtherAssembly - written
     work : OtherWork - written
     """
@@ -119,11 +117,11 @@ def follow_others(model, problem, q, dt, options, solver_options, variance, at, 
         state.since[r] += dt
         state.wait[r] -= 1
         if state.wait[r] <= 0:
-            follow_other(model, problem, q, options, solver_options, variance, at, r, state, work)
+            follow_other(model, problem, q, options, solver_options, variance, frame, r, state, work)
 
 
 @njit
-def follow_other(model, problem, q, options, solver_options, variance, at, r, state, work):
+def follow_other(model, problem, q, options, solver_options, variance, frame, r, state, work):
     """As follow_others, of one joint and where that is due.
 
     model : Skeleton
@@ -132,33 +130,37 @@ def follow_other(model, problem, q, options, solver_options, variance, at, r, st
     options : DeviationOptions
     solver_options : Options
     variance : (n_marker,) - of each marker's own errors along an axis [m^2]
-    at : Work - of the published pose
+    frame : TrackWork
     r : int - which joint's
     state : OtherAssembly - written
     work : OtherWork - written
     """
+    at, known = frame.solver, state.there[r] == 1
     how = Options(TOLERANCE, solver_options.max_iterations, solver_options.max_step)
-    known = state.there[r] == 1
+    copy_matrix(at.marker.model, work.here)
+    read_numbers(model, options.displaced, at.pose, at.element, work.out, work.value[0])
     if known:
-        found = solve_again(model.tree, problem, how, q, r, state, work)
+        found = solve_again(model.tree, problem, how, q, r, at, state, work)
     else:
-        found = look(model, problem, how, q, options.bounds.size, at, r, state, work)
+        found = look(model, problem, how, q, options.bounds.size, frame, r, state, work)
     state.there[r] = int(found)
-    if not found:
+    if found:
+        told = evidence(model, problem, options.bounds.skin, variance, at, work)
+        state.odds[r] = add_up(state.odds[r], told, known, state.since[r], options.lasting)
+        state.since[r] = 0.0
+        state.part[r] = 1.0 / (1.0 + math.exp(state.odds[r]))
+        state.wait[r] = EVERY if state.part[r] > IMPOSSIBLE else SELDOM
+        find_shifts(model, problem.roles.mode, options.displaced, at, work, state.shift[r])
+    else:
         state.odds[r] = state.part[r] = 0.0
-        state.pause[r] = LOOK if known else min(2 * state.pause[r], LOOK_SELDOM)
-        state.wait[r] = state.pause[r]
-        return
-    told = evidence(model, problem, options.bounds.skin, variance, at, work)
-    state.odds[r] = add_up(state.odds[r], told, known, state.since[r], options.lasting)
-    state.since[r] = 0.0
-    state.part[r] = 1.0 / (1.0 + math.exp(state.odds[r]))
-    state.wait[r] = EVERY if state.part[r] > IMPOSSIBLE else SELDOM
-    find_shifts(model, problem.roles.mode, options.displaced, at, work, state.shift[r])
+        state.wait[r] = state.pause[r] = LOOK if known else min(2 * state.pause[r], LOOK_SELDOM)
+    copy(q, at.q_trial)
+    at.size[0] = math.inf
+    objective(problem, q, at)
 
 
 @njit
-def solve_again(tree, problem, how, q, r, state, work):
+def solve_again(tree, problem, how, q, r, at, state, work):
     """Whether the other assembly is there still, near where it was beside the published pose.
 
     The published pose may be the other one itself meanwhile: then the one it has left lies on the other side,
@@ -169,23 +171,24 @@ def solve_again(tree, problem, how, q, r, state, work):
     how : Options
     q : (n_q,) - published
     r : int - which joint's
+    at : Work - written
     state : OtherAssembly - gap, multiplier, odds written
     work : OtherWork - written
     """
     copy(state.gap[r], work.delta)
-    if solve_beside(tree, problem, how, q, r, state, work):
+    if solve_beside(tree, problem, how, q, r, at, state, work):
         return True
     for i in range(work.delta.shape[0]):
         work.delta[i] = -state.gap[r, i]
     state.multiplier[r, :] = 0.0
-    if solve_beside(tree, problem, how, q, r, state, work):
+    if solve_beside(tree, problem, how, q, r, at, state, work):
         state.odds[r] = -state.odds[r]
         return True
     return False
 
 
 @njit
-def look(model, problem, how, q, size, at, r, state, work):
+def look(model, problem, how, q, size, frame, r, state, work):
     """Whether there is another assembly to one side, where markers do not feel much of it.
 
     model : Skeleton
@@ -193,26 +196,26 @@ def look(model, problem, how, q, size, at, r, state, work):
     how : Options
     q : (n_q,) - published
     size : (n_marker,) - deviation of each marker along an axis [m]
-    at : Work - of the published pose
+    frame : TrackWork - solver at the published pose; written
     r : int - which joint's
     state : OtherAssembly - gap, multiplier, side written
     work : OtherWork - written
     """
     weak_turn(
-        model.tree, model.markers, at.marker.model, problem.weight, size, at.pose, state.body[r],
-        work.fit, work.delta,
+        model.tree, model.markers, frame.solver.marker.model, problem.weight, size, frame.solver.pose,
+        state.body[r], frame.fit, work.delta,
     )  # fmt: skip
     for i in range(work.delta.shape[0]):
         work.delta[i] *= state.side[r]
     state.multiplier[r, :] = 0.0
-    if solve_beside(model.tree, problem, how, q, r, state, work):
+    if solve_beside(model.tree, problem, how, q, r, frame.solver, state, work):
         return True
     state.side[r] = -state.side[r]
     return False
 
 
 @njit
-def solve_beside(tree, problem, how, q, r, state, work):
+def solve_beside(tree, problem, how, q, r, at, state, work):
     """Whether the optimum found from q + work.delta is another one; state.gap[r] gets the step to it.
 
     tree : Tree
@@ -220,11 +223,12 @@ def solve_beside(tree, problem, how, q, r, state, work):
     how : Options
     q : (n_q,) - published
     r : int - which joint's
+    at : Work - written
     state : OtherAssembly - gap, multiplier written
-    work : OtherWork - delta; solver, q, delta written
+    work : OtherWork - delta; q, delta written
     """
     integrate(tree, q, work.delta, 1.0, work.q)
-    if solve(problem, how, work.solver, work.q, state.multiplier[r]).status != CONVERGED:
+    if solve(problem, how, at, work.q, state.multiplier[r]).status != CONVERGED:
         return False
     difference(tree, q, work.q, work.delta)
     if largest_of(work.delta) < APART:
@@ -242,12 +246,11 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
     model : Skeleton
     mode : (n_element,) int64 - of kernels/constraints
     displaced : (n_displaced,) int64 - joints, ascending
-    at : Work - of the published pose
-    work : OtherWork - solver at the other one; out, value written
+    at : Work - of the other pose
+    work : OtherWork - value of the published one; out, value written
     shift_out : (K,) - written
     """
-    read_numbers(model, displaced, at.pose, at.element, work.out, work.value[0])
-    read_numbers(model, displaced, work.solver.pose, work.solver.element, work.out, work.value[1])
+    read_numbers(model, displaced, at.pose, at.element, work.out, work.value[1])
     n_angle = 3 * model.joints.proximal.shape[0]
     for k in range(shift_out.shape[0]):
         shift_out[k] = work.value[1, k] - work.value[0, k]
@@ -260,22 +263,23 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
 
 
 @njit
-def add_others(state, value):
-    """value : (K,) - variances, with those by the other assemblies; state : OtherAssembly."""
+def add_others(due, state, C, value):
+    """value : (K,) - variances, and C : (n_v, n_v) - covariance of the pose, with the other assemblies.
+
+    due : bool - whether C was made anew
+    state : OtherAssembly
+    C : (n_v, n_v) - written
+    value : (K,) - written
+    """
     for r in range(state.body.shape[0]):
+        p, shift, gap = state.part[r], state.shift[r], state.gap[r]
         if state.there[r] == 1:
             for k in range(value.shape[0]):
-                value[k] += state.part[r] * state.shift[r, k] * state.shift[r, k]
-
-
-@njit
-def add_other_poses(state, C):
-    """C : (n_v, n_v) - covariance of the pose, likewise; state : OtherAssembly."""
-    for r in range(state.body.shape[0]):
-        if state.there[r] == 1:
-            for i in range(C.shape[0]):
-                for j in range(C.shape[0]):
-                    C[i, j] += state.part[r] * state.gap[r, i] * state.gap[r, j]
+                value[k] += p * shift[k] * shift[k]
+            if due:
+                for i in range(C.shape[0]):
+                    for j in range(C.shape[0]):
+                        C[i, j] += p * gap[i] * gap[j]
 
 
 def forget_others(state: OtherAssembly) -> None:

@@ -24,7 +24,6 @@ from kernels.gradient_errors import SkinMotion
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
 from kernels.joints.motions import TRANSLATES
 from kernels.marker_errors import ErrorBounds, MarkerErrors
-from kernels.optimality import new_work
 from kernels.other_assembly import forget_others, new_other_assembly, new_other_work
 from kernels.place_errors import Places, new_place_work, place_deviations
 from kernels.pose_errors import ALL, NOISE
@@ -82,12 +81,9 @@ class MethodDeviations:
         )  # fmt: skip
         self.stated = stated
         self._of_frame = skeleton, method, state
-        n_path, n_motion = model.elements.path.shape[1], len(model.tree.chains.dof)
-        solver = new_work(
-            n_body, len(model.q_neutral), model.n_v, len(model.markers.body), n_element, n_path, n_motion
-        )
         reported = len(skeleton.ligaments), len(skeleton.contacts)
-        other_work = new_other_work(solver, n_joint, *reported, sum(sizes))
+        n_q, n_marker = len(model.q_neutral), len(model.markers.body)
+        other_work = new_other_work(n_q, model.n_v, n_marker, n_joint, *reported, sum(sizes))
         other = new_other_assembly(mechanisms(skeleton, method), model.n_v, n_element, sum(sizes))
         self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
         own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from kernels.assembly_odds import KEPT, MOST_ODDS, add_up, evidence
+from kernels.markers import model_markers
 from kernels.optimality import Problem
+from kernels.tree import integrate, pose
 from rtsim.config.run_schema import Uncertainty
 from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
@@ -20,7 +20,7 @@ Array = NDArray[np.floating]
 
 
 def odds_of(running: MultibodyEstimator, measured: Array, weight: Array) -> float:
-    """Return the logarithm of the odds for the published pose."""
+    """Return the logarithm of the odds for the published pose, after two_poses."""
     setup, found = running._now, running.deviations
     assert found is not None
     skeleton, track = setup.skeleton, setup.state.track
@@ -28,19 +28,25 @@ def odds_of(running: MultibodyEstimator, measured: Array, weight: Array) -> floa
         skeleton.tree, skeleton.markers, skeleton.elements, running.roles, measured, weight, track.hold,
         track.q_hold,
     )  # fmt: skip
-    own = found.state.errors.variance
-    return evidence(skeleton, problem, found.options.bounds.skin, own, setup.work.solver, found._work[2])
+    own, skin = found.state.errors.variance, found.options.bounds.skin
+    return evidence(skeleton, problem, skin, own, setup.work.solver, found._work[2])
 
 
 def two_poses(running: MultibodyEstimator) -> tuple[Array, Array, Array]:
-    """Return the markers of the published pose and of the other one, and the covariance of their errors."""
+    """Return the markers of the published pose and of the other one, in which the solver's work is left, and
+    the covariance of their errors.
+    """
     setup, found = running._now, running.deviations
     assert found is not None
     assert found.state.other.there[0] == 1
-    here = setup.work.solver.marker.model.copy()
-    beyond = found._work[2].solver.marker.model.copy()
+    skeleton, at, q = setup.skeleton, setup.work.solver, setup.state.track.q.copy()
+    here = at.marker.model.copy()
+    found._work[2].here[:] = here
+    integrate(skeleton.tree, q, found.state.other.gap[0], 1.0, q)
+    pose(skeleton.tree, q, at.pose)
+    model_markers(skeleton.markers, at.pose, at.marker.model)
     skin, own = found.options.bounds.skin, found.state.errors.variance
-    return here, beyond, marker_covariance(setup.skeleton, setup.state.track.q, own, *skin)
+    return here, at.marker.model.copy(), marker_covariance(skeleton, q, own, *skin)
 
 
 @pytest.mark.parametrize("rigid_part", [0.0, 0.7, 1.0])
@@ -113,15 +119,13 @@ def test_frames_add_up_as_often_as_errors_are_others() -> None:
 def test_odds_change_their_sign_with_the_poses() -> None:
     """Protects what is handed over where the published pose becomes the other one."""
     running, measured = running_at("zero", stated=Uncertainty())
-    one, found = np.ones(len(leg.NAMES)), running.deviations
+    here, beyond, _ = two_poses(running)
+    found = running.deviations
     assert found is not None
-    before = odds_of(running, measured, one)
-    here, beyond = running._now.work.solver.marker.model, found._work[2].solver.marker.model
-    kept = copy.deepcopy(here)
-    here[:], beyond[:] = beyond.copy(), kept
     skin = found.options.bounds.skin
-    skin.turn[:] = skin.shift[:] = 0.0  # that have their arms at the published pose
-    exchanged = odds_of(running, measured, one)
-    here[:], beyond[:] = kept, here.copy()
-    assert odds_of(running, measured, one) == pytest.approx(-exchanged, rel=1e-9)
-    assert before * exchanged < 0.0
+    skin.turn[:] = skin.shift[:] = 0.0  # that have their arms at one of the poses
+    one = np.ones(len(leg.NAMES))
+    before = odds_of(running, measured, one)
+    running._now.work.solver.marker.model[:], found._work[2].here[:] = here, beyond
+    assert odds_of(running, measured, one) == pytest.approx(-before, rel=1e-9)
+    assert abs(before) > 1.0

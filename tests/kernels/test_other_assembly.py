@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from kernels.constraints import HARD
 from kernels.number_values import read_numbers
 from kernels.other_assembly import EVERY, LOOK_SELDOM, SELDOM
-from kernels.tree import integrate
+from kernels.tree import integrate, pose
 from rtsim.config.run_schema import Uncertainty
 from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
@@ -150,6 +150,22 @@ def test_odds_go_over_to_the_other_side_with_the_pose() -> None:
     assert other.there[0] == 1
     assert other.odds[0] < -0.9 * before
     assert other.gap[0] @ gap < -0.8 * (gap @ gap)
+
+
+def test_the_published_pose_is_there_again_afterwards() -> None:
+    """Protects what reads the solver's pose after the deviations, as places and muscles do: to the last bit
+    that of the published coordinates, and no factors that are another pose's."""
+    running = fresh()
+    follow(running, leg.soft_tissue_trial()[:1])
+    setup, found = running._now, running.deviations
+    assert found is not None
+    assert found.state.other.since[0] == 0.0  # it was solved just now
+    at, expected = setup.work.solver, leg.work_of(running.model)
+    pose(setup.skeleton.tree, setup.state.track.q, expected.pose)
+    np.testing.assert_array_equal(at.pose.position, expected.pose.position)
+    np.testing.assert_array_equal(at.pose.twist, expected.pose.twist)
+    np.testing.assert_array_equal(at.q_trial, setup.state.track.q)
+    assert np.isinf(at.size[0])
 
 
 def test_it_is_solved_once_in_some_frames() -> None:
