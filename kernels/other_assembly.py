@@ -77,7 +77,7 @@ def new_other_assembly(body: np.ndarray, n_v: int, n_element: int, K: int) -> Ot
         np.zeros(R),
         np.zeros((R, K)),
         np.zeros(R),
-        np.arange(R),
+        np.arange(1, R + 1),
         np.full(R, LOOK, np.int64),
         np.ones(R),
     )
@@ -286,6 +286,6 @@ def forget_others(state: OtherAssembly) -> None:
     """Nothing is known of any other assembly."""
     for array in (state.there, state.odds, state.part, state.shift, state.since):
         array[:] = 0
-    state.wait[:] = np.arange(len(state.wait))
+    state.wait[:] = np.arange(1, len(state.wait) + 1)
     state.pause[:] = LOOK
     state.side[:] = 1.0

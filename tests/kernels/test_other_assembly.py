@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 from kernels.constraints import HARD
 from kernels.number_values import read_numbers
 from kernels.other_assembly import EVERY, LOOK_SELDOM, SELDOM
-from kernels.tree import integrate, pose
+from kernels.tree import integrate, new_pose, pose
 from rtsim.config.run_schema import Uncertainty
 from rtsim.methods.multibody import MultibodyEstimator
+from rtsim.models.load import load_model
+from rtsim.subjects.anatomy import for_person
 from tests.kernels import leg
 from tests.kernels.test_deviation import CHECK, numbers, predicted
+from tests.rtsim.stages.whole_person import both_legs
 
 Array = NDArray[np.floating]
 
@@ -224,3 +227,34 @@ def test_numbers_in_a_row_are_those_of_the_frame() -> None:
     at, out, value = setup.work.solver, found._work[2].out, np.zeros(len(predicted(running)))
     read_numbers(setup.skeleton, found.options.displaced, at.pose, at.element, out, value)
     np.testing.assert_allclose(value, numbers(running), atol=1e-12)
+
+
+def test_each_knee_has_another_one_of_its_own() -> None:
+    """Protects both legs: each knee is followed for itself, not in the same frame, and adds to the numbers of
+    its own joints."""
+    legs = both_legs()
+    running = MultibodyEstimator(
+        for_person(load_model("both_legs"), legs), legs, "zero", check=CHECK, uncertainty=STATED
+    )
+    found, model = running.deviations, running.model
+    assert found is not None
+    other = found.state.other
+    names = [model.names.bodies[b] for b in other.body]
+    assert sorted(names) == ["shank_l", "shank_r"]
+    at = new_pose(len(model.tree.parent), model.n_v)
+    pose(model.tree, model.q_neutral, at)
+    measured = np.array(
+        [
+            at.rotation[b] @ x + at.position[b]
+            for b, x in zip(model.markers.body, model.markers.position, strict=True)
+        ]
+    )
+    measured += np.random.default_rng(3).normal(0.0, 0.003, measured.shape)
+    follow(running, np.repeat(measured[np.newaxis], 12, axis=0))
+    assert other.there.all()
+    assert other.since[0] != other.since[1]
+    joints = [name.split("_")[0] + name[-2:] for name in model.names.joint_angles[::3]]
+    shifts = np.abs(other.shift[:, : 3 * len(joints)]).reshape(2, -1, 3).max(axis=2)
+    knees = [joints.index(f"knee{name[-2:]}") for name in names]
+    assert (shifts[[0, 1], knees] > np.radians(2.0)).all()
+    assert (shifts[[0, 1], knees[::-1]] < 0.2 * shifts[[0, 1], knees]).all()
