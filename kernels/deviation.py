@@ -33,13 +33,14 @@ from kernels.marker_errors import (
     marker_variances,
 )
 from kernels.optimality import Problem
+from kernels.other_assembly import OtherAssembly, add_others, follow_others
 from kernels.output_rows import RowWork, new_row_work, output_rows
 from kernels.pose_errors import (
     ALL,
     NOISE,
     PoseErrors,
     add_coordinates,
-    covary,
+    covary_kinds,
     falls_due,
     know_nothing,
     new_pose_errors,
@@ -55,6 +56,7 @@ class DeviationOptions(NamedTuple):
     enough: np.ndarray  # (n_body,) int64 - markers that a body must show; 0 = it carries none
     displaced: np.ndarray  # (n_displaced,) int64 - joints whose displacements count, ascending
     averaging: float  # time constant of the mean of the variances [s]; 0 = none
+    lasting: float  # time for which errors by skin are the same [s]
 
 
 class DeviationState(NamedTuple):
@@ -68,6 +70,7 @@ class DeviationState(NamedTuple):
     weight: np.ndarray  # (n_marker,) - in them
     away: np.ndarray  # (1,) - time since the last of them [s]
     pose: PoseErrors
+    other: OtherAssembly
 
 
 class Answers(NamedTuple):
@@ -102,7 +105,9 @@ class Deviations(NamedTuple):
     uncertain: np.ndarray  # (3 n_joint,) - 1 = an angle whose deviation is beyond the limit
 
 
-def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> DeviationState:
+def new_deviation_state(
+    n_v: int, n_body: int, K: int, errors: MarkerErrors, other: OtherAssembly
+) -> DeviationState:
     """Allocate what is remembered of a solution; of the markers it is shared."""
     return DeviationState(
         errors,
@@ -113,6 +118,7 @@ def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> 
         np.zeros(len(errors.variance)),
         np.full(1, NEVER),
         new_pose_errors(n_v, len(errors.variance)),
+        other,
     )
 
 
@@ -155,7 +161,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     options : DeviationOptions
     frame_state : FrameState - as the frame left it
     state : DeviationState - updated
-    work : (TrackWork, DeviationWork) - of the frame, whose scratch is written, and of the deviations
+    work : (TrackWork, DeviationWork, OtherWork) - of the frame, whose scratch is written, of the deviations,
+        and of other assemblies
     out : Deviations - written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
@@ -177,7 +184,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         add_coordinates(out.value.shape[0], answers.X)
     answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
     n_free = own.M.shape[1] - n_hard
-    errors, of_health = state.errors, frame_options.health
+    errors, of_health, how = state.errors, frame_options.health, frame_options.track.solver
     shown = marker_variances(model.markers, n_free, options.bounds, of_health, health, errors)
     add_doubts(model.markers, segments, errors.variance)
     errors_of_gradient(model, options, frame_state, is_open, due, state, at, own)
@@ -189,13 +196,15 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     copy(answers.value, out.value)
     whole = is_whole(segments.filled, is_open)
     if due:
-        for of in range(2):
-            covary(own.M[of], answers.X, out.value.shape[0], answers.row, state.pose.covariance[of])
+        covary_kinds(own.M, answers.X, out.value.shape[0], answers.row, state.pose.covariance)
     average_variances(dt, options.averaging, weight, whole, state, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
-    least = own.beyond.least
-    return conclude_deviations(model.joints, state.folded_for, state.mean, options.limit, least, out)
+    follow_others(model, problem, track.q, dt, options, how, errors.variance, work[0], state.other, work[2])
+    add_others(due, state.other, state.pose.covariance[ALL], out.value)
+    return conclude_deviations(
+        model.joints, state.folded_for, state.mean, options.limit, own.beyond.least, out
+    )
 
 
 @njit

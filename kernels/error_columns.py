@@ -75,9 +75,12 @@ def new_course(n_q: int, n_v: int) -> Course:
     return Course(np.zeros(n_q), np.zeros(n_v), np.zeros(n_v), np.zeros(1), np.zeros((3, n_q)))
 
 
-def new_columns(n_v: int, n_body: int) -> np.ndarray:
-    """(3, 2, n_v, n_column) - before, at and after a time; of LASTING errors and of NOISE."""
-    return np.zeros((3, 2, n_v, 6 * n_body + n_v))
+def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
+    """(3, 2, n_v, n_column) - before, at and after a time; of LASTING errors and of NOISE.
+
+    n_other : mechanisms that may be put together otherwise
+    """
+    return np.zeros((3, 2, n_v, 6 * n_body + n_v + n_other))
 
 
 @njit
@@ -111,7 +114,27 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
             return 0
         for of in range(2):
             product(work.answers.X, work.gradient[of], n_column, columns_out[k, of])
-    return n_column
+    return add_other_assemblies(state.other, n_column, columns_out)
+
+
+@njit
+def add_other_assemblies(other, n_column, columns_out):
+    """columns_out : (3, 2, n_v, n_column) - with a column behind the others for each mechanism that may be
+    put together otherwise (kernels/other_assembly), its way there as in the frame; returns how many count.
+
+    other : OtherAssembly
+    n_column : int - before
+    """
+    n = n_column
+    for r in range(other.body.shape[0]):
+        if other.there[r] == 1:
+            size = math.sqrt(other.part[r])
+            for k in range(3):
+                for d in range(other.gap.shape[1]):
+                    columns_out[k, LASTING, d, n] = size * other.gap[r, d]
+                    columns_out[k, NOISE, d, n] = 0.0
+            n += 1
+    return n
 
 
 @njit

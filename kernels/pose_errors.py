@@ -78,6 +78,20 @@ def add_coordinates(first, X):
 
 
 @njit
+def covary_kinds(M, X, first, row, C_out):
+    """C_out : (2, n_v, n_v) - as covary, of ALL errors and of NOISE.
+
+    M : (2, n_v, n_v) - lower triangles
+    X : (n_v, K)
+    first : int
+    row : (K,) - written
+    C_out : (2, n_v, n_v) - written
+    """
+    for of in range(2):
+        covary(M[of], X, first, row, C_out[of])
+
+
+@njit
 def covary(M, X, first, row, C_out):
     """C_out : (n_v, n_v) = X' M X of the columns of X from `first` on.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kernels._held import HeldCall
 from kernels._jit import bind, hold
+from kernels.constraints import HARD
 from kernels.deviation import (
     NEVER,
     DeviationOptions,
@@ -25,6 +26,7 @@ from kernels.gradient_errors import SkinMotion
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE, MOST_LENGTH
 from kernels.joints.motions import TRANSLATES
 from kernels.marker_errors import ErrorBounds, MarkerErrors
+from kernels.other_assembly import forget_others, new_other_assembly, new_other_work
 from kernels.place_errors import Places, new_place_work, place_deviations
 from kernels.pose_errors import ALL, NOISE
 from kernels.track import TrackWork
@@ -39,6 +41,8 @@ MOST_NEEDED = 2
 """Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
 TURN_PART = 0.5
 """Of what the skin of a segment moves as one body: half a turn, half a shift."""
+N_FREE = 6
+"""Ways in which a free body moves."""
 LEAST_ARM_M = 0.01
 """Mean distance of a segment's markers from their middle below which its skin is taken to shift alone."""
 
@@ -75,18 +79,23 @@ class MethodDeviations:
         limit = np.radians([stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg])
         enough = np.minimum(np.bincount(model.markers.body, minlength=n_body), MOST_NEEDED).astype(np.int64)
         self.options = DeviationOptions(
-            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s
-        )
+            error_bounds(model, stated), limit, enough, np.array(displaced, np.int64), stated.average_s,
+            math.sqrt(2.0 * math.pi) * stated.skin_time_s,
+        )  # fmt: skip
         self.stated = stated
         self._of_frame = skeleton, method, state
-        self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors)
+        reported = len(skeleton.ligaments), len(skeleton.contacts)
+        n_q, n_marker = len(model.q_neutral), len(model.markers.body)
+        other_work = new_other_work(n_q, model.n_v, n_marker, n_joint, *reported, sum(sizes))
+        other = new_other_assembly(mechanisms(skeleton, method), model.n_v, n_element, sum(sizes))
+        self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
         own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
-        self._work, self._out = (work, own), new_deviations(n_joint, sum(sizes))
+        self._work, self._out = (work, own, other_work), new_deviations(n_joint, sum(sizes))
         self._starts = np.cumsum(sizes)[:-1].tolist()
         self.uncertain = self._out.uncertain
         self._run: HeldCall | None = None
         self._run_columns: HeldCall | None = None
-        self._columns = new_columns(model.n_v, n_body)
+        self._columns = new_columns(model.n_v, n_body, len(other.body))
         self.course = new_course(len(model.q_neutral), model.n_v)
         self._place_work, self._run_places = new_place_work(model.n_v), place_deviations
 
@@ -220,6 +229,7 @@ class MethodDeviations:
         self.state.weight[:] = math.nan
         self.state.mean[:] = 0.0
         self.state.pose.wait[0] = 0
+        forget_others(self.state.other)
 
     def follow(self, other: MethodDeviations) -> None:
         """Know of dofs and bodies what another of the same model knows."""
@@ -237,6 +247,18 @@ def mean_place(share: Array, point: Array) -> Places:
     """The one place that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
     n = len(share)
     return Places(np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float))
+
+
+def mechanisms(skeleton: Skeleton, method: Method) -> NDArray[np.int64]:
+    """Bodies inside the tree with six ways to move of which hard elements leave one at the most."""
+    tree, elements = skeleton.tree, skeleton.elements
+    hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
+    found = []
+    for b in np.flatnonzero((np.diff(tree.v_start) == N_FREE) & (tree.parent >= 0)):
+        own = np.arange(tree.v_start[b], tree.v_start[b + 1])
+        if sum(bool(np.isin(own, path).all()) for path in hard) >= N_FREE - 1:
+            found.append(b)
+    return np.array(found, np.int64)
 
 
 def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:

@@ -12,6 +12,7 @@ from kernels.deviation import average_variances, new_deviation_state
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE
 from kernels.marker_errors import new_marker_errors
 from kernels.optimality import Problem
+from kernels.other_assembly import new_other_assembly
 from rtsim.config.run_schema import MarkerCheck, Uncertainty
 from rtsim.methods.multibody import MultibodyEstimator
 from tests.kernels import leg
@@ -93,7 +94,9 @@ def test_deviations_are_the_twins(method: str, hidden: tuple[str, ...], rigid_pa
     held = np.full(len(track.hold), HELD_ANGLE**2 + (HELD_ANGLE_SPEED * leg.DT) ** 2)
     C = covariance(problem, track.q, track.multiplier, errors, held)
     F = first_derivative(lambda q: outputs(setup.skeleton, np.array([KNEE]), q), setup.skeleton.tree, track.q)
-    expected = np.sqrt(np.maximum(np.einsum("kd,de,ke->k", F, C, F), 0.0))
+    other = found.state.other
+    square = np.einsum("kd,de,ke->k", F, C, F) + other.part @ other.shift**2
+    expected = np.sqrt(np.maximum(square, 0.0))
     np.testing.assert_allclose(predicted(running), expected, rtol=1e-5, atol=1e-9)
     assert (expected > 1e-3).any()
 
@@ -227,7 +230,9 @@ def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
 @pytest.mark.parametrize("before", [1e20, np.nan])
 def test_nothing_is_left_of_a_mean_when_another_begins(before: float) -> None:
     """Protects deviations after frames that were hardly determined: a new mean is of its frames alone."""
-    state = new_deviation_state(1, 1, 2, new_marker_errors(3))
+    state = new_deviation_state(
+        1, 1, 2, new_marker_errors(3), new_other_assembly(np.zeros(0, np.int64), 1, 0, 2)
+    )
     state.mean[:] = before
     for variance in (4.0, 2.0):
         value = np.full(2, variance)
