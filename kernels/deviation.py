@@ -161,7 +161,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
     at, is_open, weight = work[0].solver, work[0].open, segments.weight
-    learn_noise(model.markers, at.pose, at.marker.model, health.labelled, health.weight, state.errors)
+    learn_noise(model.markers, at.pose, at.marker.model, health, state.errors)
     age(track.hold, is_open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     problem = Problem(
@@ -193,7 +193,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         for of in range(2):
             covary(own.M[of], answers.X, out.value.shape[0], answers.row, state.pose.covariance[of])
         average_covariances(whole, options.averaging, state.pose)
-    average_variances(dt, options.averaging, weight, whole, state, out.value)
+    sound = whole and not has_fault(health)
+    average_variances(dt, options.averaging, weight, sound, state, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
     least = own.beyond.least
@@ -240,6 +241,15 @@ def is_whole(filled, is_open):
 
 
 @njit
+def has_fault(health):
+    """Whether any marker of a frame is at fault; health : Health."""
+    for m in range(health.fault.shape[0]):
+        if health.fault[m] != 0:
+            return True
+    return False
+
+
+@njit
 def unknown(pose_errors, out):
     """No deviations: a pose that is no minimum belongs to no markers. Returns how many angles there are.
 
@@ -253,19 +263,19 @@ def unknown(pose_errors, out):
 
 
 @njit
-def average_variances(dt, time_constant, weight, whole, state, value):
+def average_variances(dt, time_constant, weight, sound, state, value):
     """value : (K,) - from the variances of a frame to their running mean.
 
     A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
     that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
     other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
-    own, but no less than the mean before. A new mean begins where markers stay away for a time constant, and
-    at once where more take part than in the one before.
+    own, but no less than the mean before. So it is in frames at fault, whose pose may be any. A new mean begins
+    where markers stay away for a time constant, and at once where more take part than in the one before.
 
     dt : float - time since the last frame [s]
     time_constant : float - of the mean [s]; 0 = none
     weight : (n_marker,) - of the frame
-    whole : bool - nothing is filled in, and no dof is held
+    sound : bool - nothing is filled in, no dof is held, and no marker is at fault
     state : DeviationState - mean, n_mean, weight, away written
     value : (K,) - written
     """
@@ -273,11 +283,11 @@ def average_variances(dt, time_constant, weight, whole, state, value):
     for m in range(weight.shape[0]):
         same = same and weight[m] == state.weight[m]
         more = more and weight[m] >= state.weight[m]
-    if more and whole and not same:
+    if more and sound and not same:
         copy(weight, state.weight)
         state.n_mean[0] = 0
         same = 0.0 < dt < time_constant
-    if same and whole:
+    if same and sound:
         state.away[0] = 0.0
         state.n_mean[0] += 1
         rate = max(1.0 / state.n_mean[0], dt / time_constant)
@@ -289,7 +299,7 @@ def average_variances(dt, time_constant, weight, whole, state, value):
     for k in range(value.shape[0]):
         value[k] = max(value[k], state.mean[k])
     state.away[0] += dt
-    if whole and state.away[0] > time_constant:
+    if sound and state.away[0] > time_constant:
         copy(weight, state.weight)
         state.away[0] = 0.0
         state.n_mean[0] = 0

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.deviation import average_variances, new_deviation_state
+from kernels.health import SEGMENT
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE
 from kernels.marker_errors import new_marker_errors
 from kernels.optimality import Problem
@@ -185,6 +186,26 @@ def test_variances_are_averaged_while_the_same_markers_determine_all() -> None:
     # a marker that goes makes nothing more certain, and the mean goes on when it is back
     np.testing.assert_allclose(mean[6], np.maximum(own[6], mean[5]), rtol=1e-12)
     np.testing.assert_allclose(mean[7], np.mean([*own[1:6], own[7]], axis=0), rtol=1e-12)
+
+
+def test_frames_at_fault_are_no_part_of_the_mean() -> None:
+    """Protects recovery: poses at fault, as of labels in any order, have variances that say nothing of later
+    ones."""
+    frames = {0.0: [], 0.5: []}
+    for seconds, found in frames.items():
+        running = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=Uncertainty(average_s=seconds)
+        )
+        for k, measured in enumerate(leg.soft_tissue_trial()[:6]):
+            dt = leg.DT if k else 0.0
+            solution = running.estimate(measured, dt)
+            if k == 3:
+                running.health.fault[leg.indices("foot")] = SEGMENT
+            running.deviate(dt, solution)
+            found.append(predicted(running) ** 2)
+    own, mean = (np.array(found) for found in frames.values())
+    np.testing.assert_allclose(mean[3], np.maximum(own[3], mean[2]), rtol=1e-12)
+    np.testing.assert_allclose(mean[5], own[[1, 2, 4, 5]].mean(axis=0), rtol=1e-12)
 
 
 def test_a_mean_begins_anew_where_a_marker_stays_away() -> None:
