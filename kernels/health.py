@@ -40,6 +40,7 @@ class Health(NamedTuple):
     home: np.ndarray  # (n_marker, 3) - slow mean of it, which the mean stays near [m]
     origin: np.ndarray  # (n_marker, 3) - what home stays near: 0, or where it was learnt anew [m]
     n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in without a fault
+    spread: np.ndarray  # (n_marker,) - mean square of the distance from home in these [m^2]
     swap_with: np.ndarray  # (n_marker,) int64 - marker at whose place it is, -1 = none
     expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground; NaN = not [m]
     surprise: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
@@ -79,6 +80,7 @@ def new_health(n_marker: int) -> Health:
         np.zeros((n_marker, 3)),
         np.zeros((n_marker, 3)),
         np.zeros(n_marker, np.int64),
+        np.zeros(n_marker),
         np.full(n_marker, -1, np.int64),
         np.full((n_marker, 3), math.nan),
         np.zeros(n_marker),
@@ -279,6 +281,8 @@ def learn(markers, dt, options, health, silent):
             health.mean[m, i] += max(first, rate) * (r[i] - health.mean[m, i])
         keep_near(health.origin[m], options.slack[m] * options.unknown, health.home[m])
         keep_near(health.home[m], BALL, health.mean[m])
+        away = distance_between(r, health.home[m])
+        health.spread[m] += max(first, SLOW * rate) * (away * away - health.spread[m])
 
 
 @njit

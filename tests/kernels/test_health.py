@@ -180,6 +180,17 @@ def test_hidden_markers_teach_nothing(scene: Scene, dt: float) -> None:
     np.testing.assert_array_equal(scene.health.n_seen, [1, 0, 1, 1, 1, 1])
 
 
+def test_the_spread_is_the_mean_square_of_the_way_from_home(scene: Scene) -> None:
+    """Protects what ends a doubt: how far each marker usually is from home, by frames without a fault alone."""
+    way, squares = np.array([0.01, 0.0, 0.0]), []
+    for k in range(10):
+        scene.health.fault[0] = ASTRAY if k == 9 else 0
+        scene.learn(scene.model + (-1.0) ** k * way, dt=1e-3)
+        squares.append(((scene.health.residual - scene.health.home) ** 2).sum(axis=1))
+    np.testing.assert_allclose(scene.health.spread[1:], np.mean(squares, axis=0)[1:], rtol=1e-12)
+    np.testing.assert_allclose(scene.health.spread[0], np.mean(squares[:9], axis=0)[0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("fault", [ASTRAY, SEGMENT])
 def test_markers_at_fault_teach_nothing(scene: Scene, fault: int) -> None:
     """Protects what is known of a marker from its faults."""
