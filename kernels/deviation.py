@@ -67,6 +67,8 @@ class DeviationState(NamedTuple):
     mean: np.ndarray  # (K,) - of the variances of frames that the same markers determine wholly
     n_mean: np.ndarray  # (1,) int64 - so many
     weight: np.ndarray  # (n_marker,) - in them
+    usual: np.ndarray  # (K,) - the last mean in which no marker of an earlier one was missed
+    most: np.ndarray  # (n_marker,) - weight in that
     away: np.ndarray  # (1,) - time since the last of them [s]
     pose: PoseErrors
 
@@ -111,6 +113,8 @@ def new_deviation_state(n_v: int, n_body: int, K: int, errors: MarkerErrors) -> 
         np.full(n_body, NEVER),
         np.zeros(K),
         np.zeros(1, np.int64),
+        np.zeros(len(errors.variance)),
+        np.zeros(K),
         np.zeros(len(errors.variance)),
         np.full(1, NEVER),
         new_pose_errors(n_v, len(errors.variance)),
@@ -198,7 +202,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
     least = own.beyond.least
-    return conclude_deviations(model.joints, state.folded_for, state.mean, options.limit, least, out)
+    return conclude_deviations(model.joints, state.folded_for, state.usual, options.limit, least, out)
 
 
 @njit
@@ -276,7 +280,7 @@ def average_variances(dt, time_constant, weight, sound, state, value):
     time_constant : float - of the mean [s]; 0 = none
     weight : (n_marker,) - of the frame
     sound : bool - nothing is filled in, no dof is held, and no marker is at fault
-    state : DeviationState - mean, n_mean, weight, away written
+    state : DeviationState - mean, n_mean, weight, usual, most, away written
     value : (K,) - written
     """
     same, more = 0.0 < dt < time_constant, True
@@ -295,6 +299,7 @@ def average_variances(dt, time_constant, weight, sound, state, value):
             if rate < 1.0:  # else nothing is left of a mean before, whatever it was
                 value[k] = state.mean[k] + rate * (value[k] - state.mean[k])
             state.mean[k] = value[k]
+        keep_usual(weight, state)
         return
     for k in range(value.shape[0]):
         value[k] = max(value[k], state.mean[k])
@@ -306,14 +311,31 @@ def average_variances(dt, time_constant, weight, sound, state, value):
 
 
 @njit
-def conclude_deviations(joints, folded_for, mean, limit, least, out):
+def keep_usual(weight, state):
+    """state.usual : (K,) - the mean, where no marker is missed that took part in what is there.
+
+    Beside it a frame is more or less certain than usual. What markers that are missed take away does not become
+    usual by lasting, though the mean begins anew without them.
+
+    weight : (n_marker,) - of the frame
+    state : DeviationState - usual, most written
+    """
+    for m in range(weight.shape[0]):
+        if weight[m] < state.most[m]:
+            return
+    copy(weight, state.most)
+    copy(state.mean, state.usual)
+
+
+@njit
+def conclude_deviations(joints, folded_for, usual, limit, least, out):
     """out.value : (K,) - from variances to deviations, none larger than of what nothing is known.
 
-    What a frame adds to the mean counts FORESIGHT times against the limit: it comes and goes within a trial.
+    What a frame adds to the usual counts FORESIGHT times against the limit: it comes and goes within a trial.
 
     joints : JointAxes
     folded_for : (n_body,) [s]
-    mean : (K,) - of the variances of frames that the markers determine wholly
+    usual : (K,) - variances of frames that show all markers, 0 = none is known
     limit : (3,) - [rad]
     least : (K,) - deviations that they are no less than
     out : Deviations - uncertain written
@@ -321,8 +343,8 @@ def conclude_deviations(joints, folded_for, mean, limit, least, out):
     """
     n_angle, n_uncertain = out.uncertain.shape[0], 0
     for k in range(n_angle):
-        usual = min(mean[k], out.value[k]) if mean[k] > 0.0 else out.value[k]
-        believed = usual + FORESIGHT * FORESIGHT * (out.value[k] - usual)
+        own = min(usual[k], out.value[k]) if usual[k] > 0.0 else out.value[k]
+        believed = own + FORESIGHT * FORESIGHT * (out.value[k] - own)
         out.uncertain[k] = 0.0 if believed <= limit[k % 3] ** 2 else 1.0
     for k in range(out.value.shape[0]):
         most = MOST_ANGLE if k < n_angle else MOST_LENGTH

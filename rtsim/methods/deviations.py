@@ -184,7 +184,7 @@ class MethodDeviations:
         """Nothing has been determined yet."""
         self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
         self.state.weight[:] = math.nan
-        self.state.mean[:] = self.state.pose.since[:] = 0.0
+        self.state.mean[:] = self.state.usual[:] = self.state.most[:] = self.state.pose.since[:] = 0.0
         self.state.pose.wait[0] = self.state.pose.n_mean[0] = 0
 
     def follow(self, other: MethodDeviations) -> None:

@@ -245,6 +245,25 @@ def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
     np.testing.assert_allclose(found[0.5, 6], 0.5 * (found[0.0, 5] + found[0.0, 6]), rtol=1e-12)
 
 
+def test_what_stays_away_does_not_become_usual() -> None:
+    """Protects the limit: a marker that is lost for good counts in all frames without it as in the first, until
+    all are there again; one more than ever makes another usual variance."""
+    state, there = new_deviation_state(1, 1, 1, new_marker_errors(3)), np.ones(3)
+
+    def frames(n: int, weight: Array, variance: float) -> tuple[float, float]:
+        for _ in range(n):
+            value = np.full(1, variance)
+            average_variances(0.01, 0.05, weight, True, state, value)
+        return state.mean[0], state.usual[0]
+
+    first, less = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    assert frames(20, first, 2.0) == pytest.approx((2.0, 2.0))
+    assert frames(40, less, 5.0) == pytest.approx((5.0, 2.0))
+    assert frames(40, first, 3.0) == pytest.approx((3.0, 3.0), rel=1e-3)
+    assert frames(40, there, 1.0) == pytest.approx((1.0, 1.0), rel=1e-3)
+    assert frames(40, first, 3.0) == pytest.approx((3.0, 1.0), rel=1e-3)
+
+
 @pytest.mark.parametrize("before", [1e20, np.nan])
 def test_nothing_is_left_of_a_mean_when_another_begins(before: float) -> None:
     """Protects deviations after frames that were hardly determined: a new mean is of its frames alone."""
