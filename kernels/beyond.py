@@ -226,6 +226,21 @@ def solve_shown(model, roles, w, solver, work, x):
             R[i, j] = (1.0 + RIDGE if i == j else 0.0) - s / w
     if not cholesky(R, 3, 0.0):
         return False
+    most = math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / RIDGE
     solve_lower(R, 3, x)
     solve_lower_transposed(R, 3, x)
+    shorten(most, x)
     return True
+
+
+@njit
+def shorten(most, x):
+    """x : (3,) - no longer than `most`, in place.
+
+    No error shows less than nothing of itself. Where R is below 0 all the same, by curvature or as it is that of
+    another method, it would leave next to nothing of the ridge.
+    """
+    size = math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
+    if size > most:
+        for i in range(3):
+            x[i] *= most / size
