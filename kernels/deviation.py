@@ -24,6 +24,7 @@ from kernels.gradient_errors import (
     gradient_covariance,
     new_gradient_error_work,
 )
+from kernels.health import is_wrong
 from kernels.held import MOST_ANGLE, MOST_LENGTH, NEVER, add_held, age, age_folded, angle_left
 from kernels.marker_errors import (
     ErrorBounds,
@@ -164,8 +165,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     out : Deviations - written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
-    at, is_open, weight = work[0].solver, work[0].open, segments.weight
-    learn_noise(model.markers, at.pose, at.marker.model, health, state.errors)
+    at, is_open, weight, of_health = work[0].solver, work[0].open, segments.weight, frame_options.health
+    learn_noise(model.markers, at.pose, at.marker.model, of_health, health, state.errors)
     age(track.hold, is_open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     problem = Problem(
@@ -182,7 +183,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         add_coordinates(out.value.shape[0], answers.X)
     answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
     n_free = own.M.shape[1] - n_hard
-    errors, of_health = state.errors, frame_options.health
+    errors = state.errors
     shown = marker_variances(model.markers, n_free, options.bounds, of_health, health, errors)
     add_doubts(model.markers, segments, errors.variance)
     errors_of_gradient(model, options, frame_state, is_open, due, state, at, own)
@@ -197,7 +198,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         for of in range(2):
             covary(own.M[of], answers.X, out.value.shape[0], answers.row, state.pose.covariance[of])
         average_covariances(whole, options.averaging, state.pose)
-    sound = whole and not has_fault(health)
+    sound = whole and not is_spoilt(of_health, health)
     average_variances(dt, options.averaging, weight, sound, state, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
@@ -245,12 +246,12 @@ def is_whole(filled, is_open):
 
 
 @njit
-def has_fault(health):
-    """Whether any marker of a frame is at fault; health : Health."""
+def is_spoilt(options, health):
+    """Whether any marker of a frame is wrong; options : HealthOptions, health : Health."""
+    n = 0
     for m in range(health.fault.shape[0]):
-        if health.fault[m] != 0:
-            return True
-    return False
+        n += int(is_wrong(m, options, health))
+    return n > 0
 
 
 @njit
@@ -273,13 +274,14 @@ def average_variances(dt, time_constant, weight, sound, state, value):
     A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
     that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
     other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
-    own, but no less than the mean before. So it is in frames at fault, whose pose may be any. A new mean begins
-    where markers stay away for a time constant, and at once where more take part than in the one before.
+    own, but no less than the mean before. So it is where a marker is wrong: the pose may be any. A new mean
+    begins where markers stay away for a time constant, and at once where more take part than in the one
+    before.
 
     dt : float - time since the last frame [s]
     time_constant : float - of the mean [s]; 0 = none
     weight : (n_marker,) - of the frame
-    sound : bool - nothing is filled in, no dof is held, and no marker is at fault
+    sound : bool - nothing is filled in, no dof is held, and no marker is wrong
     state : DeviationState - mean, n_mean, weight, usual, most, away written
     value : (K,) - written
     """
@@ -314,8 +316,8 @@ def average_variances(dt, time_constant, weight, sound, state, value):
 def keep_usual(weight, state):
     """state.usual : (K,) - the mean, where no marker is missed that took part in what is there.
 
-    Beside it a frame is more or less certain than usual. What markers that are missed take away does not become
-    usual by lasting, though the mean begins anew without them.
+    Beside it a frame is more or less certain than usual. What markers that are missed take away does not
+    become usual by lasting, though the mean begins anew without them.
 
     weight : (n_marker,) - of the frame
     state : DeviationState - usual, most written

@@ -251,7 +251,7 @@ def keep_near(centre, radius, x):
 
 @njit
 def learn(markers, dt, options, health, silent):
-    """Update mean residuals after a solved frame and `residuals`, by the markers that are not at fault.
+    """Update mean residuals after a solved frame and `residuals`, by the markers that are not wrong.
 
     markers : Markers
     dt : float - since the last frame [s]
@@ -269,10 +269,11 @@ def learn(markers, dt, options, health, silent):
             continue
         health.still[m] = 0.0
         copy(r, health.still_at[m])
-        if health.fault[m] == 0 or is_put_right(m, health):
-            copy(r, health.good[m])
-            health.good_age[m] = 0.0
-        if health.fault[m] != 0 or silent[markers.body[m]] == 1:
+        if is_wrong(m, options, health):
+            continue
+        copy(r, health.good[m])
+        health.good_age[m] = 0.0
+        if silent[markers.body[m]] == 1:
             continue
         health.n_seen[m] += 1
         first, rate = 1.0 / health.n_seen[m], min(1.0, dt / options.time_constant)
@@ -286,9 +287,10 @@ def learn(markers, dt, options, health, silent):
 
 
 @njit
-def is_put_right(m, health):
-    """Whether marker m has the label of another, and takes part in its own place."""
-    return health.fault[m] == EXCHANGED and health.weight[m] > 0.0
+def is_wrong(m, options, health):
+    """Whether marker m is at fault, and not by a label put right: that teaches as any other does."""
+    put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
+    return health.fault[m] != 0 and not put_right
 
 
 @njit

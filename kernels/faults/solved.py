@@ -15,8 +15,8 @@ BUMPED = 0.03
 SETTLED = 0.5
 """Part of the bound within which a residual ends a doubt ..."""
 OFTEN = 9.0
-"""... and its square over the mean square of its marker up to which it does so wherever it is within the bound:
-three deviations from home are usual (kernels/departures)."""
+"""... and its square over its mean square up to which it does so anywhere within the bound: three deviations
+from home are usual (kernels/departures)."""
 CALM = 0.05
 """Where markers were left out as astray a doubt ends when nothing has been at fault for as long as they were,
 at most for so long [s]: half of the time in which a status should recover (docs/damage.md)."""
@@ -138,8 +138,8 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
 def is_unsettled(m, options, health):
     """Whether the residual of marker m, of a segment in doubt, is not yet as usual.
 
-    Where it was often farther from home than half of its bound, that is nothing which it could be back within;
-    and a marker that is not known yet may be back where it was in the frames before the doubt.
+    Where it was often farther from home than half of its bound, that is nothing it could be back within. A
+    marker that is not known yet may be back where it was in the frames before the doubt.
 
     m : int - marker
     options : HealthOptions

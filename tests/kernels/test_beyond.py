@@ -76,7 +76,7 @@ def test_what_is_beyond_its_range_is_an_error_that_would_leave_it(method: str) -
 
 
 def test_no_error_is_larger_than_the_ridge_makes_it() -> None:
-    """Protects frames in which a residual shows less than nothing of an error, by curvature or by the factors of
+    """Protects frames in which a residual shows less than nothing of an error, by curvature or by factors of
     another method: 3 mm beyond a range had been an error of 200 mm."""
     running, measured = running_at("hinge", (), STATED)
     health, found, setup = running.health, running.deviations, running._now

@@ -193,8 +193,9 @@ def test_frames_at_fault_are_no_part_of_the_mean() -> None:
     ones."""
     frames = {0.0: [], 0.5: []}
     for seconds, found in frames.items():
+        stated = Uncertainty(average_s=seconds)
         running = MultibodyEstimator(
-            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=Uncertainty(average_s=seconds)
+            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=stated
         )
         for k, measured in enumerate(leg.soft_tissue_trial()[:6]):
             dt = leg.DT if k else 0.0
@@ -246,8 +247,8 @@ def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
 
 
 def test_what_stays_away_does_not_become_usual() -> None:
-    """Protects the limit: a marker that is lost for good counts in all frames without it as in the first, until
-    all are there again; one more than ever makes another usual variance."""
+    """Protects the limit: a marker that is lost for good counts in all frames without it as in the first,
+    until all are back; one more than ever makes another usual variance."""
     state, there = new_deviation_state(1, 1, 1, new_marker_errors(3)), np.ones(3)
 
     def frames(n: int, weight: Array, variance: float) -> tuple[float, float]:
