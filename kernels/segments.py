@@ -29,8 +29,8 @@ leave open."""
 WITHIN = 0.005
 """Deviation of a marker within its segment, its usual offset taken off [m]."""
 FASTEST = 1.5
-"""Least rate that a segment is credited with [rad/s], however still it was seen to be: the root mean square of a
-thigh's in walking, which swings by some 20 degrees to either side in a stride of a second."""
+"""Least rate that a segment is credited with [rad/s], however still it was seen: the root mean square of
+a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second."""
 SHARE = 0.5
 """Deviation of a predicted turn over the way that the segment's usual rate would go in that time [1]."""
 PULLS = 10.0

@@ -139,9 +139,9 @@ def test_the_deviation_of_a_place_follows_from_the_others_and_from_time() -> Non
 
 
 def test_a_segment_that_stood_still_may_swing() -> None:
-    """Protects markers that are missed as a foot leaves the ground: what is doubtful of their places is no less
-    than what a thigh in walking does (20 degrees to either side, a stride a second), though the segment has
-    only been seen to stand."""
+    """Protects markers that are missed as a foot leaves the ground: what is doubtful of their places is no
+    less than what a thigh in walking does (20 degrees to either side, a stride a second), though the segment
+    has only been seen to stand."""
     made = scene((0.0, 0.0, 0.0))
     line = START.apply((LOCAL + OFFSET)[1] - (LOCAL + OFFSET)[0])
     for k in range(1, 21):
