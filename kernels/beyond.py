@@ -16,7 +16,7 @@ import numpy as np
 
 from kernels._jit import njit
 from kernels.constraints import HARD
-from kernels.health import is_known
+from kernels.health import is_known, is_wrong
 from kernels.linear import cholesky, solve_lower, solve_lower_transposed
 from kernels.markers import weight_of
 from kernels.rotation import rotate
@@ -94,7 +94,9 @@ def find_beyond(model, method, dt, options, check, frame_state, ranges, solver, 
     work.least[:] = 0.0
     for m in range(markers.body.shape[0]):
         b = markers.body[m]
-        if b < 0 or health.weight[m] == 0.0 or health.fault[m] != 0 or not is_known(m, check, health):
+        if b < 0 or health.weight[m] == 0.0 or not is_known(m, check, health):
+            continue
+        if is_wrong(m, check, health):
             continue
         for i in range(3):
             x[i] = health.residual[m, i] - health.home[m, i]
@@ -226,6 +228,21 @@ def solve_shown(model, roles, w, solver, work, x):
             R[i, j] = (1.0 + RIDGE if i == j else 0.0) - s / w
     if not cholesky(R, 3, 0.0):
         return False
+    most = math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / RIDGE
     solve_lower(R, 3, x)
     solve_lower_transposed(R, 3, x)
+    shorten(most, x)
     return True
+
+
+@njit
+def shorten(most, x):
+    """x : (3,) - no longer than `most`, in place.
+
+    No error shows less than nothing of itself. Where R is below 0 all the same, by curvature or as it is that
+    of another method, it would leave next to nothing of the ridge.
+    """
+    size = math.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2])
+    if size > most:
+        for i in range(3):
+            x[i] *= most / size

@@ -24,6 +24,7 @@ from kernels.gradient_errors import (
     gradient_covariance,
     new_gradient_error_work,
 )
+from kernels.health import is_wrong
 from kernels.held import MOST_ANGLE, MOST_LENGTH, NEVER, add_held, age, age_folded, angle_left
 from kernels.marker_errors import (
     ErrorBounds,
@@ -68,6 +69,8 @@ class DeviationState(NamedTuple):
     mean: np.ndarray  # (K,) - of the variances of frames that the same markers determine wholly
     n_mean: np.ndarray  # (1,) int64 - so many
     weight: np.ndarray  # (n_marker,) - in them
+    usual: np.ndarray  # (K,) - the last mean in which no marker of an earlier one was missed
+    most: np.ndarray  # (n_marker,) - weight in that
     away: np.ndarray  # (1,) - time since the last of them [s]
     pose: PoseErrors
     other: OtherAssembly
@@ -115,6 +118,8 @@ def new_deviation_state(
         np.full(n_body, NEVER),
         np.zeros(K),
         np.zeros(1, np.int64),
+        np.zeros(len(errors.variance)),
+        np.zeros(K),
         np.zeros(len(errors.variance)),
         np.full(1, NEVER),
         new_pose_errors(n_v, len(errors.variance)),
@@ -166,8 +171,8 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     out : Deviations - written
     """
     track, health, segments, own = frame_state.track, frame_state.health, frame_state.segments, work[1]
-    at, is_open, weight = work[0].solver, work[0].open, segments.weight
-    learn_noise(model.markers, at.pose, at.marker.model, health.labelled, health.weight, state.errors)
+    at, is_open, weight, of_health = work[0].solver, work[0].open, segments.weight, frame_options.health
+    learn_noise(model.markers, at.pose, at.marker.model, of_health, health, state.errors)
     age(track.hold, is_open, dt, state.held_for)
     age_folded(model, options.enough, health.weight, dt, own.sight, state.folded_for)
     problem = Problem(
@@ -184,7 +189,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
         add_coordinates(out.value.shape[0], answers.X)
     answer(model.tree.couplers, n_hard, at, answers.X, answers.B)
     n_free = own.M.shape[1] - n_hard
-    errors, of_health, how = state.errors, frame_options.health, frame_options.track.solver
+    errors, how = state.errors, frame_options.track.solver
     shown = marker_variances(model.markers, n_free, options.bounds, of_health, health, errors)
     add_doubts(model.markers, segments, errors.variance)
     errors_of_gradient(model, options, frame_state, is_open, due, state, at, own)
@@ -197,14 +202,14 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     whole = is_whole(segments.filled, is_open)
     if due:
         covary_kinds(own.M, answers.X, out.value.shape[0], answers.row, state.pose.covariance)
-    average_variances(dt, options.averaging, weight, whole, state, out.value)
+    sound = whole and not is_spoilt(of_health, health)
+    average_variances(dt, options.averaging, weight, sound, state, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
     follow_others(model, problem, track.q, dt, options, how, errors.variance, work[0], state.other, work[2])
     add_others(due, state.other, state.pose.covariance[ALL], out.value)
-    return conclude_deviations(
-        model.joints, state.folded_for, state.mean, options.limit, own.beyond.least, out
-    )
+    least = own.beyond.least
+    return conclude_deviations(model.joints, state.folded_for, state.usual, options.limit, least, out)
 
 
 @njit
@@ -247,6 +252,15 @@ def is_whole(filled, is_open):
 
 
 @njit
+def is_spoilt(options, health):
+    """Whether any marker of a frame is wrong; options : HealthOptions, health : Health."""
+    n = 0
+    for m in range(health.fault.shape[0]):
+        n += int(is_wrong(m, options, health))
+    return n > 0
+
+
+@njit
 def unknown(pose_errors, out):
     """No deviations: a pose that is no minimum belongs to no markers. Returns how many angles there are.
 
@@ -260,31 +274,32 @@ def unknown(pose_errors, out):
 
 
 @njit
-def average_variances(dt, time_constant, weight, whole, state, value):
+def average_variances(dt, time_constant, weight, sound, state, value):
     """value : (K,) - from the variances of a frame to their running mean.
 
     A variance is that of the pose at hand, which is itself off: where the slopes of a number change within
     that, as near a turning point, poses nearby count as well, and those of the last frames are such. Where
     other markers take part or with other weights, places are filled in or dofs are held, it is the frame's
-    own, but no less than the mean before. A new mean begins where markers stay away for a time constant, and
-    at once where more take part than in the one before.
+    own, but no less than the mean before. So it is where a marker is wrong: the pose may be any. A new mean
+    begins where markers stay away for a time constant, and at once where more take part than in the one
+    before.
 
     dt : float - time since the last frame [s]
     time_constant : float - of the mean [s]; 0 = none
     weight : (n_marker,) - of the frame
-    whole : bool - nothing is filled in, and no dof is held
-    state : DeviationState - mean, n_mean, weight, away written
+    sound : bool - nothing is filled in, no dof is held, and no marker is wrong
+    state : DeviationState - mean, n_mean, weight, usual, most, away written
     value : (K,) - written
     """
     same, more = 0.0 < dt < time_constant, True
     for m in range(weight.shape[0]):
         same = same and weight[m] == state.weight[m]
         more = more and weight[m] >= state.weight[m]
-    if more and whole and not same:
+    if more and sound and not same:
         copy(weight, state.weight)
         state.n_mean[0] = 0
         same = 0.0 < dt < time_constant
-    if same and whole:
+    if same and sound:
         state.away[0] = 0.0
         state.n_mean[0] += 1
         rate = max(1.0 / state.n_mean[0], dt / time_constant)
@@ -292,25 +307,43 @@ def average_variances(dt, time_constant, weight, whole, state, value):
             if rate < 1.0:  # else nothing is left of a mean before, whatever it was
                 value[k] = state.mean[k] + rate * (value[k] - state.mean[k])
             state.mean[k] = value[k]
+        keep_usual(weight, state)
         return
     for k in range(value.shape[0]):
         value[k] = max(value[k], state.mean[k])
     state.away[0] += dt
-    if whole and state.away[0] > time_constant:
+    if sound and state.away[0] > time_constant:
         copy(weight, state.weight)
         state.away[0] = 0.0
         state.n_mean[0] = 0
 
 
 @njit
-def conclude_deviations(joints, folded_for, mean, limit, least, out):
+def keep_usual(weight, state):
+    """state.usual : (K,) - the mean, where no marker is missed that took part in what is there.
+
+    Beside it a frame is more or less certain than usual. What markers that are missed take away does not
+    become usual by lasting, though the mean begins anew without them.
+
+    weight : (n_marker,) - of the frame
+    state : DeviationState - usual, most written
+    """
+    for m in range(weight.shape[0]):
+        if weight[m] < state.most[m]:
+            return
+    copy(weight, state.most)
+    copy(state.mean, state.usual)
+
+
+@njit
+def conclude_deviations(joints, folded_for, usual, limit, least, out):
     """out.value : (K,) - from variances to deviations, none larger than of what nothing is known.
 
-    What a frame adds to the mean counts FORESIGHT times against the limit: it comes and goes within a trial.
+    What a frame adds to the usual counts FORESIGHT times against the limit: it comes and goes within a trial.
 
     joints : JointAxes
     folded_for : (n_body,) [s]
-    mean : (K,) - of the variances of frames that the markers determine wholly
+    usual : (K,) - variances of frames that show all markers, 0 = none is known
     limit : (3,) - [rad]
     least : (K,) - deviations that they are no less than
     out : Deviations - uncertain written
@@ -318,8 +351,8 @@ def conclude_deviations(joints, folded_for, mean, limit, least, out):
     """
     n_angle, n_uncertain = out.uncertain.shape[0], 0
     for k in range(n_angle):
-        usual = min(mean[k], out.value[k]) if mean[k] > 0.0 else out.value[k]
-        believed = usual + FORESIGHT * FORESIGHT * (out.value[k] - usual)
+        own = min(usual[k], out.value[k]) if usual[k] > 0.0 else out.value[k]
+        believed = own + FORESIGHT * FORESIGHT * (out.value[k] - own)
         out.uncertain[k] = 0.0 if believed <= limit[k % 3] ** 2 else 1.0
     for k in range(out.value.shape[0]):
         most = MOST_ANGLE if k < n_angle else MOST_LENGTH

@@ -40,6 +40,7 @@ class Health(NamedTuple):
     home: np.ndarray  # (n_marker, 3) - slow mean of it, which the mean stays near [m]
     origin: np.ndarray  # (n_marker, 3) - what home stays near: 0, or where it was learnt anew [m]
     n_seen: np.ndarray  # (n_marker,) int64 - frames it was seen in without a fault
+    spread: np.ndarray  # (n_marker,) - mean square of the distance from home in these [m^2]
     swap_with: np.ndarray  # (n_marker,) int64 - marker at whose place it is, -1 = none
     expected: np.ndarray  # (n_marker, 3) - where it is expected, in ground; NaN = not [m]
     surprise: np.ndarray  # (n_marker,) - distance from there, sorted in place [m]
@@ -79,6 +80,7 @@ def new_health(n_marker: int) -> Health:
         np.zeros((n_marker, 3)),
         np.zeros((n_marker, 3)),
         np.zeros(n_marker, np.int64),
+        np.zeros(n_marker),
         np.full(n_marker, -1, np.int64),
         np.full((n_marker, 3), math.nan),
         np.zeros(n_marker),
@@ -249,7 +251,7 @@ def keep_near(centre, radius, x):
 
 @njit
 def learn(markers, dt, options, health, silent):
-    """Update mean residuals after a solved frame and `residuals`, by the markers that are not at fault.
+    """Update mean residuals after a solved frame and `residuals`, by the markers that are not wrong.
 
     markers : Markers
     dt : float - since the last frame [s]
@@ -267,10 +269,11 @@ def learn(markers, dt, options, health, silent):
             continue
         health.still[m] = 0.0
         copy(r, health.still_at[m])
-        if health.fault[m] == 0 or is_put_right(m, health):
-            copy(r, health.good[m])
-            health.good_age[m] = 0.0
-        if health.fault[m] != 0 or silent[markers.body[m]] == 1:
+        if is_wrong(m, options, health):
+            continue
+        copy(r, health.good[m])
+        health.good_age[m] = 0.0
+        if silent[markers.body[m]] == 1:
             continue
         health.n_seen[m] += 1
         first, rate = 1.0 / health.n_seen[m], min(1.0, dt / options.time_constant)
@@ -279,12 +282,15 @@ def learn(markers, dt, options, health, silent):
             health.mean[m, i] += max(first, rate) * (r[i] - health.mean[m, i])
         keep_near(health.origin[m], options.slack[m] * options.unknown, health.home[m])
         keep_near(health.home[m], BALL, health.mean[m])
+        away = distance_between(r, health.home[m])
+        health.spread[m] += max(first, SLOW * rate) * (away * away - health.spread[m])
 
 
 @njit
-def is_put_right(m, health):
-    """Whether marker m has the label of another, and takes part in its own place."""
-    return health.fault[m] == EXCHANGED and health.weight[m] > 0.0
+def is_wrong(m, options, health):
+    """Whether marker m is at fault, and not by a label put right: that teaches as any other does."""
+    put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
+    return health.fault[m] != 0 and not put_right
 
 
 @njit

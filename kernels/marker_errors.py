@@ -19,7 +19,7 @@ import numpy as np
 from kernels._jit import njit
 from kernels.beyond import Ranges, new_ranges
 from kernels.gradient_errors import SkinMotion
-from kernels.health import is_known, is_seen
+from kernels.health import is_known, is_seen, is_wrong
 
 N_DIFFERENCE = 3
 """Frames in a row that a second difference needs."""
@@ -72,19 +72,22 @@ def new_marker_errors(n_marker: int) -> MarkerErrors:
 
 
 @njit
-def learn_noise(markers, pose, model, measured, weight, errors):
+def learn_noise(markers, pose, model, options, health, errors):
     """Follow the noise of every marker that takes full part in a solved frame.
+
+    A residual that is wrong is no noise: the three frames in a row begin after it.
 
     markers : Markers
     pose : Pose
     model : (n_marker, 3) - model markers in ground [m]
-    measured : (n_marker, 3) - in ground, NaN = occluded [m]
-    weight : (n_marker,) - of the frame
+    options : HealthOptions
+    health : Health - labelled, weight, fault of the frame
     errors : MarkerErrors - written
     """
+    measured = health.labelled
     for m in range(measured.shape[0]):
         errors.step[m] = 0.0
-        if not is_seen(measured, m) or weight[m] < 1.0:
+        if not is_seen(measured, m) or health.weight[m] < 1.0:
             errors.n_row[m] = 0
             continue
         b, total, step = markers.body[m], 0.0, 0.0
@@ -97,7 +100,7 @@ def learn_noise(markers, pose, model, measured, weight, errors):
             errors.before[m, i] = errors.last[m, i]
             errors.last[m, i] = r
         errors.step[m] = math.sqrt(step) if errors.n_row[m] > 0 else 0.0
-        errors.n_row[m] += 1
+        errors.n_row[m] = 0 if is_wrong(m, options, health) else errors.n_row[m] + 1
         if errors.n_row[m] >= N_DIFFERENCE:
             errors.n_learnt[m] += 1
             rate = max(LEARN_NOISE, 1.0 / errors.n_learnt[m])

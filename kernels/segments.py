@@ -28,8 +28,9 @@ PRIOR = 1e-6
 leave open."""
 WITHIN = 0.005
 """Deviation of a marker within its segment, its usual offset taken off [m]."""
-FASTEST = 0.3
-"""Least rate that a segment is credited with [rad/s]."""
+FASTEST = 1.5
+"""Least rate that a segment is credited with [rad/s], however still it was seen: the root mean square of
+a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second."""
 SHARE = 0.5
 """Deviation of a predicted turn over the way that the segment's usual rate would go in that time [1]."""
 PULLS = 10.0

@@ -8,12 +8,15 @@ from kernels._jit import njit
 from kernels.copying import copy
 from kernels.faults.foreseen import has_leapt, is_where_foreseen
 from kernels.faults.verdict import in_doubt, suspect
-from kernels.health import ASTRAY, SEGMENT, is_known, unusual
+from kernels.health import ASTRAY, SEGMENT, distance_between, is_known, unusual
 
 BUMPED = 0.03
 """Mean distance of a segment's markers from their usual residuals that is no fault [m]."""
 SETTLED = 0.5
-"""Part of the bound within which a residual ends a doubt."""
+"""Part of the bound within which a residual ends a doubt ..."""
+OFTEN = 9.0
+"""... and its square over its mean square up to which it does so anywhere within the bound: three deviations
+from home are usual (kernels/departures)."""
 CALM = 0.05
 """Where markers were left out as astray a doubt ends when nothing has been at fault for as long as they were,
 at most for so long [s]: half of the time in which a status should recover (docs/damage.md)."""
@@ -120,7 +123,7 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
             continue
         health.good_age[m] += dt
         if health.fault[m] == 0:
-            lingers = doubted and health.weight[m] > 0.0 and unusual(m, options, health) > SETTLED
+            lingers = doubted and health.weight[m] > 0.0 and is_unsettled(m, options, health)
             if lingers or (comparable and has_leapt(m, options, health)):
                 foreseen = not lingers and is_where_foreseen(m, options, health)
                 health.fault[m] = SEGMENT if foreseen else ASTRAY
@@ -129,6 +132,26 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
                     health.good_age[m] = 0.0
                     copy(health.residual[m], health.good[m])
     return n_pose
+
+
+@njit
+def is_unsettled(m, options, health):
+    """Whether the residual of marker m, of a segment in doubt, is not yet as usual.
+
+    Where it was often farther from home than half of its bound, that is nothing it could be back within. A
+    marker that is not known yet may be back where it was in the frames before the doubt.
+
+    m : int - marker
+    options : HealthOptions
+    health : Health - residual of the solution
+    """
+    if unusual(m, options, health) <= SETTLED:
+        return False
+    r = health.residual[m]
+    if is_known(m, options, health):
+        return distance_between(r, health.home[m]) ** 2 > OFTEN * health.spread[m]
+    near = SETTLED * options.slack[m] * options.floor
+    return health.n_seen[m] == 0 or distance_between(r, health.mean[m]) > near
 
 
 @njit

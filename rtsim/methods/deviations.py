@@ -227,7 +227,7 @@ class MethodDeviations:
         """Nothing has been determined yet."""
         self.state.held_for[:] = self.state.folded_for[:] = self.state.away[:] = NEVER
         self.state.weight[:] = math.nan
-        self.state.mean[:] = 0.0
+        self.state.mean[:] = self.state.usual[:] = self.state.most[:] = 0.0
         self.state.pose.wait[0] = 0
         forget_others(self.state.other)
 

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernels.beyond import FORESIGHT, KEPT, N_RANGE, RIDGE, WIDTH, age_ranges, is_beyond, new_ranges
+from kernels.beyond import (
+    FORESIGHT,
+    KEPT,
+    N_RANGE,
+    RIDGE,
+    WIDTH,
+    age_ranges,
+    is_beyond,
+    new_ranges,
+    solve_shown,
+)
 from kernels.health import ASTRAY
 from kernels.optimality import Problem
 from rtsim.config.run_schema import Uncertainty
@@ -63,6 +73,30 @@ def test_what_is_beyond_its_range_is_an_error_that_would_leave_it(method: str) -
     np.testing.assert_allclose(least(running), twin, rtol=1e-3, atol=1e-3 * twin.max())
     assert twin.max() > 0.0
     assert (found.angles.ravel() >= least(running)[: found.angles.size]).all()
+
+
+def test_no_error_is_larger_than_the_ridge_makes_it() -> None:
+    """Protects frames in which a residual shows less than nothing of an error, by curvature or by factors of
+    another method: 3 mm beyond a range had been an error of 200 mm."""
+    running, measured = running_at("hinge", (), STATED)
+    health, found, setup = running.health, running.deviations, running._now
+    assert found is not None
+    solution = running.estimate(measured, 0.0)
+    health.n_seen[:], health.home[:] = 1000, health.residual
+    health.home[leg.indices("T2")] -= AWAY
+    running.deviate(0.0, solution)
+    work, solver = found._work[1].beyond, setup.work.solver
+
+    def error(w: float, x: Array) -> Array:
+        assert solve_shown(setup.skeleton, setup.method.roles, w, solver, work, x)
+        return x
+
+    error(1.0, np.zeros(3))
+    factor = np.tril(work.R)
+    hidden, along = np.linalg.eigh((1.0 + RIDGE) * np.eye(3) - factor @ factor.T)
+    for left, size in ((0.01, 1.0 / RIDGE), (RIDGE, 1.0 / RIDGE), (2.0 * RIDGE, 0.5 / RIDGE)):
+        d = error(hidden[2] / (1.0 + RIDGE - left), 1e-3 * along[:, 2])
+        np.testing.assert_allclose(d, 1e-3 * size * along[:, 2], rtol=1e-6, atol=1e-9)
 
 
 def test_only_markers_without_a_fault_count_and_only_where_they_matter() -> None:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kernels.deviation import average_variances, new_deviation_state
+from kernels.health import SEGMENT
 from kernels.held import HELD_ANGLE, HELD_ANGLE_SPEED, MOST_ANGLE
 from kernels.marker_errors import new_marker_errors
 from kernels.optimality import Problem
@@ -190,6 +191,27 @@ def test_variances_are_averaged_while_the_same_markers_determine_all() -> None:
     np.testing.assert_allclose(mean[7], np.mean([*own[1:6], own[7]], axis=0), rtol=1e-12)
 
 
+def test_frames_at_fault_are_no_part_of_the_mean() -> None:
+    """Protects recovery: poses at fault, as of labels in any order, have variances that say nothing of later
+    ones."""
+    frames = {0.0: [], 0.5: []}
+    for seconds, found in frames.items():
+        stated = Uncertainty(average_s=seconds)
+        running = MultibodyEstimator(
+            leg.lower_limb(), leg.SUBJECT, "minimised", check=CHECK, uncertainty=stated
+        )
+        for k, measured in enumerate(leg.soft_tissue_trial()[:6]):
+            dt = leg.DT if k else 0.0
+            solution = running.estimate(measured, dt)
+            if k == 3:
+                running.health.fault[leg.indices("foot")] = SEGMENT
+            running.deviate(dt, solution)
+            found.append(predicted(running) ** 2)
+    own, mean = (np.array(found) for found in frames.values())
+    np.testing.assert_allclose(mean[3], np.maximum(own[3], mean[2]), rtol=1e-12)
+    np.testing.assert_allclose(mean[5], own[[1, 2, 4, 5]].mean(axis=0), rtol=1e-12)
+
+
 def test_a_mean_begins_anew_where_a_marker_stays_away() -> None:
     """Protects deviations after a marker is lost for good: those of the markers that are left."""
     found = {}
@@ -225,6 +247,26 @@ def test_a_mean_begins_anew_where_a_marker_comes_in_sight() -> None:
             found[seconds, k] = predicted(running) ** 2
     np.testing.assert_allclose(found[0.5, 5], found[0.0, 5], rtol=1e-12)
     np.testing.assert_allclose(found[0.5, 6], 0.5 * (found[0.0, 5] + found[0.0, 6]), rtol=1e-12)
+
+
+def test_what_stays_away_does_not_become_usual() -> None:
+    """Protects the limit: a marker that is lost for good counts in all frames without it as in the first,
+    until all are back; one more than ever makes another usual variance."""
+    other = new_other_assembly(np.zeros(0, np.int64), 1, 0, 1)
+    state, there = new_deviation_state(1, 1, 1, new_marker_errors(3), other), np.ones(3)
+
+    def frames(n: int, weight: Array, variance: float) -> tuple[float, float]:
+        for _ in range(n):
+            value = np.full(1, variance)
+            average_variances(0.01, 0.05, weight, True, state, value)
+        return state.mean[0], state.usual[0]
+
+    first, less = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    assert frames(20, first, 2.0) == pytest.approx((2.0, 2.0))
+    assert frames(40, less, 5.0) == pytest.approx((5.0, 2.0))
+    assert frames(40, first, 3.0) == pytest.approx((3.0, 3.0), rel=1e-3)
+    assert frames(40, there, 1.0) == pytest.approx((1.0, 1.0), rel=1e-3)
+    assert frames(40, first, 3.0) == pytest.approx((3.0, 1.0), rel=1e-3)
 
 
 @pytest.mark.parametrize("before", [1e20, np.nan])

@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from kernels.health import (
     ASTRAY,
     BALL,
+    EXCHANGED,
     MOVED,
     RECENT,
     SEGMENT,
@@ -180,6 +181,17 @@ def test_hidden_markers_teach_nothing(scene: Scene, dt: float) -> None:
     np.testing.assert_array_equal(scene.health.n_seen, [1, 0, 1, 1, 1, 1])
 
 
+def test_the_spread_is_the_mean_square_of_the_way_from_home(scene: Scene) -> None:
+    """Protects what ends a doubt: how far a marker usually is from home, by frames without a fault alone."""
+    way, squares = np.array([0.01, 0.0, 0.0]), []
+    for k in range(10):
+        scene.health.fault[0] = ASTRAY if k == 9 else 0
+        scene.learn(scene.model + (-1.0) ** k * way, dt=1e-3)
+        squares.append(((scene.health.residual - scene.health.home) ** 2).sum(axis=1))
+    np.testing.assert_allclose(scene.health.spread[1:], np.mean(squares, axis=0)[1:], rtol=1e-12)
+    np.testing.assert_allclose(scene.health.spread[0], np.mean(squares[:9], axis=0)[0], rtol=1e-12)
+
+
 @pytest.mark.parametrize("fault", [ASTRAY, SEGMENT])
 def test_markers_at_fault_teach_nothing(scene: Scene, fault: int) -> None:
     """Protects what is known of a marker from its faults."""
@@ -190,6 +202,20 @@ def test_markers_at_fault_teach_nothing(scene: Scene, fault: int) -> None:
     np.testing.assert_array_equal(scene.health.mean[[0, 3]], before[[0, 3]])
     assert (scene.health.mean[[1, 2, 4, 5]] != before[[1, 2, 4, 5]]).all()
     np.testing.assert_array_equal(scene.health.n_seen, [10, 11, 11, 10, 11, 11])
+
+
+@pytest.mark.parametrize(
+    ("weight", "downweight", "taught"), [(1.0, 1, True), (0.0, 1, False), (1.0, 0, False)]
+)
+def test_labels_that_are_put_right_teach(scene: Scene, weight: float, downweight: int, taught: bool) -> None:
+    """Protects recovery from exchanged labels: put right they are as ever; left out or only reported they
+    teach nothing."""
+    options = OPTIONS._replace(downweight=np.full(1, downweight))
+    scene.learn(scene.model, 10, options=options)
+    scene.health.fault[2], scene.health.weight[2] = EXCHANGED, weight
+    scene.learn(scene.model + 0.02, dt=1e-3, options=options)
+    assert scene.health.n_seen[2] == 10 + taught
+    assert (scene.health.mean[2].any(), scene.health.good[2].any()) == (taught, taught)
 
 
 def test_the_usual_place_cannot_be_led_away(scene: Scene) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from kernels.gradient_errors import SkinMotion
-from kernels.health import new_health
-from kernels.marker_errors import ErrorBounds, marker_variances, new_marker_errors
+from kernels.health import ASTRAY, EXCHANGED, SEGMENT, new_health
+from kernels.marker_errors import ErrorBounds, learn_noise, marker_variances, new_marker_errors
 from kernels.markers import Markers
+from kernels.tree import new_pose
 from rtsim.config.run_schema import MarkerCheck
 from rtsim.methods.multibody import health_options
 
@@ -39,3 +40,20 @@ def test_residuals_of_a_segment_that_lacks_a_marker_count_at_once(n_seen: int, g
         counts[1] = False
     own = np.where(counts, BESIDE @ BESIDE / (3.0 * shown), LEAST**2)
     np.testing.assert_allclose(errors.variance, own + NOISE**2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fault", [ASTRAY, SEGMENT])
+def test_faults_are_no_noise(fault: int) -> None:
+    """Protects recovery: a place at fault is in none of the differences over three frames that noise shows
+    in, and they are what they were when it is over; labels that are put right count as all others."""
+    health, errors, pose = new_health(N_MARKER), new_marker_errors(N_MARKER), new_pose(2, 0)
+    pose.rotation[:], model = np.eye(3), np.zeros((N_MARKER, 3))
+    health.weight[:] = 1.0
+    for k in range(12):
+        health.fault[0] = fault if 4 <= k < 8 else 0
+        health.labelled[:] = (-1) ** k * NOISE
+        health.labelled[0] += BESIDE * (k % 3) if 4 <= k < 8 else 0.0
+        health.fault[1] = EXCHANGED
+        learn_noise(Markers(BODY, model), pose, model, OPTIONS, health, errors)
+    np.testing.assert_array_equal(errors.n_learnt, [4, 10, 10, 10, 10])
+    np.testing.assert_allclose(errors.square, (4.0 * NOISE) ** 2 / 6.0, rtol=1e-12)

@@ -138,6 +138,21 @@ def test_the_deviation_of_a_place_follows_from_the_others_and_from_time() -> Non
             assert made.segments.weight[m] == pytest.approx(own / (own + variance), rel=1e-9)
 
 
+def test_a_segment_that_stood_still_may_swing() -> None:
+    """Protects markers that are missed as a foot leaves the ground: what is doubtful of their places is no
+    less than what a thigh in walking does (20 degrees to either side, a stride a second), though the segment
+    has only been seen to stand."""
+    made = scene((0.0, 0.0, 0.0))
+    line = START.apply((LOCAL + OFFSET)[1] - (LOCAL + OFFSET)[0])
+    for k in range(1, 21):
+        angle = math.radians(20.0) * (1.0 - math.cos(2.0 * math.pi * k * DT))
+        swung = made._replace(turn=angle / ((200 + k) * DT) * line / np.linalg.norm(line))
+        truth = swung.frame(200 + k, (2, 3))
+        off = np.linalg.norm(made.segments.place[2:] - truth[2:], axis=1)
+        assert (off < 2.0 * made.segments.doubt[2:]).all()
+    assert off.max() > 0.03
+
+
 def test_a_pose_that_the_joints_made_is_not_believed() -> None:
     """Protects the orientation of a segment of which one marker was left for some frames: it is kept."""
     made = scene()

@@ -64,6 +64,31 @@ def test_a_doubt_lasts_until_all_is_as_usual(scene: Scene) -> None:
         np.testing.assert_array_equal(scene.health.weight, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("n_seen", "spread", "found"),
+    [(100, 0.0, 1), (100, 0.009, 1), (100, 0.011, 0), (5, 0.011, 1), (0, 0.011, 1)],
+)
+def test_a_doubt_ends_where_a_marker_often_was(scene: Scene, n_seen: int, spread: float, found: int) -> None:
+    """Protects recovery of persons whose markers are often farther from home than half of the bound."""
+    health = scene.health
+    scene.segments.doubted[0], health.n_seen[2], health.spread[2] = 0.2, n_seen, spread**2
+    health.residual[2] = 0.03 * ASIDE
+    assert SETTLED * OPTIONS.health.floor < 0.03 < OPTIONS.health.floor < OPTIONS.health.unknown
+    health.mean[2] = 0.0 if n_seen == 100 else -0.01 * ASIDE
+    if n_seen < 100:  # half of the bound of a marker that is not known is larger
+        health.origin[2] = -0.03 * ASIDE
+    assert judge(scene) == found
+
+
+def test_a_doubt_ends_where_a_marker_was_before_it_was_known(scene: Scene) -> None:
+    """Protects from a doubt that no frame can end: of a marker beside its place that has hardly been seen."""
+    health, beside = scene.health, 0.03 * ASIDE
+    for n_seen, at, found in ((0, beside, 1), (3, beside, 0), (3, beside - 0.021 * ASIDE, 1)):
+        scene.segments.doubted[0], health.n_seen[2] = 0.2, n_seen
+        health.residual[2], health.mean[2] = beside, at
+        assert judge(scene) == found
+
+
 def trial(scene: Scene, barred: int, frames: str) -> list[str]:
     """Status of frames after so many in which a marker was left out: "." as usual, "x" left out again."""
     health, found = scene.health, []
