@@ -218,6 +218,7 @@ class MethodDeviations:
         self.state.held_for[:] += dt
         self.state.folded_for[:] += dt
         self.state.away[:] += dt
+        self.state.other.since[:] += dt
         self.state.pose.covariance[:] = math.nan
         self.state.pose.wait[0] = 0
         self.state.pose.edition[0] += 1
