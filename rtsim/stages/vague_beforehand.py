@@ -44,7 +44,9 @@ def vague_beforehand(
             f"{names.joint_angles[k]} ({degrees[k]:.1f} degrees, limit {limits[k % 3]:g})" for k in vague
         )
         if vague:
-            said[method] = f"By these markers {method} leaves angles uncertain in any frame: {listed}; {REMEDY}"
+            said[method] = (
+                f"By these markers {method} leaves angles uncertain in any frame: {listed}; {REMEDY}"
+            )
     estimator.switch(chosen)
     estimator.restart()
     others = OTHERS if len(said) < len(estimator.methods) else ""

@@ -244,7 +244,9 @@ def test_a_pose_that_was_not_solved_has_none() -> None:
 
 def test_a_method_that_is_switched_to_has_another_edition() -> None:
     """Protects what follows from the covariance: that of the method before does not stay."""
-    running = MultibodyEstimator(leg.lower_limb(), leg.SUBJECT, "zero", ("ball",), check=CHECK, uncertainty=PLAIN)
+    running = MultibodyEstimator(
+        leg.lower_limb(), leg.SUBJECT, "zero", ("ball",), check=CHECK, uncertainty=PLAIN
+    )
     trial, editions = leg.soft_tissue_trial(), []
     for k, method in enumerate(("zero", "ball", "ball", "zero", "ball")):
         if method != running.method:
