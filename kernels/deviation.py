@@ -181,7 +181,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     )  # fmt: skip
     n_hard = stand_at(problem, track.q, track.multiplier, at)
     if n_hard < 0:
-        return unknown(state.pose, out)
+        return unknown(dt, state, out)
     due = falls_due(weight, state.pose)
     answers = own.coordinates if due else own.numbers
     output_rows(model, options.displaced, at.pose, at.element, own.rows, answers.X)
@@ -196,7 +196,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     if method.follows == 1:
         soft_answers(model, method.roles, n_hard, at, answers.X, answers.B)
         if not add_method_before(model, method, frame_state, problem, at, own, answers):
-            return unknown(state.pose, out)
+            return unknown(dt, state, out)
     quadratic_forms(own.M[ALL], answers.X, answers.row, answers.value)
     copy(answers.value, out.value)
     whole = is_whole(segments.filled, is_open)
@@ -261,13 +261,16 @@ def is_spoilt(options, health):
 
 
 @njit
-def unknown(pose_errors, out):
+def unknown(dt, state, out):
     """No deviations: a pose that is no minimum belongs to no markers. Returns how many angles there are.
 
-    pose_errors : PoseErrors - written
+    dt : float - time since the last frame [s]
+    state : DeviationState - pose, since of other assemblies written
     out : Deviations - written
     """
-    know_nothing(pose_errors)
+    know_nothing(state.pose)
+    for r in range(state.other.since.shape[0]):
+        state.other.since[r] += dt
     out.value[:] = math.nan
     out.uncertain[:] = 1.0
     return out.uncertain.shape[0]

@@ -5,7 +5,8 @@ moves S changes: elements turn, and markers lie otherwise to the joints. Errors 
 they do to the gradient is a wrench on each body, whose covariance (kernels/gradient_errors) has a factor of
 six columns that stay as they are in the body's frame. So S times this factor, at three times of a motion,
 tells the first two rates of every error of the pose (rtsim/methods/rate_errors).
-Markers are taken to be where the skeleton has them: residuals of another time would bend the objective.
+Markers are taken to be where the skeleton has them: residuals of another time would bend the objective. What
+rests on a bound in the frame does so at all three times: no error moves it.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
     frame_state : FrameState - weights of the markers, and what holds dofs
     state : DeviationState - after deviate
     solver : Work - written: not that of the frame, which others read
-    own : (TrackWork, DeviationWork) - of the frame, which dofs are open; of the deviations, scratch written
+    own : (TrackWork, DeviationWork) - of the frame, which dofs are open and which at a bound; of the
+        deviations, scratch written
     work : ColumnWork - written
     """
     scratch = own[1]
@@ -110,7 +112,7 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
         integrate(model.tree, course.q, work.step, 1.0, course.pose[k])
         place_followers(model.tree.couplers, model.tree.functions, course.pose[k])
         copy(course.pose[k], work.q)
-        if not answers_at(model, method, frame_state, solver, scratch, work):
+        if not answers_at(model, method, frame_state, own[0].solver.fixed, solver, scratch, work):
             return 0
         for of in range(2):
             product(work.answers.X, work.gradient[of], n_column, columns_out[k, of])
@@ -186,19 +188,20 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
 
 
 @njit
-def answers_at(model, method, frame_state, solver, own, work):
+def answers_at(model, method, frame_state, fixed, solver, own, work):
     """work.answers.X : (n_v, n_v), work.gradient : (2, n_v, n_column) - how every tangent coordinate answers
     to the gradient at work.q, and what the errors do to that; False where the pose is not determined.
 
     model : Skeleton
     method : Method
     frame_state : FrameState
+    fixed : (n_v,) int64 - 1 = a coordinate at its bound
     solver : Work - written
     own : DeviationWork - scratch written
     work : ColumnWork - q, place, step, gradient, answers written
     """
     tree, answers, track = model.tree, work.answers, frame_state.track
-    n_hard = stand_among(model, method.roles, track, frame_state.segments.weight, solver, work)
+    n_hard = stand_among(model, method.roles, track, frame_state.segments.weight, fixed, solver, work)
     if n_hard < 0:
         return False
     for of in range(2):
@@ -211,7 +214,7 @@ def answers_at(model, method, frame_state, solver, own, work):
         first = frame_state.first  # as far from the pose as in the frame
         difference(tree, track.q, first.q, work.step)
         integrate(tree, work.q, work.step, 1.0, work.q)
-        n_hard = stand_among(model, method.first, first, frame_state.segments.weight, solver, work)
+        n_hard = stand_among(model, method.first, first, frame_state.segments.weight, fixed, solver, work)
         if n_hard < 0:
             return False
         add_answers_before(model, method, n_hard, solver, own, answers)
@@ -219,13 +222,14 @@ def answers_at(model, method, frame_state, solver, own, work):
 
 
 @njit
-def stand_among(model, roles, track, weight, solver, work):
+def stand_among(model, roles, track, weight, fixed, solver, work):
     """As kernels/sensitivity.stand_beside at work.q, among markers that are where the model has them.
 
     model : Skeleton
     roles : Roles
     track : Track - what holds dofs
     weight : (n_marker,) - of the frame
+    fixed : (n_v,) int64 - 1 = a coordinate at its bound
     solver : Work - written
     work : ColumnWork - place written
     """
@@ -234,7 +238,7 @@ def stand_among(model, roles, track, weight, solver, work):
     problem = Problem(
         model.tree, model.markers, model.elements, roles, work.place, weight, track.hold, track.q_hold
     )
-    return stand_beside(problem, work.q, solver)
+    return stand_beside(problem, work.q, fixed, solver)
 
 
 @njit

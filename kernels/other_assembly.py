@@ -62,6 +62,7 @@ class OtherWork(NamedTuple):
     value: np.ndarray  # (2, K) - numbers of the published pose, and of the other
     here: np.ndarray  # (n_marker, 3) - model markers of the published pose in ground [m]
     drawn: np.ndarray  # (n_marker, 3) - w D of each marker [m]
+    fixed: np.ndarray  # (n_v,) int64 - 1 = at a bound in the published pose
     vectors: np.ndarray  # (3, 3)
 
 
@@ -94,6 +95,7 @@ def new_other_work(
         np.zeros((2, K)),
         np.zeros((n_marker, 3)),
         np.zeros((n_marker, 3)),
+        np.zeros(n_v, np.int64),
         np.zeros((3, 3)),
     )
 
@@ -138,6 +140,7 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
     at, known = frame.solver, state.there[r] == 1
     how = Options(TOLERANCE, solver_options.max_iterations, solver_options.max_step)
     copy_matrix(at.marker.model, work.here)
+    copy(at.fixed, work.fixed)
     read_numbers(model, options.displaced, at.pose, at.element, work.out, work.value[0])
     if known:
         found = solve_again(model.tree, problem, how, q, r, at, state, work)
@@ -157,6 +160,7 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
     copy(q, at.q_trial)
     at.size[0] = math.inf
     objective(problem, q, at)
+    copy(work.fixed, at.fixed)
 
 
 @njit

@@ -85,12 +85,13 @@ def stand_at(problem, q, multiplier, work):
 
 
 @njit
-def stand_beside(problem, q, work):
+def stand_beside(problem, q, fixed, work):
     """As stand_at, at any pose, with slopes alone: curvature times residuals, which are none of that pose, is
-    left out.
+    left out. So are bounds, but for what is said to rest on one.
 
     problem : Problem
     q : (n_q,)
+    fixed : (n_v,) int64 - 1 = a coordinate at its bound
     work : Work - multiplier_trial and what stand_at leaves
     """
     multiplier = work.multiplier_trial
@@ -99,6 +100,8 @@ def stand_beside(problem, q, work):
     objective(problem, q, work)
     multiplier[:] = 0.0
     n_hard, _ = optimality(problem, multiplier, work)
+    copy(fixed, work.fixed)
+    work.gap[:] = 0.0
     if not factor(problem, multiplier, n_hard, 0.0, work, None):
         return -1
     newton_step(n_hard, work)

@@ -54,6 +54,7 @@ class MethodDeviations:
     ----------
     model, skeleton, method, state, work : of the method
     errors : what is known of the markers, whatever the method; stated : their bounds, and the limit
+    edition : (1,) - how often covariances were made anew, by all methods: one that is switched to has another
 
     Attributes
     ----------
@@ -71,6 +72,7 @@ class MethodDeviations:
         work: TrackWork,
         errors: MarkerErrors,
         stated: Uncertainty,
+        edition: NDArray[np.int64],
     ) -> None:
         n_joint, n_body = len(model.joints.proximal), len(model.names.bodies)
         n_element = len(model.names.elements)
@@ -88,7 +90,8 @@ class MethodDeviations:
         n_q, n_marker = len(model.q_neutral), len(model.markers.body)
         other_work = new_other_work(n_q, model.n_v, n_marker, n_joint, *reported, sum(sizes))
         other = new_other_assembly(mechanisms(skeleton, method), model.n_v, n_element, sum(sizes))
-        self.state = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
+        fresh = new_deviation_state(model.n_v, n_body, sum(sizes), errors, other)
+        self.state = fresh._replace(pose=fresh.pose._replace(edition=edition))
         own = new_deviation_work(model.n_v, n_body, n_element, n_joint, sum(sizes))
         self._work, self._out = (work, own, other_work), new_deviations(n_joint, sum(sizes))
         self._starts = np.cumsum(sizes)[:-1].tolist()
@@ -133,7 +136,9 @@ class MethodDeviations:
 
     @property
     def edition(self) -> int:
-        """How often the covariances were made anew: once in some frames, or where other markers take part."""
+        """How often covariances of any method were made anew: once in some frames, or where other markers take
+        part.
+        """
         return int(self.state.pose.edition[0])
 
     @property
@@ -218,6 +223,7 @@ class MethodDeviations:
         self.state.held_for[:] += dt
         self.state.folded_for[:] += dt
         self.state.away[:] += dt
+        self.state.other.since[:] += dt
         self.state.pose.covariance[:] = math.nan
         self.state.pose.wait[0] = 0
         self.state.pose.edition[0] += 1

@@ -119,8 +119,9 @@ class MultibodyEstimator:
         }
         self._errors = new_marker_errors(len(models[method].names.markers))
         if uncertainty is not None:
+            edition = np.zeros(1, np.int64)
             self._setups = {
-                name: with_deviations(setup, self._errors, uncertainty)
+                name: with_deviations(setup, self._errors, uncertainty, edition)
                 for name, setup in self._setups.items()
             }
         self._setups = {name: self._holding(setup) for name, setup in self._setups.items()}
@@ -384,7 +385,9 @@ def set_up(
     )
 
 
-def with_deviations(s: _Setup, errors: MarkerErrors, stated: Uncertainty) -> _Setup:
+def with_deviations(
+    s: _Setup, errors: MarkerErrors, stated: Uncertainty, edition: NDArray[np.int64]
+) -> _Setup:
     """The setup with what its deviations need."""
-    found = MethodDeviations(s.model, s.skeleton, s.method, s.state, s.work, errors, stated)
+    found = MethodDeviations(s.model, s.skeleton, s.method, s.state, s.work, errors, stated, edition)
     return s._replace(deviations=found)

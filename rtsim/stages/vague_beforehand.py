@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rtsim.methods.multibody import MultibodyEstimator
 
-REMEDY = "more markers on the segments beside them, or another method, would do"
+REMEDY = "more markers on the segments beside them"
+OTHERS = ", or another method,"
 
 
 def vague_beforehand(
@@ -44,8 +45,9 @@ def vague_beforehand(
         )
         if vague:
             said[method] = (
-                f"By these markers {method} leaves angles uncertain in any frame: {listed}; {REMEDY}."
+                f"By these markers {method} leaves angles uncertain in any frame: {listed}; {REMEDY}"
             )
     estimator.switch(chosen)
     estimator.restart()
-    return said
+    others = OTHERS if len(said) < len(estimator.methods) else ""
+    return {method: f"{sentence}{others} would do." for method, sentence in said.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -120,3 +122,24 @@ def test_followers_of_couplers_have_no_columns_of_their_own() -> None:
     C = found.covariance - found.noise_covariance
     np.testing.assert_allclose(L @ L.T, C, rtol=1e-6, atol=1e-9 * np.abs(C).max())
     assert (np.diagonal(C)[:2] > 0.0).all()
+
+
+def test_what_rests_on_a_bound_errs_in_no_pose_of_the_motion() -> None:
+    """Protects models with ranges: a filtered pose is next to the bound, and does not come free of it."""
+    table = copy.deepcopy(ARM)
+    del table["couplers"]
+    table["bodies"][2]["coordinates"][0].update(clamped=True, range_deg=[-10.0, 120.0])
+    spec = check_record(table, ModelSpec, "the test's model")
+    running = MultibodyEstimator(spec, None, next(iter(spec.methods)), check=CHECK, uncertainty=Uncertainty())
+    skeleton = running._now.skeleton
+    measured = model_markers(skeleton.tree, skeleton.markers, np.array([0.3, 0.0, np.radians(-25.0)]))
+    for _ in range(3):
+        running.deviate(0.01, running.estimate(measured, 0.01))
+    found = running.deviations
+    assert found is not None
+    assert found.coordinates[2] == 0.0
+    for beside in (-1e-3, 0.0, 1e-3):
+        columns = found.columns(running.q + [0.0, 0.0, beside], np.array([0.0, 0.0, 0.5]), np.zeros(3), 0.03)
+        assert columns is not None
+        assert not columns[:, :, 2].any()
+        assert columns[:, :, 0].any(axis=-1).all()

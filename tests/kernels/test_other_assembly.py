@@ -258,3 +258,15 @@ def test_each_knee_has_another_one_of_its_own() -> None:
     knees = [joints.index(f"knee{name[-2:]}") for name in names]
     assert (shifts[[0, 1], knees] > np.radians(2.0)).all()
     assert (shifts[[0, 1], knees[::-1]] < 0.2 * shifts[[0, 1], knees]).all()
+
+
+def test_frames_that_are_not_solved_count_as_time() -> None:
+    """Protects from odds of long ago that count as if they were of the last frame."""
+    running = fresh()
+    follow(running, leg.soft_tissue_trial()[:1])
+    found = running.deviations
+    assert found is not None
+    since = found.state.other.since[0]
+    for _ in range(50):
+        found.run(leg.DT, converged=False)
+    np.testing.assert_allclose(found.state.other.since[0], since + 50 * leg.DT)

@@ -240,3 +240,18 @@ def test_a_pose_that_was_not_solved_has_none() -> None:
     found.write_places(place, out)
     assert found.edition == edition + 2
     assert (out > 0.0).all()
+
+
+def test_a_method_that_is_switched_to_has_another_edition() -> None:
+    """Protects what follows from the covariance: that of the method before does not stay."""
+    running = MultibodyEstimator(
+        leg.lower_limb(), leg.SUBJECT, "zero", ("ball",), check=CHECK, uncertainty=PLAIN
+    )
+    trial, editions = leg.soft_tissue_trial(), []
+    for k, method in enumerate(("zero", "ball", "ball", "zero", "ball")):
+        if method != running.method:
+            running.switch(method)
+        running.deviate(leg.DT, running.estimate(trial[k], leg.DT))
+        assert running.deviations is not None
+        editions.append(running.deviations.edition)
+    assert editions == [1, 2, 2, 3, 4]

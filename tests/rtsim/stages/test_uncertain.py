@@ -136,3 +136,7 @@ def test_angles_that_these_markers_leave_uncertain_are_told_before_the_first_fra
     assert not stage.collect()[1]
     stage.orders["set_method"].obey({"method": "free"})
     assert stage.collect()[1] == [said]
+    assert said.endswith("; more markers on the segments beside them, or another method, would do.")
+    alone = MultibodyEstimator(spec, lean, "free", uncertainty=Uncertainty())
+    (said,) = Solving(spec, alone, lean, session).kinematics.collect()[1]
+    assert said.endswith("; more markers on the segments beside them would do.")
