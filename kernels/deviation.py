@@ -206,7 +206,7 @@ def deviate(model, method, dt, frame_options, options, frame_state, state, work,
     average_variances(dt, options.averaging, weight, sound, state, out.value)
     add_departures(model, of_health, health, weight, shown, errors, at, answers.X, answers.row, out.value)
     find_beyond(model, method, dt, options, of_health, frame_state, errors.ranges, at, answers.X, own.beyond)
-    follow_others(model, problem, track.q, dt, options, how, errors.variance, work[0], state.other, work[2])
+    follow_others(model, problem, track, dt, options, how, errors.variance, work[0], state.other, work[2])
     add_others(due, state.other, state.pose.covariance[ALL], out.value)
     least = own.beyond.least
     return conclude_deviations(model.joints, state.folded_for, state.usual, options.limit, least, out)

@@ -104,8 +104,11 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
     factor_wrenches(
         model, skin, scratch.still, frame_state.segments.weight, state.errors, scratch.gradient, work
     )
-    n_column = hold_columns(model.tree, frame_state.track.hold, own[0].open, state.held_for, work.gradient)
+    n_column = 0
     for k in range(3):
+        n_column = hold_columns(
+            model.tree, frame_state.track.hold, own[0].open, state.held_for, work.gradient
+        )  # anew: followers among them are folded into their drivers at each pose
         time = (k - 1) * course.apart[0]
         for d in range(course.v.shape[0]):
             work.step[d] = time * (course.v[d] + 0.5 * time * course.v_dot[d])

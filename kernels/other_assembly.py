@@ -20,6 +20,7 @@ from kernels.constraints import HARD
 from kernels.copying import copy, copy_matrix
 from kernels.frame import Outputs, new_outputs
 from kernels.kkt import CONVERGED, Options, largest_of, solve
+from kernels.linear import inner_product
 from kernels.number_values import read_numbers
 from kernels.optimality import objective
 from kernels.tree import difference, integrate
@@ -58,6 +59,7 @@ class OtherWork(NamedTuple):
 
     q: np.ndarray  # (n_q,)
     delta: np.ndarray  # (n_v,)
+    was: np.ndarray  # (n_v,)
     out: Outputs
     value: np.ndarray  # (2, K) - numbers of the published pose, and of the other
     here: np.ndarray  # (n_marker, 3) - model markers of the published pose in ground [m]
@@ -91,6 +93,7 @@ def new_other_work(
     return OtherWork(
         np.zeros(n_q),
         np.zeros(n_v),
+        np.zeros(n_v),
         new_outputs(n_joint, n_ligament, n_contact, n_marker, 0),
         np.zeros((2, K)),
         np.zeros((n_marker, 3)),
@@ -101,12 +104,12 @@ def new_other_work(
 
 
 @inlined
-def follow_others(model, problem, q, dt, options, solver_options, variance, frame, state, work):
+def follow_others(model, problem, track, dt, options, solver_options, variance, frame, state, work):
     """Bring what is known of the other assemblies up to date, when all else is done with the frame's factors.
 
     model : Skeleton
     problem : Problem - of the frame
-    q : (n_q,) - published
+    track : Track - with the published pose, and the one before
     dt : float - time since the last frame [s]; 0 = unknown
     options : DeviationOptions
     solver_options : Options
@@ -118,8 +121,25 @@ def follow_others(model, problem, q, dt, options, solver_options, variance, fram
     for r in range(state.body.shape[0]):
         state.since[r] += dt
         state.wait[r] -= 1
-        if state.wait[r] <= 0:
-            follow_other(model, problem, q, options, solver_options, variance, frame, r, state, work)
+        if state.wait[r] <= 0 or has_changed_over(model.tree, track, r, state, work):
+            follow_other(model, problem, track.q, options, solver_options, variance, frame, r, state, work)
+
+
+@njit
+def has_changed_over(tree, track, r, state, work):
+    """Whether the published pose has gone more than half of the way to the other assembly in one frame: what
+    was said of that is of this one now.
+
+    tree : Tree
+    track : Track
+    r : int - which joint's
+    state : OtherAssembly
+    work : OtherWork - delta written
+    """
+    if state.there[r] == 0:
+        return False
+    difference(tree, track.q_begin, track.q, work.delta)
+    return inner_product(work.delta, state.gap[r]) > 0.5 * inner_product(state.gap[r], state.gap[r])
 
 
 @njit
@@ -180,7 +200,10 @@ def solve_again(tree, problem, how, q, r, at, state, work):
     work : OtherWork - written
     """
     copy(state.gap[r], work.delta)
+    copy(state.gap[r], work.was)
     if solve_beside(tree, problem, how, q, r, at, state, work):
+        if inner_product(state.gap[r], work.was) < 0.0:  # found on the other side, from this one
+            state.odds[r] = -state.odds[r]
         return True
     for i in range(work.delta.shape[0]):
         work.delta[i] = -state.gap[r, i]

@@ -1,8 +1,9 @@
 """The turn of a body that its own markers resist least: where another assembly of its joint may lie.
 
 By half of sum w (distance from the axis)^2 times the square of a turn about an axis through their middle the
-cost of the markers rises. Elements hold a mechanism, markers choose between its assemblies: one that they do
-not exclude is within what their errors allow, along the turn that they feel least.
+cost of the markers rises. The joint turns about its own origin, along that axis: a start to solve from, no
+more. Elements hold a mechanism, markers choose between its assemblies: one that they do not exclude is within
+what their errors allow, along the turn that they feel least.
 """
 
 from __future__ import annotations

@@ -136,8 +136,8 @@ class MethodDeviations:
 
     @property
     def edition(self) -> int:
-        """How often covariances of any method were made anew: once in some frames, or where other markers take
-        part.
+        """How often covariances of any method were made anew: once in some frames, or where other markers
+        take part.
         """
         return int(self.state.pose.edition[0])
 

@@ -139,7 +139,9 @@ def test_what_rests_on_a_bound_errs_in_no_pose_of_the_motion() -> None:
     assert found is not None
     assert found.coordinates[2] == 0.0
     for beside in (-1e-3, 0.0, 1e-3):
-        columns = found.columns(running.q + [0.0, 0.0, beside], np.array([0.0, 0.0, 0.5]), np.zeros(3), 0.03)
+        columns = found.columns(
+            running.q + np.array([0.0, 0.0, beside]), np.array([0.0, 0.0, 0.5]), np.zeros(3), 0.03
+        )
         assert columns is not None
         assert not columns[:, :, 2].any()
         assert columns[:, :, 0].any(axis=-1).all()

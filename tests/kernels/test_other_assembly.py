@@ -270,3 +270,21 @@ def test_frames_that_are_not_solved_count_as_time() -> None:
     for _ in range(50):
         found.run(leg.DT, converged=False)
     np.testing.assert_allclose(found.state.other.since[0], since + 50 * leg.DT)
+
+
+def test_a_change_over_is_stated_in_its_own_frame() -> None:
+    """Protects the frames until the next solution of the other: what was improbable is published at once."""
+    running, trial = fresh(), leg.soft_tissue_trial()
+    follow(running, trial[:12])
+    assert running.deviations is not None
+    other, track = running.deviations.state.other, running._now.state.track
+    other.wait[0], before = NEVER, track.q.copy()
+    odds = float(other.odds[0])
+    assert odds > 5.0
+    into_the_other(running)
+    solution = running.estimate(trial[12], leg.DT)
+    assert solution.converged
+    track.q_begin[:] = before  # as where the solver itself leapt within the frame
+    running.deviate(leg.DT, solution)
+    assert other.odds[0] < 0.0
+    assert predicted(running)[KNEE_ROTATION] > 0.9 * abs(other.shift[0, KNEE_ROTATION])
