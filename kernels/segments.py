@@ -28,9 +28,10 @@ PRIOR = 1e-6
 leave open."""
 WITHIN = 0.005
 """Deviation of a marker within its segment, its usual offset taken off [m]."""
-FASTEST = 1.5
-"""Least rate that a segment is credited with [rad/s], however still it was seen: the root mean square of
-a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second."""
+OF_ROOT, OF_LIMB = 0.3, 1.5
+"""Least rates that segments are credited with [rad/s], however still they were seen: of limbs the root mean
+square of a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second; of the
+root a fifth of that, as a pelvis turns by some 4 degrees to either side."""
 SHARE = 0.5
 """Deviation of a predicted turn over the way that the segment's usual rate would go in that time [1]."""
 PULLS = 10.0
@@ -237,7 +238,8 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
     fit : FitWork - as turn_segment leaves it; vectors[2], matrices[1] written
     """
     local, middle, a, spread = fit.vectors[0], fit.vectors[1], fit.vectors[2], fit.matrices[1]
-    usual = SHARE * max(FASTEST, math.sqrt(segments.swing[b])) * age
+    least = OF_ROOT if b == 0 else OF_LIMB
+    usual = SHARE * max(least, math.sqrt(segments.swing[b])) * age
     spread_of_turn(fit.matrices[4], min(ANY_TURN, usual), spread)
     trace = spread[0, 0] + spread[1, 1] + spread[2, 2]
     for m in range(markers.body.shape[0]):

@@ -15,6 +15,9 @@ N_SAME = 2
 """Samples without any change from which markers are frozen: of one in a row, or of several of a segment."""
 SAME_LONG = 1 << 20
 """What that count starts from once the marker is called frozen."""
+N_STALLED, STALLED_S = 3, 0.025
+"""Samples, and time [s], without any change of any marker from which a source repeats itself: one that sends
+every frame twice or three times does not yet."""
 MOVES = 0.05
 """Speed above that of a person who stands [m/s]."""
 FINE, N_FINE = 0.05, 100
@@ -27,14 +30,15 @@ def find_frozen(markers, measured, dt, health):
 
     From a frame in which the others do, until it changes. Where several of a segment stop in the same frame,
     each is evidence for the other, and that frame is enough: the pose of a segment that stands still is wrong
-    at once. Streams whose single coordinates often repeat are too coarse for that.
+    at once. A source that stalls repeats all of them, which nobody who stands does. Streams whose single
+    coordinates often repeat are too coarse for that.
 
     markers : Markers
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
     health : Health - last, n_same, n_sample, fault, weight written
     """
-    n_moving, n_there = 0, 0
+    n_moving, n_there, stalled = 0, 0, True
     for m in range(measured.shape[0]):
         equal = 0
         for i in range(3):
@@ -46,11 +50,15 @@ def find_frozen(markers, measured, dt, health):
                 health.n_sample[0] += 1
                 health.n_sample[1] += int(equal > 0)
         health.n_same[m] = health.n_same[m] + 1 if equal == 3 else 0
+        n = health.n_same[m]
+        stalled = stalled and (not is_seen(measured, m) or (n >= N_STALLED and n * dt >= STALLED_S))
         copy(measured[m], health.last[m])
     fine = health.n_sample[0] >= N_FINE and health.n_sample[1] <= FINE * health.n_sample[0]
     move = 2 * n_moving > n_there
     for m in range(measured.shape[0]):
         if fine and move and repeats(markers, m, health) >= N_SAME:
+            health.n_same[m] = SAME_LONG
+        if fine and stalled and n_there > 0 and is_seen(measured, m):
             health.n_same[m] = SAME_LONG
         if health.n_same[m] >= SAME_LONG:
             leave_out(m, FROZEN, health)

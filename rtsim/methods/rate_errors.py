@@ -67,6 +67,7 @@ class RateDeviations:
         n_q, n_v = int(tree.q_start[-1]), len(tree.dof_body)
         self.q, self.v, self.v_dot = np.full(n_q, math.nan), np.full(n_v, math.nan), np.full(n_v, math.nan)
         self._newest: tuple[Array, Course] | None = None
+        self._mean, self._n_mean, self._time, self._seen = np.zeros((3, n_v)), 0, math.nan, b""
         self._turns = [(int(q), int(v)) for _, q, v in rotations(tree)]
         of_turns = {q + k for q, _ in self._turns for k in range(4)}
         dofs_of_turns = {v + k for _, v in self._turns for k in range(3)}
@@ -75,12 +76,14 @@ class RateDeviations:
 
     def forget(self) -> None:
         """There is no filtered motion."""
-        self._newest = None
+        self._newest, self._n_mean = None, 0
         for array in (self.q, self.v, self.v_dot):
             array[:] = math.nan
 
-    def update(self, found: MethodDeviations, rates: Rates) -> None:
-        """Those of the newest covariance, in a filtered motion.
+    def update(self, found: MethodDeviations, rates: Rates, time: float) -> None:
+        """Those of the newest covariance, in a filtered motion at a time [s]; means of their squares over
+        `average_s`, as long as the same markers take part: where a coordinate of a mechanism turns its slope
+        vanishes, and poses nearby count as well (kernels/deviation).
 
         An error e of the markers in the bodies is one of the tangent coordinates S e, and S changes by S'
         and S'' while the skeleton moves: rates are off by S e' + S' e, and so on. A joint that turns by w in
@@ -103,14 +106,26 @@ class RateDeviations:
         acceleration += 2.0 * gain[:, 0, 2:] * (by_value * S).sum(axis=2) + gain[:, 2, 2:] * squares(S)
         noise = found.noise_covariance
         C = np.array([found.covariance - noise, noise])
-        value = np.sqrt(np.maximum((gain[:, 0, :1] * C.diagonal(axis1=1, axis2=2)).sum(axis=0), 0.0))
-        self.v[:] = np.sqrt(speed.sum(axis=0))
-        self.v_dot[:] = np.sqrt(np.maximum(acceleration.sum(axis=0), 0.0))
+        squared = (gain[:, 0, :1] * C.diagonal(axis1=1, axis2=2), speed, acceleration)
+        self._average(found, time, [np.maximum(each.sum(axis=0), 0.0) for each in squared])
+        value, self.v[:], self.v_dot[:] = np.sqrt(self._mean)
         self.q[self._plain_q] = value[self._plain_v]
         for at_q, at_v in self._turns:
             slopes, block = quaternion_slopes(rates.q[at_q : at_q + 4]), slice(at_v, at_v + 3)
             square = (gain[:, :1, :1] * C[:, block, block]).sum(axis=0)
             self.q[at_q : at_q + 4] = np.sqrt(np.maximum(((slopes @ square) * slopes).sum(axis=1), 0.0))
+
+    def _average(self, found: MethodDeviations, time: float, squared: list[Array]) -> None:
+        """Take variances (3, n_v) into their mean."""
+        seen, constant = found.state.pose.seen.tobytes(), found.stated.average_s
+        since, self._time = time - self._time, time
+        if seen != self._seen or not 0.0 < since < constant:
+            self._seen, self._n_mean = seen, 0
+        self._n_mean += 1
+        if self._n_mean == 1:
+            self._mean[:] = squared
+        else:
+            self._mean += max(1.0 / self._n_mean, since / constant) * (np.array(squared) - self._mean)
 
     def _carried(self, v: Array) -> Array:
         """(n_v, n_v) - w x of every turn, by speeds or accelerations v : (n_v,); zero elsewhere."""

@@ -45,7 +45,7 @@ class FilteredMotion(Stage):
         self._model: Model | None = None
         self.rates: Rates = new_rates(0, 0)
         self.deviations: RateDeviations | None = None
-        self._edition = -1
+        self._edition, self._time = -1, math.nan
         self.counters["unfiltered"] = 0
 
     def warm(self) -> None:
@@ -82,7 +82,7 @@ class FilteredMotion(Stage):
     def run(self, frame: Frame) -> Outcome:
         """Take the newest coordinates; where there is no solution, the filter would remember what is none."""
         self.n_frame += 1
-        self.settled = False
+        self.settled, self._time = False, frame.time
         if self._estimator is not None and self.kinematics.solved:
             self.settled = self._estimator.take(frame.time, self.kinematics.estimator.q) == OK
         self.counters["unfiltered"] += not self.settled
@@ -98,7 +98,7 @@ class FilteredMotion(Stage):
             return
         self._edition = edition
         if self.settled:
-            self.deviations.update(found, self.rates)
+            self.deviations.update(found, self.rates, self._time)
         else:
             self.deviations.forget()
 

@@ -21,7 +21,8 @@ def vague_beforehand(
     estimator: MultibodyEstimator, absent: Set[str], unknown: NDArray[np.bool_]
 ) -> dict[str, str]:
     """Method -> a sentence, of those that leave an angle uncertain in the neutral pose, with every marker
-    that a stream has where the model has it. The estimator begins anew.
+    that a stream has where the model has it; the list comes last, as long sentences are cut. The estimator
+    begins anew.
 
     absent : markers that the stream does not have; unknown : (3 n_joint,) - angles that are not published
     """
@@ -44,10 +45,9 @@ def vague_beforehand(
             f"{names.joint_angles[k]} ({degrees[k]:.1f} degrees, limit {limits[k % 3]:g})" for k in vague
         )
         if vague:
-            said[method] = (
-                f"By these markers {method} leaves angles uncertain in any frame: {listed}; {REMEDY}"
-            )
+            said[method] = listed
     estimator.switch(chosen)
     estimator.restart()
     others = OTHERS if len(said) < len(estimator.methods) else ""
-    return {method: f"{sentence}{others} would do." for method, sentence in said.items()}
+    why = f"leaves angles uncertain in any frame, and {REMEDY}{others} would do"
+    return {method: f"By these markers {method} {why}: {listed}." for method, listed in said.items()}

@@ -16,7 +16,7 @@ from kernels.initial_pose import FitWork, new_fit_work
 from kernels.markers import Markers
 from kernels.segments import (
     ANY_TURN,
-    FASTEST,
+    OF_ROOT,
     PULLS,
     SHARE,
     WITHIN,
@@ -51,12 +51,14 @@ class Scene(NamedTuple):
     segments: Segments
     fit: FitWork
     turn: Array  # (3,) rad/s
+    body: int
 
     def measured(self, time: float) -> Array:
         """Return the markers of a time [s], (4, 3) m, and leave the segment's pose."""
-        self.pose.rotation[0] = (Rotation.from_rotvec(self.turn * time) * START).as_matrix()
-        self.pose.position[0] = (1.3 * time, 0.9, 0.1 * math.sin(9.0 * time))
-        return (LOCAL + OFFSET) @ self.pose.rotation[0].T + self.pose.position[0]
+        b = self.body
+        self.pose.rotation[b] = (Rotation.from_rotvec(self.turn * time) * START).as_matrix()
+        self.pose.position[b] = (1.3 * time, 0.9, 0.1 * math.sin(9.0 * time))
+        return (LOCAL + OFFSET) @ self.pose.rotation[b].T + self.pose.position[b]
 
     def frame(self, k: int, gone: tuple[int, ...] = (), options: FrameOptions = OPTIONS) -> Array:
         """Go through frame k without some of the markers; return where all are, (4, 3) m."""
@@ -76,11 +78,11 @@ class Scene(NamedTuple):
 START = Rotation.from_rotvec([0.4, -0.7, 0.2])
 
 
-def scene(turn: tuple[float, float, float] = (0.3, -0.2, 1.1), n_frame: int = 200) -> Scene:
-    """Return the segment after some frames with all its markers."""
+def scene(turn: tuple[float, float, float] = (0.3, -0.2, 1.1), n_frame: int = 200, body: int = 0) -> Scene:
+    """Return the segment after some frames with all its markers; body 0 is a root, others are limbs."""
     made = Scene(
-        Markers(np.zeros(4, np.int64), LOCAL), new_pose(1, 6), new_health(4), new_segments(1, 4),
-        new_fit_work(), np.array(turn),
+        Markers(np.full(4, body, np.int64), LOCAL), new_pose(body + 1, 6), new_health(4),
+        new_segments(body + 1, 4), new_fit_work(), np.array(turn), body,
     )  # fmt: skip
     for k in range(n_frame):
         made.frame(k)
@@ -126,7 +128,7 @@ def test_the_deviation_of_a_place_follows_from_the_others_and_from_time() -> Non
     for k, age in ((200, DT), (201, 2 * DT), (202, 3 * DT)):
         made.frame(k, (2, 3))
         y = (LOCAL + OFFSET)[:2]
-        usual = SHARE * max(FASTEST, math.sqrt(made.segments.swing[0])) * age
+        usual = SHARE * max(OF_ROOT, math.sqrt(made.segments.swing[0])) * age
         M = (y - y.mean(0)).T @ (y - y.mean(0))
         C = np.linalg.inv((np.trace(M) * np.eye(3) - M) / WITHIN**2 + np.eye(3) / min(usual, ANY_TURN) ** 2)
         for m in (2, 3):
@@ -142,7 +144,7 @@ def test_a_segment_that_stood_still_may_swing() -> None:
     """Protects markers that are missed as a foot leaves the ground: what is doubtful of their places is no
     less than what a thigh in walking does (20 degrees to either side, a stride a second), though the segment
     has only been seen to stand."""
-    made = scene((0.0, 0.0, 0.0))
+    made = scene((0.0, 0.0, 0.0), body=1)
     line = START.apply((LOCAL + OFFSET)[1] - (LOCAL + OFFSET)[0])
     for k in range(1, 21):
         angle = math.radians(20.0) * (1.0 - math.cos(2.0 * math.pi * k * DT))

@@ -69,7 +69,7 @@ class Numbers:
         of_muscles = np.sqrt(np.einsum("md,de,me->m", slopes, found.covariance, slopes))
         of_speeds = np.full(len(of_muscles), math.nan)
         if self._settled:
-            self._of_rates.update(found, self._filter.rates)
+            self._of_rates.update(found, self._filter.rates, self._n_frame / self._rate)
         else:
             self._of_rates.forget()
         if self._of_rates.known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.faults.frozen import MOVES, N_FINE, N_SAME, find_frozen
+from kernels.faults.frozen import MOVES, N_FINE, N_SAME, N_STALLED, find_frozen
 from kernels.health import FROZEN, new_health, visibility
 from kernels.markers import Markers
 from tests.kernels.faults.scene import BODY, DT, LOCAL, N_MARKER
@@ -48,3 +48,13 @@ def test_markers_of_a_segment_that_stop_together() -> None:
     assert frozen_frames(0.0, 0.5, 20, {3: 0, 6: 0}) == [[]] * N_SAME + [[3, 6]] * (20 - N_SAME)
     alone = [[3]] * 10
     assert frozen_frames(0.0, 0.5, 20, {3: 0, 4: 10})[N_SAME:] == alone + [[3, 4]] * (10 - N_SAME)
+
+
+def test_a_source_that_stalls_is_told_from_one_that_sends_frames_twice() -> None:
+    """Protects walks whose source repeats its last frame: all markers are frozen then, after a time in which
+    some sources repeat frames as they are; where nobody has moved, or in coarse streams, nothing is said."""
+    everyone = dict.fromkeys(range(N_MARKER), 0)
+    found = frozen_frames(0.0, 0.5, 20, everyone)
+    assert found == [[]] * N_STALLED + [list(range(N_MARKER))] * (20 - N_STALLED)
+    assert frozen_frames(0.001, 0.2, 20, everyone) == [[]] * 20
+    assert frozen_frames(0.0, 0.0, 20, everyone) == [[]] * 20

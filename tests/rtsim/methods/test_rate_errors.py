@@ -114,7 +114,7 @@ def test_every_coordinate_has_its_deviation() -> None:
     assert all(np.isnan(part).all() for part in (of.q, of.v, of.v_dot))
     still = new_rates(len(running.q), len(of.v))
     still.q[:] = running.q
-    of.update(found, still)
+    of.update(found, still, 0.0)
     columns = found.columns(*still, of.apart)
     assert columns is not None
     expected = rates_twin(of, columns, still.v, still.v_dot)
@@ -125,7 +125,8 @@ def test_every_coordinate_has_its_deviation() -> None:
     places = np.sqrt(np.diagonal(found.covariance))[:3]  # the pelvis, before its turn
     np.testing.assert_allclose(of.q[:3], gain * places, rtol=0.01)
     moving = still._replace(v=np.linspace(-4.0, 4.0, len(of.v)), v_dot=np.linspace(20.0, -30.0, len(of.v)))
-    of.update(found, moving)
+    of.forget()
+    of.update(found, moving, 0.0)
     columns = found.columns(*moving, of.apart)
     assert columns is not None
     assert np.abs(columns[2] - columns[0]).max() > 1e-2 * np.abs(columns[1]).max()
@@ -135,6 +136,31 @@ def test_every_coordinate_has_its_deviation() -> None:
     of.forget()
     assert np.isnan(of.v).all()
     assert not of.known
+
+
+def test_rates_are_those_of_poses_nearby() -> None:
+    """Protects the shank of `zero`, whose shifts turn back: a mean over the time constant, while the same
+    markers take part.
+    """
+    running = MultibodyEstimator(
+        leg.lower_limb(), leg.SUBJECT, "zero", check=leg.QUICK, uncertainty=Uncertainty(average_s=0.5)
+    )
+    trial, n_v = leg.soft_tissue_trial(), running.model.n_v
+    own, together = [], RateDeviations(running.model.tree, ButterworthSpec(), RATE, TIME)
+    found = running.deviations
+    assert found is not None
+    for k in range(3):
+        running.deviate(leg.DT if k else 0.0, running.estimate(trial[8 * k], leg.DT if k else 0.0))
+        found.state.pose.wait[0] = 0
+        moving = new_rates(len(running.q), n_v)
+        moving.q[:], moving.v[:] = running.q, np.linspace(-1.0, 1.0, n_v)
+        alone = RateDeviations(running.model.tree, ButterworthSpec(), RATE, TIME)
+        alone.update(found, moving, 0.1 * k)
+        own.append(alone.v**2)
+        together.update(found, moving, 0.1 * k)
+    np.testing.assert_allclose(together.v**2, np.mean(own, axis=0), rtol=1e-9)
+    together.update(found, moving, 0.9)  # longer than the mean
+    np.testing.assert_allclose(together.v**2, own[-1], rtol=1e-9)
 
 
 def test_rates_of_numbers_err_by_their_slopes_in_time() -> None:
@@ -150,7 +176,7 @@ def test_rates_of_numbers_err_by_their_slopes_in_time() -> None:
     of = RateDeviations(running.model.tree, ButterworthSpec(), RATE, TIME)
     moving = new_rates(len(running.q), n_v)
     moving.q[:], moving.v[:] = running.q, rng.normal(size=n_v)
-    of.update(found, moving)
+    of.update(found, moving, 0.0)
     base, change = rng.normal(size=(2, 4, n_v))
     columns = found.columns(*moving, of.apart)
     assert columns is not None
