@@ -28,10 +28,10 @@ PRIOR = 1e-6
 leave open."""
 WITHIN = 0.005
 """Deviation of a marker within its segment, its usual offset taken off [m]."""
-OF_ROOT, OF_LIMB = 0.3, 1.5
+OF_ROOT, OF_LIMB = 0.7, 1.5
 """Least rates that segments are credited with [rad/s], however still they were seen: of limbs the root mean
 square of a thigh's in walking, which swings by some 20 degrees to either side in a stride of a second; of the
-root a fifth of that, as a pelvis turns by some 4 degrees to either side."""
+root that of a pelvis, which turns by some 5 degrees to either side about each axis."""
 SHARE = 0.5
 """Deviation of a predicted turn over the way that the segment's usual rate would go in that time [1]."""
 PULLS = 10.0

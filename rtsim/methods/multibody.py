@@ -209,6 +209,8 @@ class MultibodyEstimator:
             raise KeyError(method)
         former, new = self._now, self._setups[method]
         forget(new)
+        if new is not former:  # another method leaves other residuals: what was usual is none of it
+            self._forget_markers()
         if former.model is new.model:
             for track in (new.state.track, new.state.first):
                 track.q[:] = former.state.track.q
@@ -232,6 +234,10 @@ class MultibodyEstimator:
         """Forget the pose and the markers' history (a new subject or a new stream)."""
         for setup in self._setups.values():
             forget(setup)
+        self._forget_markers()
+
+    def _forget_markers(self) -> None:
+        """Forget what is usual for the markers."""
         fresh = new_health(len(self.health.weight))
         for old, new in zip(self.health, fresh, strict=True):
             old[...] = new

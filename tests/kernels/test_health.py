@@ -28,6 +28,7 @@ from kernels.health import (
 )
 from kernels.markers import Markers
 from kernels.tree import Pose, new_pose
+from tests.kernels import leg
 
 Array = NDArray[np.floating]
 
@@ -280,3 +281,17 @@ def test_lower_median(n: int) -> None:
     for _ in range(20):
         x = rng.normal(size=9)
         assert median(x.copy(), n) == np.sort(x[:n])[(n - 1) // 2]
+
+
+def test_another_method_finds_other_residuals_usual() -> None:
+    """Protects from seconds of doubt after a change of method: what was usual was of the one before; of the
+    same method it stays.
+    """
+    running = leg.estimator("minimised", ("zero",))
+    for k, measured in enumerate(leg.soft_tissue_trial()[:12]):
+        running.estimate(measured, leg.DT if k else 0.0)
+    running.switch("minimised")
+    assert (running.health.n_seen > 0).all()
+    running.switch("zero")
+    assert (running.health.n_seen == 0).all()
+    assert not running.health.home.any()
