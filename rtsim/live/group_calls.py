@@ -33,6 +33,7 @@ def call_solver() -> None:
     estimator = MultibodyEstimator(
         plain, subject, USUAL_METHOD, USUAL_METHODS, run.solver, run.markers, uncertainty=run.uncertainty
     )
+    estimator.prepare_rates()
     kinematics = Kinematics(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
     warm_up([kinematics], session, neutral(kinematics))
@@ -74,6 +75,7 @@ def call_model() -> None:
     method = next(iter(spec.methods))
     kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=Uncertainty()), None)
     session = marker_session(kinematics.yardstick.names, rate=100.0, t_start=0)
+    kinematics.estimator.prepare_rates()
     ruler_of_model(kinematics.estimator.model)
     warm_up([kinematics], session, neutral(kinematics))
 

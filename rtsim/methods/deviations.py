@@ -172,6 +172,7 @@ class MethodDeviations:
         q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
         apart : from one of the three to the next [s]
         """
+        self.prepare_columns()
         assert self._run_columns is not None
         for row, given in zip(self.course, (q, v, v_dot, apart), strict=False):
             row[:] = given
@@ -188,7 +189,6 @@ class MethodDeviations:
             skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
         )  # fmt: skip
         self._run = hold(deviate, arguments, given=(2,))
-        self._hold_columns()
         tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
         self._run_places = bind(
             place_deviations,
@@ -198,8 +198,10 @@ class MethodDeviations:
             ),
         )  # fmt: skip
 
-    def _hold_columns(self) -> None:
+    def prepare_columns(self) -> None:
         """Have the machine code of `columns`, with a solver of its own: others read the frame's pose."""
+        if self._run_columns is not None:
+            return
         skeleton, method, state = self._of_frame
         tree = skeleton.tree
         n_q, n_v, n_body = len(self.course.q), len(tree.dof_body), len(tree.parent)

@@ -196,6 +196,12 @@ class MultibodyEstimator:
         found = self._now.deviations
         return found.run(float(dt), solution.converged) if found is not None else 0
 
+    def prepare_rates(self) -> None:
+        """Have what the deviations of rates follow from, of all methods."""
+        for setup in self._setups.values():
+            if setup.deviations is not None:
+                setup.deviations.prepare_columns()
+
     def aim(self, time: float) -> None:
         """Draw coordinates to their values of a time [s], where these change."""
         for k, drawn in self._now.moving:

@@ -49,7 +49,8 @@ class FilteredMotion(Stage):
         self.counters["unfiltered"] = 0
 
     def warm(self) -> None:
-        """The filter at a rate that suits every one."""
+        """The filter at a rate that suits every one, and the deviations of all methods."""
+        self.kinematics.estimator.prepare_rates()
         manifold = manifold_of(self.kinematics.estimator.model.tree)
         q = self.kinematics.estimator.model.q_neutral.copy()
         self.estimator_of(manifold, FASTEST).take(0.0, q)
