@@ -67,7 +67,7 @@ class RateDeviations:
         n_q, n_v = int(tree.q_start[-1]), len(tree.dof_body)
         self.q, self.v, self.v_dot = np.full(n_q, math.nan), np.full(n_v, math.nan), np.full(n_v, math.nan)
         self._newest: tuple[Array, Course] | None = None
-        self._mean, self._n_mean, self._time, self._seen = np.zeros((3, n_v)), 0, math.nan, b""
+        self._mean, self._n_mean, self._time, self._told = np.zeros((3, n_v)), 0, math.nan, (0, b"")
         self._turns = [(int(q), int(v)) for _, q, v in rotations(tree)]
         of_turns = {q + k for q, _ in self._turns for k in range(4)}
         dofs_of_turns = {v + k for _, v in self._turns for k in range(3)}
@@ -116,11 +116,13 @@ class RateDeviations:
             self.q[at_q : at_q + 4] = np.sqrt(np.maximum(((slopes @ square) * slopes).sum(axis=1), 0.0))
 
     def _average(self, found: MethodDeviations, time: float, squared: list[Array]) -> None:
-        """Take variances (3, n_v) into their mean."""
-        seen, constant = found.state.pose.seen.tobytes(), found.stated.average_s
+        """Take variances (3, n_v) into their mean, which begins anew with other markers, another method, and
+        where dofs are held: what is known of these is less with every frame.
+        """
+        told, constant = (id(found), found.state.pose.seen.tobytes()), found.stated.average_s
         since, self._time = time - self._time, time
-        if seen != self._seen or not 0.0 < since < constant:
-            self._seen, self._n_mean = seen, 0
+        if told != self._told or found.state.held_for.any() or not 0.0 < since < constant:
+            self._told, self._n_mean = told, 0
         self._n_mean += 1
         if self._n_mean == 1:
             self._mean[:] = squared

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -160,6 +162,15 @@ def test_rates_are_those_of_poses_nearby() -> None:
         together.update(found, moving, 0.1 * k)
     np.testing.assert_allclose(together.v**2, np.mean(own, axis=0), rtol=1e-9)
     together.update(found, moving, 0.9)  # longer than the mean
+    np.testing.assert_allclose(together.v**2, own[-1], rtol=1e-9)
+    together.update(found, moving._replace(v=np.zeros(n_v)), 1.0)
+    assert np.abs(together.v**2 / own[-1] - 1.0).max() > 1e-3  # a mean of two
+    found.state.held_for[-1] = 0.1  # a dof is held
+    together.update(found, moving, 1.1)
+    alone.update(found, moving, 1.1)
+    np.testing.assert_array_equal(together.v, alone.v)
+    found.state.held_for[-1] = 0.0
+    together.update(copy.deepcopy(found), moving, 1.2)  # as of another method
     np.testing.assert_allclose(together.v**2, own[-1], rtol=1e-9)
 
 
