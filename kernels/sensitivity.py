@@ -74,13 +74,26 @@ def stand_at(problem, q, multiplier, work):
         for e in range(problem.roles.mode.shape[0]):
             n_hard += int(problem.roles.mode[e] == HARD)
         return n_hard
+    n_hard = rows_at(problem, q, multiplier, work)
+    if not factor(problem, multiplier, n_hard, 1.0, work, None):
+        return -1
+    newton_step(n_hard, work)
+    return n_hard
+
+
+@njit
+def rows_at(problem, q, multiplier, work):
+    """Pose, gradient and rows at q, which are of no step of the solver; returns n_hard.
+
+    problem : Problem
+    q : (n_q,)
+    multiplier : (n_element,)
+    work : Work - q_trial, size and what objective and optimality leave
+    """
     copy(q, work.q_trial)
     work.size[0] = math.inf
     objective(problem, q, work)
     n_hard, _ = optimality(problem, multiplier, work)
-    if not factor(problem, multiplier, n_hard, 1.0, work, None):
-        return -1
-    newton_step(n_hard, work)
     return n_hard
 
 
@@ -95,11 +108,8 @@ def stand_beside(problem, q, fixed, work):
     work : Work - multiplier_trial and what stand_at leaves
     """
     multiplier = work.multiplier_trial
-    copy(q, work.q_trial)
-    work.size[0] = math.inf
-    objective(problem, q, work)
     multiplier[:] = 0.0
-    n_hard, _ = optimality(problem, multiplier, work)
+    n_hard = rows_at(problem, q, multiplier, work)
     copy(fixed, work.fixed)
     work.gap[:] = 0.0
     if not factor(problem, multiplier, n_hard, 0.0, work, None):
@@ -121,11 +131,8 @@ def stand_with_targets(problem, q, work, H_out):
     H_out : (n_v, n_v) - Hessian of the Lagrangian, lower triangle
     """
     multiplier = work.multiplier_trial
-    copy(q, work.q_trial)
-    work.size[0] = math.inf
-    objective(problem, q, work)
     multiplier[:] = 0.0
-    n_hard, _ = optimality(problem, multiplier, work)
+    n_hard = rows_at(problem, q, multiplier, work)
     if not build_hessian(problem, multiplier, n_hard, 0.0, work):
         return -1
     work.aim[:] = 0.0
