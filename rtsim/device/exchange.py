@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from rtsim.config.hil_schema import HilSpec
@@ -23,6 +23,10 @@ from streams.messages import Device, Output
 
 NEWEST = 100
 """Commands of which the share that was taken in time is told."""
+MOST_PERIODS = 2.0
+"""So many periods a tick counts for at the most: what came late is not caught up with."""
+LOOK_MS = 5
+"""How often a wait for an answer looks whether torque is to end [ms]."""
 
 
 class Port(Protocol):
@@ -69,6 +73,19 @@ class DeafPort:
         return []
 
 
+def never() -> bool:
+    """Nobody asks for an end of torque."""
+    return False
+
+
+def first_of(watches: Sequence[Callable[[], str]]) -> str:
+    """The first of some watches that says anything; empty where none does."""
+    for look in watches:
+        if told := look():
+            return told
+    return ""
+
+
 class DeviceExchange:
     """State of the exchange with one device of one joint.
 
@@ -91,28 +108,38 @@ class DeviceExchange:
     receive_ns, send_ns : how long it took to read what the device said last, and to write and send the output
     joint : the device's joint, where it is not the limb's
     watches : each says in words what speaks against torque beside the device, as markers that are silent
+    clocked : those of them that look at the clock where a run is otherwise repeatable: a record has them
+    by_clock : whether ticks count by this computer's clock: in a free run, and where frames come live
+    tick_s : what the tick counts for in ramps, rates, energies and patience [s]: in lockstep the period, by
+        the clock the time since the tick before, MOST_PERIODS periods at the most; so neither frames that
+        come densely nor those that come late have torque change faster than stated
+    passed_s : sum of these since the first tick [s]
     """
 
     def __init__(self, spec: HilSpec, port: Port, session: str, joint: Misalignment | None = None) -> None:
         self.joint = joint
         self.watches: list[Callable[[], str]] = []
+        self.clocked: list[Callable[[], str]] = []
+        self.by_clock = spec.exchange.mode == "free"
         self.spec, self.port, self.session = spec, port, session
         self.period_s = 1.0 / spec.exchange.rate_hz
         self.lockstep = spec.exchange.mode == "lockstep"
-        self.arming = Arming(round(spec.limits.ramp_s * spec.exchange.rate_hz))
-        self.limit = TorqueLimit(spec.limits, self.period_s)
+        self.arming = Arming(spec.limits.ramp_s)
+        self.limit = TorqueLimit(spec.limits)
         self.counters: Counter[str] = Counter()
         self.begin()
 
     def begin(self) -> None:
         """As before the first tick."""
-        self.arming = Arming(self.arming.n_ramp)
+        self.arming = Arming(self.arming.ramp_s)
         self.limit.torque = 0.0
-        self.energy = EnergyWatch(self.period_s)
+        self.tick_s, self.passed_s = self.period_s, 0.0
+        self._tick_ns = 0  # when the newest tick began
+        self.energy = EnergyWatch()
         self.obedience = Obedience(self.spec, self.period_s)
         c = self.spec.controller
         self.hold = Hold()
-        self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
+        self.tuning = Tuning(c.values, c.ranges, c.change_s)
         self.law, self.astray = law_of(c), ""
         self.gait, self.moment = NOBODY_WALKS, math.nan
         self.counters = Counter(unanswered=0, in_time=0, foreign=0, faults=0)
@@ -162,20 +189,28 @@ class DeviceExchange:
                 self.round_trip_ns = t_arrived - self.sent_ns
             self.newest, self.t_arrived = message, t_arrived
 
-    def await_answer(self, due_ns: int) -> None:
-        """Wait for the answer to the newest output until a time [ns]."""
+    def await_answer(self, due_ns: int, ends: Callable[[], bool] = never) -> None:
+        """Wait for the answer to the newest output until a time [ns]; ends : whether torque is to end now."""
         while True:
             self.collect()
             left_ns = due_ns - now_ns()
-            if self.answered or left_ns <= 0:
+            if self.answered or left_ns <= 0 or ends():
                 return
-            if not self.port.poll(max(1, round(1e-6 * left_ns))):
-                return
+            looked_ns, wait_ms = now_ns(), min(LOOK_MS, max(1, round(1e-6 * left_ns)))
+            if not self.port.poll(wait_ms) and now_ns() - looked_ns < 500_000 * wait_ms:
+                return  # it did not even wait: nothing comes later
 
     def begin_tick(self, t_ns: int) -> None:
-        """Age and misses at the beginning of a tick [ns]; without a command on its way nothing is missed."""
+        """Length, age and misses at the beginning of a tick [ns], by this computer's clock where it counts;
+        without a command on its way nothing is missed.
+        """
+        before_ns, self._tick_ns = self._tick_ns, t_ns
         if self.seq == 0:
             return
+        if self.by_clock:
+            self.tick_s = min(max(0.0, 1e-9 * (t_ns - before_ns)), MOST_PERIODS * self.period_s)
+        self.passed_s += self.tick_s
+        self.obedience.tick(self.tick_s)
         if self.answered or not self.lockstep:
             self.n_missed = 0
         else:
@@ -200,7 +235,7 @@ class DeviceExchange:
         if newest.state == "falling":  # its safe state may act
             return why
         late_s = (self.awaited - newest.command) * self.period_s - self.age_s
-        wrong = self.obedience.wrong(newest, self.arming, self.commanded, late_s)
+        wrong = self.obedience.wrong(newest, self.arming, self.commanded, late_s, self.tick_s)
         if newest.state == "stopped" and not self.obedience.disobeys:
             return why
         return wrong or self.astray
@@ -254,7 +289,7 @@ class DeviceExchange:
         wanted, torque = self.wanted(time, angle, speed), 0.0
         self.port.keeps = arming.on
         if arming.on:
-            torque = self.limit.limited(arming.share * wanted, self.speed)
+            torque = self.limit.limited(arming.share * wanted, self.speed, self.tick_s)
         else:
             self.limit.torque = 0.0
         output = Output(

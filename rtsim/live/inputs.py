@@ -82,7 +82,10 @@ class StreamInput:
     Attributes
     ----------
     rehearsal : gone through while it waits for a frame, where there is one
+    wait_s : longest wait for a frame before it returns without one [s]
     """
+
+    wait_s = WAIT_S
 
     def __init__(self, open_stream: Callable[[], Subscriber], duration_s: float = 0.0) -> None:
         self._open, self._duration_s = open_stream, duration_s
@@ -145,7 +148,7 @@ class StreamInput:
     def _next(self) -> Frame | None:
         """The next frame; where there are rehearsals, after the one for it."""
         if self.rehearsal is None:
-            return self.subscriber.wait(WAIT_S)
+            return self.subscriber.wait(self.wait_s)
         ahead_s = 0.0
         if self._held is not None:
             self.rehearsal.follow(self._held)
@@ -154,7 +157,7 @@ class StreamInput:
         if self._held is None:
             if ahead_s > 0.0:
                 self.rehearsal.run()
-            self._held = self.subscriber.wait(WAIT_S)
+            self._held = self.subscriber.wait(self.wait_s)
         return self._held
 
     def _grants(self, session: Session) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rtsim.live.inputs import ClockInput, Obey, drained
-from rtsim.simulation.motion_feed import MotionFeed
+from rtsim.simulation.motion_feed import SILENT_S, MotionFeed
+from streams.clock import now_ns
 from streams.ring import Frame
 from streams.security import Security
 from streams.subscriber import Subscriber
@@ -20,10 +21,20 @@ class MotionStream:
     Parameters
     ----------
     address : of the stream; feed : takes its frames in; security : keys of the client
+
+    Attributes
+    ----------
+    heard_ns : when a frame that could be used came last, by this computer's clock
     """
 
     def __init__(self, address: str, feed: MotionFeed, security: Security | None = None) -> None:
         self._address, self.feed, self._security = address, feed, security
+        self.heard_ns = 0
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing that could be used has come for SILENT_S by this computer's clock."""
+        return now_ns() - self.heard_ns > 1e9 * SILENT_S
 
     def open(self) -> None:
         """Connect."""
@@ -35,11 +46,14 @@ class MotionStream:
 
     def take(self) -> None:
         """All that has come; a tick does not wait for a sender that never pauses."""
+        before = self.feed.counters["motion_taken"]
         for _ in range(BACKLOG):
             message = self._stream.wait(0.0)
             if message is None:
                 break
             self.feed.admit(message)
+        if self.feed.counters["motion_taken"] != before:
+            self.heard_ns = now_ns()
 
     def counters(self) -> Mapping[str, int]:
         """What became of its messages."""

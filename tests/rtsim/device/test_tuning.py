@@ -13,7 +13,7 @@ RANGES = {"stiffness": (0.0, 40.0), "neutral": (-10.0, 10.0)}
 
 def made() -> Tuning:
     """Return three parameters, two of which may be set; a change takes ten ticks."""
-    return Tuning({"neutral": 0.0, "stiffness": 30.0, "damping": 0.1}, RANGES, 100.0, 0.1)
+    return Tuning({"neutral": 0.0, "stiffness": 30.0, "damping": 0.1}, RANGES, 0.1)
 
 
 def test_a_change_is_a_straight_ramp() -> None:
@@ -22,7 +22,7 @@ def test_a_change_is_a_straight_ramp() -> None:
     assert tuning.obey("set", {"stiffness": "10"}) == "Parameters: stiffness 30 -> 10, over 0.1 s."
     found = []
     for _ in range(12):
-        tuning.tick()
+        tuning.tick(0.01)
         found.append(tuning.values["stiffness"])
     assert found == pytest.approx([30.0 - 2.0 * k for k in range(1, 11)] + [10.0] * 2)
     assert tuning.values["damping"] == 0.1
@@ -67,7 +67,7 @@ def test_no_command_leads_outside_the_ranges(asked: list[tuple[str, dict]]) -> N
         if not tuning.refusal(name, args):
             tuning.obey(name, args)
         for _ in range(3):
-            tuning.tick()
+            tuning.tick(0.01)
             for key, (low, high) in RANGES.items():
                 assert low - 1e-9 <= tuning.values[key] <= high + 1e-9
             assert tuning.values["damping"] == 0.1
