@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rtsim.live.inputs import ClockInput, Obey, drained
 from rtsim.simulation.motion_feed import SILENT_S, MotionFeed
+from streams.account import Sentences
 from streams.clock import now_ns
 from streams.ring import Frame
 from streams.security import Security
@@ -16,7 +17,8 @@ BACKLOG = 8
 
 
 class MotionStream:
-    """The frames of a result stream, handed to a feed between two ticks.
+    """The frames of a result stream, handed to a feed between two ticks: those of the session that leads, as
+    nothing is moved by two at a time.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ class MotionStream:
 
     def __init__(self, address: str, feed: MotionFeed, security: Security | None = None) -> None:
         self._address, self.feed, self._security = address, feed, security
+        self._n_beside = 0
+        self._said = Sentences(1)
         self.heard_ns = 0
 
     @property
@@ -51,17 +55,22 @@ class MotionStream:
             message = self._stream.wait(0.0)
             if message is None:
                 break
-            self.feed.admit(message)
+            if message.leads:
+                self.feed.admit(message)
+            else:
+                self._n_beside += 1
+                self._said.say("Another session beside the one that leads moves nothing.")
         if self.feed.counters["motion_taken"] != before:
             self.heard_ns = now_ns()
 
     def counters(self) -> Mapping[str, int]:
         """What became of its messages."""
-        return {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
+        told = {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
+        return {**told, "motion_beside": n} if (n := self._n_beside) else told
 
     def sentences(self) -> list[str]:
         """What is to be told since the last time."""
-        return [f"Motion: {said}" for said in drained(self._stream.events)]
+        return [f"Motion: {said}" for said in (*drained(self._stream.events), *self._said.take())]
 
 
 class MovedClock(ClockInput):
