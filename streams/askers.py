@@ -1,7 +1,7 @@
 """Who gave a command, or sends measurements: by the key of the connection, or by its user.
 
 libzmq names with each message the key that its connection was let in with, and the descriptor that it came
-by. The descriptor may be another connection's by the time it is looked at: what cannot be told apart has no role.
+by. That may be another connection's by the time it is looked at: what cannot be told apart has no role.
 """
 
 from __future__ import annotations

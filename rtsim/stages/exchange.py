@@ -76,6 +76,7 @@ class DeviceTorque(Stage):
         self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
         self.asked: deque[tuple[str, Args]] = deque()
+        self._stop_waits = False  # whether an emergency stop is among them: of a flood of stops one is enough
         self._was_paused = False
         self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
@@ -110,6 +111,7 @@ class DeviceTorque(Stage):
         if not wrong and not x.hold.wanted and 0 <= self.arm_at <= x.seq:
             self.arm_at = -1
             self.ask("arm", {})
+        self._stop_waits = False  # before they are taken: one that comes now is another
         asked = [self.asked.popleft() for _ in range(len(self.asked))]
         stopped = any(name == EMERGENCY for name, _ in asked)
         for name, args in asked:
@@ -287,7 +289,9 @@ class DeviceTorque(Stage):
                 x.arming.told.append("The limb goes back to its start.")
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
-        self.ask(EMERGENCY, args)
+        if not self._stop_waits:
+            self._stop_waits = True
+            self.ask(EMERGENCY, args)
         return True, "Emergency stop: no torque is commanded from the next tick on, until it is armed again."
 
     def _answer_arm(self, args: Args) -> tuple[bool, str]:

@@ -1,7 +1,7 @@
 """Crowds of hostile connections to an endpoint, in a process of their own: `python -m tests.streams.crowds`.
 
-Arguments: the address, how many, and what each does; it says "there" when all have connected once, and goes on
-until it is killed. Whoever is cut off comes back at once.
+Arguments: the address, how many, and what each does; it says "there" when all have connected once, and goes
+on until it is killed. Whoever is cut off comes back at once.
 """
 
 from __future__ import annotations

@@ -120,24 +120,23 @@ def test_a_crowd_at_the_results_keeps_nobody_out_and_pushes_nobody_out(kind: str
 
 def test_a_true_device_gets_in_and_nobody_takes_its_place() -> None:
     """Protects the exchange with a device from silent connections at its endpoint."""
-    with DevicePort(LOCAL) as port, crowd_of(port.address, "silent"):
-        with ModelLink(port.address) as link:
-            n_heard, due = 0, time.monotonic() + CLIENT_S
-            while n_heard < 100:
-                assert time.monotonic() < due + GUARD_S * (n_heard > 0), f"{n_heard} were heard"
-                link.send(
-                    Device(
-                        session="", seq=n_heard, t=1, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed"
-                    )
-                )
-                n_heard += port.poll(20) and port.receive()
-            port.keeps = True
-            time.sleep(3.0)  # it is silent for long, among a crowd that comes and goes, and stays
+    with DevicePort(LOCAL) as port, crowd_of(port.address, "silent"), ModelLink(port.address) as link:
+        n_heard, due = 0, time.monotonic() + CLIENT_S
+        while n_heard < 100:
+            assert time.monotonic() < due + GUARD_S * (n_heard > 0), f"{n_heard} were heard"
             link.send(
-                Device(session="", seq=9999, t=2, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
+                Device(
+                    session="", seq=n_heard, t=1, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed"
+                )
             )
-            assert port.poll(1000)
-            assert port.receive()
+            n_heard += port.poll(20) and port.receive()
+        port.keeps = True
+        time.sleep(3.0)  # it is silent for long, among a crowd that comes and goes, and stays
+        link.send(
+            Device(session="", seq=9999, t=2, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
+        )
+        assert port.poll(1000)
+        assert port.receive()
 
 
 class Wire:
