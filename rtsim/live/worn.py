@@ -20,7 +20,7 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
-from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop
+from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, mechanics_of
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput
@@ -216,7 +216,8 @@ def worn_loop(
     kinematics = estimate[0]
     assert isinstance(kinematics, Kinematics)
     gait = next((stage for stage in estimate if isinstance(stage, GaitPhases)), None)
-    exchange = DeviceExchange(spec, port, again.session if again else new_session_id())
+    session = again.session if again else new_session_id()
+    exchange = DeviceExchange(spec, port, session, mechanics=mechanics_of(spec))
     joint = WornJoint(spec, exchange, kinematics, gait)
     exchange.watches = [joint.wrong]
     torque = DeviceTorque(exchange, joint, -1 if arm_s is None else round(arm_s * spec.exchange.rate_hz))
@@ -237,6 +238,7 @@ def hush(exchange: DeviceExchange, joint: WornJoint, command: TorqueCommand, tex
     """While no markers come: a fault that latches, and zero torque again and again."""
     exchange.collect()
     exchange.begin_tick(now_ns())
+    exchange.angle_known = False
     exchange.refusal = text
     exchange.arming.fault(text)
     exchange.judge(text)  # the device may go on though it is told to be disarmed

@@ -79,10 +79,12 @@ class WornJoint(Stage):
         angle = self._angle()
         if not k.solved or k.status & OF_JOINT or not math.isfinite(angle):
             self.counters["unusable"] += 1
+            x.angle_known = False
             return FINE
         passed = frame.time - self._usable
         self.v[0] = (angle - self.q[0]) / passed if 0.0 < passed <= self._lost_s else 0.0
         self.q[0], self._usable = angle, frame.time
+        x.angle_known = True
         x.moment = self.moment()
         return FINE
 
