@@ -149,7 +149,7 @@ class SensorCheck:
     def hint(self, newest: Device) -> str:
         """Words for an angle that is right if it is read in degrees; empty where it is not."""
         reference, said = self.told.angle(newest.command), newest.angle[0] if newest.angle else math.nan
-        near = abs(math.radians(said) - reference) < self._agreement
+        near = abs(math.radians(said) - reference) < self._agreement < abs(said - reference)
         return "; it looks like degrees, and radians are due" if near and self.limits.watch_sensors else ""
 
     def _follow(self, passed_s: float) -> None:
