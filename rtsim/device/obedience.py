@@ -29,14 +29,13 @@ class Obedience:
     def __init__(self, spec: HilSpec, period_s: float) -> None:
         exchange = spec.exchange
         self._limits, self._period_s = spec.limits, period_s
-        self._valid_s = 1e-3 * exchange.valid_for_ms
+        self._valid_s = 1e-3 * min(exchange.valid_for_ms, spec.limits.delay_ms)
         self._free = exchange.mode == "free"
         self._patience_s = (exchange.missed_most + FOLLOWS) * period_s + ROUNDED_S
         if self._free:  # words of either side may be that old
             self._patience_s += 1e-3 * (exchange.deadline_ms + exchange.valid_for_ms)
         self._tracking_s = 1e-3 * self._limits.tracking_ms + ROUNDED_S
         self.disobeys = False
-        self._lost_s = 0.0 if spec.markers is None else 1e-3 * spec.markers.lost_ms
         self._leap = ""
         self._was_on = False
         self._stands = False  # its clock, over the messages of this tick
@@ -57,9 +56,7 @@ class Obedience:
         if self._jumping_s > 0.0:
             return
         turned = abs(math.degrees(newest.angle[0] - before.angle[0]))
-        # frames of a person's markers that were lost are ticks that nobody counted
-        lost_s = min(1e-9 * (newest.t - before.t), self._lost_s)
-        passed_s = max(passed_s, lost_s, self._period_s)
+        passed_s = max(passed_s, self._period_s)
         if turned > self._limits.speed_max_deg_s * passed_s + LEAP_DEG:
             self._leap = (
                 f"the device's angle leaps by {turned:.3g} deg in {1e3 * passed_s:.3g} ms, "

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.device_schema import DeviceSpec, Mechanics
 from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
@@ -107,6 +107,11 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
             allowed=f"a tick, {1e3 / spec.exchange.rate_hz:g} ms, or more",
         )
     return with_device(with_straps(model, spec), spec.coordinate), device
+
+
+def mechanics_of(spec: HilSpec) -> Mechanics:
+    """What the device of a config does without power, as its own config declares."""
+    return load_toml(find_config(spec.device, "devices"), DeviceSpec).mechanics
 
 
 def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
@@ -292,7 +297,7 @@ def hil_loop(
     """
     _, model = moved(spec)
     session = again.session if again else new_session_id()
-    exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec))
+    exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec), mechanics_of(spec))
     clock = DeviceClock(exchange, spec.duration_s, again)
     torque = DeviceTorque(exchange, simulator)
     command = TorqueCommand(exchange, simulator)

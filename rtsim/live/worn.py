@@ -20,7 +20,7 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
-from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop
+from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, mechanics_of
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput
@@ -241,7 +241,8 @@ def worn_loop(
     kinematics = estimate[0]
     assert isinstance(kinematics, Kinematics)
     gait = next((stage for stage in estimate if isinstance(stage, GaitPhases)), None)
-    exchange = DeviceExchange(spec, port, again.session if again else new_session_id())
+    session = again.session if again else new_session_id()
+    exchange = DeviceExchange(spec, port, session, mechanics=mechanics_of(spec))
     joint = WornJoint(spec, exchange, kinematics, gait)
     exchange.watches = [joint.wrong]
     exchange.by_clock = exchange.by_clock or is_stream(run.source)
@@ -268,6 +269,7 @@ def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand,
     """
     exchange.collect()
     exchange.begin_tick(now_ns())
+    exchange.angle_known = False
     if text:
         exchange.arming.fault(text)
     torque.obey(text)  # the device may go on though it is told to be disarmed

@@ -34,6 +34,7 @@ OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
 ENDED = "Device: not armed: torque was to end in the same tick."
 UNWATCHED = "The device does not tell its actuator's torque: commanded against delivered is not watched."
+UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
 
@@ -283,6 +284,8 @@ class DeviceTorque(Stage):
             x.arming.arm("by command")
             if x.newest is not None and not x.newest.actuator:
                 x.arming.told.append(UNWATCHED)
+            if not x.spec.limits.watch_sensors:
+                x.arming.told.append(UNCOMPARED)
 
     def _moved(self, name: str, takes: tuple[str, ...] = ()) -> Order:
         """A command that has the limb stand, go on or go back, done in the next tick."""

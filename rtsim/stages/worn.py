@@ -97,6 +97,7 @@ class WornJoint(Stage):
         goes_on, angle = self._pace.take(frame), self._angle()
         if not goes_on or not k.solved or k.status & OF_JOINT or not math.isfinite(angle):
             self.counters["unusable"] += 1
+            x.angle_known = False
             sure = falling(self._now_s - self._usable_s, (0.5 * self._lost_s, self._lost_s))
             x.gait = x.gait._replace(confidence=sure * x.gait.confidence)
             return FINE
@@ -106,6 +107,7 @@ class WornJoint(Stage):
         position, rotation = k.estimator.pose
         leap = self._leap.look(self._now_s, position[self._root], rotation[self._root])
         self._broken = leap or self._broken
+        x.angle_known = True
         x.moment = self.moment()
         return FINE
 

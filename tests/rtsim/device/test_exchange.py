@@ -149,19 +149,31 @@ def test_frames_that_were_lost_are_no_leap() -> None:
                state="armed")
         for k in (0, 1)
     )  # fmt: skip
-    obedience.measured(before, after, 0.01)
+    obedience.measured(before, after, 0.04)
     assert obedience.lifeless() == ""
-    obedience.measured(before, replace(after, angle=[1.0]), 0.01)
-    assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()
+    obedience.measured(before, replace(after, angle=[1.0], t=10**12), 0.04)
+    assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()  # its own clock gives it no time
     assert obedience.lifeless() == ""
-    obedience.measured(before, replace(after, angle=[1.9], t=10**12), 0.01)
-    assert "in 100 ms" in obedience.lifeless()  # its own clock is believed no further
     simulated = Obedience(plain_hil(rate_hz=100.0, limits=limits), 0.01)
     simulated.measured(before, after, 0.01)
     assert "in 10 ms" in simulated.lifeless()
     simulated.jumps()
     simulated.measured(before, after, 0.01)
     assert simulated.lifeless() == ""
+
+
+@pytest.mark.parametrize(("lost_ms", "leaps"), [(30.0, True), (100.0, False)])
+def test_lost_frames_count_by_the_time_of_the_frames(lost_ms: float, leaps: bool) -> None:
+    """Protects from a device that gives itself time to turn: time is that of frames, up to `lost_ms`."""
+    limits = replace(LIMITS, speed_max_deg_s=700.0)
+    markers = MarkersSpec(damping_N_m_s_rad=1.0, lost_ms=lost_ms)
+    port = StraightPort(IDEAL)
+    x = DeviceExchange(plain_hil(rate_hz=100.0, limits=limits, markers=markers), port, RUN)
+    port.forge = lambda message: replace(message, t=10**12 * message.seq)
+    for time, angle in ((0.0, 0.0), (0.08, 0.8)):
+        port.send(x.output(time, angle, 0.0))
+        x.collect()
+    assert ("leaps" in x.obedience.lifeless()) == leaps
 
 
 def free(course: Course) -> Course:
