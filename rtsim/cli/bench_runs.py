@@ -63,14 +63,34 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 @click.option(
     "--urgent", is_flag=True, help="Model and device before all other work, where the system grants it."
 )
-def hil(as_json: bool, seconds: float, config: str, rate: float, urgent: bool) -> None:
+@click.option("--hostile", is_flag=True, help="Peers that lie, stall, flood and vanish, in their place.")
+@click.option("--only", default="", metavar="NAME", help="With --hostile: cases with this in their name.")
+def hil(
+    as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
+) -> None:
     """`rtsim hil` in lockstep with the simulated device: times of a tick, round trips, missed ticks.
 
     Beside it, in turns, the same messages without a model: what the machine misses by itself.
+
+    With --hostile devices, models, streams and crowds that lie, stall, flood and vanish: how long torque lasts
+    after a fault, what is told, which lies are missed, whether an emergency stop is heard. Ctrl-C ends early;
+    what is done by then is told.
     """
     from rtsim.bench import figures, hil
 
-    click.echo(figures.report("hil", hil.run(seconds, config, rate, urgently=urgent), as_json))
+    check_of_use("--only", hostile or not only, "--hostile")
+    if not hostile:
+        click.echo(figures.report("hil", hil.run(seconds, config, rate, urgently=urgent), as_json))
+        return
+    from rtsim.bench.hil_hostile import run
+    from rtsim.live.signals import exit_code
+
+    found = run.run(only)
+    for name, why in found.left_out.items():
+        click.echo(f"left out: {name}: {why}", err=True)
+    click.echo(figures.report("hil-hostile", found.figures(), as_json))
+    if found.interrupted:
+        raise SystemExit(exit_code() or 130)
 
 
 @command.command("tune")

@@ -1,0 +1,79 @@
+"""What a case is, and what it leaves to be judged: torque by the clock, sentences, who armed when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rtsim.bench.hil_hostile.lab import Lab
+
+FAMILIES = ("honest", "device", "model", "stream", "crowd")
+"""Who is hostile; nobody among the honest ones, where any fault is a false alarm."""
+LIE_DEG, LIE_MS = 5.0, 50.0
+"""An angle that is farther off, or older, is a lie that has to be found."""
+
+
+class Sample(NamedTuple):
+    """Torque at an instant of this computer's clock, commanded by a model or acting at a device.
+
+    on : whether its sender calls itself armed; torque [N m]
+    """
+
+    t_ns: int
+    on: bool
+    torque: float
+
+
+class Evidence(NamedTuple):
+    """What was seen and heard in a case. All times are of this computer's clock [ns].
+
+    Attributes
+    ----------
+    torque : oldest first, from before the fault to well after it
+    said : sentences, and when they were heard
+    arms : when a person armed
+    fault_ns : when what ends the torque happened; 0 = nothing does
+    declared_ms : how long torque may last after it, by config and protocol
+    nothing_Nm : a torque that is none
+    faults : how often a fault latched
+    stop_ns : when somebody asked for an emergency stop; 0 = nobody did
+    wrong : what was otherwise than the protocol says, a sentence each
+    """
+
+    torque: Sequence[Sample]
+    said: Sequence[tuple[int, str]] = ()
+    arms: Sequence[int] = ()
+    fault_ns: int = 0
+    declared_ms: float = math.nan
+    nothing_Nm: float = 1e-9
+    faults: int = 0
+    stop_ns: int = 0
+    wrong: tuple[str, ...] = ()
+
+
+Act = Callable[["Lab"], Evidence]
+
+
+class Case(NamedTuple):
+    """One way to be hostile.
+
+    Attributes
+    ----------
+    what : what happens, in a sentence
+    act : does it, and returns what came of it
+    words : one of them has to be in a sentence that is told; none: nothing has to be told
+    lie : it is about an angle, and has to be found
+    """
+
+    name: str
+    family: str
+    what: str
+    act: Act
+    words: tuple[str, ...] = ()
+    lie: bool = False
+
+
+class LeftOut(Exception):  # noqa: N818 - no error: the machine has not what the case needs
+    """Why a case cannot be tried here."""

@@ -1,0 +1,121 @@
+"""From what was seen and heard to a verdict: how long torque lasted, whether it was told, who had armed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtsim.bench.hil_hostile.case import Case, Evidence, Sample
+
+BEFORE_NS = 20_000_000
+"""A sentence may be heard so much earlier than the fault is noted [ns]."""
+STOP_HEARD_MS = 1000.0
+"""A stop that took longer was not heard."""
+
+
+class Verdict(NamedTuple):
+    """What a case came to.
+
+    Attributes
+    ----------
+    after_ms : from the fault to the last instant with torque, NaN where no fault happened
+    declared_ms : how long it may last; ended : whether torque had ended when the case was over
+    told : whether a sentence named it, None where nothing has to be told; sentence : the one that did
+    unarmed : samples with torque that nobody had armed
+    stop_ms : from the request to the first sample without torque, infinite where it was not heard, NaN
+        where nobody asked
+    faults : that latched; wrong : what was otherwise than the protocol says
+    """
+
+    case: Case
+    after_ms: float
+    declared_ms: float
+    ended: bool
+    told: bool | None
+    sentence: str
+    unarmed: int
+    stop_ms: float
+    faults: int
+    wrong: tuple[str, ...]
+
+    @property
+    def excess_ms(self) -> float:
+        """How much longer than declared torque lasted; NaN without a fault."""
+        return self.after_ms - self.declared_ms
+
+    @property
+    def missed(self) -> bool:
+        """Whether it is a lie that was not found: torque went on, or nobody told."""
+        return self.case.lie and not (self.ended and self.told)
+
+    @property
+    def stop_heard(self) -> bool | None:
+        """Whether a stop was heard; None where nobody asked."""
+        return None if math.isnan(self.stop_ms) else self.stop_ms <= STOP_HEARD_MS
+
+
+def judge(case: Case, seen: Evidence) -> Verdict:
+    """The verdict on a case."""
+    after_ms, ended = torque_after(seen)
+    sentence = next((text for t, text in seen.said if names(text, case.words) and in_time(t, seen)), "")
+    return Verdict(
+        case, after_ms, seen.declared_ms if seen.fault_ns else math.nan, ended,
+        bool(sentence) if case.words else None, sentence, without_arming(seen), stop_after(seen), seen.faults,
+        seen.wrong,
+    )  # fmt: skip
+
+
+def acts(sample: Sample, nothing_Nm: float) -> bool:
+    """Whether there is torque."""
+    return abs(sample.torque) > nothing_Nm
+
+
+def torque_after(seen: Evidence) -> tuple[float, bool]:
+    """From the fault to the first sample without torque after the last one with it [ms], 0 where there was
+    none; and whether there is such a sample, as opposed to torque at the very end."""
+    if not seen.fault_ns:
+        return math.nan, True
+    later = [sample for sample in seen.torque if sample.t_ns >= seen.fault_ns]
+    with_torque = [k for k, sample in enumerate(later) if acts(sample, seen.nothing_Nm)]
+    if not with_torque:
+        return 0.0, True
+    ended = with_torque[-1] + 1 < len(later)
+    last = later[min(with_torque[-1] + 1, len(later) - 1)]
+    return 1e-6 * (last.t_ns - seen.fault_ns), ended
+
+
+def without_arming(seen: Evidence) -> int:
+    """Samples with torque before anybody armed, or again after it was off without anybody arming anew.
+
+    What falls by its safe state is off, and its torque is judged by `torque_after`.
+    """
+    n, may, was_on = 0, False, False
+    arms = sorted(seen.arms)
+    for sample in seen.torque:
+        while arms and arms[0] <= sample.t_ns:
+            may, _ = True, arms.pop(0)
+        if was_on and not sample.on:
+            may = False
+        n += sample.on and not may and acts(sample, seen.nothing_Nm)
+        was_on = sample.on
+    return n
+
+
+def stop_after(seen: Evidence) -> float:
+    """From the request to the first sample that is off [ms]; infinite where there is none, NaN where nobody
+    asked."""
+    if not seen.stop_ns:
+        return math.nan
+    off = (sample.t_ns for sample in seen.torque if sample.t_ns >= seen.stop_ns and not sample.on)
+    return next((1e-6 * (t - seen.stop_ns) for t in off), math.inf)
+
+
+def names(text: str, words: Sequence[str]) -> bool:
+    """Whether a sentence has one of the words."""
+    return any(word in text.lower() for word in words)
+
+
+def in_time(t_ns: int, seen: Evidence) -> bool:
+    """Whether a sentence was heard after the fault."""
+    return t_ns >= seen.fault_ns - BEFORE_NS

@@ -1,0 +1,100 @@
+"""The bench: cases one after the other until all are done or somebody asks it to end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import NamedTuple
+
+from rtsim.bench.figures import Figure, say
+from rtsim.bench.hil_hostile.case import Case, LeftOut
+from rtsim.bench.hil_hostile.cases import find_cases
+from rtsim.bench.hil_hostile.judge import Verdict, judge
+from rtsim.bench.hil_hostile.lab import Lab
+from rtsim.bench.hil_hostile.rig import NotArmedError
+from rtsim.bench.hil_hostile.summary import figures_of, line_of
+from rtsim.errors import ConfigError, RtsimError
+from rtsim.live.signals import noting_requests
+
+SWITCH_S = 0.0005
+"""How long one thread of this process may keep the others waiting [s]: each plays a peer with a clock."""
+TRIES = 2
+"""Times that a case is begun, where a busy machine costs an honest device its torque before anything happens."""
+
+
+class Outcome(NamedTuple):
+    """What a run came to.
+
+    left_out : cases that could not be tried, and why; interrupted : it was asked to end before it was done
+    """
+
+    verdicts: list[Verdict]
+    left_out: dict[str, str]
+    seconds: float
+    interrupted: bool
+
+    def figures(self) -> list[Figure]:
+        """Of all cases that are done."""
+        return [
+            *figures_of(self.verdicts),
+            Figure("left_out", float(len(self.left_out)), "cases" + "".join(f"; {n}" for n in self.left_out)),
+            Figure("bench_s", self.seconds, "s"),
+        ]
+
+
+def chosen(only: str) -> list[Case]:
+    """The cases whose name has `only` in it, or whose family it is; ConfigError where there are none."""
+    every = find_cases()
+    found = [case for case in every.values() if only in case.name or only == case.family]
+    if not found:
+        raise ConfigError(f"no case with {only!r} in its name", where="--only", allowed=", ".join(every))
+    return found
+
+
+def run(only: str = "") -> Outcome:
+    """Do all cases, or those that `only` names."""
+    cases, requests = chosen(only), list[int]()
+    verdicts: list[Verdict] = []
+    left_out: dict[str, str] = {}
+    began = monotonic()
+    with noting_requests(requests.append), switching_often(), Lab() as lab:
+        for n, case in enumerate(cases, 1):
+            if requests:
+                break
+            say(f"hil --hostile: {n} of {len(cases)}: {case.what}")
+            try:
+                verdicts.append(done(lab, case))
+                say(f"  {line_of(verdicts[-1])}")
+            except LeftOut as why:
+                left_out[case.name] = str(why)
+                say(f"  {case.name}: left out: {why}")
+            except RtsimError as why:
+                if not requests:
+                    left_out[case.name] = str(why)
+                    say(f"  {case.name}: FAILED: {why}")
+    return Outcome(verdicts, left_out, monotonic() - began, bool(requests))
+
+
+def done(lab: Lab, case: Case) -> Verdict:
+    """Do a case, anew where it could not even begin."""
+    for k in range(TRIES):
+        lab.begin(case.name)
+        try:
+            return judge(case, case.act(lab))
+        except NotArmedError:
+            if k + 1 == TRIES:
+                raise
+    raise AssertionError
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Threads take turns quickly."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

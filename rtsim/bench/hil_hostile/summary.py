@@ -1,0 +1,117 @@
+"""Figures of the verdicts, and a line for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from rtsim.bench.figures import Figure
+from rtsim.bench.hil_hostile.case import FAMILIES
+from rtsim.bench.hil_hostile.configs import BUSY_MS
+from rtsim.bench.hil_hostile.judge import Verdict
+
+LEAST_WAYS = 60.0
+ALL_PERCENT = 100.0
+
+
+def figures_of(verdicts: Sequence[Verdict]) -> list[Figure]:
+    """All figures; what has names tells them in its unit."""
+    honest = [v for v in verdicts if v.case.family == "honest"]
+    hostile = [v for v in verdicts if v.case.family != "honest"]
+    lies = [v for v in hostile if v.case.lie]
+    unarmed = [v for v in verdicts if v.unarmed]
+    wrong = [v for v in verdicts if v.wrong]
+    return [
+        Figure("cases", float(len(hostile)), "1", LEAST_WAYS, "higher"),
+        *(Figure(f"cases.{f}", float(sum(v.case.family == f for v in hostile)), "1") for f in FAMILIES[1:]),
+        *of_torque([v for v in hostile if not math.isnan(v.after_ms)]),
+        *of_telling([v for v in hostile if v.told is not None]),
+        Figure("torque_without_arming", float(sum(v.unarmed for v in verdicts)),
+               named("samples", unarmed), 0.0, "lower"),
+        *of_stops([v for v in hostile if v.stop_heard is not None]),
+        Figure("lies", float(len(lies)), "1"),
+        Figure("lies_missed", float(sum(v.missed for v in lies)),
+               named("lies", [v for v in lies if v.missed]), 0.0, "lower"),
+        Figure("otherwise_than_stated", float(len(wrong)), named("cases", wrong), 0.0, "lower"),
+        Figure("honest_runs", float(len(honest)), "1"),
+        Figure("honest_faults", float(sum(v.faults for v in honest)),
+               named("faults", [v for v in honest if v.faults]), 0.0, "lower"),
+    ]  # fmt: skip
+
+
+def of_torque(ended: Sequence[Verdict]) -> list[Figure]:
+    """How long torque lasted after a fault: the largest, and the largest beyond what is declared."""
+    if not ended:
+        return []
+    longest = max(ended, key=lambda v: v.after_ms)
+    beyond = max(ended, key=lambda v: v.excess_ms)
+    late = [v for v in ended if v.excess_ms > BUSY_MS]
+    never = [v for v in ended if not v.ended]
+    return [
+        Figure("torque_after_fault_ms", longest.after_ms, f"ms: {longest.case.name}"),
+        Figure("torque_after_fault_declared_ms", longest.declared_ms, f"ms: {longest.case.name}"),
+        Figure("torque_after_fault_excess_ms", beyond.excess_ms, f"ms: {beyond.case.name}", BUSY_MS, "lower"),
+        Figure("torque_lasts_too_long", float(len(late)), named("cases", late), 0.0, "lower"),
+        Figure("torque_never_ended", float(len(never)), named("cases", never), 0.0, "lower"),
+    ]
+
+
+def of_telling(told: Sequence[Verdict]) -> list[Figure]:
+    """How many were told by a sentence."""
+    if not told:
+        return []
+    untold = [v for v in told if not v.told]
+    percent = 100.0 * (len(told) - len(untold)) / len(told)
+    return [
+        Figure("told_percent", percent, "% of cases", ALL_PERCENT, "higher"),
+        Figure("untold", float(len(untold)), named("cases", untold), 0.0, "lower"),
+    ]
+
+
+def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
+    """How many stops were heard, and how soon."""
+    if not asked:
+        return []
+    deaf = [v for v in asked if not v.stop_heard]
+    times = [v.stop_ms for v in asked if v.stop_heard]
+    figures = [
+        Figure("stop_heard_percent", 100.0 * len(times) / len(asked), "%", ALL_PERCENT, "higher"),
+        Figure("stops_not_heard", float(len(deaf)), named("cases", deaf), 0.0, "lower"),
+    ]
+    if times:
+        slowest = max((v for v in asked if v.stop_heard), key=lambda v: v.stop_ms)
+        figures += [
+            Figure("stop_ms.median", float(np.median(times)), "ms"),
+            Figure("stop_ms.max", slowest.stop_ms, f"ms: {slowest.case.name}"),
+        ]
+    figures += [Figure(f"stop_ms.{v.case.name}", v.stop_ms, "ms") for v in asked if v.stop_heard]
+    return figures
+
+
+def named(unit: str, verdicts: Iterable[Verdict]) -> str:
+    """A unit, and the names of cases."""
+    names = ", ".join(v.case.name for v in verdicts)
+    return f"{unit}: {names}" if names else unit
+
+
+def line_of(v: Verdict) -> str:
+    """A verdict in a line."""
+    told = [] if v.told is None else [f"told: {v.sentence}" if v.told else "NOT TOLD"]
+    parts = [*told, *v.wrong]
+    if not math.isnan(v.after_ms):
+        late = v.excess_ms > BUSY_MS
+        end = "" if v.ended else " AND ON"
+        parts.insert(
+            0, f"torque {v.after_ms:.0f} ms{end}, declared {v.declared_ms:.0f}{' TOO LONG' if late else ''}"
+        )
+    if v.stop_heard is not None:
+        parts.insert(0, f"stop after {v.stop_ms:.1f} ms" if v.stop_heard else "STOP NOT HEARD")
+    if v.unarmed:
+        parts.append(f"{v.unarmed} samples with torque that NOBODY ARMED")
+    if v.faults and v.case.family == "honest":
+        parts.append(f"{v.faults} FALSE ALARMS")
+    if v.missed:
+        parts.append("LIE MISSED")
+    return f"{v.case.name}: " + "; ".join(parts)

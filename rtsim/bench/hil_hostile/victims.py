@@ -1,0 +1,222 @@
+"""Devices that a hostile model speaks to: `rtsim device` and the example clients, each a process."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import zmq
+
+from rtsim.bench.figures import say
+from rtsim.bench.hil_hostile.case import Sample
+from rtsim.bench.hil_hostile.configs import device_config, safe_state_ms
+from rtsim.bench.hil_hostile.rig import READY_S, NotArmedError
+from rtsim.bench.hil_hostile.wire import (
+    Keys,
+    Parts,
+    drained,
+    first_output,
+    new_session,
+    offered,
+    packed,
+    unpacked,
+)
+from rtsim.live.children import Child
+from streams.clock import now_ns
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+CLIENT_RAMP_MS, CLIENT_TICK_MS = 50.0, 2.0
+"""Of the example clients, as they say of themselves."""
+TURN_S = 0.01
+"""Between two outputs [s]."""
+ARM_S, COMES_BACK_S = 6.0, 5.0
+NOTHING_NM = 0.05
+OFF = ("disarmed", "stopped")
+
+
+class Process(NamedTuple):
+    """A device as a process, and how to end it."""
+
+    pid: int
+    child: Child | None
+    popen: subprocess.Popen[bytes] | None
+
+    def close(self) -> None:
+        """End it."""
+        if self.child is not None:
+            self.child.close()
+        if self.popen is not None:
+            self.popen.kill()
+            self.popen.wait()
+
+
+class Victim:
+    """A device, and the model that has it.
+
+    Attributes
+    ----------
+    name : `device`, `python` or `c`; torque : that acts, by the device's messages and their clock
+    said : the reasons that it gives for a fall, and when; state : the newest
+    session, seq : of the outputs; fall_ms : how long its safe state lasts, with two ticks
+    """
+
+    def __init__(self, name: str, fall_ms: float, rng: Any) -> None:
+        self.name, self.fall_ms, self._rng = name, fall_ms, rng
+        self.torque: list[Sample] = []
+        self.said: list[tuple[int, str]] = []
+        self.state, self.session, self.seq = "", new_session(rng), 0
+        self.process: Process | None = None
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self._identity = b""
+        self.bind("tcp://127.0.0.1:*")
+
+    def bind(self, address: str) -> None:
+        """Be there."""
+        self.socket = self._context.socket(zmq.ROUTER)
+        self.socket.linger = 0
+        for _ in range(100):
+            try:
+                self.socket.bind(address)
+                break
+            except zmq.ZMQError:
+                time.sleep(0.02)
+        self.address = self.socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def vanish(self) -> None:
+        """Close the socket, without a word."""
+        self.socket.close(0)
+
+    def close(self) -> None:
+        """End the device and the model."""
+        if self.process is not None:
+            self.process.close()
+        self.socket.close(0)
+        self._context.term()
+
+    def listen(self) -> None:
+        """Take what the device says."""
+        if self.socket.closed:
+            return
+        for identity, *parts in drained(self.socket):
+            message = unpacked(parts)
+            if message.get("type") != "device":
+                continue
+            self._identity, before, self.state = identity, self.state, message["state"]
+            acting = message.get("actuator") or message["torque"]
+            self.torque.append(Sample(message["t"], self.state == "armed", acting[0]))
+            if self.state in ("falling", "stopped") and before not in ("falling", "stopped"):
+                self.said.append((now_ns(), message.get("fault", "")))
+
+    def say(self, one: Keys | Parts) -> None:
+        """Send an output, or any message."""
+        parts = packed("output", one) if isinstance(one, dict) else one
+        if not self.socket.closed:
+            offered(self.socket, [self._identity, *parts])
+
+    def output(self, **changed: Any) -> Keys:
+        """The next output: 5 N m, valid for 60 ms."""
+        made = first_output(self.session, self.seq, **changed)
+        self.seq += 1
+        return made
+
+    def renew(self) -> None:
+        """Another run of the model."""
+        self.session, self.seq = new_session(self._rng), 0
+
+
+class Victims:
+    """All devices, spoken to in turn a hundred times a second."""
+
+    def __init__(self, folder: Path, rng: Any) -> None:
+        config = device_config(folder)
+        client_ms = CLIENT_RAMP_MS + 2.0 * CLIENT_TICK_MS
+        first = Victim("device", safe_state_ms(config), rng)
+        child = Child("device", ["device", str(config), "--model", first.address])
+        child.wait_ready(READY_S)
+        first.process = Process(child.pid, child, None)
+        self.all = [first]
+        commands = {"python": [sys.executable, str(EXAMPLES / "device_client.py")], "c": built_client(folder)}
+        for name, command in commands.items():
+            if command:
+                victim = Victim(name, client_ms, rng)
+                popen = subprocess.Popen([*command, victim.address])
+                victim.process = Process(popen.pid, None, popen)
+                self.all.append(victim)
+
+    def close(self) -> None:
+        """End all."""
+        for victim in self.all:
+            victim.close()
+
+    def begin(self) -> None:
+        """Another run of the model for all, with nothing remembered; armed with 5 N m.
+
+        NotArmedError where one does not come so far.
+        """
+        for victim in self.all:
+            if victim.socket.closed:
+                victim.bind(victim.address)
+            victim.renew()
+        since, due = now_ns(), time.monotonic() + ARM_S
+        while not all(self.has_torque(victim, since) for victim in self.all):
+            if time.monotonic() > due:
+                names = [v.name for v in self.all if not self.has_torque(v, since)]
+                raise NotArmedError(f"not armed within {ARM_S:g} s: {', '.join(names)}")
+            for victim in self.all:
+                if victim.state in ("falling", "stopped") or victim.seq < 20:
+                    victim.say(victim.output(armed=False))
+                else:
+                    victim.say(victim.output())
+            self.turn()
+        for victim in self.all:
+            victim.torque.clear()
+            victim.said.clear()
+        self.go_on(0.1)
+
+    def has_torque(self, victim: Victim, since_ns: int) -> bool:
+        """Whether 5 N m act."""
+        newest = victim.torque[-1] if victim.torque else None
+        return newest is not None and newest.t_ns > since_ns and newest.on and abs(newest.torque - 5.0) < 0.1
+
+    def turn(self) -> None:
+        """Wait for the next output, listening."""
+        due = time.monotonic() + TURN_S
+        while (left := due - time.monotonic()) > 0.0:
+            time.sleep(min(left, 0.002))
+            for victim in self.all:
+                victim.listen()
+
+    def go_on(self, seconds: float, **changed: Any) -> None:
+        """Honest outputs, or changed ones, for so long."""
+        due = time.monotonic() + seconds
+        while time.monotonic() < due:
+            for victim in self.all:
+                victim.say(victim.output(**changed))
+            self.turn()
+
+    def listen(self, seconds: float) -> None:
+        """Say nothing for so long."""
+        due = time.monotonic() + seconds
+        while time.monotonic() < due:
+            self.turn()
+
+
+def built_client(folder: Path) -> list[str]:
+    """How the client in C is started, after it was compiled; empty where it cannot be."""
+    if not (shutil.which("cc") and shutil.which("pkg-config")):
+        return []
+    built = str(folder / "device_client")
+    with suppress(subprocess.CalledProcessError, FileNotFoundError):
+        asked = ["pkg-config", "--cflags", "--libs", "libzmq", "msgpack"]
+        linked = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+        source = str(EXAMPLES / "device_client.c")
+        command = ["cc", "-O2", source, "-o", built, *linked, "-lm"]
+        subprocess.run(command, check=True, capture_output=True)
+        return [built]
+    say("hil --hostile: the client in C could not be compiled here, and is left out")
+    return []
