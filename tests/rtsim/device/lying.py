@@ -70,7 +70,7 @@ class Honest:
         x.refusal = x.judge()
         if x.refusal:
             self.reasons.append(x.refusal)
-        x.arming.tick()
+        x.arming.tick(x.tick_s)
         self.port.send(x.output(self.time, *self.motion(self.time)))
         x.passed.clear()
         self.n += 1

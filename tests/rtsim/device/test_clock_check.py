@@ -127,7 +127,7 @@ def free_tick(course: Honest) -> Callable[[], None]:
         x.refusal = x.judge()
         if x.refusal:
             course.reasons.append(x.refusal)
-        x.arming.tick()
+        x.arming.tick(x.tick_s)
         course.port.send(x.output(course.time, *walking(course.time)))
         x.passed.clear()
         course.n += 1
