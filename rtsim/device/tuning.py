@@ -10,7 +10,7 @@ from typing import Any
 OVER_S = "over_s"
 LONGEST_RAMP_S = 60.0
 LEAST_RAMP_S = 0.05
-"""A change takes so long at the least [s], whatever is asked for: torque has a rate, parameters have one."""
+"""A change under torque takes so long at the least [s], whatever is asked for."""
 MOST_UNDONE, MOST_SNAPSHOTS, LONGEST_NAME = 64, 16, 32
 ROUNDED_S = 1e-9
 
@@ -69,8 +69,11 @@ class Tuning:
                 return f"{key} = {args[key]!s:.32} is not set; allowed: {low:g} to {high:g}."
         return ""
 
-    def obey(self, name: str, args: Mapping[str, Any]) -> str:
-        """Do a command that is not refused; what was done, in words."""
+    def obey(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
+        """Do a command that is not refused; what was done, in words.
+
+        least_s : of a change [s]; less than LEAST_RAMP_S only while no torque is commanded
+        """
         if name == "save":
             self.snapshots[args["name"]] = dict(self.targets)
             return f"Parameters kept as {args['name']}."
@@ -88,9 +91,9 @@ class Tuning:
         if not changed:
             return "Parameters: as they were."
         for key in changed:
-            self._left_s[key] = max(over_s, LEAST_RAMP_S)
+            self._left_s[key] = max(over_s, least_s)
         told = ", ".join(f"{key} {before[key]:g} -> {self.targets[key]:g}" for key in changed)
-        least = f", drawn out to {LEAST_RAMP_S:g} s" if over_s < LEAST_RAMP_S else ""
+        least = f", drawn out to {least_s:g} s" if over_s < least_s else ""
         return f"Parameters: {told}, over {over_s:g} s{least}."
 
     def tick(self, tick_s: float) -> None:

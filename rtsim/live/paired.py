@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from rtsim.device.exchange import never
 from rtsim.live.inputs import Obey, StreamInput, drained
 from rtsim.live.turns import Turns
 from rtsim.methods.force_feed import ForceFeed
@@ -25,6 +26,10 @@ class PairedInput(StreamInput):
     open_stream, open_forces : open the subscribers
     feed : takes in what the plates say
     wait_ms : longest time from the receipt of a frame that it waits for the sample after it
+
+    Attributes
+    ----------
+    hurries : whether a frame is to go on without its forces, as torque is to end
     """
 
     def __init__(
@@ -40,6 +45,7 @@ class PairedInput(StreamInput):
         self._plates, self._n_plates_away = Turns(self._turns.allowance), 0
         self._lacking_ns = 0  # since when frames have lacked forces; 0 = they do not
         self._longest_ns = 0
+        self.hurries: Callable[[], bool] = never
 
     @classmethod
     def beside(
@@ -108,8 +114,8 @@ class PairedInput(StreamInput):
         if begun - self._lacking_ns > SILENT_NS:
             return
         now = begun
-        while not feed.reaches(frame) and now < due and not self.forces.ended:
-            message = self.forces.wait(1e-9 * (due - now))
+        while not (feed.reaches(frame) or now >= due or self.forces.ended or self.hurries()):
+            message = self.forces.wait(min(self.wait_s, 1e-9 * (due - now)))
             if message is not None:
                 self._admit(message)
             now = now_ns()

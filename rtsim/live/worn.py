@@ -253,7 +253,8 @@ def worn_loop(
     exchange.by_clock = exchange.by_clock or is_stream(run.source)
     torque = DeviceTorque(exchange, joint, arm_s)
     command = TorqueCommand(exchange, joint)
-    ticks = WornTicks(exchange, source_of(spec, run, feed), not is_stream(run.source), again)
+    source = source_of(spec, run, feed)
+    ticks = WornTicks(exchange, source, not is_stream(run.source), again)
     ticks.ask = torque.ask
     stages: list[Stage] = [*estimate, joint, torque, command]
     if is_stream(run.source):
@@ -263,6 +264,8 @@ def worn_loop(
     ticks.hush = lambda text: hush(exchange, torque, command, text)
     if again is None:
         ticks.ends = lambda: torque.asked.ends
+        if isinstance(source, PairedInput):
+            source.hurries = ticks.ends
     else:
         exchange.clocked = [lambda: ticks.watched]
     joint.moment = lambda: moment_of(loop, spec.coordinate)

@@ -14,7 +14,7 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.device.arming import ARM_STATES, EMERGENCY
 from rtsim.device.asked import ARM, DISARM, ENDING, WATCHED, Asked
 from rtsim.device.exchange import DeviceExchange, first_of
-from rtsim.device.tuning import OVER_S
+from rtsim.device.tuning import LEAST_RAMP_S, OVER_S
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
@@ -271,7 +271,8 @@ class DeviceTorque(Stage):
         self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
         if name in TUNING:
             refused = x.tuning.refusal(name, args)  # what was asked before may have changed it
-            x.arming.told.append(refused or x.tuning.obey(name, args))
+            least_s = LEAST_RAMP_S if x.arming.on else 0.0
+            x.arming.told.append(refused or x.tuning.obey(name, args, least_s))
         elif name == EMERGENCY:
             x.arming.emergency("emergency stop by command")
         elif name in MOVING:

@@ -126,3 +126,7 @@ def test_no_change_is_a_leap() -> None:
     for _ in range(4):
         tuning.tick(0.01)
     assert tuning.values["stiffness"] == 0.0
+    told = tuning.obey("undo", {"over_s": 0.0}, least_s=0.0)  # while no torque is commanded
+    assert told.endswith("over 0 s.")
+    tuning.tick(0.01)
+    assert tuning.values["stiffness"] == 30.0
