@@ -149,7 +149,7 @@ SENTENCES = {
     "unknown_session": "{n} without a known descriptor and dropped; {detail}.",
     "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
     "other_device": "{n} of a second device, dropped: {detail}; one at a time may be connected.",
-    "other_user": "{n} of a device of another user, or of one that hung up, dropped: {detail}.",
+    "other_user": "{n} of a device of another user of this machine, dropped: {detail}.",
     "session": "A new session {detail} began.",
     "end": "The stream ended after {detail}.",
 }
