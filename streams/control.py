@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import zmq
 
-from streams.account import Sentences, account, plain
+from streams.account import Sentences, account
 from streams.askers import Asker, Askers
 from streams.clock import now_ns
 from streams.closing import Closing
@@ -19,8 +19,9 @@ from streams.codec import decode, encode
 from streams.emergency_stop import StopEndpoint, stop_address
 from streams.errors import AddressInUseError, DecodeError, StreamError
 from streams.guard import Allowance
+from streams.held_control import read_answer
 from streams.link import Link
-from streams.messages import Command, Telemetry
+from streams.messages import Command
 from streams.security import Security
 from streams.sockets import BoundSocket, ZmqSocket, client_socket, receive_rest
 
@@ -217,14 +218,10 @@ def request(
                     False,
                     f"Nobody answered at {address} within {timeout_s:g} s; is the estimator running?",
                 )
-            reply = decode(socket.recv_multipart())
-        except DecodeError as fault:
-            raise StreamError(f"the answer from {address} was not understood: {fault}") from fault
+            reply = socket.recv_multipart()
         finally:
             link.close()
-    if not isinstance(reply, Telemetry) or not reply.text:
-        return False, f"{address} answered with something that is not a reply; is it a control address?"
-    return reply.gauges.get("ok") == 1.0, plain(reply.text[0])
+    return read_answer(reply, address)
 
 
 def _send(socket: ZmqSocket, link: Link, parts: list[bytes], due_ns: int) -> bool:
