@@ -151,7 +151,7 @@ SENTENCES = {
     "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
     "put_off": "{n} put off or left unread, as {detail}.",
     "other_device": "{n} of a second device, dropped: {detail}; one at a time may be connected.",
-    "other_user": "{n} of a device of another user, or of one that hung up, dropped: {detail}.",
+    "other_user": "{n} of a device of another user of this machine, dropped: {detail}.",
     "session": "A new session {detail} began.",
     "end": "The stream ended after {detail}.",
     "end_beside": "A session beside the one that goes on ended after {detail}.",

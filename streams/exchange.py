@@ -206,7 +206,9 @@ class DevicePort(Closing):
             self._intake.events.note("other_device", 1, "a second device speaks", t_arrived)
             return False
         connection = self._askers.connection(first, self._drained_ns)
-        if self._judges and (connection is None or is_foreign(connection)):
+        if self._judges and connection is None:
+            return False  # whose it is will be known when it speaks again
+        if self._judges and connection is not None and is_foreign(connection):
             self.n_other_user += 1
             self._intake.events.note("other_user", 1, "no keys are in use", t_arrived)
             return False

@@ -53,6 +53,7 @@ class Guard:
     n_cut : how many connections were shut down
     sentences : what was done, newest last, at most one a second; take them with popleft
     is_foreign : whether a connection is another user's, who makes room first; asked in a crowd alone
+    ended : called when a connection is known to be over, from the guard's thread
     """
 
     def __init__(self, socket: zmq.Socket[bytes], allowance: Allowance, admission: Admission | None) -> None:
@@ -60,6 +61,7 @@ class Guard:
         self.sentences: deque[str] = deque(maxlen=16)
         self._socket, self._allowance, self._admission = socket, allowance, admission
         self.is_foreign: Callable[[Connection], bool] = lambda connection: False
+        self.ended: Callable[[], object] = lambda: None
         self._connections: dict[int, Connection] = {}
         self._ended_ns: dict[
             int, int
@@ -130,6 +132,7 @@ class Guard:
             former.wire.close()
         if former is not None or event != zmq.EVENT_ACCEPTED:
             self._ended_ns[fd] = now_ns()
+            self.ended()
         if event != zmq.EVENT_ACCEPTED:
             return
         # By now it may be closed, and its number be that of another file.

@@ -41,6 +41,10 @@ class Link:
     libzmq reconnects by itself when the peer goes away, but not after a protocol fault (as an oversize
     part) or a refused key. Then this reconnects. Nor does it end a message without end, which would fill
     memory. Then this cuts the connection. Raises StreamError when the address is malformed.
+
+    Attributes
+    ----------
+    n_ended : connections that are over, as of the last `check`
     """
 
     def __init__(self, socket: ZmqSocket, address: str) -> None:
@@ -59,6 +63,7 @@ class Link:
         self._abandoned_ns: int | None = None
         self._unfinished = Unfinished(address)
         self._n_cut, self._cut_said_ns = 0, 0
+        self.n_ended = 0
 
     def heard(self) -> None:
         """A whole message was received."""
@@ -106,6 +111,7 @@ class Link:
             self._abandoned_ns = None
         else:
             self._unfinished.gone()
+            self.n_ended += 1
             self._abandoned_ns = now_ns()
             if self._state == "connected":
                 self._state = "closed"

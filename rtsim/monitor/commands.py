@@ -1,4 +1,4 @@
-"""Commands to the estimator, sent from a thread so that a slow answer never holds the window up."""
+"""Commands to the estimator, given in threads so that a slow answer never holds the window up."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from streams.control import request
+from streams.emergency_stop import request_stop, stop_address
 from streams.errors import StreamError
+from streams.held_control import HeldControl
 from streams.security import Security
 
 TIMEOUT = 3.0  # s
 
 
 class Commander(QObject):
-    """Sends one command at a time to a control address; `answered(ok, text)` comes in the window's thread."""
+    """Gives one command at a time over a connection that stays; `answered(ok, text)` comes in the window's
+    thread.
+    """
 
     answered = Signal(bool, str)
     _over = Signal(bool)
 
     def __init__(self, address: str, security: Security | None = None) -> None:
         super().__init__()
-        self.address, self.security = address, security
+        self.address = address
         self.busy = False
         self._again = ""  # to be insisted on once more, when what is under way is over
+        self._held = HeldControl(address, TIMEOUT, security)
         self._over.connect(self._rest)
 
     def send(self, name: str, args: Mapping[str, Any]) -> bool:
@@ -42,17 +46,31 @@ class Commander(QObject):
         self._again = name if self.busy else ""
         self._start(name, {}, True)
 
-    def _start(self, name: str, args: dict[str, Any], insisted: bool) -> None:
-        threading.Thread(target=self._ask, args=(name, args, insisted), daemon=True).start()
+    def stop(self, name: str) -> None:
+        """The emergency stop: datagrams, which nobody can keep out, and the command of this name."""
+        if stop_address(self.address):
+            threading.Thread(target=self._send_datagrams, daemon=True).start()
+        self.insist(name)
 
-    def _ask(self, name: str, args: dict[str, Any], insisted: bool) -> None:
+    def close(self) -> None:
+        """Hang up."""
+        self._held.close()
+
+    def _start(self, name: str, args: dict[str, Any], insisted: bool) -> None:
+        def then(ok: bool, text: str) -> None:
+            with suppress(RuntimeError):  # the window was closed meanwhile
+                self.answered.emit(ok, text)
+                self._over.emit(insisted)
+
         try:
-            ok, text = request(self.address, name, args, TIMEOUT, self.security)
+            self._held.ask(name, args, then)
         except StreamError as error:
-            ok, text = False, f"The command {name!r} was not sent: {error}."
-        with suppress(RuntimeError):  # the window was closed meanwhile
-            self.answered.emit(ok, text)
-            self._over.emit(insisted)
+            then(False, f"The command {name!r} was not sent: {error}.")
+
+    def _send_datagrams(self) -> None:
+        with suppress(StreamError, RuntimeError):  # a host that is not there, or a window that was closed
+            if request_stop(self.address, TIMEOUT):
+                self.answered.emit(True, f"Emergency stop: heard at {stop_address(self.address)}.")
 
     def _rest(self, insisted: bool) -> None:
         if insisted:

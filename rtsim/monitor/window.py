@@ -272,7 +272,7 @@ class MonitorWindow(QMainWindow):
         """The emergency stop: before anything else, and whatever else is under way."""
         self._wishes.clear()
         if self.commander:
-            self.commander.insist(EMERGENCY)
+            self.commander.stop(EMERGENCY)
             self._say("Emergency stop.")
 
     def _wish(self, name: str, value: float) -> None:
@@ -312,6 +312,8 @@ class MonitorWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
+        if self.commander:
+            self.commander.close()
         event.accept()
 
 

@@ -46,7 +46,12 @@ class Model:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.released = threading.Event()
         self.released.set()
-        self.server = ControlServer("tcp://127.0.0.1:0", self.handle, COMMANDS)
+        self.n_stop = 0
+        self.server = ControlServer("tcp://127.0.0.1:0", self.handle, COMMANDS, stop=self.stop)
+
+    def stop(self) -> None:
+        """An emergency stop by datagram."""
+        self.n_stop += 1
 
     def handle(self, command: Any) -> tuple[bool, str]:
         """Answer a command, the emergency stop at once."""
@@ -155,6 +160,33 @@ def test_the_emergency_stop_waits_for_nothing(run: Any, model: Model, key: str) 
     assert not run.window.bar.freeze.isChecked()
     run.window.device.stop.click()
     run.until(lambda: len(model.names) == 4)
+
+
+def test_the_emergency_stop_comes_by_datagram_where_commands_are_stuck(run: Any, model: Model) -> None:
+    """Protects whoever wears it: the key stops while the control endpoint answers nobody."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+
+    model.released.clear()
+    run.window.device.arm.click()
+    run.until(lambda: model.names == ["arm"])
+    QTest.keyClick(run.window, Qt.Key.Key_Space)
+    run.until(lambda: model.n_stop > 0)
+    assert model.names == ["arm"]
+    run.until(lambda: any("heard at udp://" in text for text in run.window.feed.sentences.kept))
+    model.released.set()
+    run.until(lambda: not run.window.commander.busy)
+
+
+def test_the_window_holds_one_connection(run: Any, model: Model) -> None:
+    """Protects the window from a crowd: it is there already, and needs no place for each command."""
+    guard = model.server._bound.guard
+    if guard is None:
+        pytest.skip("only Linux tells of connections")
+    for _ in range(5):
+        run.window.device.disarm.click()
+        run.until(lambda: not run.window.commander.busy)
+        assert len(guard._connections) == 1
 
 
 def test_no_key_arms(run: Any) -> None:
