@@ -19,6 +19,7 @@ from rtsim.models.model import Model
 from rtsim.quantity import Quantity
 from rtsim.stages.exchange_results import CUFF, DELIVERED, MEANINGS, PARASITIC, STATES, TRACKING
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from streams.account import plain
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Status
 from streams.ring import Frame
@@ -242,6 +243,8 @@ class DeviceTorque(Stage):
             self._move(name, args)
         elif name == "disarm":
             x.arming.disarm("by command")
+        elif name != "arm":  # as a damaged recording may have
+            x.arming.told.append(f"{plain(name)!r} is no command of a run with a device: nothing is done.")
         elif wrong or x.hold.wanted:
             x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
         else:
