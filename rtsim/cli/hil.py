@@ -209,13 +209,13 @@ def check_addresses(spec: HilSpec, ways: Ways) -> None:
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
-    """The recording of a run of this config; a sentence where it is cut."""
+    """The recording of a run of this config; sentences on what of it is not repeated."""
     from rtsim.live.run_again import RecordedPort
 
     port = RecordedPort(path)
     port.check(spec)
-    if port.note:
-        tell(f"rtsim: {port.note}: the run ends there")
+    for words in port.notes:
+        tell(f"rtsim: {words}")
     return port
 
 

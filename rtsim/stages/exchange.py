@@ -21,6 +21,7 @@ from rtsim.quantity import Quantity
 from rtsim.stages.exchange_results import CUFF, DELIVERED, MEANINGS, PARASITIC, STATES, TRACKING
 from rtsim.stages.limb_orders import MOVING, move, refusal
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
+from streams.account import plain
 from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Output, Status
 from streams.ring import Frame
@@ -279,6 +280,8 @@ class DeviceTorque(Stage):
             move(x, name, args)
         elif name == DISARM:
             x.arming.disarm("by command")
+        elif name != "arm":  # as a damaged recording may have
+            x.arming.told.append(f"{plain(name)!r} is no command of a run with a device: nothing is done.")
         elif wrong or x.hold.wanted:
             x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
         else:
