@@ -51,7 +51,7 @@ class Subscriber(Closing):
             raise StreamError(f"the backlog is {backlog}; give 1 frame or more")
         self.address = address
         self._ring = Ring(backlog)
-        self._intake = Intake(stream, self._ring)
+        self._intake = Intake(stream, self._ring, now_ns)
         self._fault: Exception | None = None
         self._context: ZmqContext = zmq.Context()
         self._socket = client_socket(self._context, zmq.SUB, address, security, prefixes)

@@ -102,6 +102,29 @@ def reused_sessions() -> Iterator[list[Parts]]:
         )
 
 
+def alternating() -> Iterator[list[Parts]]:
+    """6: a second session of the same rate, whose frames come between those of the walker."""
+    session = new_session_id()
+    message = descriptor([1, 3], session=session)
+    for seq in count():
+        yield [*([message] if seq % int(RATE) == 0 else []), frame(session, seq, 1)]
+
+
+def largest_descriptors() -> Iterator[list[Parts]]:
+    """6: descriptors of almost a megabyte that take as long as any to decode, 50 a second."""
+    meta = {"up": "Y", "maps": [{"a": 1}] * 250_000}
+    for n in count():
+        yield [descriptor([1, 3], meta=meta)] if n % 4 == 0 else []
+
+
+def ends_and_telemetry() -> Iterator[list[Parts]]:
+    """6: ends of sessions that nobody knows, telemetry, and frames without a descriptor, 4 000 a second."""
+    while True:
+        end = crafted("end", seq=1, reason="over")
+        told = crafted("telemetry", t=1, text=["nothing"] * 40)
+        yield [end, told, frame(new_session_id(), 0, 40), frame(new_session_id(), 0, 1)] * 5
+
+
 def nothing() -> Iterator[list[Parts]]:
     """0: no attack, for comparison."""
     while True:
@@ -115,6 +138,9 @@ ATTACKS: dict[str, Callable[[], Iterator[list[Parts]]]] = {
     "1c_names": enormous_names,
     "1d_sessions": many_sessions,
     "2_reused_ids": reused_sessions,
+    "6_alternating": alternating,
+    "6_largest": largest_descriptors,
+    "6_ends": ends_and_telemetry,
 }
 
 
