@@ -112,7 +112,7 @@ def test_patience_is_a_time() -> None:
 def test_a_clock_that_stands_is_told_by_time() -> None:
     """Protects from a device of many messages, or few: what counts is how long its clock has stood."""
     for parts in (1, 20):
-        course = Clocked(replace(SLOW, tracking_Nm=50.0)).armed()
+        course = Clocked(replace(SLOW, tracking_Nm=50.0, delay_ms=1000.0)).armed()  # or told as old
         x = course.exchange
         for _ in range(10):
             course.tick(PERIOD_MS * MS)
