@@ -39,7 +39,7 @@ class ClockCheck:
         self._patience_ns = 1e6 * limits.agreement_ms
         self._least = self._before = math.inf  # of T - t in this window, and the one before [ns]
         self._began = self._began_before = self._n = 0
-        self._old_since = 0
+        self._old_since = self._newest = 0
         self._rate = self._old = ""
 
     @property
@@ -58,7 +58,9 @@ class ClockCheck:
         self._n, self._least = self._n + 1, min(self._least, way)
         if least == math.inf:
             return 0.0
-        self._age(way - least, t_arrived)
+        if t_device > self._newest:  # a clock that stands is told as one
+            self._age(way - least, t_arrived)
+        self._newest = t_device
         return 1e-9 * max(0.0, least - way - 1e6 * JITTER_MS)
 
     def _end_window(self, t_arrived: int) -> None:

@@ -55,7 +55,7 @@ CLOCKS: dict[str, tuple[str, Callable[[float], float]]] = {
     "leaps forward by a second": ("went on by", lambda t: t + (1.0 if t > 2.0 else 0.0)),
     "leaps back by a second": ("old by its own clock", lambda t: t - (1.0 if t > 2.0 else 0.0)),
     "what is measured grows 100 ms old": ("100 ms old", lambda t: t - (0.1 if t > 2.0 else 0.0)),
-    "stands": ("old", lambda t: min(t, 2.0)),
+    "stands": ("went on by", lambda t: min(t, 2.0)),
 }  # fmt: skip
 
 
