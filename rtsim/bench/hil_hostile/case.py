@@ -36,7 +36,7 @@ class Evidence(NamedTuple):
     arms : when a person armed
     fault_ns : when what ends the torque happened; 0 = nothing does
     declared_ms : how long torque may last after it, by config and protocol
-    nothing_Nm : a torque that is none
+    nothing : a torque that is none [N m]
     faults : how often a fault latched
     stop_ns : when somebody asked for an emergency stop; 0 = nobody did
     wrong : what was otherwise than the protocol says, a sentence each
@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
     arms: Sequence[int] = ()
     fault_ns: int = 0
     declared_ms: float = math.nan
-    nothing_Nm: float = 1e-9
+    nothing: float = 1e-9
     faults: int = 0
     stop_ns: int = 0
     wrong: tuple[str, ...] = ()

@@ -15,8 +15,8 @@ from rtsim.files.toml_text import entries
 ANY_PORT = "tcp://127.0.0.1:0"
 FOLLOWS = 10
 """Ticks beyond those that may be missed, after which a device has to be as it is told (docs/hil.md)."""
-WRITES_MS, BUSY_MS = 4.0, 20.0
-"""Two ticks of a device's own clock; what a computer that does other work stalls now and then (docs/hil.md)."""
+BUSY_MS = 20.0
+"""What a computer that does other work stalls for now and then (docs/hil.md)."""
 RAMP_S = 0.2
 LIE_MS, CLOCK_MS = 500.0, 1000.0
 """What a wrong sensor and a wrong clock may take to be found, where the config does not say: our choice."""
@@ -120,6 +120,16 @@ class Declared(NamedTuple):
         """Markers that are lost; the device hears of it every 50 ms."""
         assert self.spec.markers is not None
         return self.spec.markers.lost_ms + 50.0 + self.tick
+
+    @property
+    def person(self) -> float:
+        """Markers that are no walking person, or another one."""
+        return self.lost + LIE_MS
+
+    @property
+    def walk(self) -> float:
+        """A walk that is none, by the spline: half a second, as the confidence falls (docs/worn.md)."""
+        return 500.0 + self.tick
 
 
 def declared_by(path: Path) -> Declared:

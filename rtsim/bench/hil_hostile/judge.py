@@ -66,9 +66,9 @@ def judge(case: Case, seen: Evidence) -> Verdict:
     )  # fmt: skip
 
 
-def acts(sample: Sample, nothing_Nm: float) -> bool:
+def acts(sample: Sample, nothing: float) -> bool:
     """Whether there is torque."""
-    return abs(sample.torque) > nothing_Nm
+    return abs(sample.torque) > nothing
 
 
 def torque_after(seen: Evidence) -> tuple[float, bool]:
@@ -77,7 +77,7 @@ def torque_after(seen: Evidence) -> tuple[float, bool]:
     if not seen.fault_ns:
         return math.nan, True
     later = [sample for sample in seen.torque if sample.t_ns >= seen.fault_ns]
-    with_torque = [k for k, sample in enumerate(later) if acts(sample, seen.nothing_Nm)]
+    with_torque = [k for k, sample in enumerate(later) if acts(sample, seen.nothing)]
     if not with_torque:
         return 0.0, True
     ended = with_torque[-1] + 1 < len(later)
@@ -97,7 +97,7 @@ def without_arming(seen: Evidence) -> int:
             may, _ = True, arms.pop(0)
         if was_on and not sample.on:
             may = False
-        n += sample.on and not may and acts(sample, seen.nothing_Nm)
+        n += sample.on and not may and acts(sample, seen.nothing)
         was_on = sample.on
     return n
 

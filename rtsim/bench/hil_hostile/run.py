@@ -21,7 +21,7 @@ from rtsim.live.signals import noting_requests
 SWITCH_S = 0.0005
 """How long one thread of this process may keep the others waiting [s]: each plays a peer with a clock."""
 TRIES = 2
-"""Times that a case is begun, where a busy machine costs an honest device its torque before anything happens."""
+"""Times that a case is begun, where a busy machine costs an honest device its torque at once."""
 
 
 class Outcome(NamedTuple):

@@ -35,6 +35,8 @@ CLIENT_RAMP_MS, CLIENT_TICK_MS = 50.0, 2.0
 TURN_S = 0.01
 """Between two outputs [s]."""
 ARM_S, COMES_BACK_S = 6.0, 5.0
+VALID_MS = 60.0
+"""Of the outputs [ms]."""
 NOTHING_NM = 0.05
 OFF = ("disarmed", "stopped")
 

@@ -125,7 +125,7 @@ def drips(lab: Lab) -> Evidence:
             except OSError:
                 break
             time.sleep(PAUSE_S)
-        done, answer = rig.ask("arm")
+        done, _ = rig.ask("arm")
         time.sleep(0.3)
         wrong = ("it was armed without a device",) if done and rig.listener.on else ()
     return rig.evidence(since, 0, math.nan, wrong=wrong)

@@ -36,7 +36,7 @@ def simulated(run: str, device: str) -> Callable[[Lab], Evidence]:
     def act(lab: Lab) -> Evidence:
         rig, since = lab.rig(run), now_ns()
         time.sleep(HELD_S)
-        config: Path | str = device_config(lab.folder) if not device else device
+        config: Path | str = device or device_config(lab.folder)
         child = Child("device", ["device", str(config), "--model", rig.port])
         try:
             child.wait_ready(READY_S)
