@@ -110,7 +110,7 @@ def on_all(
     """All devices under torque, then what `act` does; the evidence of the one with the worst of it.
 
     act : returns when it began [ns]; wrong : what of a device is otherwise than it must be
-    ends : torque has to end, after_ms later; default: the time to live and the safe state; only : this device's
+    ends : torque has to end, after_ms later (default: time to live and safe state); only : this device's
     """
     all_ = lab.victims
     since = now_ns()

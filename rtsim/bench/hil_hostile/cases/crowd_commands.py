@@ -174,37 +174,92 @@ def stop_beside_arms(lab: Lab) -> Evidence:
 
 REFUSED = ("refused", "allowed", "not ", "no ", "may", "only", "role")
 CASES = (
-    Case("command_arm_of_another_user.ankle", "crowd", "Another user of the machine arms.", arms_as_another, REFUSED),
-    Case("command_set_of_another_user.ankle", "crowd", "Another user of the machine changes a parameter.",
-         meddles_as_another(f"set:{STIFFNESS}=0"), REFUSED),
-    Case("command_disarm_and_arm_of_another_user.ankle", "crowd", "Another user disarms, pauses and arms.",
-         meddles_as_another("pause", "reset", "arm", "stop"), REFUSED),
-    Case("command_stop_of_another_user.ankle", "crowd", "Another user asks for an emergency stop.", stops_as_another,
-         ("emergency",)),
-    Case("command_disarm_before_it_arms.ankle", "crowd", "A person disarms before the run arms by itself.",
-         before_it_arms("disarm")),
-    Case("command_stop_before_it_arms.ankle", "crowd", "A stop before the run arms by itself.",
-         before_it_arms("emergency_stop")),
-    Case("command_reset_before_it_arms.ankle", "crowd", "A reset before the run arms by itself.",
-         before_it_arms("reset")),
-    Case("command_set_beside_a_slow_ramp.ankle", "crowd", "Another parameter is set while one goes slowly.",
-         foreign_set),
-    *(Case(f"command_set_{name}.ankle", "crowd", f"A parameter is set to {what}.", nonsense(**args), REFUSED)
-      for name, what, args in (
-          ("no_number", "what is no number", {STIFFNESS: math.nan}),
-          ("infinite", "an infinity", {STIFFNESS: math.inf}),
-          ("beyond_its_range", "what is beyond its range", {STIFFNESS: 1000.0}),
-          ("negative", "what is below its range", {STIFFNESS: -1.0}),
-          ("text", "a text", {STIFFNESS: "much"}),
-          ("list", "a list", {STIFFNESS: [1.0, 2.0]}),
-          ("over_a_negative_time", "a value over a time below zero", {STIFFNESS: 10.0, "over_s": -1.0}),
-          ("over_no_time", "a value over no number of seconds", {STIFFNESS: 10.0, "over_s": math.nan}),
-          ("limit", "a limit, which is no parameter", {"torque_max_Nm": 1e9}),
-      )),
-    Case("command_flood_of_unknown.ankle", "crowd", "A flood of commands that there are not.",
-         beside(flooding("arm_now", "x" * 64))),
+    Case(
+        "command_arm_of_another_user.ankle",
+        "crowd",
+        "Another user of the machine arms.",
+        arms_as_another,
+        REFUSED,
+    ),
+    Case(
+        "command_set_of_another_user.ankle",
+        "crowd",
+        "Another user of the machine changes a parameter.",
+        meddles_as_another(f"set:{STIFFNESS}=0"),
+        REFUSED,
+    ),
+    Case(
+        "command_disarm_and_arm_of_another_user.ankle",
+        "crowd",
+        "Another user disarms, pauses and arms.",
+        meddles_as_another("pause", "reset", "arm", "stop"),
+        REFUSED,
+    ),
+    Case(
+        "command_stop_of_another_user.ankle",
+        "crowd",
+        "Another user asks for an emergency stop.",
+        stops_as_another,
+        ("emergency",),
+    ),
+    Case(
+        "command_disarm_before_it_arms.ankle",
+        "crowd",
+        "A person disarms before the run arms by itself.",
+        before_it_arms("disarm"),
+    ),
+    Case(
+        "command_stop_before_it_arms.ankle",
+        "crowd",
+        "A stop before the run arms by itself.",
+        before_it_arms("emergency_stop"),
+    ),
+    Case(
+        "command_reset_before_it_arms.ankle",
+        "crowd",
+        "A reset before the run arms by itself.",
+        before_it_arms("reset"),
+    ),
+    Case(
+        "command_set_beside_a_slow_ramp.ankle",
+        "crowd",
+        "Another parameter is set while one goes slowly.",
+        foreign_set,
+    ),
+    *(
+        Case(
+            f"command_set_{name}.ankle", "crowd", f"A parameter is set to {what}.", nonsense(**args), REFUSED
+        )
+        for name, what, args in (
+            ("no_number", "what is no number", {STIFFNESS: math.nan}),
+            ("infinite", "an infinity", {STIFFNESS: math.inf}),
+            ("beyond_its_range", "what is beyond its range", {STIFFNESS: 1000.0}),
+            ("negative", "what is below its range", {STIFFNESS: -1.0}),
+            ("text", "a text", {STIFFNESS: "much"}),
+            ("list", "a list", {STIFFNESS: [1.0, 2.0]}),
+            ("over_a_negative_time", "a value over a time below zero", {STIFFNESS: 10.0, "over_s": -1.0}),
+            ("over_no_time", "a value over no number of seconds", {STIFFNESS: 10.0, "over_s": math.nan}),
+            ("limit", "a limit, which is no parameter", {"torque_max_Nm": 1e9}),
+        )
+    ),
+    Case(
+        "command_flood_of_unknown.ankle",
+        "crowd",
+        "A flood of commands that there are not.",
+        beside(flooding("arm_now", "x" * 64)),
+    ),
     Case("command_giants.ankle", "crowd", "Commands of 100 kB.", beside(pouring(b"DEALER", giant_command))),
-    Case("command_200_silent.ankle", "crowd", "200 silent connections, beside which the person disarms.",
-         beside(silent(200))),
-    Case("command_stop_beside_arms.ankle", "crowd", "A stop in a flood of `arm`.", stop_beside_arms, ("emergency",)),
-)  # fmt: skip
+    Case(
+        "command_200_silent.ankle",
+        "crowd",
+        "200 silent connections, beside which the person disarms.",
+        beside(silent(200)),
+    ),
+    Case(
+        "command_stop_beside_arms.ankle",
+        "crowd",
+        "A stop in a flood of `arm`.",
+        stop_beside_arms,
+        ("emergency",),
+    ),
+)

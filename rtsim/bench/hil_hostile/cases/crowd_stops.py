@@ -25,7 +25,7 @@ from rtsim.bench.hil_hostile.crowd import (
     silent,
     silent_before_the_handshake,
     stop_by_datagram,
-)  # fmt: skip
+)
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import Rig, until
 from streams.clock import now_ns
@@ -44,7 +44,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 cli(["command", "emergency_stop", "--control", sys.argv[1]], standalone_mode=False)
 """
-"""`rtsim command emergency_stop` that has been loaded: how long a program takes to start is not of the stop."""
+"""`rtsim command emergency_stop` , loaded before: how long a program takes to start is not of the stop."""
 Stop = Callable[[Rig], int]
 """Asks for a stop; when [ns]."""
 
@@ -121,7 +121,10 @@ CROWDS: dict[str, tuple[str, str, tuple[Member, ...]]] = {
     "70_silent": ("70 silent connections", "control", (silent(70),)),
     "200_silent": ("200 silent connections", "control", (silent(200),)),
     "200_before_the_handshake": (
-        "200 connections without a handshake", "control", (silent_before_the_handshake(200),)),
+        "200 connections without a handshake",
+        "control",
+        (silent_before_the_handshake(200),),
+    ),
     "churn": ("connections that come and go", "control", (churn, churn)),
     "flood_of_commands": ("a flood of commands", "control", (flooding("status"),)),
     "flood_of_sets": ("a flood of commands that change", "control", (flooding("undo", "disarmed", "list"),)),
@@ -132,9 +135,12 @@ CROWDS: dict[str, tuple[str, str, tuple[Member, ...]]] = {
     "almost_stops": ("a flood of datagrams that are almost stops", "control", (datagrams(almost),)),
     "200_listeners": ("200 silent subscribers of results", "results", (silent(200, b"SUB"),)),
     "200_at_the_device": ("200 silent connections to the device's endpoint", "port", (silent(200),)),
-    "all_at_once": ("200 silent connections, churn, floods of commands and datagrams", "control",
-                    (silent(200), churn, flooding("status"), datagrams(junk))),
-}  # fmt: skip
+    "all_at_once": (
+        "200 silent connections, churn, floods of commands and datagrams",
+        "control",
+        (silent(200), churn, flooding("status"), datagrams(junk)),
+    ),
+}
 WAYS: dict[str, tuple[str, Stop, tuple[str, ...]]] = {
     "datagram": ("by datagram", by_datagram, tuple(CROWDS)),
     "command": ("by command", by_command, tuple(CROWDS)),
@@ -146,10 +152,25 @@ WAYS: dict[str, tuple[str, Stop, tuple[str, ...]]] = {
     "signal": ("by SIGUSR2", by_signal, ("nobody", "200_silent", "all_at_once")),
 }
 CASES = (
-    *(Case(f"stop_by_{way}_beside_{crowd}.ankle", "crowd", f"A stop {how} beside {CROWDS[crowd][0]}.",
-           stopped("ankle", stop, CROWDS[crowd][1], *CROWDS[crowd][2]), WORDS)
-      for way, (how, stop, crowds) in WAYS.items() for crowd in crowds),
-    *(Case(f"stop_by_{way}_beside_{crowd}.worn", "crowd", f"A stop {WAYS[way][0]} of a person beside {CROWDS[crowd][0]}.",
-           stopped("worn", WAYS[way][1], CROWDS[crowd][1], *CROWDS[crowd][2]), WORDS)
-      for way, crowd in (("datagram", "nobody"), ("datagram", "200_silent"), ("command", "200_silent"))),
-)  # fmt: skip
+    *(
+        Case(
+            f"stop_by_{way}_beside_{crowd}.ankle",
+            "crowd",
+            f"A stop {how} beside {CROWDS[crowd][0]}.",
+            stopped("ankle", stop, CROWDS[crowd][1], *CROWDS[crowd][2]),
+            WORDS,
+        )
+        for way, (how, stop, crowds) in WAYS.items()
+        for crowd in crowds
+    ),
+    *(
+        Case(
+            f"stop_by_{way}_beside_{crowd}.worn",
+            "crowd",
+            f"A stop {WAYS[way][0]} of a person beside {CROWDS[crowd][0]}.",
+            stopped("worn", WAYS[way][1], CROWDS[crowd][1], *CROWDS[crowd][2]),
+            WORDS,
+        )
+        for way, crowd in (("datagram", "nobody"), ("datagram", "200_silent"), ("command", "200_silent"))
+    ),
+)

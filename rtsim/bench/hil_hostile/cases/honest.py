@@ -58,8 +58,17 @@ def looked_on(rig: Rig, since_ns: int) -> Evidence:
 
 
 CASES = (
-    *(Case(f"honest_device.{run}", "honest", f"An honest device in a run {what}.", clean(run))
-      for run, what in RUNS.items()),
-    *(Case(f"honest_simulated.{run}", "honest", f"`rtsim device` in a run {RUNS[run]}.", simulated(run, device))
-      for run, device in (("ankle", "ankle_orthosis"), ("free", "knee_brace"), ("worn", "ankle_orthosis"))),
-)  # fmt: skip
+    *(
+        Case(f"honest_device.{run}", "honest", f"An honest device in a run {what}.", clean(run))
+        for run, what in RUNS.items()
+    ),
+    *(
+        Case(
+            f"honest_simulated.{run}",
+            "honest",
+            f"`rtsim device` in a run {RUNS[run]}.",
+            simulated(run, device),
+        )
+        for run, device in (("ankle", "ankle_orthosis"), ("free", "knee_brace"), ("worn", "ankle_orthosis"))
+    ),
+)

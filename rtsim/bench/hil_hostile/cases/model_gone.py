@@ -185,7 +185,7 @@ def back(victim: Victim, since_ns: int) -> bool:
 
 
 def by_hand(make: Callable[[Victim], bytes], pause_s: float = 0.0) -> Callable[[Victims], int]:
-    """The model's place is taken by one that sends these bytes after the handshake; then it is there again."""
+    """The model's place is taken by one that sends these bytes; then the model is there again."""
 
     def act(all_: Victims) -> int:
         for victim in all_.all:
@@ -256,18 +256,40 @@ RETURNS = {
     "no_protocol": ("answers like a browser's server", by_hand(lambda v: b"HTTP/1.1 200 OK\r\n\r\n" * 50)),
 }
 CASES = (
-    *(Case(f"model_{name}", "model", f"The model {what}.", ending(act), OLD)
-      for name, (what, act) in ENDS.items()),
-    *(Case(f"model_{name}", "model", f"The model {what}.",
-           ending(act, returned), OLD)
-      for name, (what, act) in RETURNS.items()),
+    *(
+        Case(f"model_{name}", "model", f"The model {what}.", ending(act), OLD)
+        for name, (what, act) in ENDS.items()
+    ),
+    *(
+        Case(f"model_{name}", "model", f"The model {what}.", ending(act, returned), OLD)
+        for name, (what, act) in RETURNS.items()
+    ),
     Case("model_begins_armed", "model", "A run whose first output is armed.", begins_armed),
-    Case("model_goes_on_after_a_fall", "model", "The model goes on armed after a stall.", goes_on_after_a_fall),
-    Case("model_device_is_stopped", "model", "The device's process is stopped and continued.", is_stopped, OLD),
-    Case("model_device_is_stopped_beside_outputs", "model",
-         "The device's process is stopped and continued while the model goes on.", is_stopped_beside_a_model, OLD),
-    Case("model_device_is_stopped_while_it_falls", "model",
-         "The device's process is stopped in the middle of its ramp.", is_stopped_while_it_falls, OLD),
-    Case("model_button_in_slow_ticks", "model", "The device's button, beside a model of four ticks a second.",
-         falls_in_slow_ticks, ("emergency",)),
-)  # fmt: skip
+    Case(
+        "model_goes_on_after_a_fall", "model", "The model goes on armed after a stall.", goes_on_after_a_fall
+    ),
+    Case(
+        "model_device_is_stopped", "model", "The device's process is stopped and continued.", is_stopped, OLD
+    ),
+    Case(
+        "model_device_is_stopped_beside_outputs",
+        "model",
+        "The device's process is stopped and continued while the model goes on.",
+        is_stopped_beside_a_model,
+        OLD,
+    ),
+    Case(
+        "model_device_is_stopped_while_it_falls",
+        "model",
+        "The device's process is stopped in the middle of its ramp.",
+        is_stopped_while_it_falls,
+        OLD,
+    ),
+    Case(
+        "model_button_in_slow_ticks",
+        "model",
+        "The device's button, beside a model of four ticks a second.",
+        falls_in_slow_ticks,
+        ("emergency",),
+    ),
+)

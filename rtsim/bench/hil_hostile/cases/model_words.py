@@ -59,8 +59,10 @@ ENDS: dict[str, tuple[str, Callable[[Victim], Keys | Parts]]] = {
     "torque_huge_number": ("a torque of 10^400 as a whole number", made(lambda o: huge_number(o))),
     "lists_empty": ("empty lists", changed(torque=[], torque_max=[], angle=[], speed=[])),
     "lists_of_two_lengths": ("lists of two lengths", changed(torque=[5.0, 5.0])),
-    "lists_of_17": ("lists of 17 joints",
-                    changed(torque=[5.0] * 17, torque_max=[20.0] * 17, angle=[0.0] * 17, speed=[0.0] * 17)),
+    "lists_of_17": (
+        "lists of 17 joints",
+        changed(torque=[5.0] * 17, torque_max=[20.0] * 17, angle=[0.0] * 17, speed=[0.0] * 17),
+    ),
     "valid_for_1e9_ms": ("a time to live of 1e9 ms", changed(valid_for_ms=1e9)),
     "valid_for_1001_ms": ("a time to live of 1001 ms", changed(valid_for_ms=1001.0)),
     "valid_for_zero": ("a time to live of zero", changed(valid_for_ms=0.0)),
@@ -93,7 +95,7 @@ ENDS: dict[str, tuple[str, Callable[[Victim], Keys | Parts]]] = {
     "one_part": ("one part", made(lambda o: [b"output"])),
     "three_parts": ("three parts", made(lambda o: [*packed("output", o), b"more"])),
     "no_map": ("a list in the place of the map", made(lambda o: [b"output", b"\x93\x01\x02\x03"])),
-}  # fmt: skip
+}
 
 
 def huge_number(output: Keys) -> Parts:
@@ -146,21 +148,52 @@ def not_armed(lab: Lab) -> Any:
 
 
 CASES = (
-    *(Case(f"model_{name}", "model", f"The model sends {what}.", model_says(say), OLD)
-      for name, (what, say) in ENDS.items()),
-    Case("model_torque_1e6", "model", "The model wants 1e6 N m, its torque_max 1e9.",
-         within(OWN_LIMIT_NM, torque=[1e6], torque_max=[1e9])),
-    Case("model_torque_beyond_its_limit", "model", "The model wants 50 N m beyond its own torque_max of 20.",
-         within(20.0, torque=[50.0])),
+    *(
+        Case(f"model_{name}", "model", f"The model sends {what}.", model_says(say), OLD)
+        for name, (what, say) in ENDS.items()
+    ),
+    Case(
+        "model_torque_1e6",
+        "model",
+        "The model wants 1e6 N m, its torque_max 1e9.",
+        within(OWN_LIMIT_NM, torque=[1e6], torque_max=[1e9]),
+    ),
+    Case(
+        "model_torque_beyond_its_limit",
+        "model",
+        "The model wants 50 N m beyond its own torque_max of 20.",
+        within(20.0, torque=[50.0]),
+    ),
     Case("model_torque_max_zero", "model", "The model allows no torque, and wants 5 N m.", lowered),
     Case("model_disarmed_with_torque", "model", "The model says 5 N m and disarmed.", not_armed),
-    Case("model_unknown_keys", "model", "The model sends keys that there are not, which are ignored.",
-         within(OWN_LIMIT_NM, torque_min=[-1e9], boost=True)),
-    Case("model_angle_1e300", "model", "The model's joint is at 1e300 rad.", within(OWN_LIMIT_NM, angle=[1e300])),
-    Case("model_tick_ms_1e9", "model", "The model's tick lasts 1e9 ms, and it asks for answers.",
-         within(OWN_LIMIT_NM, tick_ms=1e9, answer=True)),
-    Case("model_tick_ms_negative", "model", "The model's tick lasts -10 ms, and it asks for answers.",
-         within(OWN_LIMIT_NM, tick_ms=-10.0, answer=True)),
-    Case("model_tick_ms_zero", "model", "The model's tick lasts no time, and it asks for answers.",
-         within(OWN_LIMIT_NM, tick_ms=0.0, answer=True)),
-)  # fmt: skip
+    Case(
+        "model_unknown_keys",
+        "model",
+        "The model sends keys that there are not, which are ignored.",
+        within(OWN_LIMIT_NM, torque_min=[-1e9], boost=True),
+    ),
+    Case(
+        "model_angle_1e300",
+        "model",
+        "The model's joint is at 1e300 rad.",
+        within(OWN_LIMIT_NM, angle=[1e300]),
+    ),
+    Case(
+        "model_tick_ms_1e9",
+        "model",
+        "The model's tick lasts 1e9 ms, and it asks for answers.",
+        within(OWN_LIMIT_NM, tick_ms=1e9, answer=True),
+    ),
+    Case(
+        "model_tick_ms_negative",
+        "model",
+        "The model's tick lasts -10 ms, and it asks for answers.",
+        within(OWN_LIMIT_NM, tick_ms=-10.0, answer=True),
+    ),
+    Case(
+        "model_tick_ms_zero",
+        "model",
+        "The model's tick lasts no time, and it asks for answers.",
+        within(OWN_LIMIT_NM, tick_ms=0.0, answer=True),
+    ),
+)

@@ -38,7 +38,7 @@ def rows_of(log: Path) -> list[Sample]:
 
 
 def together(happens: Happens, of_device: bool = True, seconds: float = 1.0) -> Callable[[Lab], Evidence]:
-    """Both as processes under torque, then something happens; judged by the device's own log, or by outputs."""
+    """Both under torque, then something happens; judged by the log of the device, or by outputs."""
 
     def act(lab: Lab) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
@@ -120,18 +120,52 @@ def ends_in_a_fault(lab: Lab) -> Evidence:
 
 
 CASES = (
-    Case("process_model_killed", "model", "`rtsim hil` is killed.", together(signalled(signal.SIGKILL, False))),
-    Case("process_model_terminated", "model", "`rtsim hil` is asked to end.",
-         together(signalled(signal.SIGTERM, False), seconds=2.0), ("the run ends", "interrupted")),
-    Case("process_model_stopped", "model", "`rtsim hil` is stopped and continued.",
-         together(signalled(signal.SIGSTOP, False, signal.SIGCONT)), GONE),
-    Case("process_device_killed", "device", "`rtsim device` is killed.",
-         together(signalled(signal.SIGKILL, True), of_device=False), GONE),
-    Case("process_device_stopped", "device", "`rtsim device` is stopped and continued.",
-         together(signalled(signal.SIGSTOP, True, signal.SIGCONT)), GONE),
-    Case("process_device_button", "device", "The button of `rtsim device`, SIGUSR1.",
-         together(signalled(signal.SIGUSR1, True)), ("emergency",)),
-    Case("process_full_disk", "model", "`rtsim hil --record` on a disk that is full.", on_a_full_disk,
-         ("record", "written", "disk", "room")),
-    Case("process_ends_in_a_fault", "device", "A run ends while a fault is latched.", ends_in_a_fault, ("n m",)),
-)  # fmt: skip
+    Case(
+        "process_model_killed", "model", "`rtsim hil` is killed.", together(signalled(signal.SIGKILL, False))
+    ),
+    Case(
+        "process_model_terminated",
+        "model",
+        "`rtsim hil` is asked to end.",
+        together(signalled(signal.SIGTERM, False), seconds=2.0),
+        ("the run ends", "interrupted"),
+    ),
+    Case(
+        "process_model_stopped",
+        "model",
+        "`rtsim hil` is stopped and continued.",
+        together(signalled(signal.SIGSTOP, False, signal.SIGCONT)),
+        GONE,
+    ),
+    Case(
+        "process_device_killed",
+        "device",
+        "`rtsim device` is killed.",
+        together(signalled(signal.SIGKILL, True), of_device=False),
+        GONE,
+    ),
+    Case(
+        "process_device_stopped",
+        "device",
+        "`rtsim device` is stopped and continued.",
+        together(signalled(signal.SIGSTOP, True, signal.SIGCONT)),
+        GONE,
+    ),
+    Case(
+        "process_device_button",
+        "device",
+        "The button of `rtsim device`, SIGUSR1.",
+        together(signalled(signal.SIGUSR1, True)),
+        ("emergency",),
+    ),
+    Case(
+        "process_full_disk",
+        "model",
+        "`rtsim hil --record` on a disk that is full.",
+        on_a_full_disk,
+        ("record", "written", "disk", "room"),
+    ),
+    Case(
+        "process_ends_in_a_fault", "device", "A run ends while a fault is latched.", ends_in_a_fault, ("n m",)
+    ),
+)

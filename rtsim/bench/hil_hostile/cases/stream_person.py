@@ -127,10 +127,23 @@ WALKS: tuple[tuple[str, str, Lie], ...] = (
     ("falls_down", "falls down within a fifth of a second", moved(falls_down)),
 )
 CASES = (
-    *(Case(f"person_{name}.worn", "stream", f"The person {what}.",
-           stream_lies("worn", lie, lambda d: d.person, 2.5), WORDS)
-      for name, what, lie in LIES),
-    *(Case(f"person_{name}.spline", "stream", f"The person {what}; torque by the phase of the gait.",
-           stream_lies("spline", lie, lambda d: d.walk, 3.0, walk_s=STRIDES_S, by_torque=True))
-      for name, what, lie in WALKS),
-)  # fmt: skip
+    *(
+        Case(
+            f"person_{name}.worn",
+            "stream",
+            f"The person {what}.",
+            stream_lies("worn", lie, lambda d: d.person, 2.5),
+            WORDS,
+        )
+        for name, what, lie in LIES
+    ),
+    *(
+        Case(
+            f"person_{name}.spline",
+            "stream",
+            f"The person {what}; torque by the phase of the gait.",
+            stream_lies("spline", lie, lambda d: d.walk, 3.0, walk_s=STRIDES_S, by_torque=True),
+        )
+        for name, what, lie in WALKS
+    ),
+)

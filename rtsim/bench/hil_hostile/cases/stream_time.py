@@ -254,12 +254,23 @@ LIES: tuple[tuple[str, str, Lie, tuple[str, ...]], ...] = (
     ("sessions_in_turns", "begins a new session every three frames", sessions_in_turns, (*LOST, "session")),
     ("other_rate", "begins a session of 120 Hz", another_session(rate=120.0), RATES),
     ("rate_zero", "begins a session of 0 Hz", another_session(rate=0.0), RATES),
-    ("millimetres", "begins a session of millimetres with numbers in metres",
-     lambda f: another_session(fields=[{**f.stream.session["fields"][0], "unit": "mm"}])(f), LOST),
-    ("no_such_markers", "begins a session whose markers have other names",
-     lambda f: another_session(fields=[{**f.stream.session["fields"][0],
-                                        "labels": [f"M{k}" for k in range(len(f.stream.names))]}])(f), LOST),
-)  # fmt: skip
+    (
+        "millimetres",
+        "begins a session of millimetres with numbers in metres",
+        lambda f: another_session(fields=[{**f.stream.session["fields"][0], "unit": "mm"}])(f),
+        LOST,
+    ),
+    (
+        "no_such_markers",
+        "begins a session whose markers have other names",
+        lambda f: another_session(
+            fields=[
+                {**f.stream.session["fields"][0], "labels": [f"M{k}" for k in range(len(f.stream.names))]}
+            ]
+        )(f),
+        LOST,
+    ),
+)
 PACES: tuple[tuple[str, str, Lie, float], ...] = (
     ("twenty_times_as_dense", "is twenty times as dense as stated", dense, RATE),
     ("dense_by_the_clock", "has twenty frames in the place of one, by their times", dense_by_the_clock, RATE),
@@ -267,23 +278,62 @@ PACES: tuple[tuple[str, str, Lie, float], ...] = (
     ("half_as_fast", "comes at half its rate", lambda f: [as_markers(f.keys, f.positions)], 0.5 * RATE),
 )
 CASES = (
-    *(Case(f"stream_{name}.worn", "stream", f"The stream {what}.", stream_lies("worn", lie, lambda d: d.lost), words)
-      for name, what, lie, words in LIES),
-    *(Case(f"stream_{name}.spline", "stream", f"The stream {what}; torque by the phase of the gait.",
-           stream_lies("spline", lie, lambda d: d.lost, 2.5, walk_s=STRIDES_S), LOST)
-      for name, what, lie, words in LIES if name in ("unseen_time_stands", "unseen_time_creeps", "silent")),
-    *(Case(f"stream_{name}.worn", "stream", f"The stream {what}, under torque.",
-           stream_lies("worn", lie, lambda d: d.lie + d.clock, 3.0, pace), RATES)
-      for name, what, lie, pace in PACES),
-    *(Case(f"stream_{name}_while_armed.worn", "stream", f"The stream {what} while a person arms.",
-           ramp_of(lie, pace), RATES)
-      for name, what, lie, pace in PACES),
+    *(
+        Case(
+            f"stream_{name}.worn",
+            "stream",
+            f"The stream {what}.",
+            stream_lies("worn", lie, lambda d: d.lost),
+            words,
+        )
+        for name, what, lie, words in LIES
+    ),
+    *(
+        Case(
+            f"stream_{name}.spline",
+            "stream",
+            f"The stream {what}; torque by the phase of the gait.",
+            stream_lies("spline", lie, lambda d: d.lost, 2.5, walk_s=STRIDES_S),
+            LOST,
+        )
+        for name, what, lie, words in LIES
+        if name in ("unseen_time_stands", "unseen_time_creeps", "silent")
+    ),
+    *(
+        Case(
+            f"stream_{name}.worn",
+            "stream",
+            f"The stream {what}, under torque.",
+            stream_lies("worn", lie, lambda d: d.lie + d.clock, 3.0, pace),
+            RATES,
+        )
+        for name, what, lie, pace in PACES
+    ),
+    *(
+        Case(
+            f"stream_{name}_while_armed.worn",
+            "stream",
+            f"The stream {what} while a person arms.",
+            ramp_of(lie, pace),
+            RATES,
+        )
+        for name, what, lie, pace in PACES
+    ),
     Case("stream_vanishes.worn", "stream", "The stream vanishes.", vanishes, LOST),
-    Case("stream_rubbish_between.worn", "stream", "The stream has rubbish between its frames.",
-         lambda lab: goes_on(lab, rubbish_between)),
-    Case("stream_old.worn", "stream", "The stream's frames are 300 ms old, as they say themselves.",
-         stream_lies("worn", old_frames, lambda d: d.lie + d.clock, 3.0), LOST),
-)  # fmt: skip
+    Case(
+        "stream_rubbish_between.worn",
+        "stream",
+        "The stream has rubbish between its frames.",
+        lambda lab: goes_on(lab, rubbish_between),
+    ),
+    Case(
+        "stream_old.worn",
+        "stream",
+        "The stream's frames are 300 ms old, as they say themselves.",
+        stream_lies("worn", old_frames, lambda d: d.lie + d.clock, 3.0),
+        LOST,
+    ),
+)
 
 
 def goes_on(lab: Lab, lie: Lie) -> Evidence:
