@@ -5,6 +5,10 @@ stale, another checkout compiles the same kernels again, and two processes that 
 different types may exchange their code. Here the folder of a module is named by a hash of its source, of
 the sources that it imports, directly or not, and of every flag that changes the code; the file of a kernel
 by a hash of the types. An edit compiles what depends on it, and nothing else.
+
+What is kept is unpickled and run, so that it is taken only from folders that nobody else can write to
+(`kernels/_private.py`), and only where it is what was written (a checksum, looked at before anything is
+unpickled). The checksum finds damage, not an attack: whoever may write there can write that, too.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import os
 import pickle
 import re
 import shutil
+import stat
 import sys
 import time
 import uuid
@@ -30,10 +35,14 @@ from numba.misc.appdirs import AppDirs
 
 from kernels._held import Held
 from kernels._inner import rebuilt, reduced
+from kernels._private import HAS_OWNERS, NotPrivateError, check_private, opened
 
 HASH_LENGTH = 16
 CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
 CODE_SUFFIX = ".nbc"
+HEAD = b"rtsim kernel 1\n"
+"""First bytes of a file of machine code; the checksum of the rest follows."""
+DIGEST_BYTES = hashlib.sha256().digest_size
 KEEP_S = 14 * 86400.0
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
@@ -55,14 +64,14 @@ def n_cached() -> int:
 
 
 def cache_fault() -> str:
-    """Why compiled kernels cannot be kept, with the remedy; empty while they can."""
+    """Why compiled kernels cannot be kept, or are not used, with the remedy; empty while they are."""
     if not _faults:
-        root = cache_root()
+        probe = f"probe-{uuid.uuid4().hex}"
         try:
-            root.mkdir(parents=True, exist_ok=True)
-            probe = root / f"probe-{uuid.uuid4().hex}"
-            probe.touch()
-            probe.unlink()
+            with opened(cache_root(), make=True) as root:
+                root.write(probe, b"")
+                root.remove(probe)
+                root.check_entries(_FOLDER, CODE_SUFFIX)
         except OSError as fault:
             _note_fault(fault)
     return _faults[0] if _faults else ""
@@ -71,27 +80,55 @@ def cache_fault() -> str:
 def is_complete(group: str) -> bool:
     """Whether all kernels of a group were put into the cache, from these very sources."""
     folder = _group_folder(group)
-    if not folder.is_dir():
+    try:
+        with opened(folder.parent, folder.name):
+            _mark_used(folder)
+    except NotPrivateError as fault:
+        _note_fault(fault)
         return False
-    _mark_used(folder)
-    return True
+    except OSError:  # not there
+        return False
+    return folder.is_dir()
 
 
 def mark_complete(group: str) -> None:
     """Remember that all kernels of a group are in the cache."""
+    folder = _group_folder(group)
     try:
-        _group_folder(group).mkdir(parents=True, exist_ok=True)
+        with opened(folder.parent, folder.name, make=True):
+            return
     except OSError as fault:
         _note_fault(fault)
 
 
 def prune_cache(keep_s: float = KEEP_S) -> int:
-    """Remove the code of module versions that no process used for `keep_s` [s]; returns how many."""
+    """Remove the code of module versions that no process used for `keep_s` [s]; returns how many.
+
+    Folders of this user alone, in a cache that is private; of a link nothing is removed.
+    """
     old = time.time() - keep_s
-    stale = [p for p in cache_root().glob("*") if _FOLDER.fullmatch(p.name) and p.stat().st_mtime < old]
-    for path in stale:
-        shutil.rmtree(path, ignore_errors=True)
-    return len(stale)
+    try:
+        with opened(cache_root()) as root:
+            names = [
+                n for n, status in root.entries() if status.st_mtime < old and _is_ours(root.path / n, status)
+            ]
+            for name in names:
+                shutil.rmtree(root.path / name, ignore_errors=True)
+            return sum(not (root.path / name).exists() for name in names)
+    except OSError:  # none there, or one that is not ours to clean
+        return 0
+
+
+def _is_ours(path: Path, status: os.stat_result) -> bool:
+    """Whether a folder holds the code of one version of a module, or stands for a group, and is private."""
+    if not _FOLDER.fullmatch(path.name) or not stat.S_ISDIR(status.st_mode):
+        return False
+    try:
+        if HAS_OWNERS:
+            check_private(path, status)
+    except NotPrivateError:
+        return False
+    return True
 
 
 def tell_compiled(listener: Callable[[str], None]) -> Callable[[], None]:
@@ -151,8 +188,7 @@ class _Folder(_CacheLocator):
         self._py_file = path
         self._line = function.__code__.co_firstlineno
         self._path = cache_root() / f"{function.__module__}-{module_hash(Path(path).resolve())}"
-        if self._path.is_dir():
-            _mark_used(self._path)
+        _mark_used(self._path)
 
     def get_cache_path(self) -> str:
         return str(self._path)
@@ -164,7 +200,8 @@ class _Folder(_CacheLocator):
         return str(self._line)
 
     def ensure_cache_path(self) -> None:
-        self._path.mkdir(parents=True, exist_ok=True)
+        with opened(self._path.parent, self._path.name, make=True):
+            return
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> _Folder:
@@ -196,29 +233,46 @@ class _CodeFiles:
         self._folder, self._base = folder, base
 
     def save(self, key: Any, data: Any) -> None:
-        path = self._path(key)
-        part = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.part")
-        try:
-            part.write_bytes(dumps((key, data)))
-            part.replace(path)
-        except OSError:
-            part.unlink(missing_ok=True)
-            raise
+        name = self._name(key)
+        payload = dumps((key, data))
+        with opened(self._folder.parent, self._folder.name, make=True) as folder:
+            folder.write(name, HEAD + self._checksum(name, payload) + payload)
 
     def load(self, key: Any) -> Any:
+        """What is kept for a key; None where nothing is, where it is damaged, or where others may write."""
+        name = self._name(key)
         try:
-            found, data = pickle.loads(self._path(key).read_bytes())
-        except Exception:  # not there, or damaged, which fails in many ways: compiled anew
+            with opened(self._folder.parent, self._folder.name) as folder:
+                kept = memoryview(folder.read(name))
+        except NotPrivateError as fault:
+            _note_fault(fault)
+            return None
+        except OSError:  # not there
+            return None
+        payload = kept[len(HEAD) + DIGEST_BYTES :]
+        if kept[: -len(payload) or None] != HEAD + self._checksum(name, payload):
+            return None
+        try:
+            found, data = pickle.loads(payload)
+        except Exception:  # whole, and of classes that this Python lacks: compiled anew
             return None
         return data if found == key else None
 
     def flush(self) -> None:
-        for path in self._folder.glob(f"{self._base}.*{CODE_SUFFIX}"):
-            path.unlink(missing_ok=True)
+        with opened(self._folder.parent, self._folder.name) as folder:
+            for name, _ in folder.entries():
+                if name.startswith(f"{self._base}.") and name.endswith(CODE_SUFFIX):
+                    folder.remove(name)
 
-    def _path(self, key: Any) -> Path:
-        name = hashlib.sha256(repr(key).encode()).hexdigest()[:HASH_LENGTH]
-        return self._folder / f"{self._base}.{name}{CODE_SUFFIX}"
+    def _name(self, key: Any) -> str:
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:HASH_LENGTH]
+        return f"{self._base}.{digest}{CODE_SUFFIX}"
+
+    def _checksum(self, name: str, payload: bytes | memoryview) -> bytes:
+        """Of the bytes and of where they lie, so that a file that was moved is not taken for another."""
+        digest = hashlib.sha256(f"{self._folder.name}/{name}\n".encode())
+        digest.update(payload)
+        return digest.digest()
 
 
 def _group_folder(group: str) -> Path:
@@ -236,16 +290,25 @@ def _flags() -> bytes:
 
 
 def _note_fault(fault: OSError) -> None:
-    _faults.append(
-        f"compiled kernels cannot be kept in {cache_root()} ({fault.strerror}): every start compiles anew, "
-        "for a minute or more; set NUMBA_CACHE_DIR to a folder that can be written"
-    )
+    root, slow = cache_root(), "every start compiles anew, for a minute or more"
+    if isinstance(fault, NotPrivateError):
+        words = (
+            f"compiled kernels in {root} are not used, as somebody else may have put them there "
+            f"({fault.what}): {slow}; {fault.remedy + ', or ' if fault.remedy else ''}"
+            "set NUMBA_CACHE_DIR to a folder of your own"
+        )
+    else:
+        words = (
+            f"compiled kernels cannot be kept in {root} ({fault.strerror}): {slow}; "
+            "set NUMBA_CACHE_DIR to a folder that can be written"
+        )
+    _faults.append(words)
 
 
 def _mark_used(folder: Path) -> None:
-    """Keep a folder from being pruned; one that belongs to somebody else is pruned by its owner."""
+    """Keep a folder from being pruned, where it is there; one of somebody else is pruned by its owner."""
     try:
-        os.utime(folder)
+        os.utime(folder, follow_symlinks=os.utime not in os.supports_follow_symlinks)
     except OSError:
         return
 

@@ -12,7 +12,7 @@ from streams.clock import now_ns
 
 ZAP_ADDRESS = "inproc://zeromq.zap.01"
 PENALTY_NS = 500_000_000
-"""Nobody is let in for so long after a connection was cut off: whoever it was would be back at once [ns]."""
+"""Nobody is let in for so long after a flood was cut off: whoever it was would be back at once [ns]."""
 
 
 class Admission:
@@ -28,10 +28,10 @@ class Admission:
         """Let nobody in for a while."""
         self._closed_until_ns = now_ns() + PENALTY_NS
 
-    def answer(self, crowded: bool) -> None:
-        """Answer the request that waits: no, while there are too many or in a pause."""
+    def answer(self) -> None:
+        """Answer the request that waits: no, in a pause."""
         version, request, *_ = self.socket.recv_multipart()
-        if crowded or now_ns() < self._closed_until_ns:
+        if now_ns() < self._closed_until_ns:
             status, text = b"300", b"try again later"
         else:
             status, text = b"200", b"OK"

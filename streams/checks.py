@@ -35,6 +35,7 @@ COUNTERS = (
     "non_finite",
     "clock_jump",
     "unknown_session",
+    "put_off",
 )
 
 Verdict = Literal["in_order", "duplicate", "out_of_order"]
@@ -148,9 +149,12 @@ SENTENCES = {
     "clock_jump": "{n} with a jump in the sender's clock; {detail}.",
     "unknown_session": "{n} without a known descriptor and dropped; {detail}.",
     "unknown_end": "The end of a session without a known descriptor was ignored: {detail}.",
+    "put_off": "{n} put off or left unread, as {detail}.",
     "other_device": "{n} of a second device, dropped: {detail}; one at a time may be connected.",
+    "other_user": "{n} of a device of another user, or of one that hung up, dropped: {detail}.",
     "session": "A new session {detail} began.",
     "end": "The stream ended after {detail}.",
+    "end_beside": "A session beside the one that goes on ended after {detail}.",
 }
 
 

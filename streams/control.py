@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 import zmq
 
 from streams.account import Sentences, account, plain
+from streams.askers import Asker, Askers
 from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
-from streams.errors import DecodeError, StreamError
+from streams.emergency_stop import StopEndpoint, stop_address
+from streams.errors import AddressInUseError, DecodeError, StreamError
 from streams.guard import Allowance
 from streams.link import Link
 from streams.messages import Command, Telemetry
@@ -27,8 +29,27 @@ COMMANDS = Allowance(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_L
 IDLE_MS = 20
 """How often to look up while nothing arrives: whether to stop, and what the other side does [ms]."""
 MAX_PARTS = 8
+PORTS_TRIED = 20
+"""Free ports that are looked at for one that is free for datagrams, too."""
 
 Handler = Callable[[Command], tuple[bool, str]]
+
+
+class Rights(Protocol):
+    """Who may do what."""
+
+    @property
+    def free(self) -> Collection[str]:
+        """Commands that everybody may give."""
+        ...
+
+    def refusal(self, command: str, asker: Asker) -> str:
+        """Why somebody may not give a command, in words; empty where they may."""
+        ...
+
+    def done(self, command: str, asker: Asker) -> None:
+        """A command of somebody was done."""
+        ...
 
 
 class ControlServer(Closing):
@@ -41,6 +62,9 @@ class ControlServer(Closing):
         leave word for the loop. If it raises, the client is told.
     names : the commands there are
     security : keys and allow-list; needed for any address that the network can reach
+    rights : who may do what; None = whoever may connect may do everything
+    stop : called for each emergency stop, which has an endpoint for datagrams at the same host and port
+        number, from a thread of its own; None = there is none
 
     Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
     """
@@ -51,8 +75,13 @@ class ControlServer(Closing):
         handler: Handler,
         names: Sequence[str],
         security: Security | None = None,
+        rights: Rights | None = None,
+        stop: Callable[[], object] | None = None,
     ) -> None:
-        self._bound = BoundSocket(zmq.ROUTER, address, security, COMMANDS)
+        self._bound, self._stops = _bound(address, security, stop)
+        known = security.known if security is not None else None
+        self.askers = Askers(self._bound.guard, known)
+        self._rights, self._drained_ns = rights, 0
         self._handler = handler
         self._names = tuple(names)
         self._stop = threading.Event()
@@ -65,12 +94,19 @@ class ControlServer(Closing):
         return self._bound.address
 
     @property
+    def stop_address(self) -> str:
+        """udp://HOST:PORT of the emergency stop; empty where there is none."""
+        return self._stops.address if self._stops is not None else ""
+
+    @property
     def events(self) -> deque[str]:
         """Plain sentences about clients that were cut off, newest last; take them with popleft."""
         return self._bound.events
 
     def close(self) -> None:
         """Answer no more commands."""
+        if self._stops is not None:
+            self._stops.close()
         self._stop.set()
         self._thread.join()
 
@@ -78,11 +114,14 @@ class ControlServer(Closing):
         socket = self._bound.socket
         try:
             while not self._stop.is_set():
-                if not socket.poll(IDLE_MS):
-                    continue
-                parts = receive_rest(socket, socket.recv(copy=False), MAX_PARTS)
-                envelope, body = _split(parts)
-                ok, text = self._answer(body)
+                if not socket.poll(0):
+                    self._drained_ns = now_ns()
+                    if not socket.poll(IDLE_MS):
+                        continue
+                first = socket.recv(copy=False)
+                envelope, body = _split(receive_rest(socket, first, MAX_PARTS))
+                self._note(first)
+                ok, text = self._answer(body, first)
                 sentences = Sentences()
                 sentences.say(text)
                 reply = account("", {}, {"ok": float(ok)}, sentences)
@@ -90,7 +129,14 @@ class ControlServer(Closing):
         finally:
             self._bound.close()
 
-    def _answer(self, body: list[bytes]) -> tuple[bool, str]:
+    def _note(self, first: zmq.Frame) -> None:
+        """Who has said something keeps its place before those who have not."""
+        if self._bound.guard is not None:
+            connection = self._bound.guard.connection(int(first.get(zmq.SRCFD)))
+            if connection is not None:
+                connection.heard_ns = now_ns()
+
+    def _answer(self, body: list[bytes], first: zmq.Frame) -> tuple[bool, str]:
         try:
             command = decode(body)
         except DecodeError as fault:
@@ -100,9 +146,35 @@ class ControlServer(Closing):
         if command.name not in self._names:
             return False, f"There is no command {command.name!r}; there are {', '.join(self._names)}."
         try:
-            return self._handler(command)
+            if self._rights is None or command.name in self._rights.free:
+                return self._handler(command)
+            asker = self.askers.of(first, self._drained_ns)
+            if refusal := self._rights.refusal(command.name, asker):
+                return False, refusal
+            ok, text = self._handler(command)
+            if ok:
+                self._rights.done(command.name, asker)
+            return ok, text
         except Exception as fault:
             return False, f"The command {command.name!r} failed: {fault}."
+
+
+def _bound(
+    address: str, security: Security | None, stop: Callable[[], object] | None
+) -> tuple[BoundSocket, StopEndpoint | None]:
+    """The socket, and the endpoint of the emergency stop at the same port; a free one is free for both."""
+    for n_left in reversed(range(PORTS_TRIED)):
+        bound = BoundSocket(zmq.ROUTER, address, security, COMMANDS)
+        if stop is None or not stop_address(bound.address):
+            break
+        try:
+            return bound, StopEndpoint(bound.address, stop)
+        except StreamError as fault:
+            bound.close(linger_ms=0)
+            any_port = address.endswith((":0", ":*"))
+            if not n_left or not any_port or not isinstance(fault, AddressInUseError):
+                raise
+    return bound, None
 
 
 def request(

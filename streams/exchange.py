@@ -14,10 +14,12 @@ from typing import Generic, TypeVar
 import zmq
 
 from streams.account import plain
+from streams.askers import Askers, is_foreign
 from streams.checks import EventLog, OrderCheck
 from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
+from streams.crowd import Connection
 from streams.errors import DecodeError, StreamError
 from streams.guard import Allowance
 from streams.messages import Device, Output
@@ -101,6 +103,8 @@ class DevicePort(Closing):
     ----------
     taken : the messages of the last `receive`, oldest first, with their payloads
     n_other, n_skipped : messages of others while a device was there; of the device that newer ones overtook
+    n_other_user : messages of devices of other users of this machine, who are refused where no keys say who
+        may connect and the system tells
     keeps : nobody takes the place of the device, however long it is silent: torque is commanded
     decode_ns : how long reading the last message took; encoded_ns : when the last output was encoded
 
@@ -115,8 +119,13 @@ class DevicePort(Closing):
         self._identity = b""
         self._heard_ns = 0
         self.taken: list[tuple[Device, int]] = []
-        self.n_other = self.n_skipped = self.decode_ns = self.encoded_ns = 0
+        self.n_other = self.n_other_user = self.n_skipped = self.decode_ns = self.encoded_ns = 0
         self.keeps = False
+        self._askers = Askers(self._bound.guard, security.known if security is not None else None)
+        self._judges = self._askers.tells and security is None
+        self._connection: Connection | None = None
+        self._chosen = False  # whether the identity is one that a device chooses, which another could, too
+        self._drained_ns = 0
         self._closed = False
 
     @property
@@ -127,7 +136,8 @@ class DevicePort(Closing):
     @property
     def counters(self) -> dict[str, int]:
         """What became of the device's messages."""
-        return {**self._intake.counters, "other_device": self.n_other, "skipped": self.n_skipped}
+        others = {"other_device": self.n_other, "other_user": self.n_other_user}
+        return {**self._intake.counters, **others, "skipped": self.n_skipped}
 
     def sentences(self) -> list[str]:
         """What was wrong, since the last time."""
@@ -150,10 +160,11 @@ class DevicePort(Closing):
             try:
                 first = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
+                self._drained_ns = now_ns()
                 break
             parts = receive_rest(self._socket, first, PARTS)
             t_arrived = now_ns()
-            if not self._belongs(parts[0], t_arrived):
+            if not self._belongs(first, parts[0], t_arrived):
                 n_other += 1
                 continue
             n_own += 1
@@ -186,17 +197,32 @@ class DevicePort(Closing):
             self._closed = True
             self._bound.close()
 
-    def _belongs(self, identity: bytes, t_arrived: int) -> bool:
+    def _belongs(self, first: zmq.Frame, identity: bytes, t_arrived: int) -> bool:
         """Whether a message is of the device, which is whoever spoke last before a silence."""
-        if identity == self._identity:
+        if identity == self._identity and not (self._chosen and self._is_another(first)):
             return True
         if self._identity and (self.keeps or t_arrived - self._heard_ns < SILENT_NS):
             self.n_other += 1
             self._intake.events.note("other_device", 1, "a second device speaks", t_arrived)
             return False
-        self._identity = identity
+        connection = self._askers.connection(first, self._drained_ns)
+        if self._judges and (connection is None or is_foreign(connection)):
+            self.n_other_user += 1
+            self._intake.events.note("other_user", 1, "no keys are in use", t_arrived)
+            return False
+        if self._connection is not None:
+            self._connection.kept = False
+        if connection is not None:
+            connection.kept = True
+        self._connection, self._identity = connection, identity
+        self._chosen = self._judges and identity[:1] != b"\0"  # such are given out by libzmq, each once
         self._intake.begin()
         return True
+
+    def _is_another(self, first: zmq.Frame) -> bool:
+        """Whether a message came by another connection than that of the device."""
+        guard = self._bound.guard
+        return guard is not None and guard.connection(int(first.get(zmq.SRCFD))) is not self._connection
 
 
 class ModelLink(Closing):

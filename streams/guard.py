@@ -2,27 +2,30 @@
 
 libzmq keeps subscriptions, and the parts of a message that has not ended, without any limit and out of our
 sight. What a peer has sent is known to the operating system, though: on Linux a thread of its own looks at
-the bytes that each connection has received, and shuts down the one beyond its allowance. Elsewhere, and for
-endpoints other than tcp://, there is no such count, and nothing is watched.
+the bytes that each connection has received, and shuts down the one beyond its allowance. So it does with
+those who have to make room for newcomers (streams/crowd.py). Elsewhere, and for endpoints other than tcp://,
+there is no such count, and nothing is watched.
 """
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 import zmq
 
 from streams.admission import Admission
 from streams.clock import now_ns
-from streams.wire import EVENT_FORMAT, n_received, open_wire, port_of, shut
+from streams.crowd import Connection, condemn
+from streams.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
 
 LOOK_MS, BUSY_LOOK_MS = 25, 2
 """How often connections are looked at, while there are any, and while they send something [ms]."""
-MOST_CONNECTIONS = 64
-"""Connections to one socket at the same time; further ones are shut down at once."""
+REST, LONGEST_REST_MS = 20, 50
+"""After a look nothing is looked at for so many times as long as it took, at most so long [ms]: a crowd costs
+the others little."""
 SAY_NS = 1_000_000_000
 """Sentences come at most once in this time [ns]."""
 
@@ -42,31 +45,6 @@ class Allowance(NamedTuple):
     buffer: int
 
 
-class Connection:
-    """An accepted connection: a second handle of its socket, and what it may still send [bytes].
-
-    `guilty` is why it is to be cut off; whoever finds a reason writes it there. `topics` is for the owner.
-    """
-
-    def __init__(self, wire: socket.socket, left: float) -> None:
-        self.wire, self.left = wire, left
-        self.since_ns = self._seen_ns = now_ns()
-        self.guilty = ""
-        self.topics: set[bytes] = set()
-        self._n_seen = 0
-
-    def look(self, allowance: Allowance) -> bool:
-        """Find it guilty when it is beyond its allowance; whether it has sent anything."""
-        now, n = now_ns(), n_received(self.wire)
-        self.left += 1e-9 * (now - self._seen_ns) * allowance.rate
-        self.left = min(self.left, allowance.burst) - (n - self._n_seen)
-        busy = n > self._n_seen
-        self._seen_ns, self._n_seen = now, n
-        if self.left < 0.0:
-            self.guilty = self.guilty or f"sent {n} bytes where a few hundred do"
-        return busy
-
-
 class Guard:
     """Watches the connections of a socket that is about to be bound.
 
@@ -74,13 +52,18 @@ class Guard:
     ----------
     n_cut : how many connections were shut down
     sentences : what was done, newest last, at most one a second; take them with popleft
+    is_foreign : whether a connection is another user's, who makes room first; asked in a crowd alone
     """
 
     def __init__(self, socket: zmq.Socket[bytes], allowance: Allowance, admission: Admission | None) -> None:
         self.n_cut = 0
         self.sentences: deque[str] = deque(maxlen=16)
         self._socket, self._allowance, self._admission = socket, allowance, admission
+        self.is_foreign: Callable[[Connection], bool] = lambda connection: False
         self._connections: dict[int, Connection] = {}
+        self._ended_ns: dict[
+            int, int
+        ] = {}  # when the last connection under a descriptor was known to be over
         self._address = ""
         self._last, self._n_said, self._say_due_ns = "", 0, 0
         self._monitor = socket.get_monitor_socket(
@@ -90,8 +73,12 @@ class Guard:
         self._thread.start()
 
     def connection(self, fd: int) -> Connection | None:
-        """The connection that libzmq knows by this file descriptor."""
-        return self._connections.get(fd)
+        """The connection that libzmq has under this file descriptor now; None where it is not known (yet).
+
+        From any thread. A message that was read before may be of the one before it: see `Connection.sent`.
+        """
+        found = self._connections.get(fd)
+        return found if found is not None and found.inode == inode_of(fd) else None
 
     def close(self) -> None:
         """Watch no longer; call it before the socket is closed."""
@@ -116,7 +103,7 @@ class Guard:
         poller.register(self._monitor, zmq.POLLIN)
         if self._admission is not None:
             poller.register(self._admission.socket, zmq.POLLIN)
-        look_ms, looked_ns = LOOK_MS, now_ns()
+        look_ms, rest_ms, looked_ns = LOOK_MS, 0, now_ns()
         while True:
             idle = not self._connections and self.n_cut == self._n_said
             ready = dict(poller.poll(None if idle else look_ms))
@@ -126,43 +113,51 @@ class Guard:
                 if event == zmq.EVENT_MONITOR_STOPPED:
                     return
                 self._follow(event, fd, endpoint.decode())
-                look_ms = BUSY_LOOK_MS
+                look_ms = min(look_ms, max(BUSY_LOOK_MS, rest_ms))
             if self._admission is not None and self._admission.socket in ready:
-                self._admission.answer(len(self._connections) > MOST_CONNECTIONS)
-            if now_ns() - looked_ns >= 1_000_000 * look_ms:
-                look_ms = BUSY_LOOK_MS if self._look() else LOOK_MS
+                self._admission.answer()
+            began_ns = now_ns()
+            if began_ns - looked_ns >= 1_000_000 * look_ms:
+                busy = self._look()
                 looked_ns = now_ns()
+                rest_ms = min(LONGEST_REST_MS, REST * (looked_ns - began_ns) // 1_000_000)
+                look_ms = max(BUSY_LOOK_MS if busy else LOOK_MS, rest_ms)
 
     def _follow(self, event: int, fd: int, endpoint: str) -> None:
         """Keep account of who is connected."""
         former = self._connections.pop(fd, None)
         if former is not None:
             former.wire.close()
+        if former is not None or event != zmq.EVENT_ACCEPTED:
+            self._ended_ns[fd] = now_ns()
         if event != zmq.EVENT_ACCEPTED:
             return
         # By now it may be closed, and its number be that of another file.
         self._address = endpoint
         wire = open_wire(fd, local_port=port_of(endpoint))
         if wire is None:
+            self._ended_ns[fd] = now_ns()
             return
-        self._connections[fd] = Connection(wire, self._allowance.burst)
-        if len(self._connections) > MOST_CONNECTIONS:
-            self._connections[fd].guilty = f"was one more than {MOST_CONNECTIONS} at the same time"
+        self._connections[fd] = Connection(wire, self._allowance.burst, self._ended_ns.get(fd, 0))
 
-    def _cut(self, fd: int) -> None:
-        connection = self._connections.pop(fd)
-        self._last = f"{shut(connection.wire)}, which {connection.guilty}"
-        self.n_cut += 1
-        if self._admission is not None:
-            self._admission.pause()
+    def _cut_guilty(self) -> int:
+        """Shut down who is to be cut off; how many."""
+        guilty = [fd for fd, connection in self._connections.items() if connection.guilty]
+        for fd in guilty:
+            connection = self._connections.pop(fd)
+            self._last = f"{shut(connection.wire)}, which {connection.guilty}"
+        self.n_cut += len(guilty)
+        return len(guilty)
 
     def _look(self) -> bool:
         """Look at every connection; whether any has sent something."""
         busy = False
-        for fd, connection in list(self._connections.items()):
-            busy |= connection.look(self._allowance)
-            if connection.guilty:
-                self._cut(fd)
+        for connection in list(self._connections.values()):
+            busy |= connection.look(self._allowance.burst, self._allowance.rate)
+        if self._cut_guilty() and self._admission is not None:
+            self._admission.pause()  # of floods only: who makes room is back at once, and may be
+        condemn(self._connections, self.is_foreign)
+        self._cut_guilty()
         if self.n_cut > self._n_said and now_ns() >= self._say_due_ns:
             n, self._n_said = self.n_cut - self._n_said, self.n_cut
             self._say_due_ns = now_ns() + SAY_NS

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 from streams.account import add, plain, received
-from streams.checks import COUNTERS, ClockCheck, EventLog, OrderCheck, clean
-from streams.codec import FieldLayout, decode
+from streams.allowance import Allowance
+from streams.checks import COUNTERS, EventLog, clean
+from streams.clock import now_ns
+from streams.codec import MAX_PAYLOAD, FieldLayout, decode
 from streams.errors import DecodeError
+from streams.known import Known, KnownSessions
 from streams.messages import AnyFrame, End, Forces, Markers, Result, Session, StreamName, Telemetry
 from streams.ring import Frame, Ring
 
@@ -28,50 +30,123 @@ N_OTHER = 64
 """How many sessions of other streams on the same address are known by their ids."""
 
 
-class _Course(NamedTuple):
-    """What belongs to the session being received."""
-
-    session: Session
-    layout: FieldLayout
-    order: OrderCheck
-    clock: ClockCheck
+SHARE = 0.1
+"""Of its time the receiving may spend so much on what is not a frame of the session that leads."""
+REMEMBERED = 16 * MAX_PAYLOAD
+"""What a byte of a descriptor takes is learnt from so many, those before count less and less."""
 
 
 class Intake:
     """Judges the messages of one stream and puts good frames into the ring; no sockets here.
 
     Bad data never raises: each message that is not used goes into one counter and, by and by, one sentence.
+    What all but frames of the session that leads cost is bounded in time: beyond, descriptors are put off,
+    the newest until there is time for it, and others are dropped unread.
+
+    Parameters
+    ----------
+    stream : whose frames are wanted; ring : where they go; clock : of the machine [ns]
+
+    Attributes
+    ----------
+    strangers : the time that may go to all others
     """
 
-    def __init__(self, stream: StreamName, ring: Ring) -> None:
+    def __init__(self, stream: StreamName, ring: Ring, clock: Callable[[], int] = now_ns) -> None:
         self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
         self.events = EventLog()
         self.telemetry: deque[Telemetry] = deque(maxlen=64)
-        self.ended = False
+        self.strangers = Allowance(SHARE)
         self._stream = stream
         self._ring = ring
-        self._course: _Course | None = None
-        self._session_payload = b""
+        self._clock = clock
+        self._sessions = KnownSessions()
+        self._written: Known | None = None  # whose frames the ring takes at the moment
+        self._put_off: Sequence[bytes] | None = None
+        self._n_byte, self._bytes_ns = float(MAX_PAYLOAD), 0.0  # of descriptors, and what they took
+        self._earned_ns = clock()
         self._first_ns: int | None = None
         self._others: deque[str] = deque(maxlen=N_OTHER)
+        self._over = self._over_beside = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last session has ended: one has, and none goes on, or is silent since."""
+        leader = self._sessions.leader
+        return self._over or (self._over_beside and (leader is None or leader.pauses(self._clock())))
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> None:
         """Use or count one message that arrived at `t_arrived` [ns]."""
-        if parts[-1] == self._session_payload:
+        if self._sessions.newest is not None and parts[-1] == self._sessions.newest.payload:
             return  # the descriptor is repeated every second
+        self.look_again(t_arrived)
+        if parts[0] == b"session" and (known := self._sessions.described(parts[-1])) is not None:
+            self._again(known)
+        elif self._may_be_read(parts, t_arrived):
+            self._read(parts, t_arrived)
+
+    def look_again(self, t_ns: int) -> None:
+        """Read the descriptor that was put off, if there is one and time for it; call it now and then."""
+        if self._put_off is not None and self._affords(self._put_off, t_ns):
+            parts, self._put_off = self._put_off, None
+            self._read(parts, t_ns)
+
+    def _may_be_read(self, parts: Sequence[bytes], t_ns: int) -> bool:
+        """Whether there is time for a message, or it may be one that takes little or comes first."""
+        of_session = parts[0] == b"session"
+        if not of_session and self.strangers.left_ns > 0.0:
+            return True
+        if not of_session and self._sessions.may_know(parts[-1]):
+            return True
+        if self._affords(parts, t_ns):
+            return True
+        if of_session:
+            self._put_off = parts
+            self._sessions.newest = None
+        self._count("put_off", 1, "others on this stream take too much time", t_ns)
+        return False
+
+    def _affords(self, parts: Sequence[bytes], t_ns: int) -> bool:
+        """Whether there is time for a message; the more bytes a descriptor has, the more it takes."""
+        self.strangers.earn(max(0, t_ns - self._earned_ns))
+        self._earned_ns = max(self._earned_ns, t_ns)
+        price_ns = self._bytes_ns / self._n_byte if parts[0] == b"session" else 0.0
+        return self.strangers.affords(price_ns * len(parts[-1]))
+
+    def _read(self, parts: Sequence[bytes], t_arrived: int) -> None:
+        """Decode a message and judge it; what it takes is spent, unless it was a frame of who leads."""
+        leads = False
+        try:
+            leads = self._judge(parts, t_arrived)
+        finally:
+            if not leads:
+                spent = max(0, self._clock() - t_arrived)
+                self.strangers.spend(spent)
+                if parts[0] == b"session":
+                    self._learn(len(parts[-1]), spent)
+
+    def _learn(self, n_byte: int, spent_ns: int) -> None:
+        """A descriptor of so many bytes took so long."""
+        if self._n_byte > REMEMBERED:
+            self._n_byte, self._bytes_ns = 0.5 * self._n_byte, 0.5 * self._bytes_ns
+        self._n_byte, self._bytes_ns = self._n_byte + n_byte, self._bytes_ns + spent_ns
+
+    def _judge(self, parts: Sequence[bytes], t_arrived: int) -> bool:
+        """Use or count one message; whether it is a good frame of the session that leads."""
         try:
             message = decode(parts)
         except DecodeError as fault:
             self._count(_COUNTER_OF_REASON[fault.reason], 1, str(fault), t_arrived)
-            return
+            return False
         if isinstance(message, (Markers, Forces, Result)):
-            self._frame(message, t_arrived)
-        elif isinstance(message, Session):
+            return self._frame(message, t_arrived)
+        if isinstance(message, Session):
             self._descriptor(message, parts[-1], t_arrived)
         elif isinstance(message, End):
             self._end(message, t_arrived)
         elif isinstance(message, Telemetry):
             self.telemetry.append(received(message))
+        return False
 
     def refuse(self, fault: Exception, t_arrived: int) -> None:
         """Count a message that `accept` failed on in a way nobody foresaw; the next finds all in order."""
@@ -82,49 +157,75 @@ class Intake:
             if session.session not in self._others:
                 self._others.append(session.session)
             return
-        former = self._course
-        if former is not None and former.session.session == session.session:
-            if former.session != session:
-                self._count("malformed", 1, "the descriptor changed within its session", t_arrived)
+        former = self._sessions.of(session.session)
+        if former is not None and former.session == session:
+            self._again(former)
             return
-        layout = FieldLayout(session)
-        course = _Course(session, layout, OrderCheck(), ClockCheck())
-        self._ring.begin(session, layout)
-        self._course, self._session_payload = course, payload
-        self.ended = False
-        if former is not None:
+        if former is not None and (former is self._sessions.newest or former.holds(t_arrived)):
+            self._count("malformed", 1, "the descriptor changed within its session", t_arrived)
+            return
+        first = not len(self._sessions)
+        known = Known(session, FieldLayout(session), payload, t_arrived)
+        self._sessions.add(known, t_arrived)
+        self._write(known)
+        self._over = self._over_beside = False
+        if not first:
             self.events.note("session", 1, session.session, t_arrived)
 
-    def _frame(self, message: AnyFrame, t_arrived: int) -> None:
-        course = self._course
-        if course is None or message.session != course.session.session or message.type != self._stream:
-            if course is None and self._joining(t_arrived):
+    def _again(self, known: Known) -> None:
+        """The descriptor of a known session came again."""
+        if known is not self._sessions.newest:
+            known.begin_again()
+            self._sessions.newest = known
+            self._over = self._over_beside = False
+
+    def _write(self, known: Known) -> None:
+        """Frames of this session come next."""
+        self._written = known
+        self._ring.begin(known.session, known.layout)
+
+    def _frame(self, message: AnyFrame, t_arrived: int) -> bool:
+        """Use or count a frame; whether it is a good one of the session that leads."""
+        known = self._sessions.of(message.session)
+        if known is None or message.type != self._stream:
+            if not len(self._sessions) and self._joining(t_arrived):
                 self.counters["unknown_session"] += 1  # of a stream that goes on already: no fault
             else:
                 self._count("unknown_session", 1, f"the session is {message.session!r}", t_arrived)
-            return
+            return False
         where = f"the last was frame {message.seq}"
-        verdict = course.order.judge(message.seq)
+        verdict = known.order.judge(message.seq)
         if verdict != "in_order":
             self._count(verdict, 1, where, t_arrived)
-            return
-        if course.order.n_lost:
-            self._count(
-                "lost", course.order.n_lost, f"the last gap was before frame {message.seq}", t_arrived
-            )
+            return False
+        if known.order.n_lost:
+            self._count("lost", known.order.n_lost, f"the last gap was before frame {message.seq}", t_arrived)
+        if known is not self._written:
+            self._write(known)
         slot = self._ring.slot()
-        if course.layout.unpack_into(message.data, slot.data) is not None:
+        if known.layout.unpack_into(message.data, slot.data) is not None:
             self._count("wrong_shape", 1, where, t_arrived)
-            return
+            return False
         if clean(slot.flat, message.data.values()):
             self._count("non_finite", 1, where, t_arrived)
-        if course.clock.jumped(message.t_capture, t_arrived):
+        if known.clock.jumped(message.t_capture, t_arrived):
             self._count("clock_jump", 1, where, t_arrived)
         _stamp(slot, message, t_arrived)
         self.counters["received"] += 1
+        slot.leads = leads = self._hear(known, t_arrived)
         n_skipped = self._ring.push()
         if n_skipped:
             self._count("skipped", n_skipped, where, t_arrived)
+        return leads
+
+    def _hear(self, known: Known, t_arrived: int) -> bool:
+        """A good frame of a session came; whether it leads."""
+        self._sessions.hear(known, t_arrived)
+        if known is not self._sessions.leader:
+            return False
+        self._ring.first = known.session
+        self._over_beside = False
+        return True
 
     def _joining(self, t_arrived: int) -> bool:
         """Whether the first descriptor may still be on its way."""
@@ -133,20 +234,21 @@ class Intake:
         return t_arrived - self._first_ns < JOINING_NS
 
     def _end(self, message: End, t_arrived: int) -> None:
-        course = self._course
-        if course is None or message.session != course.session.session:
+        known = self._sessions.of(message.session)
+        if known is None:
             if message.session not in self._others:
                 where = f"the session is {message.session!r}"
                 self._count("unknown_session", 1, where, t_arrived, event="unknown_end")
             return
-        if self.ended:
+        if known.ended:
             return
-        n_lost = course.order.missing_at_end(message.seq)
+        n_lost = known.order.missing_at_end(message.seq)
         if n_lost:
             self._count("lost", n_lost, "the last gap was at the end", t_arrived)
-        self.ended = True
+        beside = self._sessions.end(known, t_arrived)
+        self._over, self._over_beside = self._over or not beside, beside
         why = plain(message.reason, LONGEST_REASON)
-        self.events.note("end", 1, f"{message.seq} frames: {why}", t_arrived)
+        self.events.note("end_beside" if beside else "end", 1, f"{message.seq} frames: {why}", t_arrived)
         self._ring.nudge()
 
     def _count(self, kind: str, n: int, detail: str, t_arrived: int, event: str = "") -> None:

@@ -62,6 +62,7 @@ class Publisher(Closing):
         self._open: dict[StreamName, _Open] = {}
         self._announce_due_ns = 0
         self._drained_ns = 0
+        self._early: deque[tuple[int, bytes]] = deque(maxlen=MOST_AT_ONCE)
         self._closed = False
 
     @property
@@ -102,6 +103,8 @@ class Publisher(Closing):
     def service(self) -> None:
         """Answer new subscribers and repeat the descriptor when due. Call it from the loop; never waits."""
         joined = False
+        for _ in range(len(self._early)):
+            self._judge(*self._early.popleft())
         for _ in range(MOST_AT_ONCE):
             try:
                 # Under a flood libzmq takes in subscriptions without end here. So it has to be a call that
@@ -110,7 +113,7 @@ class Publisher(Closing):
             except zmq.Again:
                 self._drained_ns = now_ns()
                 break
-            self._judge(message)
+            self._hear(message)
             joined |= self._note_subscription(message.bytes)
         if self._open and (joined or now_ns() >= self._announce_due_ns):
             self._send_sessions()
@@ -144,30 +147,40 @@ class Publisher(Closing):
             self._socket.send_multipart(current.parts)
         self._announce_due_ns = now_ns() + ANNOUNCE_NS
 
-    def _judge(self, message: zmq.Frame) -> None:
-        """Have a connection cut off that subscribes to too much: libzmq keeps all of it."""
+    def _hear(self, message: zmq.Frame) -> None:
+        """Judge a subscription; one of a connection that the guard does not know yet next time."""
         try:
             fd = int(message.get(zmq.SRCFD))
         except zmq.ZMQError:
             return  # not a peer's word: libzmq cancels what a connection held that is over
-        guard = self._bound.guard
-        connection = guard.connection(fd) if guard is not None else None
+        if self._bound.guard is not None and not self._judge(fd, message.bytes):
+            self._early.append((fd, message.bytes))
+
+    def _judge(self, fd: int, message: bytes) -> bool:
+        """Have a connection cut off that subscribes to too much: libzmq keeps all of it. One that subscribes
+        to what is published keeps its place. Whether the connection is known.
+        """
+        connection = self._bound.guard.connection(fd) if self._bound.guard is not None else None
+        if connection is None:
+            return False
         # What was read before may be of a former connection under this number.
-        if connection is None or connection.since_ns > self._drained_ns:
-            return
-        first, topic = message.bytes[:1], message.bytes[1:]
+        if not connection.sent(self._drained_ns):
+            return True
+        first, topic = message[:1], message[1:]
         if first == b"\x00":
             connection.topics.discard(topic)
         elif len(topic) <= LONGEST_TOPIC and len(connection.topics) < MOST_TOPICS:
             connection.topics.add(topic)
         else:
             connection.guilty = f"subscribed to more than {MOST_TOPICS} topics of {LONGEST_TOPIC} bytes"
+        connection.kept = any(_is_published(topic) for topic in connection.topics)
+        return True
 
     def _note_subscription(self, message: bytes) -> bool:
         """Count a subscription (first byte 1) or cancellation (0); whether somebody awaits the descriptor."""
         prefix = message[1:]
         # Only prefixes of real topics are kept, so that nobody can fill the memory with invented ones.
-        if message[:1] not in (b"\x00", b"\x01") or not any(topic.startswith(prefix) for topic in TOPICS):
+        if message[:1] not in (b"\x00", b"\x01") or not _is_published(prefix):
             return False
         added = message[0] == 1
         self._subscriptions[prefix] += 1 if added else -1
@@ -175,3 +188,8 @@ class Publisher(Closing):
 
     def _n_listening(self, topic: bytes) -> int:
         return sum(n for prefix, n in self._subscriptions.items() if topic.startswith(prefix) and n > 0)
+
+
+def _is_published(prefix: bytes) -> bool:
+    """Whether a subscription is to something that there is."""
+    return any(topic.startswith(prefix) for topic in TOPICS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
@@ -30,6 +31,7 @@ class Frame:
     t_received : the same for markers and forces; for results, when the estimator received its input [ns]
     t_solved, t_published : the estimator's clock [ns]; 0 except for results
     status, iterations, residual : as in the result message; 0, 0, NaN except for results
+    leads : whether its session came first among those of the stream when it arrived (streams/known.py)
     data : field name -> float64 array of the shape in the descriptor
     """
 
@@ -37,6 +39,7 @@ class Frame:
         "data",
         "flat",
         "iterations",
+        "leads",
         "residual",
         "seq",
         "session",
@@ -54,17 +57,22 @@ class Frame:
         self.seq = self.t_capture = self.t_arrived = self.t_received = 0
         self.t_solved = self.t_published = self.status = self.iterations = 0
         self.time = 0.0
+        self.leads = False
         self.residual = float("nan")
         self.flat: FloatArray = np.full(layout.n_value, np.nan)
         self.data: dict[str, FloatArray] = layout.views(self.flat)
 
 
 class Ring:
-    """A queue of at most `backlog` frames of a session between one writer and one reader thread.
+    """A queue of at most `backlog` frames of each session between one writer and one reader thread.
 
     At most two slots more than the backlog exist, one in the reader's hands and one in the writer's, so that
     neither waits for the other: the lock is held only to move a slot, never to fill or read one. A slot is
     made when it is needed for the first time, so that a session costs nothing before its frames come.
+
+    Attributes
+    ----------
+    first : the session whose frames make room for no other's
     """
 
     def __init__(self, backlog: int) -> None:
@@ -81,7 +89,8 @@ class Ring:
         self._newest: Session | None = None
         self._layout: FieldLayout | None = None
         self._n_byte = 0  # of all unread frames
-        self._n_newest = 0  # unread frames of the newest session, which are the last ones
+        self._n_newest = 0  # unread frames of the newest session
+        self.first: Session | None = None
         self._nudged = self._closed = False
 
     @property
@@ -100,7 +109,7 @@ class Ring:
             self._newest, self._layout = session, layout
             self._writing = None
             self._free = []
-            self._n_newest = 0
+            self._n_newest = sum(frame.session is session for frame in self._unread)
 
     def slot(self) -> Frame:
         """The writer's slot: to be filled, then pushed, or filled again. Needs a session."""
@@ -114,7 +123,7 @@ class Ring:
         """Hand over the writer's slot; returns how many of the oldest unread frames had to make room.
 
         A session makes room among its own frames, so that those of one that begins and ends in between do
-        not push out those of another.
+        not push out those of another. Where all are too many, those of the first session go last.
         """
         frame = self.slot()
         n_dropped = 0
@@ -123,10 +132,10 @@ class Ring:
             self._n_newest += 1
             self._n_byte += frame.flat.nbytes
             if self._n_newest > self._backlog:
-                self._release(self._take(len(self._unread) - self._n_newest))
+                self._release(self._take(self._oldest(lambda session: session is self._newest)))
                 n_dropped += 1
             while len(self._unread) > self._backlog + FORMER_MOST or self._n_byte > MEMORY_MOST:
-                self._release(self._take(0))
+                self._release(self._take(self._oldest(lambda session: session is not self.first)))
                 n_dropped += 1
             self._writing = self._free.pop() if self._free else None
             self._wake()
@@ -150,6 +159,11 @@ class Ring:
                     return None
             self._news.acquire(timeout=left_s)  # in vain, or of news that was read: it looks again
 
+    def keep(self) -> None:
+        """Leave the frame in the reader's hands to the reader for good; its slot is not used again."""
+        with self._change:
+            self._held = None
+
     def nudge(self) -> None:
         """Let a waiting reader return once it has read everything."""
         with self._change:
@@ -166,6 +180,10 @@ class Ring:
         # Under the lock of the ring, so that two writers do not let go at once.
         if self._news.locked():
             self._news.release()
+
+    def _oldest(self, of: Callable[[Session], bool]) -> int:
+        """Where the oldest unread frame of such a session is; without one, the oldest of all."""
+        return next((n for n, frame in enumerate(self._unread) if of(frame.session)), 0)
 
     def _take(self, index: int) -> Frame:
         frame = self._unread[index]

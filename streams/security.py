@@ -12,7 +12,7 @@ import logging
 import os
 import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,8 @@ from streams.opening import open_regular
 if TYPE_CHECKING:
     from zmq.auth.thread import ThreadAuthenticator
 
+    from streams.askers import Asker
+
 ZAP_DOMAIN = "rtsim"
 MOST_BYTES = 65_536
 """Size of a key file [bytes], far more than it needs."""
@@ -35,12 +37,16 @@ MOST_BYTES = 65_536
 
 @dataclass(frozen=True)
 class Security:
-    """The keys of one side; build it with `for_server` or `for_client`."""
+    """The keys of one side; build it with `for_server` or `for_client`, or by streams/roles.py.
+
+    known : who may connect, by public key, in the place of the keys of the folder `allowed_clients`
+    """
 
     server_key: Path | None = None
     allowed_clients: Path | None = None
     client_key: Path | None = None
     server_public_key: Path | None = None
+    known: Mapping[str, Asker] | None = None
 
     @staticmethod
     def for_server(server_key: Path | str, allowed_clients: Path | str) -> Security:
@@ -51,7 +57,7 @@ class Security:
         """Read every key once: StreamError where a file is none, before anything is started."""
         if self.server_key is not None:
             _load_pair(self.server_key)
-        if self.allowed_clients is not None:
+        if self.allowed_clients is not None and self.known is None:
             _check_allowed(self.allowed_clients)
         if self.client_key is not None:
             _load_pair(self.client_key)
@@ -82,6 +88,11 @@ def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
     (folder / f"{name}.key_secret").touch(mode=0o600)
     public, secret = zmq.auth.create_certificates(folder, name)
     return Path(public), Path(secret)
+
+
+def public_key_of(path: Path) -> str:
+    """The public key that a file holds; StreamError where it holds none."""
+    return _load_public(path).decode()
 
 
 def is_loopback(address: str) -> bool:
@@ -121,7 +132,8 @@ def secure_server(
             "the side that binds needs its own secret key file and a folder of allowed client keys"
         )
     public, secret = _load_pair(security.server_key)
-    _check_allowed(security.allowed_clients)
+    if security.known is None:
+        _check_allowed(security.allowed_clients)
 
     _set_pair(socket, security.server_key, public, secret)
     socket.curve_server = True
@@ -135,8 +147,22 @@ def secure_server(
     quiet.addHandler(logging.NullHandler())
     authenticator = ThreadAuthenticator(context, log=quiet)
     authenticator.start()  # last of what can fail: nobody would stop it
-    authenticator.configure_curve(domain=ZAP_DOMAIN, location=security.allowed_clients)
+    if security.known is None:
+        authenticator.configure_curve(domain=ZAP_DOMAIN, location=security.allowed_clients)
+    else:
+        authenticator.configure_curve_callback(ZAP_DOMAIN, _Known(security.known))
     return authenticator
+
+
+class _Known:
+    """Answers the authenticator for keys that are in no folder."""
+
+    def __init__(self, known: Mapping[str, Asker]) -> None:
+        self._known = known
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        """Whether a public key may connect."""
+        return key.decode() in self._known
 
 
 def secure_client(socket: zmq.Socket[bytes], security: Security) -> None:

@@ -87,6 +87,15 @@ class Subscriber(Closing):
         """Whether the sender has ended the session and every frame of it was read."""
         return self._intake.ended and self._ring.n_unread == 0
 
+    @property
+    def strangers_ns(self) -> int:
+        """Time that receiving all but the frames of who leads has taken [ns]."""
+        return self._intake.strangers.spent_ns
+
+    def keep(self) -> None:
+        """Let the frame that `wait` returned last stay as it is, for as long as anybody holds it."""
+        self._ring.keep()
+
     def wait(self, timeout_s: float) -> Frame | None:
         """The oldest unread frame, waiting for it up to `timeout_s`; it is valid until the next call.
 
@@ -127,6 +136,7 @@ class Subscriber(Closing):
             sentence = self._link.check()
             if sentence is not None:
                 events.say(sentence)
+            self._intake.look_again(now_ns())
             events.flush(now_ns())
             return
         t_arrived = now_ns()

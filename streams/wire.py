@@ -1,4 +1,4 @@
-"""The TCP connections below libzmq's sockets: what each has received, by the operating system's account.
+"""The TCP connections below libzmq's sockets: what each receives and takes, by the system's account.
 
 Only Linux is asked (TCP_INFO); elsewhere WATCHES is False and nobody may call the functions.
 """
@@ -9,14 +9,18 @@ import os
 import socket
 import struct
 import sys
+from typing import NamedTuple
 
 WATCHES = sys.platform == "linux"
 """Whether this system tells how much a connection has received."""
 EVENT_FORMAT = struct.Struct("=Hi")
 """First part of a message of libzmq's socket monitor: event, and value, which may be a file descriptor."""
 
-_N_RECEIVED = struct.Struct("@Q")
-_N_RECEIVED_AT = 128  # tcpi_bytes_received in struct tcp_info of linux/tcp.h
+# Of struct tcp_info in linux/tcp.h: tcpi_state; tcpi_unacked; tcpi_bytes_acked, tcpi_bytes_received; and
+# tcpi_notsent_bytes, which kernels before 4.6 leave out.
+_STATE, _UNACKED, _BYTES, _UNSENT = (struct.Struct(kind) for kind in ("@B", "@I", "@QQ", "@I"))
+_STATE_AT, _UNACKED_AT, _BYTES_AT, _UNSENT_AT = 0, 24, 120, 144
+_ESTABLISHED = 1
 
 
 def port_of(endpoint: str) -> int | None:
@@ -48,13 +52,44 @@ def open_wire(
     return None
 
 
+class Traffic(NamedTuple):
+    """What has gone over a connection.
+
+    received : bytes that have arrived since it was made
+    taken : bytes sent that the other side has confirmed; waits : whether some are still to be confirmed
+    established : whether neither side has hung up
+    """
+
+    received: int = 0
+    taken: int = 0
+    waits: bool = False
+    established: bool = False
+
+
+def traffic(wire: socket.socket) -> Traffic:
+    """The account of a connection; one without traffic where the kernel, before 4.2, has none."""
+    info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UNSENT_AT + _UNSENT.size)
+    established = len(info) > _STATE_AT and _STATE.unpack_from(info, _STATE_AT)[0] == _ESTABLISHED
+    if len(info) < _BYTES_AT + _BYTES.size:
+        return Traffic(established=established)
+    taken, received = _BYTES.unpack_from(info, _BYTES_AT)
+    waits = _UNACKED.unpack_from(info, _UNACKED_AT)[0] > 0
+    if not waits and len(info) >= _UNSENT_AT + _UNSENT.size:
+        waits = _UNSENT.unpack_from(info, _UNSENT_AT)[0] > 0
+    return Traffic(received, taken, waits, established)
+
+
 def n_received(wire: socket.socket) -> int:
     """Bytes that have arrived since the connection was made."""
-    info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _N_RECEIVED_AT + _N_RECEIVED.size)
-    if len(info) < _N_RECEIVED_AT + _N_RECEIVED.size:
-        return 0  # a kernel before 4.2
-    n: int = _N_RECEIVED.unpack_from(info, _N_RECEIVED_AT)[0]
-    return n
+    return traffic(wire).received
+
+
+def inode_of(fd: int) -> int:
+    """What a descriptor stands for now: a number that no other open file has; 0 where it is closed."""
+    try:
+        return os.fstat(fd).st_ino
+    except OSError:
+        return 0
 
 
 def n_unread(wire: socket.socket) -> int:

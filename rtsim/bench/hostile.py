@@ -2,7 +2,8 @@
 
 The source of markers, the estimator and the attacker are processes of their own. Where a source attacks, that
 is the source which the estimator listens to: the same socket sends the frames that count (hostile_source).
-A frame counts as answered when a result with its stamp arrives here, late or not.
+A frame counts as answered when a result with its stamp arrives here, late or not. On a machine that is slowed
+(rtsim/bench/slowed.py) the estimator has a part of a processor, everybody else the others.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from rtsim.bench.attackers import ENDLESS_SOURCE, FLOODS
 from rtsim.bench.figures import Figure, say
 from rtsim.bench.hostile_source import ATTACKS
 from rtsim.bench.latency import ANY_PORT, READY_S
+from rtsim.bench.slowed import Places, slowed
 from rtsim.errors import ConfigError
 from rtsim.live.children import Child
+from rtsim.live.urgency import pinned
 from streams.clock import now_ns
 from streams.subscriber import Subscriber
 
@@ -31,27 +34,32 @@ SAMPLE_NS = 20_000_000
 END_S = 10.0
 
 
-def run(seconds: float = 10.0, only: str = "") -> list[Figure]:
-    """Figures of every attack, or of those whose name begins with `only`, for `seconds` each."""
+def run(seconds: float = 10.0, only: str = "", slow: int = 1) -> list[Figure]:
+    """Figures of every attack, or of those whose name begins with `only`, for `seconds` each.
+
+    slow : the estimator has this part of a processor
+    """
     every = (*ATTACKS, *FLOODS, ENDLESS_SOURCE)
     if not any(attack.startswith(only) for attack in every):
         raise ConfigError(f"no attack begins with {only!r}", where="--only", allowed=", ".join(every))
-    figures = []
-    for attack in (*ATTACKS, *FLOODS):
-        if attack.startswith(only):
-            say(f"hostile: {attack} for {seconds:g} s")
-            figures += Trial(attack, seconds).run()
-    if ENDLESS_SOURCE.startswith(only):
-        say(f"hostile: {ENDLESS_SOURCE} for {seconds:g} s")
-        figures += endless_source(seconds)
+    figures = [Figure("slow", float(slow), "times")]
+    with slowed(slow) as places:
+        for attack in (*ATTACKS, *FLOODS):
+            if attack.startswith(only):
+                say(f"hostile: {attack} for {seconds:g} s")
+                figures += Trial(attack, seconds, places).run()
+        if ENDLESS_SOURCE.startswith(only):
+            say(f"hostile: {ENDLESS_SOURCE} for {seconds:g} s")
+            figures += endless_source(seconds, places)
     return figures
 
 
 class Trial:
     """One attack."""
 
-    def __init__(self, attack: str, seconds: float) -> None:
-        self.attack, self.seconds = attack, seconds
+    def __init__(self, attack: str, seconds: float, places: Places) -> None:
+        self.attack, self.seconds, self._places = attack, seconds, places
+        self.allowed_percent: list[float] = []
         self.answered: set[int] = set()
         self.memory = Memory()
         self._first_ns = self._last_ns = 0
@@ -61,10 +69,10 @@ class Trial:
         with contextlib.ExitStack() as stack:
             source = python(stack, "rtsim.bench.hostile_source", self.attack)
             address = line_of(source)["markers"]
-            estimator = Child("estimator", estimator_arguments(address))
-            stack.callback(estimator.close)
+            estimator = start_estimator(stack, address, self._places)
             ready = estimator.wait_ready(READY_S)
-            results = stack.enter_context(Subscriber(ready["results"], ("result",), backlog=4096))
+            topics = ("result", "telemetry")
+            results = stack.enter_context(Subscriber(ready["results"], topics, backlog=4096))
             self._read(results, SETTLE_S)
             self.memory.begin(estimator.pid)
             n_hostile = self._attack(stack, source, ready, results)
@@ -83,6 +91,7 @@ class Trial:
             Figure(f"hostile_sent.{self.attack}", float(n_hostile), "bytes")
             if n_hostile
             else Figure(f"hostile_sent.{self.attack}", float(account["n_hostile"]), "messages"),
+            Figure(f"allowed_percent.{self.attack}", max(self.allowed_percent, default=0.0), "%"),
             *self.memory.figures(self.attack),
         ]
 
@@ -113,6 +122,9 @@ class Trial:
             frame = results.wait(min(left, 0.02))
             if frame is not None:
                 self.answered.add(frame.t_capture)
+            while results.telemetry:
+                gauges = results.telemetry.popleft().gauges
+                self.allowed_percent.append(gauges.get("strangers_percent", 0.0))
             self.memory.sample()
 
 
@@ -151,14 +163,13 @@ class Memory:
         return int(pages[1]) * os.sysconf("SC_PAGE_SIZE") if len(pages) > 1 else 0
 
 
-def endless_source(seconds: float) -> list[Figure]:
+def endless_source(seconds: float, places: Places) -> list[Figure]:
     """A source whose message does not end has no frames to be answered: memory alone."""
     memory = Memory()
     with contextlib.ExitStack() as stack:
         source = python(stack, "rtsim.bench.attackers", ENDLESS_SOURCE, "", str(seconds))
         # the source begins with the connection, which is made when the estimator is ready
-        estimator = Child("estimator", estimator_arguments(line_of(source)["markers"]))
-        stack.callback(estimator.close)
+        estimator = start_estimator(stack, line_of(source)["markers"], places)
         estimator.wait_ready(READY_S)
         memory.begin(estimator.pid)
         while source.poll() is None:
@@ -171,10 +182,13 @@ def endless_source(seconds: float) -> list[Figure]:
     return [Figure(f"hostile_sent.{name}", float(done["bytes"]), "bytes"), *memory.figures(name)]
 
 
-def estimator_arguments(markers: str) -> list[str]:
-    """Command line of the estimator."""
+def start_estimator(stack: contextlib.ExitStack, markers: str, places: Places) -> Child:
+    """The estimator of the markers at an address; it ends with the stack."""
     where = ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT]
-    return ["estimate", "--source", "walker", *where]
+    with pinned(places.measured):  # which its children take over
+        estimator = Child("estimator", ["estimate", "--source", "walker", *where])
+    stack.callback(estimator.close)
+    return estimator
 
 
 def python(stack: contextlib.ExitStack, module: str, *arguments: str) -> subprocess.Popen[str]:

@@ -102,7 +102,14 @@ def reused_sessions() -> Iterator[list[Parts]]:
         )
 
 
+def nothing() -> Iterator[list[Parts]]:
+    """0: no attack, for comparison."""
+    while True:
+        yield []
+
+
 ATTACKS: dict[str, Callable[[], Iterator[list[Parts]]]] = {
+    "0_nothing": nothing,
     "1a_shapes": impossible_shapes,
     "1b_gaps": enormous_gaps,
     "1c_names": enormous_names,

@@ -118,12 +118,19 @@ def tune(as_json: bool, seeds: int, spline_seeds: int) -> None:
     show_default=True,
     help="Length of each attack.",
 )
-@click.option("--only", default="", help="Attacks whose name begins so, as 3 or 1d.")
-def hostile(as_json: bool, seconds: float, only: str) -> None:
+@click.option("--only", default="", help="Attacks whose name begins so, as 3 or 1d; 0 is none.")
+@click.option(
+    "--slow",
+    type=click.IntRange(1, 8),
+    default=1,
+    show_default=True,
+    help="The estimator has this part of a processor; other processes burn the rest.",
+)
+def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
     """Attacks on a running estimator beside a stream of 200 Hz: frames answered, growth of its memory."""
     from rtsim.bench import figures, hostile
 
-    click.echo(figures.report("hostile", hostile.run(seconds, only), as_json))
+    click.echo(figures.report("hostile", hostile.run(seconds, only, slow), as_json))
 
 
 @command.command("startup")

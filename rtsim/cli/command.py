@@ -7,6 +7,7 @@ import click
 from rtsim.cli.ports import offset_option, placed
 from rtsim.cli.security import connect_options, connect_security
 from rtsim.cli.types import Address
+from rtsim.device.arming import EMERGENCY
 from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
 
@@ -25,11 +26,15 @@ def command(
 
     An estimator takes set_method method=zero, set_downweighting on=false, status, stop, and with force plates
     tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with a device arm, disarm,
-    emergency_stop, pause, step ticks=10, resume, reset, status, stop.
+    emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes two ways at once:
+    as a datagram, which nobody can keep out and which needs no key, and as a command.
     """
     from streams.control import request
 
     address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
+    if name == EMERGENCY:
+        stop(address, (client_key, server_key))
+        return
     pairs = [argument.partition("=") for argument in arguments]
     bad = [key for key, equals, _ in pairs if not equals]
     if bad:
@@ -43,3 +48,41 @@ def command(
     if not ok:
         raise ConfigError(text, where=f"command {name}")
     click.echo(text)
+
+
+def stop(address: str, keys: tuple[str | None, str | None]) -> None:
+    """The emergency stop by datagram and by command at once, and by which of them it was heard.
+
+    ConfigError where it was heard by neither. Keys are read when the first datagrams are on their way.
+    """
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    from streams.control import request
+    from streams.emergency_stop import request_stop, stop_address
+    from streams.errors import StreamError
+
+    def by_datagram() -> tuple[bool, str]:
+        if request_stop(address):
+            return True, f"heard at {stop_address(address)}: no torque from the next tick on."
+        return False, f"nobody answered at {stop_address(address)}."
+
+    def by_command() -> tuple[bool, str]:
+        return request(address, EMERGENCY, security=connect_security(*keys))
+
+    heard, unheard = False, []
+    with ThreadPoolExecutor() as pool:
+        ways = {pool.submit(by_datagram): "by datagram", pool.submit(by_command): "by command"}
+        for way in as_completed(ways):
+            try:
+                ok, text = way.result()
+            except (StreamError, ConfigError) as fault:
+                ok, text = False, str(fault)
+            heard |= ok
+            if ok:
+                click.echo(f"{ways[way]}: {text}")
+            else:
+                unheard.append(f"not {ways[way]}: {text}")
+    if not heard:
+        raise ConfigError("; ".join(unheard), where=f"command {EMERGENCY}", remedy="use the button")
+    for words in unheard:
+        click.echo(words, err=True)

@@ -26,7 +26,7 @@ def compile_first(console: Console, names: Iterable[str], anew: bool = False) ->
     from rtsim.live.groups import compile_groups
 
     if cache_fault():
-        console.print(Text(f"note: {cache_fault()}", "yellow"))
+        console.print(Text(f"note: {cache_fault()}", "yellow"), soft_wrap=True)  # it holds a command
         return {}
     with console.status("") as status:
         shown = -LINE_S

@@ -1,14 +1,18 @@
-"""The emergency stop of a run: space or Esc in its terminal."""
+"""The emergency stop of a run: space or Esc in its terminal, or SIGUSR2 to its process."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import select
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from streams.closing import Closing
 
 KEYS = b" \x1b"
 """Space and Esc. A key that sends a sequence, as an arrow, begins it with Esc: it stops, too."""
@@ -41,6 +45,52 @@ def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
         termios.tcsetattr(fd, termios.TCSANOW, former)
         os.close(over)
         os.close(ended)
+
+
+class EmergencySignal(Closing):
+    """SIGUSR2 as an emergency stop, from now on: one that comes before there is a run is done when it begins.
+
+    What it stops may hold a lock when the signal comes, so that a thread of its own does it. Nothing where
+    the system has no such signal.
+    """
+
+    def __init__(self) -> None:
+        self._number = getattr(signal, "SIGUSR2", None)
+        self._came, self._told = os.pipe()
+        os.set_blocking(self._told, False)
+        self._former = None if self._number is None else signal.signal(self._number, self._note)
+
+    @property
+    def name(self) -> str:
+        """How it is called; empty where there is none."""
+        return "" if self._number is None else "SIGUSR2"
+
+    @contextmanager
+    def calling(self, press: Callable[[], object]) -> Iterator[None]:
+        """Within, the signal calls `press`; at once where it came before."""
+        over, ended = os.pipe()
+        thread = threading.Thread(
+            target=_listen, args=(self._came, over, press), name="emergency signal", daemon=True
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            os.write(ended, b"x")
+            thread.join()
+            os.close(over)
+            os.close(ended)
+
+    def close(self) -> None:
+        """As it was before."""
+        if self._number is not None:
+            signal.signal(self._number, self._former)
+        os.close(self._came)
+        os.close(self._told)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        with suppress(BlockingIOError):  # so many wait that one more tells nothing
+            os.write(self._told, KEYS[:1])
 
 
 def _at_terminal() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,10 +14,12 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
-from rtsim.cli.emergency import emergency_key
+from rtsim.cli.emergency import EmergencySignal, emergency_key
+from rtsim.cli.hil_words import in_words, in_words_of, said_first, said_of_access
 from rtsim.cli.lines import tell
 from rtsim.cli.options import check_of_use, check_recording
 from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
+from rtsim.cli.security import bind_options, role_keys
 from rtsim.cli.types import Address, Config, Source
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import LONGEST_S
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from rtsim.config.hil_schema import HilSpec
     from rtsim.live.loop import Loop
     from rtsim.live.run_again import RecordedPort
+    from streams.roles import RoleKeys
 
 NO_DEVICE = "none"
 RECORDER_S = 20.0
@@ -84,6 +88,7 @@ def _address(name: str, what: str) -> Any:
     metavar="SOURCE",
     help="Markers, where the config has [markers]: walker, a file, tcp://HOST:PORT [its run].",
 )
+@bind_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(config: str, device: str | None, arm_s: float | None, **options: Any) -> None:
     """Let the limb and the device of CONFIG (.toml or a shipped name) exchange motion and torque.
@@ -91,10 +96,15 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     The limb is simulated, or that of a person whose markers are followed, as the config has it.
 
     Torque is commanded only after `rtsim command arm` (or --arm), from zero by a ramp; `disarm` ends it.
-    Space or Esc in the terminal, or `rtsim command emergency_stop`, is the emergency stop. Results, outputs
-    and the device's messages are published; --record keeps all of them. Ctrl-C ends the run: zero and
+    Space or Esc in the terminal, `rtsim command emergency_stop`, or SIGUSR2, is the emergency stop. Results,
+    outputs and the device's messages are published; --record keeps all of them. Ctrl-C ends the run: zero and
     disarmed.
+
+    With --key and --clients the folders watch, set, arm and device below --clients say what each key may;
+    without them other users of this machine may watch and stop.
     """
+    press = EmergencySignal()
+    click.get_current_context().call_on_close(press.close)
     from rich.console import Console
 
     from rtsim.cli.compiling import compile_first
@@ -116,7 +126,11 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     if options["monitor"]:
         require_window()
     again = recorded(options["again"], spec) if options["again"] is not None else None
-    ways = Ways(device != NO_DEVICE, arm_s, again=again, **{key: options[key] for key in WAYS})
+    keys = role_keys(options["key"], options["clients"])
+    if keys is not None:
+        click.get_current_context().call_on_close(keys.close)
+    of_options = {key: options[key] for key in WAYS}
+    ways = Ways(device != NO_DEVICE, arm_s, again=again, signal=press, keys=keys, **of_options)
     if spec.markers is not None:
         run_worn(spec, options["source"] or "", ways)
         return
@@ -124,7 +138,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     spec, _ = moved(spec, lambda text: click.echo(f"note: {text}", err=True))
     model, of_device = parts_of(spec)
     note_joint(spec, of_device, ways)
-    check_addresses(spec)
+    check_addresses(spec, ways)
     console = Console(stderr=True)
     compile_first(console, (group_of_simulation(model),))
     with console.status("starting"):
@@ -144,7 +158,7 @@ def run_worn(spec: HilSpec, source: str, ways: Ways) -> None:
 
     estimate = worn.run_of(spec, source)
     note_joint(spec, load_toml(find_config(spec.device, "devices"), DeviceSpec), ways)
-    check_addresses(spec)
+    check_addresses(spec, ways)
     compile_first(Console(stderr=True), groups_of(estimate))
     run(spec, ways, partial(worn.worn_loop, spec, estimate), worn.summary_of)
 
@@ -178,9 +192,20 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
     return check_record(tables, HilSpec, "the options")
 
 
-def check_addresses(spec: HilSpec) -> None:
+def check_addresses(spec: HilSpec, ways: Ways) -> None:
     """ConfigError for an address that cannot be bound, by the option that it comes from."""
-    check_ports(dict(zip(ADDRESSES, asdict(spec.ports).values(), strict=True)))
+    from streams.emergency_stop import check_stop_free
+    from streams.errors import StreamError
+
+    security = ways.keys.people if ways.keys is not None else None
+    check_ports(dict(zip(ADDRESSES, asdict(spec.ports).values(), strict=True)), security)
+    if ways.again is None:
+        try:
+            check_stop_free(spec.ports.control)
+        except StreamError as fault:
+            raise ConfigError(
+                str(fault), where="--control-address", remedy="give another one, or --port-offset auto"
+            ) from fault
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
@@ -204,7 +229,10 @@ def check_processor(cpu: int | None) -> None:
 
 
 class Ways(NamedTuple):
-    """How a run goes: with a simulated device of its own, armed by itself at a time [s], and the options."""
+    """How a run goes: with a simulated device of its own, armed by itself at a time [s], and the options.
+
+    signal : its emergency stop; keys : of the run, None = there are none
+    """
 
     with_device: bool
     arm_s: float | None
@@ -214,6 +242,8 @@ class Ways(NamedTuple):
     cpu: int | None
     monitor: bool
     as_json: bool
+    signal: EmergencySignal
+    keys: RoleKeys | None
 
 
 WAYS = ("record", "urgently", "cpu", "monitor", "as_json")
@@ -227,6 +257,7 @@ def run(
     loop_with : makes it of a port, a publisher and further arguments
     """
     from rtsim.device.arming import EMERGENCY
+    from rtsim.device.rights import Rights
     from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY
     from rtsim.live.urgency import may_be_urgent, pinned
@@ -234,39 +265,53 @@ def run(
     from streams.exchange import DevicePort
     from streams.messages import Command
     from streams.publisher import Publisher
+    from streams.users import own_name
 
     child = None
+    people, devices, with_keys = (
+        (None, None, []) if ways.keys is None else (ways.keys.people, ways.keys.devices, ways.keys.options)
+    )
     with contextlib.ExitStack() as stack:
-        publisher = stack.enter_context(Publisher(spec.ports.results))
+        publisher = stack.enter_context(Publisher(spec.ports.results, people))
         if ways.again is not None:
             loop = loop_with(ways.again, publisher, again=ways.again)
             address = str(ways.again.path)
         else:
-            port = stack.enter_context(DevicePort(spec.ports.device, urgent=may_be_urgent(ways.urgently)))
+            port = stack.enter_context(
+                DevicePort(spec.ports.device, devices, urgent=may_be_urgent(ways.urgently))
+            )
             loop = loop_with(port, publisher, arm_s=ways.arm_s, urgently=ways.urgently)
             address = port.address
-        server = stack.enter_context(ControlServer(spec.ports.control, loop.command, loop.commands))
+        # what is run again has its commands from the recording alone
+        press = None if ways.again is not None else partial(loop.command, Command(name=EMERGENCY))
+        rights = Rights(own_name() if ways.arm_s is not None else "", replay=press is None)
+        server = stack.enter_context(
+            ControlServer(spec.ports.control, loop.command, loop.commands, people, rights, press)
+        )
         loop.control_events = server.events
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
+        no_effect = partial(tell, "rtsim: no emergency stop: what is run again has no device under torque")
+        stack.enter_context(ways.signal.calling(press or no_effect))
         if ways.record is not None:
-            recorder = Child("recorder", ["record", publisher.address, str(ways.record)])
+            recorder = Child("recorder", ["record", publisher.address, str(ways.record), *with_keys])
             stack.callback(recorder.wait, RECORDER_S)  # it ends with the results
             if not publisher.wait_for_subscriber(RECORDER_S):
                 recorder.check()
-        told = {"state": "ready", "results": publisher.address, "control": server.address, "device": address}
+        told: dict[str, Any] = {"state": "ready"}
+        told |= {"results": publisher.address, "control": server.address, "device": address}
+        told |= {"stop": server.stop_address, "signal": ways.signal.name, "pid": os.getpid()}
         click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
         if ways.monitor:
-            window = Child("monitor", ["monitor", publisher.address, "--control", server.address])
+            window = Child("monitor", ["monitor", publisher.address, "--control", server.address, *with_keys])
             stack.callback(window.close)
         if ways.with_device and ways.again is None:
             first = ["--urgent"] if ways.urgently else []
-            child = Child("device", ["device", spec.device, "--model", address, *first])
+            child = Child("device", ["device", spec.device, "--model", address, *first, *with_keys])
             stack.callback(child.close)
-        press = partial(loop.command, Command(name=EMERGENCY))
-        # what is run again has its commands from the recording alone
-        key = emergency_key(press) if ways.again is None else contextlib.nullcontext(False)
+        key = emergency_key(press) if press is not None else contextlib.nullcontext(False)
         with key as has_key, pinned(ways.cpu) as is_pinned:
-            for words in said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key):
+            told_first = said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key)
+            for words in (*told_first, *said_of_access(ways, server)):
                 tell(words)
             loop.run()
         publisher.close()
@@ -289,40 +334,3 @@ def run(
             remedy="start it, as by `rtsim device SPEC --model ADDRESS`",
         )  # fmt: skip
     raise SystemExit(exit_code() or 0)
-
-
-def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
-    """What was asked for and not granted, and the key; a sentence each."""
-    told = []
-    if ways.urgently and not urgent:
-        told.append(
-            "not before other work: the system permits that to root and to users with an rtprio limit"
-        )
-    if ways.cpu is not None and not is_pinned:
-        told.append(f"not kept on processor {ways.cpu}: this system does not permit it")
-    if has_key:
-        told.append("space or Esc here is the emergency stop")
-    return [f"rtsim: {words}" for words in told]
-
-
-def in_words_of(spec: HilSpec, told: dict[str, str]) -> str:
-    """The first line of a run."""
-    return (
-        f"{spec.name}: {spec.exchange.mode} at {spec.exchange.rate_hz:g} Hz; results at {told['results']}, "
-        f"commands (arm, disarm, emergency_stop, status, stop, ...) at {told['control']}, "
-        f"device at {told['device']}; Ctrl-C ends it"
-    )
-
-
-def in_words(summary: dict[str, Any]) -> list[str]:
-    """The closing lines of a run."""
-    known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]
-    trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
-    lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"
-    first = (
-        f"{summary['ticks']} ticks, {lost}, {summary['unanswered']} unanswered, "
-        f"{summary['in_time_percent']:g} % of commands in time, "
-        f"{summary['faults']} faults; {summary['arming']} ({summary['last_transition']}); "
-        f"{summary['reason']}"
-    )
-    return [first, f"round trip [us]: {trip}"] if trip else [first]

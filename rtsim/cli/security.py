@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from rtsim.errors import ConfigError
+from streams.roles import RoleKeys
 from streams.security import Security
 
 
@@ -36,6 +38,15 @@ def bind_security(key: str | None, clients: str | None) -> Security | None:
     if not (key and clients):
         raise ConfigError("--key and --clients go together", where="security", remedy="give both")
     return _checked(Security.for_server(key, clients))
+
+
+def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
+    """Keys with roles, of a run with a device; None where no key is given."""
+    if not key and not clients:
+        return None
+    if not (key and clients):
+        raise ConfigError("--key and --clients go together", where="security", remedy="give both")
+    return RoleKeys(Path(key), Path(clients))
 
 
 def connect_security(client_key: str | None, server_key: str | None) -> Security | None:

@@ -65,6 +65,17 @@ class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     # actuator's torque off what was commanded by so much, for so long
     tracking_Nm: Positive
     tracking_ms: Positive
+    # whether angle and speed of the device are compared with the joint's; false: nothing turns the drive
+    watch_sensors: bool = True
+    # its angle off the joint's by so much, for so long in ten seconds, or in the mean of a second
+    agreement_deg: Positive = 5.0
+    agreement_ms: Positive = 100.0
+    # its angle, or what it measures, so late
+    delay_ms: Positive = 50.0
+    # its clock off this computer's, by so much of a second
+    clock_percent: Positive = 5.0
+    # torque that no actuator makes, of a device whose mechanics its config does not know
+    passive_max_Nm: Positive | None = None
     # energy that the model has, or lacks, beyond what all forces did, of about the last second
     drift_max_J: Positive = 5.0
     # torque rises from zero over this time after `arm`
@@ -161,6 +172,8 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_numbers(self)
         check_texts(msgspec.to_builtins(self))
         control: ControllerSpec = self.controller
+        if self.markers is not None and not self.limits.watch_sensors:
+            raise ValueError("limits.watch_sensors: the device of a person is always compared; remove it")
         if self.markers is not None and self.gait is not None:
             raise ValueError("gait: the legs of a person walk by their markers; remove it")
         for name in ("misalignment", "motion", "prescribed"):

@@ -10,6 +10,8 @@ ARM_STATES: tuple[ArmState, ...] = ("disarmed", "ramping", "armed", "fault")
 EMERGENCY = "emergency_stop"
 """The command."""
 MOST_TOLD = 64
+WHOLE = 1.0 - 1e-9
+"""Part of the ramp at which it is over: sums of times are rounded."""
 
 
 class Arming:
@@ -17,20 +19,21 @@ class Arming:
 
     Parameters
     ----------
-    n_ramp : ticks from zero to all of the torque
+    ramp_s : from zero to all of the torque [s]
 
     Attributes
     ----------
     state : as it is; reason : of the newest transition; share : part of the torque that is commanded, 0 to 1
-    n_armed : ticks since `arm`; n_fault : faults so far; told : transitions not told yet, oldest first
+    armed_s : since `arm` [s]; n_fault : faults so far; told : transitions not told yet, oldest first
     """
 
-    def __init__(self, n_ramp: int) -> None:
-        self.n_ramp = max(1, n_ramp)
+    def __init__(self, ramp_s: float) -> None:
+        self.ramp_s = ramp_s
         self.state: ArmState = "disarmed"
         self.reason = "the run begins"
         self.share = 0.0
-        self.n_armed = self.n_fault = 0
+        self.armed_s = 0.0
+        self.n_fault = 0
         self.told: deque[str] = deque(maxlen=MOST_TOLD)
 
     @property
@@ -41,7 +44,7 @@ class Arming:
     def arm(self, reason: str) -> None:
         """Begin the ramp from zero; nothing where it is armed already."""
         if not self.on:
-            self.n_armed = 0
+            self.armed_s = 0.0
             self._go("ramping", reason)
 
     def disarm(self, reason: str) -> None:
@@ -60,12 +63,13 @@ class Arming:
         self.n_fault += self.state != "fault"
         self._go("fault", reason)
 
-    def tick(self) -> None:
-        """One tick later."""
+    def tick(self, tick_s: float) -> None:
+        """A tick of so long is over [s]."""
         if not self.on:
             return
-        self.n_armed += 1
-        self.share = min(1.0, self.n_armed / self.n_ramp)
+        self.armed_s += tick_s
+        share = self.armed_s / self.ramp_s
+        self.share = share if share < WHOLE else 1.0
         if self.state == "ramping" and self.share == 1.0:
             self._go("armed", "the ramp is over")
 

@@ -8,8 +8,9 @@ import math
 class EnergyBalance:
     """Energy against the power of all forces, and what sources did.
 
-    Over a tick of length T the model's energy E of motion and of gravity changes by the work of what acts on
-    it: m (theta - theta_before) of the device, whose torque m is held, and T/2 (P + P_before) of all else.
+    It is of a simulated limb alone, and by its model's time, not by a clock. Over a tick, in which the model
+    goes on by T, its energy E of motion and of gravity changes by the work of what acts on it:
+    m (theta - theta_before) of the device, whose torque m is held, and T/2 (P + P_before) of all else.
     What it changes by beyond that was made by the steps themselves: drift, that of long ago forgotten over
     about a second, D' = E' - P - D / 1 s.
 

@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from rtsim.config.device_schema import Mechanics
 from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
+from rtsim.device.clock_check import ClockCheck
 from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
 from rtsim.device.hold import Hold
 from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.obedience import Obedience
+from rtsim.device.passive_torque import PassiveTorque
+from rtsim.device.sensor_check import LONGEST_S, SensorCheck
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
 from streams.messages import Device, Output
 
 NEWEST = 100
 """Commands of which the share that was taken in time is told."""
+MOST_PERIODS = 2.0
+"""So many periods a tick counts for at the most: what came late is not caught up with."""
+LOOK_MS = 5
+"""How often a wait for an answer looks whether torque is to end [ms]."""
 
 
 class Port(Protocol):
@@ -69,6 +77,19 @@ class DeafPort:
         return []
 
 
+def never() -> bool:
+    """Nobody asks for an end of torque."""
+    return False
+
+
+def first_of(watches: Sequence[Callable[[], str]]) -> str:
+    """The first of some watches that says anything; empty where none does."""
+    for look in watches:
+        if told := look():
+            return told
+    return ""
+
+
 class DeviceExchange:
     """State of the exchange with one device of one joint.
 
@@ -82,6 +103,8 @@ class DeviceExchange:
     astray : why the controller has no torque to tell, empty where it has
     tuning : of the controller; arming, limit, energy : what keeps it safe; hold : whether the limb goes on
     obedience : whether the device does what it is told
+    sensors, passive, clock : whether its angle and speed, its torque and its clock can be what it says
+    angle_known : whether the model knows the joint's angle now, as not while markers are lost
     in_time : share of the newest commands that were taken in time, 1 before there are any
     refusal : why arming is refused now, empty where it is not
     angle_before : of the model before the step of this tick [rad]
@@ -91,28 +114,56 @@ class DeviceExchange:
     receive_ns, send_ns : how long it took to read what the device said last, and to write and send the output
     joint : the device's joint, where it is not the limb's
     watches : each says in words what speaks against torque beside the device, as markers that are silent
+    clocked : those of them that look at the clock where a run is otherwise repeatable: a record has them
+    by_clock : whether ticks count by this computer's clock: in a free run, and where frames come live
+    tick_s : what the tick counts for in ramps, rates, energies and patience [s]: in lockstep the period, by
+        the clock the time since the tick before, MOST_PERIODS periods at the most; so neither frames that
+        come densely nor those that come late have torque change faster than stated
+    passed_s : sum of these since the first tick [s]
     """
 
-    def __init__(self, spec: HilSpec, port: Port, session: str, joint: Misalignment | None = None) -> None:
-        self.joint = joint
+    def __init__(
+        self,
+        spec: HilSpec,
+        port: Port,
+        session: str,
+        joint: Misalignment | None = None,
+        mechanics: Mechanics | None = None,
+    ) -> None:
+        self.joint, self.mechanics = joint, mechanics
         self.watches: list[Callable[[], str]] = []
+        self.clocked: list[Callable[[], str]] = []
+        self.by_clock = spec.exchange.mode == "free"
         self.spec, self.port, self.session = spec, port, session
         self.period_s = 1.0 / spec.exchange.rate_hz
         self.lockstep = spec.exchange.mode == "lockstep"
-        self.arming = Arming(round(spec.limits.ramp_s * spec.exchange.rate_hz))
-        self.limit = TorqueLimit(spec.limits, self.period_s)
+        self._lost_s = 0.0 if spec.markers is None else 1e-3 * spec.markers.lost_ms
+        if self.lockstep and spec.exchange.paced:
+            self.clocked.append(lambda: self.clock.wrong)
+        self.arming = Arming(spec.limits.ramp_s)
+        self.limit = TorqueLimit(spec.limits)
         self.counters: Counter[str] = Counter()
         self.begin()
 
     def begin(self) -> None:
         """As before the first tick."""
-        self.arming = Arming(self.arming.n_ramp)
+        self.arming = Arming(self.arming.ramp_s)
         self.limit.torque = 0.0
-        self.energy = EnergyWatch(self.period_s)
+        self.tick_s, self.passed_s = self.period_s, 0.0
+        self._tick_ns = 0  # when the newest tick began
+        self.energy = EnergyWatch()
         self.obedience = Obedience(self.spec, self.period_s)
+        limits, mechanics = self.spec.limits, self.mechanics
+        adds_deg = 0.0 if mechanics is None else mechanics.misalignment_deg
+        self.sensors = SensorCheck(limits, self.period_s, adds_deg)
+        self.passive, self.clock = PassiveTorque(limits, mechanics), ClockCheck(limits)
+        self.angle_known = True
+        self._untrue = False  # what it says of its torque
+        self._looked: Device | None = None  # the newest that was compared
+        self._unlooked_s = 0.0  # since then
         c = self.spec.controller
         self.hold = Hold()
-        self.tuning = Tuning(c.values, c.ranges, self.spec.exchange.rate_hz, c.change_s)
+        self.tuning = Tuning(c.values, c.ranges, c.change_s)
         self.law, self.astray = law_of(c), ""
         self.gait, self.moment = NOBODY_WALKS, math.nan
         self.counters = Counter(unanswered=0, in_time=0, foreign=0, faults=0)
@@ -156,26 +207,35 @@ class DeviceExchange:
                 self.counters["foreign"] += bool(message.session)
                 continue
             self.passed.append(message)
-            self._measure(message)
+            self._measure(message, t_arrived)
             if message.command == self.awaited and not self.answered:
                 self.answered = True
                 self.round_trip_ns = t_arrived - self.sent_ns
             self.newest, self.t_arrived = message, t_arrived
 
-    def await_answer(self, due_ns: int) -> None:
-        """Wait for the answer to the newest output until a time [ns]."""
+    def await_answer(self, due_ns: int, ends: Callable[[], bool] = never) -> None:
+        """Wait for the answer to the newest output until a time [ns]; ends : whether torque is to end now."""
         while True:
             self.collect()
             left_ns = due_ns - now_ns()
-            if self.answered or left_ns <= 0:
+            if self.answered or left_ns <= 0 or ends():
                 return
-            if not self.port.poll(max(1, round(1e-6 * left_ns))):
-                return
+            looked_ns, wait_ms = now_ns(), min(LOOK_MS, max(1, round(1e-6 * left_ns)))
+            if not self.port.poll(wait_ms) and now_ns() - looked_ns < 500_000 * wait_ms:
+                return  # it did not even wait: nothing comes later
 
     def begin_tick(self, t_ns: int) -> None:
-        """Age and misses at the beginning of a tick [ns]; without a command on its way nothing is missed."""
+        """Length, age and misses at the beginning of a tick [ns], by this computer's clock where it counts;
+        without a command on its way nothing is missed.
+        """
+        before_ns, self._tick_ns = self._tick_ns, t_ns
         if self.seq == 0:
             return
+        if self.by_clock:
+            self.tick_s = min(max(0.0, 1e-9 * (t_ns - before_ns)), MOST_PERIODS * self.period_s)
+        self.passed_s += self.tick_s
+        self.obedience.tick(self.tick_s)
+        self._unlooked_s += self.tick_s
         if self.answered or not self.lockstep:
             self.n_missed = 0
         else:
@@ -196,13 +256,19 @@ class DeviceExchange:
         self._believed = not wrong
         if wrong or newest is None:
             return wrong
+        self._compare(newest)
         why = f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
         if newest.state == "falling":  # its safe state may act
             return why
         late_s = (self.awaited - newest.command) * self.period_s - self.age_s
-        wrong = self.obedience.wrong(newest, self.arming, self.commanded, late_s)
+        wrong = self.obedience.wrong(newest, self.arming, self.commanded, late_s, self.tick_s)
+        untrue = self.passive.wrong(newest, self.commanded, self.tick_s)
+        self._untrue = bool(untrue)
+        if untrue and not wrong:
+            wrong, self.obedience.disobeys = untrue, not self.arming.on
         if newest.state == "stopped" and not self.obedience.disobeys:
             return why
+        wrong = wrong or self.sensors.wrong(self.arming.on) or ("" if self.lockstep else self.clock.wrong)
         return wrong or self.astray
 
     def judge(self, watched: str = "") -> str:
@@ -219,7 +285,8 @@ class DeviceExchange:
 
     def torque(self) -> float:
         """What the device applies to the limb in this tick [N m], after `fault`; zero where nobody knows."""
-        return self.newest.torque[0] if self.newest is not None and self._believed else 0.0
+        believed = self._believed and not self._untrue
+        return self.newest.torque[0] if self.newest is not None and believed else 0.0
 
     def _unusable(self, newest: Device | None) -> str:
         """Why the newest message says nothing of the limb's torque, in words; empty where it does."""
@@ -230,7 +297,21 @@ class DeviceExchange:
             return f"the device has not answered for {self.n_missed} ticks"
         if not self.lockstep and self.age_s > 1e-3 * exchange.deadline_ms:
             return f"the device's newest word is older than {exchange.deadline_ms:g} ms"
-        return unbelievable(newest, self.spec.limits) or self.obedience.lifeless()
+        wrong = unbelievable(newest, self.spec.limits)
+        return wrong + self.sensors.hint(newest) if wrong else self.obedience.lifeless()
+
+    def _compare(self, newest: Device) -> None:
+        """Hold a new measurement against what the model told."""
+        before, self._looked = self._looked, newest
+        if newest is before:
+            return
+        turning_s = math.nan
+        if before is not None and (self.lockstep or self.spec.markers is None):
+            turning_s = self.sensors.told.between_s(before.command, newest.command)
+        elif before is not None:
+            turning_s = 1e-9 * (newest.t - before.t)
+        self.sensors.look(newest, self.awaited, min(self._unlooked_s, LONGEST_S), turning_s)
+        self._unlooked_s = 0.0
 
     def wanted(self, time: float, angle: float, speed: float) -> float:
         """The controller's torque at what was measured, and at the model's time, angle and speed [N m].
@@ -254,7 +335,7 @@ class DeviceExchange:
         wanted, torque = self.wanted(time, angle, speed), 0.0
         self.port.keeps = arming.on
         if arming.on:
-            torque = self.limit.limited(arming.share * wanted, self.speed)
+            torque = self.limit.limited(arming.share * wanted, self.speed, self.tick_s)
         else:
             self.limit.torque = 0.0
         output = Output(
@@ -271,6 +352,7 @@ class DeviceExchange:
             angle=[angle],
             speed=[0.0 if self.hold.stands else speed],
         )
+        self.sensors.told.note(self.seq, time, angle, output.speed[0], self.angle_known)
         self.sent_ns = output.t_sent
         self.seq += 1
         self.answered = False
@@ -281,13 +363,16 @@ class DeviceExchange:
         self.arming.disarm("the run ends")
         return self.output(time, self.angle, 0.0)
 
-    def _measure(self, message: Device) -> None:
-        """Angle and speed; over the ticks between two answers, or the device's clock."""
+    def _measure(self, message: Device, t_arrived: int) -> None:
+        """Angle and speed; over the ticks between two answers, or by the device's clock within ours."""
         before, angle = self.newest, message.angle[0]
+        ahead_s = self.clock.note(message.t, t_arrived)
         if before is not None:
-            passed_s = 1e-9 * (message.t - before.t)
+            passed_s = 1e-9 * (message.t - before.t) - ahead_s
             if self.lockstep:
-                passed_s = (message.command - before.command) * self.period_s
+                # frames of a person's markers that were lost are ticks that nobody counted
+                lost_s = min(self.sensors.told.between_s(before.command, message.command), self._lost_s)
+                passed_s = max((message.command - before.command) * self.period_s, lost_s)
             if passed_s <= 0.0 and not self.lockstep:
                 self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
             elif passed_s > 0.0:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-WAIT_TICKS = 25
-"""Ticks that a pause waits for the device to be off, after which the limb stands whatever it says."""
+WAIT_S = 0.1
+"""Time that a pause waits for the device to be off, after which the limb stands whatever it says [s]."""
+ROUNDED_S = 1e-9
 
 
 class Hold:
@@ -23,12 +24,12 @@ class Hold:
         self.wanted = self.paused = self.stands = self.back = False
         self.n_moved = self.n_left = 0
         self._resets = False
-        self._n_waited = 0
+        self._waited_s = 0.0
 
     def pause(self) -> None:
         """Stand as soon as the device is off."""
         if not self.wanted:
-            self.wanted, self._n_waited = True, 0
+            self.wanted, self._waited_s = True, 0.0
 
     def resume(self) -> None:
         """Go on."""
@@ -37,15 +38,15 @@ class Hold:
 
     def reset(self) -> None:
         """Go back to the start as soon as the device is off."""
-        self._resets, self._n_waited = True, 0
+        self._resets, self._waited_s = True, 0.0
 
-    def tick(self, off: bool) -> None:
-        """Decide on a tick. off : the device says that it applies nothing"""
+    def tick(self, off: bool, tick_s: float) -> None:
+        """Decide on a tick of so long [s]. off : the device says that it applies nothing"""
         self.back = False
         waits = False
         if self._resets or (self.wanted and not self.stands):
-            waits = not off and self._n_waited < WAIT_TICKS
-            self._n_waited += 1
+            waits = not off and self._waited_s < WAIT_S - ROUNDED_S
+            self._waited_s += tick_s
         if self._resets and not waits:
             self.back, self._resets = True, False
             self.n_left += self.wanted  # a tick from the start, so that there is a pose to tell

@@ -16,18 +16,20 @@ class TorqueLimit:
     torque : commanded last [N m]
     """
 
-    def __init__(self, limits: Limits, period_s: float) -> None:
-        self.limits, self.period_s = limits, period_s
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self.torque = 0.0
 
-    def limited(self, wanted: float, speed: float) -> float:
+    def limited(self, wanted: float, speed: float, tick_s: float) -> float:
         """The torque to be commanded [N m] for a wanted one at a speed [rad/s]; zero for what is no number.
+
+        tick_s : since the command before [s], by which the torque may change
 
         Power comes last: it is kept even where the rate would have it otherwise.
         """
         if not math.isfinite(wanted) or not math.isfinite(speed):
             wanted = speed = 0.0
-        most, change = self.limits.torque_max_Nm, self.limits.rate_max_Nm_s * self.period_s
+        most, change = self.limits.torque_max_Nm, self.limits.rate_max_Nm_s * tick_s
         torque = min(max(wanted, -most), most)
         torque = min(max(torque, self.torque - change), self.torque + change)
         if abs(torque * speed) > self.limits.power_max_W:
@@ -42,14 +44,13 @@ class EnergyWatch:
     E' = tau w - E / 1 s: a device that gives back what it took stays near zero, one that drives does not.
     """
 
-    def __init__(self, period_s: float) -> None:
-        self._kept = math.exp(-period_s)
+    def __init__(self) -> None:
         self.energy = 0.0
         self.largest = 0.0
 
-    def add(self, torque: float, turned: float) -> float:
-        """One tick with a torque [N m] over an angle [rad]; the energy that counts [J]."""
-        self.energy = self._kept * self.energy + torque * turned
+    def add(self, torque: float, turned: float, tick_s: float) -> float:
+        """A tick of so long [s] with a torque [N m] over an angle [rad]; the energy that counts [J]."""
+        self.energy = math.exp(-tick_s) * self.energy + torque * turned
         self.largest = max(self.largest, self.energy)
         return self.energy
 

@@ -9,32 +9,36 @@ from typing import Any
 
 OVER_S = "over_s"
 LONGEST_RAMP_S = 60.0
+LEAST_RAMP_S = 0.05
+"""A change takes so long at the least [s], whatever is asked for: torque has a rate, parameters have one."""
 MOST_UNDONE, MOST_SNAPSHOTS, LONGEST_NAME = 64, 16, 32
+ROUNDED_S = 1e-9
 
 Values = dict[str, float]
 
 
 class Tuning:
-    """Values on their way to their targets.
+    """Values on their way to their targets, each on a ramp of its own.
+
+    A command begins a ramp, from where it is now, of each parameter whose target it changes; all others go on
+    as they did.
 
     Parameters
     ----------
     values : at the start; ranges : of those that may be set, ends included
-    rate_hz : ticks per second; over_s : how long a change takes where the command does not say [s]
+    over_s : how long a change takes where the command does not say [s]
 
     Attributes
     ----------
     values : as they act in this tick; targets : where they go; snapshots : by name
     """
 
-    def __init__(
-        self, values: Values, ranges: Mapping[str, tuple[float, ...]], rate_hz: float, over_s: float
-    ) -> None:
+    def __init__(self, values: Values, ranges: Mapping[str, tuple[float, ...]], over_s: float) -> None:
         self.values, self.targets = dict(values), dict(values)
-        self.ranges, self.rate_hz, self.over_s = dict(ranges), rate_hz, over_s
+        self.ranges, self.over_s = dict(ranges), over_s
         self.snapshots: dict[str, Values] = {"start": dict(values)}
         self._undo: deque[Values] = deque(maxlen=MOST_UNDONE)
-        self._left = 0
+        self._left_s: Values = {}  # of the ramps that are not over [s]
 
     def listed(self) -> str:
         """All parameters with values, targets on the way and ranges, in a sentence."""
@@ -80,23 +84,25 @@ class Tuning:
             }  # fmt: skip
             self.targets = before | new
         over_s = number_of(args.get(OVER_S, self.over_s))
-        self._left = max(1, round(over_s * self.rate_hz))
-        changed = [
-            f"{key} {before[key]:g} -> {value:g}"
-            for key, value in self.targets.items()
-            if value != before[key]
-        ]
-        return f"Parameters: {', '.join(changed) or 'as they were'}, over {over_s:g} s."
+        changed = [key for key, value in self.targets.items() if value != before[key]]
+        if not changed:
+            return "Parameters: as they were."
+        for key in changed:
+            self._left_s[key] = max(over_s, LEAST_RAMP_S)
+        told = ", ".join(f"{key} {before[key]:g} -> {self.targets[key]:g}" for key in changed)
+        least = f", drawn out to {LEAST_RAMP_S:g} s" if over_s < LEAST_RAMP_S else ""
+        return f"Parameters: {told}, over {over_s:g} s{least}."
 
-    def tick(self) -> None:
-        """One tick along the ramps."""
-        if not self._left:
-            return
-        for name, target in self.targets.items():
-            self.values[name] += (target - self.values[name]) / self._left
-        self._left -= 1
-        if not self._left:
-            self.values = dict(self.targets)
+    def tick(self, tick_s: float) -> None:
+        """Go along the ramps for so long [s]."""
+        for name, left_s in list(self._left_s.items()):
+            target = self.targets[name]
+            if left_s - tick_s > ROUNDED_S:
+                self.values[name] += (target - self.values[name]) * tick_s / left_s
+                self._left_s[name] = left_s - tick_s
+            else:
+                self.values[name] = target
+                del self._left_s[name]
 
     def _of_snapshot(self, name: str, asked: object) -> str:
         if not isinstance(asked, str) or not 0 < len(asked) <= LONGEST_NAME or not asked.isprintable():

@@ -10,13 +10,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.device_schema import DeviceSpec, Mechanics
 from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.device.asked import WATCHED
 from rtsim.device.controller import law_of
-from rtsim.device.exchange import DeafPort, DeviceExchange, Port
+from rtsim.device.exchange import DeafPort, DeviceExchange, Port, never
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.inputs import TIME_UP, ClockInput, Input, Obey
@@ -108,6 +109,11 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     return with_device(with_straps(model, spec), spec.coordinate), device
 
 
+def mechanics_of(spec: HilSpec) -> Mechanics:
+    """What the device of a config does without power, as its own config declares."""
+    return load_toml(find_config(spec.device, "devices"), DeviceSpec).mechanics
+
+
 def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
     """A sentence where the device says that it is for another joint than the one that it is to act on."""
     if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
@@ -123,6 +129,8 @@ class DeviceClock(ClockInput):
     Attributes
     ----------
     times : TICK_PARTS, each with its histogram; ask : told of commands of a recording
+    ends : whether a command ends torque, for which no tick waits
+    watched : what a watch by the clock said in a recording
     motion : the stream that moves coordinates, where there is one; feed : what takes its motion in
     """
 
@@ -140,6 +148,8 @@ class DeviceClock(ClockInput):
         self.times = {name: LatencyHistogram() for name in TICK_PARTS}
         self._t_before = 0  # when the last tick began
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
+        self.ends: Callable[[], bool] = never
+        self.watched = ""
         # a recording's last output is that of its end
         self._n_last = again.n_output - 1 if again else round(duration_s * settings.rate_hz)
         self.orders = {}  # the ticks go on where the limb is paused, which the stages see to
@@ -172,19 +182,21 @@ class DeviceClock(ClockInput):
             super().__enter__()
         if x.seq > 0:
             if x.lockstep:
-                x.await_answer(x.sent_ns + self._patience_ns())
+                x.await_answer(x.sent_ns + self._patience_ns(), self.ends)
             self._note()
         frame = self._next()
         for command in self._commands.get(x.seq, ()):
             if command.name == MOVED and self.feed is not None:
                 self.feed.again(command.args)
+            elif command.name == WATCHED:
+                self.watched = str(command.args.get("reason", ""))
         if self.motion is not None:
             self.motion.take()
         if not x.lockstep:
             x.collect()
         x.begin_tick(frame.t_received)
         for command in self._commands.get(x.seq, ()):
-            if command.name == MOVED:
+            if command.name in (MOVED, WATCHED):
                 continue
             self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
         obey()
@@ -285,10 +297,9 @@ def hil_loop(
     """
     _, model = moved(spec)
     session = again.session if again else new_session_id()
-    exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec))
+    exchange = DeviceExchange(spec, DeafPort(), session, joint_of(model, spec), mechanics_of(spec))
     clock = DeviceClock(exchange, spec.duration_s, again)
-    arm_at = -1 if arm_s is None else round(arm_s * spec.exchange.rate_hz)
-    torque = DeviceTorque(exchange, simulator, arm_at)
+    torque = DeviceTorque(exchange, simulator)
     command = TorqueCommand(exchange, simulator)
     feed = MotionFeed(simulator, moved_names(model)) if is_stream(spec.motion) else None
     forward = LimbStep(exchange, simulator, spec.exchange.rate_hz, clock.every, feed)
@@ -309,9 +320,14 @@ def hil_loop(
         clock.feed = feed
         clock.motion = MotionStream(spec.motion, feed) if again is None else None
         exchange.watches.append(lambda: SILENT if feed.silent else "")
-    torque.arm_at = arm_at
+        exchange.clocked.append(lambda: SILENT if clock.motion is not None and clock.motion.silent else "")
+    torque.arm_s = arm_s
     exchange.port = port
     clock.ask = torque.ask
+    if again is not None:
+        exchange.clocked = [lambda: clock.watched]
+    else:
+        clock.ends = lambda: torque.asked.ends
     loop = device_loop(clock, stages, (torque, command), publisher, {"config": spec.name}, urgently)
     if feed is not None:
         feed.heard = partial(record_motion, loop, exchange)

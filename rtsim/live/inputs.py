@@ -11,12 +11,13 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol, Self
 
-from rtsim.live.budget import LabelBudget
 from rtsim.live.rehearsal import Rehearsal
 from rtsim.live.sources import STREAM_OVER
 from rtsim.live.ticks import Ticks
+from rtsim.live.turns import SHARE, Turns
 from rtsim.stages.stage import Args, Order
 from streams.account import Sentences
+from streams.allowance import Allowance
 from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import Session, new_session_id
@@ -72,7 +73,8 @@ class Input(Protocol):
 
 
 class StreamInput:
-    """The frames of a marker stream at an address.
+    """The frames of a marker stream at an address: those of the session that leads, and of others as the time
+    allows that it leaves. Of those that have to wait the newest frame is kept until nothing else comes.
 
     Parameters
     ----------
@@ -82,14 +84,17 @@ class StreamInput:
     Attributes
     ----------
     rehearsal : gone through while it waits for a frame, where there is one
+    wait_s : longest wait for a frame before it returns without one [s]
     """
+
+    wait_s = WAIT_S
 
     def __init__(self, open_stream: Callable[[], Subscriber], duration_s: float = 0.0) -> None:
         self._open, self._duration_s = open_stream, duration_s
-        self._budget = LabelBudget()
+        self._turns = Turns(Allowance(SHARE))
         self._said = Sentences(MOST_OF_SESSIONS)
         self._n_turned_away = 0
-        self._known: Session | None = None
+        self._put_off: Frame | None = None
         self._end_ns = 0
         self.rehearsal: Rehearsal | None = None
         self._held: Frame | None = None  # the newest, valid until the next one is asked for
@@ -113,17 +118,14 @@ class StreamInput:
 
     @property
     def over(self) -> str:
-        if self.subscriber.ended:
+        if self.subscriber.ended and self._put_off is None:
             return STREAM_OVER
         return TIME_UP if self._end_ns and now_ns() > self._end_ns else ""
 
     def wait(self, obey: Obey) -> Frame | None:
-        frame = self._next()
+        frame = self._granted()
         obey()
-        if frame is None or frame.session is self._known or self._grants(frame.session):
-            return frame
-        self._held = None  # what is turned away is not rehearsed either
-        return None
+        return frame
 
     def period_ns(self, session: Session) -> int:
         return max(1, int(min(1e9 / session.rate, LONGEST_PERIOD_NS))) if session.rate > 0.0 else 0
@@ -132,42 +134,64 @@ class StreamInput:
         return {**self.subscriber.counters, **({"turned_away": n} if (n := self._n_turned_away) else {})}
 
     def gauges(self) -> Mapping[str, float]:
-        return {} if self.rehearsal is None else {"rehearsals": float(self.rehearsal.n_done)}
+        told = {"strangers_percent": self._turns.percent(self._receiving_ns())}
+        return told if self.rehearsal is None else {**told, "rehearsals": float(self.rehearsal.n_done)}
 
     def sentences(self) -> list[str]:
         return [*drained(self.subscriber.events), *self._said.take()]
+
+    def _receiving_ns(self) -> int:
+        """What strangers have taken of the receiving [ns]."""
+        return self.subscriber.strangers_ns
 
     def rest(self) -> None:
         gc.collect(0)  # young objects only, the rest is frozen: microseconds
         if self.rehearsal is not None:
             self.rehearsal.rest()
 
+    def _granted(self) -> Frame | None:
+        """The next frame that may have its turn, or None after a while without one."""
+        since = self._turns.begin_waiting()
+        until = since + round(1e9 * self.wait_s)
+        while True:
+            came, now = self._next(), now_ns()
+            self._turns.waited(since, now if came is None else min(now, came.t_arrived))
+            since = now
+            frame = came or self._put_off
+            if frame is None:
+                return None
+            if self._turns.grants(frame):
+                break
+            if came is not None:
+                self._put_off_till_later(came)
+            if now >= until:
+                return None
+        if self._put_off is not None and self._put_off.session is frame.session:
+            self._put_off = None  # this one, or newer
+        self._held = frame if frame.leads else None
+        return frame
+
+    def _put_off_till_later(self, frame: Frame) -> None:
+        """Keep a frame that may not have its turn now; it takes the place of any other."""
+        if self._put_off is not None:
+            self._n_turned_away += 1
+            self._said.say("Other sessions on the stream take too much time; frames of some were left out.")
+        self.subscriber.keep()
+        self._put_off = frame
+
     def _next(self) -> Frame | None:
         """The next frame; where there are rehearsals, after the one for it."""
-        if self.rehearsal is None:
-            return self.subscriber.wait(WAIT_S)
-        ahead_s = 0.0
-        if self._held is not None:
-            self.rehearsal.follow(self._held)
-            ahead_s = self.rehearsal.ahead_s()
-        self._held = self.subscriber.wait(ahead_s) if ahead_s > 0.0 else None
-        if self._held is None:
+        rehearsal, held = self.rehearsal, self._held
+        self._held = None
+        if rehearsal is not None and held is not None:
+            rehearsal.follow(held)
+            ahead_s = rehearsal.ahead_s()
             if ahead_s > 0.0:
-                self.rehearsal.run()
-            self._held = self.subscriber.wait(WAIT_S)
-        return self._held
-
-    def _grants(self, session: Session) -> bool:
-        """Whether a session that another descriptor came before is let in.
-
-        Descriptors are compared, not their ids, which a sender may use again for another content.
-        """
-        if self._known != session and not self._budget.grants(session, now_ns()):
-            self._n_turned_away += 1
-            self._said.say("Sessions of very many labels begin too fast; frames of some were left out.")
-            return False
-        self._known = session
-        return True
+                frame = self.subscriber.wait(ahead_s)
+                if frame is not None:
+                    return frame
+                rehearsal.run()
+        return self.subscriber.wait(self.wait_s)
 
 
 class ClockInput:

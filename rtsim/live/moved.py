@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rtsim.live.inputs import ClockInput, Obey, drained
-from rtsim.simulation.motion_feed import MotionFeed
+from rtsim.simulation.motion_feed import SILENT_S, MotionFeed
+from streams.account import Sentences
+from streams.clock import now_ns
 from streams.ring import Frame
 from streams.security import Security
 from streams.subscriber import Subscriber
@@ -15,15 +17,28 @@ BACKLOG = 8
 
 
 class MotionStream:
-    """The frames of a result stream, handed to a feed between two ticks.
+    """The frames of a result stream, handed to a feed between two ticks: those of the session that leads, as
+    nothing is moved by two at a time.
 
     Parameters
     ----------
     address : of the stream; feed : takes its frames in; security : keys of the client
+
+    Attributes
+    ----------
+    heard_ns : when a frame that could be used came last, by this computer's clock
     """
 
     def __init__(self, address: str, feed: MotionFeed, security: Security | None = None) -> None:
         self._address, self.feed, self._security = address, feed, security
+        self._n_beside = 0
+        self._said = Sentences(1)
+        self.heard_ns = 0
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing that could be used has come for SILENT_S by this computer's clock."""
+        return now_ns() - self.heard_ns > 1e9 * SILENT_S
 
     def open(self) -> None:
         """Connect."""
@@ -35,19 +50,27 @@ class MotionStream:
 
     def take(self) -> None:
         """All that has come; a tick does not wait for a sender that never pauses."""
+        before = self.feed.counters["motion_taken"]
         for _ in range(BACKLOG):
             message = self._stream.wait(0.0)
             if message is None:
                 break
-            self.feed.admit(message)
+            if message.leads:
+                self.feed.admit(message)
+            else:
+                self._n_beside += 1
+                self._said.say("Another session beside the one that leads moves nothing.")
+        if self.feed.counters["motion_taken"] != before:
+            self.heard_ns = now_ns()
 
     def counters(self) -> Mapping[str, int]:
         """What became of its messages."""
-        return {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
+        told = {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
+        return {**told, "motion_beside": n} if (n := self._n_beside) else told
 
     def sentences(self) -> list[str]:
         """What is to be told since the last time."""
-        return [f"Motion: {said}" for said in drained(self._stream.events)]
+        return [f"Motion: {said}" for said in (*drained(self._stream.events), *self._said.take())]
 
 
 class MovedClock(ClockInput):

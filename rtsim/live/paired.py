@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from rtsim.live.budget import PlateBudget
 from rtsim.live.inputs import Obey, StreamInput, drained
+from rtsim.live.turns import Turns
 from rtsim.methods.force_feed import ForceFeed
 from streams.clock import now_ns
 from streams.ring import Frame
@@ -37,7 +37,7 @@ class PairedInput(StreamInput):
     ) -> None:
         super().__init__(open_stream, duration_s)
         self._open_forces, self._feed, self._wait_ns = open_forces, feed, round(1e6 * wait_ms)
-        self._plates, self._n_plates_away = PlateBudget(), 0
+        self._plates, self._n_plates_away = Turns(self._turns.allowance), 0
         self._lacking_ns = 0  # since when frames have lacked forces; 0 = they do not
         self._longest_ns = 0
 
@@ -92,6 +92,9 @@ class PairedInput(StreamInput):
         longest, self._longest_ns = self._longest_ns, 0
         return {**super().gauges(), "force_wait_ms": 1e-6 * longest}
 
+    def _receiving_ns(self) -> int:
+        return super()._receiving_ns() + self.forces.strangers_ns
+
     def sentences(self) -> list[str]:
         return [*super().sentences(), *(f"Forces: {said}" for said in drained(self.forces.events))]
 
@@ -113,12 +116,14 @@ class PairedInput(StreamInput):
         self._longest_ns = max(self._longest_ns, now - begun)
 
     def _admit(self, message: Frame) -> None:
-        """Take in a message, unless sessions begin too fast: what is turned away is not waited for."""
-        now, known = now_ns(), self._feed.session
-        of = message.session
-        if of is not known and of != known and not self._plates.grants(of, now):
+        """Take in a message, unless others have taken too long: what is left out is not waited for."""
+        if not self._plates.grants(message):
             self._n_plates_away += 1
-            self._said.say("Sessions of forces begin too fast; messages of some were left out.")
+            self._said.say("Other sessions of forces take too much time; messages of some were left out.")
             return
         self._lacking_ns = 0
+        begins = self._feed.session is not None and message.session != self._feed.session
         self._feed.admit(message)
+        self._plates.begin_waiting()
+        if begins:
+            self._turns.pay()  # stages begin anew where plates change

@@ -48,17 +48,17 @@ class RecordedPort:
         self._answers: dict[int, list[Device]] = defaultdict(list)
         self._coming: list[Device] = []
         self.path, self._meta = path, {}
-        asks, messages = True, read_messages(path)
+        asks, newest, messages = True, -1, read_messages(path)
         for _, topic, payload in messages:
             try:
                 message = decode([topic, payload])
             except DecodeError:
                 continue
             if isinstance(message, Output):
-                self.session, asks = message.session, asks and message.answer
+                self.session, asks, newest = message.session, asks and message.answer, message.seq
                 self.n_output += 1
             elif isinstance(message, Device):
-                self._answers[message.command].append(message)
+                self._answers[newest].append(message)  # when it came, in time or not
             elif isinstance(message, Session) and "device" in message.meta:
                 self._meta = message.meta
             elif isinstance(message, Command):

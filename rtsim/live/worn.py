@@ -15,12 +15,12 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
 from rtsim.device.controller import law_of
-from rtsim.device.exchange import DeviceExchange, Port
+from rtsim.device.exchange import DeviceExchange, Port, never
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
-from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop
+from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, mechanics_of
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput
@@ -42,6 +42,10 @@ from streams.ring import Frame
 
 MOMENTS = "joint_moments"
 SILENT = "no markers for {:.0f} ms"
+WAIT_S = 0.005
+"""How often a wait for markers looks whether torque is to end [s]."""
+HUSH_NS = 50_000_000
+"""While no markers come, the device hears zero and disarmed so often [ns]."""
 
 
 def run_of(spec: HilSpec, source: str = "") -> Run:
@@ -76,7 +80,8 @@ class WornTicks:
 
     Attributes
     ----------
-    hush : called while the markers are silent, with what there is to say
+    hush : called while no markers come, with what there is to say of that, for the device to hear zero
+    ends : whether a command ends torque, for which no frame is waited for
     ask : told of commands of a recording
     """
 
@@ -89,7 +94,8 @@ class WornTicks:
         self._lost_s = 1e-3 * spec.markers.lost_ms
         self._commands = again.commands if again else {}
         self._n_last = again.n_output - 1 if again else round(spec.duration_s * spec.exchange.rate_hz)
-        self._heard_ns = self._until_ns = 0
+        self._heard_ns = self._until_ns = self._hushed_ns = 0
+        self.ends: Callable[[], bool] = never
         self.hush: Callable[[str], None] = lambda text: None
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
 
@@ -126,19 +132,27 @@ class WornTicks:
             return None
         frame = self._source.wait(obey)
         if frame is None:
-            silent_s = 1e-9 * (now_ns() - self._heard_ns)
-            if silent_s > self._lost_s:
-                self.hush(SILENT.format(1e3 * silent_s))
+            self._between()
             return None
         self._heard_ns = now_ns()
         if x.lockstep and x.seq > 0:
-            x.await_answer(x.sent_ns + round(1e6 * x.spec.exchange.deadline_ms))
+            x.await_answer(x.sent_ns + round(1e6 * x.spec.exchange.deadline_ms), self.ends)
         else:
             x.collect()
-        x.begin_tick(frame.t_received)
+        x.begin_tick(now_ns())
         for command in self._commands.get(x.seq, ()):
             self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
         return frame
+
+    def _between(self) -> None:
+        """No frame came: torque ends where that lasts, or where somebody has it end."""
+        t_ns = now_ns()
+        silent_s = 1e-9 * (t_ns - self._heard_ns)
+        lost = silent_s > self._lost_s
+        on = self.exchange.arming.on
+        if (on and (lost or self.ends())) or (lost and t_ns - self._hushed_ns > HUSH_NS):
+            self._hushed_ns = t_ns
+            self.hush(SILENT.format(1e3 * silent_s) if lost else "")
 
     def period_ns(self, session: Session) -> int:
         return self._source.period_ns(session)
@@ -157,9 +171,13 @@ class WornTicks:
 
 
 class PacedRecording(RecordingInput):
-    """The frames of a trial in step with the wall clock."""
+    """The frames of a trial in step with the wall clock.
+
+    live : whether they count as coming live, so that clocks tell how old they are
+    """
 
     _ticks: Ticks | None = None
+    live = False
 
     def wait(self, obey: Obey) -> Frame | None:
         self._ticks = self._ticks or Ticks(self.trial.rate)  # from the first frame on
@@ -167,6 +185,7 @@ class PacedRecording(RecordingInput):
         frame = super().wait(obey)
         assert frame is not None
         frame.t_capture = due_ns
+        frame.t_arrived = frame.t_received if self.live else 0
         return frame
 
 
@@ -177,9 +196,12 @@ def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
     """
     if is_stream(run.source):
         if feed is None:
-            return StreamInput.at(run.source, run.backlog, None, run.duration_s)
-        where, wait_ms = (run.source, run.forces), run.plates.wait_ms
-        return PairedInput.beside(where, run.backlog, feed, wait_ms, None, run.duration_s)
+            stream = StreamInput.at(run.source, run.backlog, None, run.duration_s)
+        else:
+            where, wait_ms = (run.source, run.forces), run.plates.wait_ms
+            stream = PairedInput.beside(where, run.backlog, feed, wait_ms, None, run.duration_s)
+        stream.wait_s = WAIT_S
+        return stream
     trial = load_trial(run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
     if abs(trial.rate / spec.exchange.rate_hz - 1.0) > RATE_OFF:
         raise ConfigError(
@@ -188,9 +210,12 @@ def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
             remedy=f"give --rate {trial.rate:g}",
         )
     forces = forces_of(run, trial) if feed is not None else None
-    paced = spec.exchange.paced or spec.exchange.mode == "free"
-    kind = PacedRecording if paced else RecordingInput
-    return kind(trial, forces=forces, feed=feed if forces is not None else None)
+    free = spec.exchange.mode == "free"
+    kind = PacedRecording if spec.exchange.paced or free else RecordingInput
+    recording = kind(trial, forces=forces, feed=feed if forces is not None else None)
+    if isinstance(recording, PacedRecording):
+        recording.live = free
+    return recording
 
 
 def worn_loop(
@@ -216,10 +241,12 @@ def worn_loop(
     kinematics = estimate[0]
     assert isinstance(kinematics, Kinematics)
     gait = next((stage for stage in estimate if isinstance(stage, GaitPhases)), None)
-    exchange = DeviceExchange(spec, port, again.session if again else new_session_id())
+    session = again.session if again else new_session_id()
+    exchange = DeviceExchange(spec, port, session, mechanics=mechanics_of(spec))
     joint = WornJoint(spec, exchange, kinematics, gait)
     exchange.watches = [joint.wrong]
-    torque = DeviceTorque(exchange, joint, -1 if arm_s is None else round(arm_s * spec.exchange.rate_hz))
+    exchange.by_clock = exchange.by_clock or is_stream(run.source)
+    torque = DeviceTorque(exchange, joint, arm_s)
     command = TorqueCommand(exchange, joint)
     ticks = WornTicks(exchange, source_of(spec, run, feed), not is_stream(run.source), again)
     ticks.ask = torque.ask
@@ -228,22 +255,25 @@ def worn_loop(
         stages.append(acquaintance_of(estimate, run.source))
     meta = {**meta_of(run, notes_of(estimate, run), run.source), "config": spec.name}
     loop = device_loop(ticks, stages, (torque, command), publisher, meta, urgently)
-    ticks.hush = lambda text: hush(exchange, joint, command, text)
+    ticks.hush = lambda text: hush(exchange, torque, command, text)
+    if again is None:
+        ticks.ends = lambda: torque.asked.ends
     joint.moment = lambda: moment_of(loop, spec.coordinate)
     return loop
 
 
-def hush(exchange: DeviceExchange, joint: WornJoint, command: TorqueCommand, text: str) -> None:
-    """While no markers come: a fault that latches, and zero torque again and again."""
+def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
+    """While no markers come: a fault that latches, or what was asked for, and zero torque again and again.
+
+    text : that they are silent, in words; empty where they are not yet. Ramps do not go on by it.
+    """
     exchange.collect()
     exchange.begin_tick(now_ns())
-    exchange.refusal = text
-    exchange.arming.fault(text)
-    exchange.judge(text)  # the device may go on though it is told to be disarmed
-    output = exchange.output(joint.time, float(joint.q[0]), 0.0)
-    exchange.port.send(output)
-    command.publish(output)
-    command.tell()
+    exchange.angle_known = False
+    if text:
+        exchange.arming.fault(text)
+    torque.obey(text)  # the device may go on though it is told to be disarmed
+    command.between()
 
 
 def moment_of(loop: Loop, angle: str) -> float:

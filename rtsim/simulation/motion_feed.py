@@ -115,6 +115,9 @@ class MotionFeed:
             self._turn_to(message.session)
         if message.status & int(Status.STALE):
             return
+        if message.time == self._time:  # said again, or a sender whose clock stands: no motion
+            self.counters["motion_unusable"] += 1
+            return
         found = self._read(message)
         if found is None or not np.isfinite(found).all():
             self.counters["motion_unusable"] += 1

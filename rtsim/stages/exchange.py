@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -12,33 +12,29 @@ from msgspec.structs import replace
 from rtsim.config.force_schema import Spring
 from rtsim.config.model_schema import ModelSpec
 from rtsim.device.arming import ARM_STATES, EMERGENCY
-from rtsim.device.exchange import DeviceExchange
-from rtsim.device.tuning import OVER_S, number_of
+from rtsim.device.asked import ARM, DISARM, ENDING, WATCHED, Asked
+from rtsim.device.exchange import DeviceExchange, first_of
+from rtsim.device.tuning import OVER_S
 from rtsim.errors import ConfigError
 from rtsim.models.model import Model
 from rtsim.quantity import Quantity
 from rtsim.stages.exchange_results import CUFF, DELIVERED, MEANINGS, PARASITIC, STATES, TRACKING
+from rtsim.stages.limb_orders import MOVING, move, refusal
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
 from streams.clock import now_ns
-from streams.messages import AnyMessage, Command, Status
+from streams.messages import AnyMessage, Command, Output, Status
 from streams.ring import Frame
 
 ELEMENT = "device"
 """Name of the spring, without stiffness, through which the device acts on its coordinate."""
 MOST_ASKED = 64
-"""Commands that may wait for a tick, as before a device has come."""
-MOST_STEPS = 10_000
+"""Commands that may wait for a tick, as before a device has come; those that end torque are always taken."""
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
+ENDED = "Device: not armed: torque was to end in the same tick."
 UNWATCHED = "The device does not tell its actuator's torque: commanded against delivered is not watched."
-MOVING = {
-    "pause": "The device is disarmed; the limb stands as soon as it is off.",
-    "step": "The limb goes on for so many ticks.",
-    "resume": "The limb goes on from the next tick on; the device stays disarmed.",
-    "reset": "The device is disarmed; the limb goes back to its start as soon as it is off.",
-}
-"""Commands of the limb, and the answer to each."""
+UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
 
@@ -64,25 +60,32 @@ class DeviceTorque(Stage):
 
     Parameters
     ----------
-    arm_at : tick at which it arms by itself, as soon as nothing speaks against it; -1 = only by command
+    arm_s : time of ticks at which it arms by itself, as soon as nothing speaks against it [s]; None = only by
+        command. Whatever ends torque, or speaks against it after a time without, ends that, too.
+
+    Attributes
+    ----------
+    asked : what was commanded and waits for a tick
     """
 
-    def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_at: int = -1) -> None:
+    def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_s: float | None = None) -> None:
         super().__init__()
-        self.exchange, self.arm_at = exchange, arm_at
+        self.exchange, self.arm_s = exchange, arm_s
+        self._ready = False  # nothing spoke against arming in the tick before
+        self._watched = ""  # what the watches by the clock said then
         self.simulator = simulator
         self._moment = simulator.model.forces.springs.moment
         self._at = device_element(simulator)
         self._q = int(simulator.model.forces.springs.coordinate[self._at])
         self.publish: Publish = unheard
-        self.asked: deque[tuple[str, Args]] = deque()
+        self.asked = Asked()
         self._was_paused = False
         self._parameters = np.zeros(len(exchange.spec.controller.values))
         self._values = {name: np.zeros(1) for name in MEANINGS}
         self._tracking, self._cuff = np.zeros(len(TRACKING)), np.zeros(len(CUFF))
         self.orders = {
-            "arm": Order(self._answer_arm, lambda args: self.ask("arm", args), "arm", told=True),
-            "disarm": Order(self._answer_disarm, lambda args: self.ask("disarm", args), "arm", told=True),
+            ARM: Order(self._answer_arm, lambda args: False, told=True),
+            DISARM: Order(self._answer_disarm, lambda args: False, told=True),
             EMERGENCY: Order(self._answer_emergency, lambda args: False, told=True),
             "pause": self._moved("pause"),
             "step": self._moved("step", ("ticks",)),
@@ -99,33 +102,43 @@ class DeviceTorque(Stage):
         """Before the first tick."""
         super().reset()
         self.exchange.begin()
-        self._was_paused = False
+        self._was_paused = self._ready = False
+        self._watched = ""
         self._moment[self._at] = 0.0
 
     def run(self, frame: Frame) -> Outcome:
         """What came since the last tick, judged, recorded and applied."""
         x = self.exchange
-        wrong = x.judge(next(filter(None, (look() for look in x.watches)), ""))
-        x.refusal = wrong or (PAUSED if x.hold.wanted else "")
-        if not wrong and not x.hold.wanted and 0 <= self.arm_at <= x.seq:
-            self.arm_at = -1
-            self.ask("arm", {})
-        asked = [self.asked.popleft() for _ in range(len(self.asked))]
-        stopped = any(name == EMERGENCY for name, _ in asked)
-        for name, args in asked:
-            if not (stopped and name == "arm"):  # in the tick of an emergency stop nothing else counts
-                self._obey(name, args, wrong)
-        x.hold.tick(x.newest is None or x.newest.state in OFF)
+        self.obey(first_of(x.watches) or self._by_clock())
+        x.hold.tick(x.newest is None or x.newest.state in OFF, x.tick_s)
         if x.hold.paused != self._was_paused:  # told before the first frame that shows it
             self._was_paused = x.hold.paused
             x.arming.told.append("The limb is paused." if x.hold.paused else "The limb goes on.")
-        x.tuning.tick()
+        x.tuning.tick(x.tick_s)
         torque = x.torque()
         if x.joint is not None:
             torque *= x.joint.ratio(float(self.simulator.q[self._q]))
         self._moment[self._at] = torque
         x.t_applied = now_ns()
         return UNANSWERED if x.n_missed else FINE
+
+    def obey(self, watched: str) -> None:
+        """Latch what is wrong, and do what was asked since the last time; between two frames, too.
+
+        watched : what speaks against torque beside the device, in words; empty where nothing does
+        """
+        x = self.exchange
+        wrong = x.judge(watched)
+        x.refusal = wrong or (PAUSED if x.hold.wanted else "")
+        asked = self.asked.take()
+        ended = any(name in ENDING for name, _ in asked)
+        if self._arms_itself(wrong, ended):
+            asked.append((ARM, {}))
+        for name, args in asked:
+            if ended and name == ARM:  # towards zero torque, whichever of them came first
+                x.arming.told.append(ENDED)
+            else:
+                self._obey(name, args, wrong)
 
     def report(self) -> None:
         """The quantities of the newest message."""
@@ -208,39 +221,62 @@ class DeviceTorque(Stage):
 
     def ask(self, name: str, args: Args) -> bool:
         """Have a command done in the next tick; from any thread."""
-        self.asked.append((name, args))
+        self.asked.put(name, args)
         return False
+
+    def _arms_itself(self, wrong: str, ended: bool) -> bool:
+        """Whether the time has come to arm without a command; it never comes after torque was to end."""
+        if self.arm_s is None:
+            return False
+        x = self.exchange
+        was_ready, self._ready = self._ready, not x.refusal
+        if ended or x.arming.n_fault or (was_ready and wrong):
+            why = wrong or ("torque was to end" if ended else x.arming.reason)
+            x.arming.told.append(f"Device: it does not arm by itself any more: {why}.")
+            self.arm_s = None
+        elif self._ready and x.passed_s > self.arm_s - 0.5 * x.period_s:
+            self.arm_s = None
+            return True
+        return False
+
+    def _by_clock(self) -> str:
+        """What the watches by the clock say, recorded where it changes, so that a run again has it."""
+        x = self.exchange
+        watched = first_of(x.clocked)
+        if watched != self._watched:
+            self._watched = watched
+            self.publish(Command(session=x.session, name=WATCHED, args={"reason": watched, "tick": x.seq}))
+        return watched
 
     def _tuned(self, name: str, takes: tuple[str, ...]) -> Order:
         """A command of tuning. It is left for the next tick when answered: none of several gets lost."""
 
         def answer(args: Args) -> tuple[bool, str]:
-            refusal = self.exchange.tuning.refusal(name, args)
-            return self._left(name, args, refusal, "Done with the next tick.")
+            refused = self.exchange.tuning.refusal(name, args)
+            return self._left(name, args, refused, "Done with the next tick.")
 
         return Order(answer, lambda args: False, told=True, takes=takes)
 
-    def _left(self, name: str, args: Args, refusal: str, done: str) -> tuple[bool, str]:
+    def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
         """Leave a command for the next tick, unless something speaks against it; the answer."""
-        if not refusal and len(self.asked) >= MOST_ASKED:
-            refusal = f"{MOST_ASKED} commands wait for a tick already."
-        if not refusal:
+        if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
+            refused = f"{MOST_ASKED} commands wait for a tick already."
+        if not refused:
             self.ask(name, args)
-        return not refusal, refusal or done
+        return not refused, refused or done
 
     def _obey(self, name: str, args: Args, wrong: str) -> None:
         """Do a command now; the record has the tick. wrong : what speaks against arming"""
         x = self.exchange
         self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
         if name in TUNING:
-            refusal = x.tuning.refusal(name, args)  # what was asked before may have changed it
-            x.arming.told.append(refusal or x.tuning.obey(name, args))
+            refused = x.tuning.refusal(name, args)  # what was asked before may have changed it
+            x.arming.told.append(refused or x.tuning.obey(name, args))
         elif name == EMERGENCY:
-            self.arm_at = -1
             x.arming.emergency("emergency stop by command")
         elif name in MOVING:
-            self._move(name, args)
-        elif name == "disarm":
+            move(x, name, args)
+        elif name == DISARM:
             x.arming.disarm("by command")
         elif wrong or x.hold.wanted:
             x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
@@ -248,43 +284,16 @@ class DeviceTorque(Stage):
             x.arming.arm("by command")
             if x.newest is not None and not x.newest.actuator:
                 x.arming.told.append(UNWATCHED)
+            if not x.spec.limits.watch_sensors:
+                x.arming.told.append(UNCOMPARED)
 
     def _moved(self, name: str, takes: tuple[str, ...] = ()) -> Order:
         """A command that has the limb stand, go on or go back, done in the next tick."""
 
         def answer(args: Args) -> tuple[bool, str]:
-            return self._left(name, args, self._refusal(name, args), MOVING[name])
+            return self._left(name, args, refusal(self.exchange, name, args), MOVING[name])
 
         return Order(answer, lambda args: False, told=True, takes=takes)
-
-    def _refusal(self, name: str, args: Args) -> str:
-        """Why the limb cannot be moved so, in words; empty where it can."""
-        x = self.exchange
-        if x.spec.markers is not None:
-            return "A person wears the device, whom no command stops: disarm it."
-        if name in ("pause", "step") and not x.lockstep:
-            return "In a free run the wall clock ticks on either side: the limb cannot be paused; disarm it."
-        if name == "step":
-            n = number_of(args.get("ticks", 1))
-            if not (1 <= n <= MOST_STEPS and n == int(n)):
-                return f"ticks = {args['ticks']!s:.32} is no number of ticks; allowed: 1 to {MOST_STEPS}."
-            if not x.hold.wanted:
-                return "Only a paused limb is stepped; pause it first."
-        return ""
-
-    def _move(self, name: str, args: Args) -> None:
-        """Do a command of the limb, the device disarmed."""
-        x = self.exchange
-        if refusal := self._refusal(name, args):
-            x.arming.told.append(refusal)
-        elif name == "step":
-            x.hold.n_left += int(number_of(args.get("ticks", 1)))
-        else:
-            if name != "resume":
-                x.arming.disarm(f"the limb is to {name}")
-            getattr(x.hold, name)()
-            if name == "reset":
-                x.arming.told.append("The limb goes back to its start.")
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
         self.ask(EMERGENCY, args)
@@ -293,9 +302,11 @@ class DeviceTorque(Stage):
     def _answer_arm(self, args: Args) -> tuple[bool, str]:
         if self.exchange.refusal:
             return False, f"Not armed: {self.exchange.refusal}."
+        self.ask(ARM, args)
         return True, "Arming: torque rises from zero by a ramp."
 
     def _answer_disarm(self, args: Args) -> tuple[bool, str]:
+        self.ask(DISARM, args)
         return True, "Disarmed: no torque is commanded from the next tick on."
 
 
@@ -321,13 +332,24 @@ class TorqueCommand(Stage):
         x, s = self.exchange, self.simulator
         x.step_ns = now_ns() - x.t_applied
         angle, speed = float(s.q[self._q]), float(s.v[self._dof])
-        energy = x.energy.add(float(self._moment[self._at]), angle - x.angle_before)
+        energy = x.energy.add(float(self._moment[self._at]), angle - x.angle_before, x.tick_s)
         if energy > x.spec.limits.energy_max_J:
             x.arming.fault(f"the device drives the limb with {energy:.3g} J in about a second")
-        x.arming.tick()
+        x.arming.tick(x.tick_s)
         if x.joint is not None:
             angle, speed = x.joint.angle(angle), x.joint.ratio(angle) * speed
-        output = x.output(s.time, angle, speed)
+        self._send(x.output(s.time, angle, speed))
+        return FINE
+
+    def between(self) -> None:
+        """Between two frames: say that no torque is commanded, where none is; nothing where some is."""
+        x, s = self.exchange, self.simulator
+        if not x.arming.on:
+            self._send(x.output(s.time, float(s.q[self._q]), 0.0))
+
+    def _send(self, output: Output) -> None:
+        """Send an output; record it, and before it what the device said: so it comes when it is run again."""
+        x = self.exchange
         x.port.send(output)
         x.send_ns = now_ns() - output.t_sent
         for message in x.passed:
@@ -335,7 +357,6 @@ class TorqueCommand(Stage):
         x.passed.clear()
         self.publish(output)
         self.tell()
-        return FINE
 
     def tell(self) -> None:
         """Tell of all transitions since the last time."""

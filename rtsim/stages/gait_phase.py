@@ -13,7 +13,9 @@ import numpy as np
 
 from rtsim.errors import ConfigError
 from rtsim.files.force_trial import THRESHOLD
-from rtsim.methods.gait_phase import GaitPhase, Stride
+from rtsim.methods.frame_pace import FramePace, seconds_of
+from rtsim.methods.gait_phase import GaitPhase, Stride, falling
+from rtsim.methods.person_motion import WalkDirection
 from rtsim.models.feet import find_feet
 from rtsim.models.model import Model, build
 from rtsim.models.named_feet import feet_of
@@ -28,6 +30,8 @@ from streams.messages import Curves, Session
 from streams.ring import Frame
 
 FORWARDS = np.array([1.0, 0.0, 0.0])
+UNSEEN_S = (0.1, 0.25)
+"""A foot not seen for so long, by the clock where frames come live, is less sure, and then is nothing [s]."""
 WITHOUT_ROOT = "No marker determines the {name}: the phase of the gait is not known."
 
 
@@ -54,6 +58,9 @@ class GaitPhases(Stage):
         self._phases = GaitPhase(len(feet))
         self._bearers, self._bears = list(self._sides), [True] * len(feet)
         self._time = math.nan
+        self._pace, self._direction = FramePace(UNSEEN_S[0]), WalkDirection()
+        self._seen = [-math.inf] * len(feet)  # when a frame that went on told of the foot [s]
+        self._against = ""  # why nobody walks forwards
         self._values = values_for(len(SIDES))
 
     def begin(self, session: Session, anew: bool) -> None:
@@ -64,18 +71,27 @@ class GaitPhases(Stage):
         joints = np.flatnonzero(model.joints.proximal == self._root)
         self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
         self._begin_walk()
+        self._pace.begin(session.rate)
+        self._direction.begin()
+        self._against = ""
+        self._seen = [-math.inf] * len(self._bodies)
         if self.loads is not None:
             self._bearers = self.bearers(self.loads)
 
     def run(self, frame: Frame) -> Outcome:
         """The phase at the time of the frame."""
         self.n_frame += 1
-        if frame.time < self._time:
+        goes_on = self._pace.take(frame)
+        if frame.time < self._time or self._pace.leapt:
             self._begin_walk()
+            self._direction.begin()
         self._time = frame.time
-        self._phases.add(frame.time, self._places())
-        if self.loads is not None:
-            self._press(self.loads, frame.time)
+        places = self._places(frame.time)
+        if not self._against:
+            self._phases.add(frame.time, places)
+            if self.loads is not None:
+                self._press(self.loads, frame.time)
+        self._fade(frame, places, goes_on)
         return FINE
 
     def stride(self, side: int) -> Stride | None:
@@ -93,13 +109,31 @@ class GaitPhases(Stage):
         """Of the right and the left foot; a foot that is not followed is NaN."""
         return quantities_of(self._values, SIDES)
 
+    def _fade(self, frame: Frame, places: list[float], goes_on: bool) -> None:
+        """Be less sure of a foot that is not seen, or whose frames do not go on, while the clock does."""
+        now_s = seconds_of(frame)
+        for k, place in enumerate(places):
+            if goes_on and place == place:
+                self._seen[k] = now_s
+            elif now_s - self._seen[k] > UNSEEN_S[0]:
+                self._phases.strides[k].confidence *= falling(now_s - self._seen[k], UNSEEN_S)
+
+    def _turn_against(self, against: str) -> None:
+        """A walk forwards ends, or another one begins: its strides are counted on, nothing else is kept."""
+        if bool(against) != bool(self._against):
+            counted = [(stride.n_strike, stride.n_off) for stride in self._phases.strides]
+            self._begin_walk()
+            for stride, (n_strike, n_off) in zip(self._phases.strides, counted, strict=True):
+                stride.n_strike, stride.n_off = n_strike, n_off
+        self._against = against
+
     def _begin_walk(self) -> None:
         self._phases = GaitPhase(len(self._bodies))
         self._time = math.nan
         self._bears = [True] * len(self._bodies)  # a load that is there from the beginning is no strike
 
-    def _places(self) -> list[float]:
-        """How far each foot is in front of the root [m]; NaN without a pose."""
+    def _places(self, time: float) -> list[float]:
+        """How far each foot is before the root [m], NaN without a pose; and whether they walk forwards."""
         if not self.kinematics.solved:
             return [math.nan] * len(self._bodies)
         if self.kinematics.unknown[self._at_root].any():
@@ -111,8 +145,12 @@ class GaitPhases(Stage):
         size = math.hypot(x, z)
         if size == 0.0:
             return [math.nan] * len(self._bodies)
-        places = (position[self._bodies] - position[self._root]) @ (x / size, 0.0, z / size)
-        return [float(place) for place in places]
+        root, forwards = position[self._root], (x / size, z / size)
+        feet = position[self._bodies]
+        places: list[float] = ((feet - root) @ (forwards[0], 0.0, forwards[1])).tolist()
+        seen = list(zip(places, feet[:, 1].tolist(), strict=True))
+        self._turn_against(self._direction.look(time, root, forwards, seen))
+        return places
 
     def _press(self, loads: FootLoads, time: float) -> None:
         """Tell of feet that plates begin to bear."""

@@ -13,12 +13,16 @@ from rtsim.config.model_schema import ModelSpec
 from rtsim.device.controller import NOBODY_WALKS, Gait
 from rtsim.device.exchange import DeviceExchange
 from rtsim.errors import ConfigError
+from rtsim.methods.frame_pace import FramePace, seconds_of
+from rtsim.methods.gait_phase import falling
+from rtsim.methods.person_motion import PersonLeap
 from rtsim.models.model import Model, build
 from rtsim.stages.exchange import with_device
-from rtsim.stages.gait_phase import GaitPhases
+from rtsim.stages.gait_phase import GaitPhases, root_of
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage
 from rtsim.subjects.labs import SIDES
+from streams.clock import now_ns
 from streams.messages import UNUSABLE, Session, Status
 from streams.ring import Frame
 
@@ -32,7 +36,9 @@ RATE_OFF = 0.02
 class WornJoint(Stage):
     """After the estimate of a frame: angle, phase of the gait and moment, for controller and device.
 
-    To the stages of the exchange it is a limb, of one hinge that nobody simulates.
+    To the stages of the exchange it is a limb, of one hinge that nobody simulates. A frame whose time does
+    not go on as its session states is of no use, whatever its markers are. How long there was none of use
+    counts by this computer's clock where frames come live, else by their times.
 
     Parameters
     ----------
@@ -54,20 +60,31 @@ class WornJoint(Stage):
         self.model = hinge(spec.coordinate)
         self.q, self.v, self.time = np.zeros(1), np.zeros(1), 0.0
         self.counters["unusable"] = 0
-        self._usable = math.nan  # time of the newest frame that told the angle
-        self._session_rate = 0.0
+        self._usable = self._usable_s = math.nan  # of the newest frame that told the angle: time, and arrival
+        self._now_s, self._live = 0.0, False  # when the newest frame came, and whether it came live
+        self._session_rate = math.nan
+        self._pace, self._leap = FramePace(self._lost_s), PersonLeap()
+        parent = kinematics.estimator.model.tree.parent
+        self._root = root_of(parent, len(parent) - 1)
+        self._broken = ""  # why the frames do not go on from those before; told once
 
     def reset(self) -> None:
         """Nothing was measured yet."""
         super().reset()
         self.q[:] = self.v[:] = 0.0
         self.time = 0.0
-        self._usable = math.nan
+        self._session_rate, self._broken = math.nan, ""
+        self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Times begin anew."""
+        """Times begin anew with another session; torque does not go over from one to another."""
+        if not anew:
+            return
+        if not math.isnan(self._session_rate):
+            self._broken = "another session of markers has begun"
         self._session_rate = session.rate
-        self._usable = math.nan
+        self._pace.begin(session.rate)
+        self._forget()
 
     def run(self, frame: Frame) -> Outcome:
         """What the frame tells of the joint."""
@@ -76,26 +93,43 @@ class WornJoint(Stage):
         stride = self._gait.stride(self._side) if self._gait is not None else None
         x.gait = NOBODY_WALKS if stride is None else Gait(stride.phase, stride.confidence, stride.length)
         x.moment = math.nan
-        angle = self._angle()
-        if not k.solved or k.status & OF_JOINT or not math.isfinite(angle):
+        self._now_s, self._live = seconds_of(frame), frame.t_arrived > 0
+        goes_on, angle = self._pace.take(frame), self._angle()
+        if not goes_on or not k.solved or k.status & OF_JOINT or not math.isfinite(angle):
             self.counters["unusable"] += 1
+            x.angle_known = False
+            sure = falling(self._now_s - self._usable_s, (0.5 * self._lost_s, self._lost_s))
+            x.gait = x.gait._replace(confidence=sure * x.gait.confidence)
             return FINE
         passed = frame.time - self._usable
         self.v[0] = (angle - self.q[0]) / passed if 0.0 < passed <= self._lost_s else 0.0
-        self.q[0], self._usable = angle, frame.time
+        self.q[0], self._usable, self._usable_s = angle, frame.time, self._now_s
+        position, rotation = k.estimator.pose
+        leap = self._leap.look(self._now_s, position[self._root], rotation[self._root])
+        self._broken = leap or self._broken
+        x.angle_known = True
         x.moment = self.moment()
         return FINE
 
     def wrong(self) -> str:
-        """What speaks against torque, in words; empty where nothing does."""
+        """What speaks against torque, in words; empty where nothing does. A leap, or a new session, once."""
+        broken, self._broken = self._broken, ""
         rate = self._session_rate
-        if rate and abs(rate / self._rate - 1.0) > RATE_OFF:
+        if not rate > 0.0:
+            return "the session of the markers states no rate"
+        if abs(rate / self._rate - 1.0) > RATE_OFF:
             return f"the markers come at {rate:g} Hz, and exchange.rate_hz is {self._rate:g}"
-        if not math.isfinite(self._usable):
+        if not math.isfinite(self._usable_s):
             return "no frame of markers has told the joint's angle yet"
-        if self.time - self._usable > self._lost_s:
-            return f"no usable frame of markers for {1e3 * (self.time - self._usable):.0f} ms"
-        return ""
+        lost_s = (1e-9 * now_ns() if self._live else self._now_s) - self._usable_s
+        if lost_s > self._lost_s:
+            return f"no usable frame of markers for {1e3 * lost_s:.0f} ms"
+        return broken or self._pace.wrong
+
+    def _forget(self) -> None:
+        """No frame has told the angle."""
+        self._usable = self._usable_s = math.nan
+        self._leap.begin()
 
     def _angle(self) -> float:
         """Of the joint at the newest pose [rad]."""

@@ -28,7 +28,7 @@ def package(tmp_path: Path) -> Path:
     """A small package `kernels` of two modules, one calling the other, and a third that stands apart."""
     folder = tmp_path / "kernels"
     folder.mkdir()
-    for name in ("__init__.py", "_jit.py", "_cache.py", "_held.py", "_inner.py"):
+    for name in ("__init__.py", "_jit.py", "_cache.py", "_held.py", "_inner.py", "_private.py"):
         shutil.copy(ROOT / "kernels" / name, folder / name)
     (folder / "helper.py").write_text(HEAD + "@njit\ndef one(x):\n    return x\n")
     (folder / "caller.py").write_text(
@@ -103,14 +103,15 @@ def test_damaged_code_is_compiled_anew(package: Path) -> None:
 
 
 def test_no_damage_is_taken_for_code(tmp_path: Path) -> None:
-    """Protects that start from every damage: a cut, empty, foreign or flipped file is as none."""
+    """Protects that start from every damage: a cut, longer, empty, foreign file, one of any byte flipped."""
     files = _cache._CodeFiles(tmp_path, "two")
     files.save(("types",), b"code")
     assert files.load(("types",)) == b"code"
     assert files.load(("other types",)) is None
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
-    for damage in (b"", whole[:-3], b"not machine code", b"\x80\xff" + whole[2:], b"L\n"):
+    flipped = [whole[:k] + bytes((whole[k] ^ 4,)) + whole[k + 1 :] for k in range(len(whole))]
+    for damage in (b"", whole[:-3], whole + b"x", b"not machine code", b"L\n", *flipped):
         file.write_bytes(damage)
         assert files.load(("types",)) is None
     file.write_bytes(whole)

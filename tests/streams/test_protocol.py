@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from streams import checks, codec, control, guard, messages, publisher, sockets, unfinished
+from streams import checks, codec, control, crowd, messages, publisher, sockets, unfinished
 from streams.codec import FieldLayout, decode, encode
 from streams.messages import Status, marker_session
 
@@ -123,7 +123,7 @@ def test_numbers_are_documented():
     for allowance in (publisher.UPSTREAM, control.COMMANDS):
         assert f"{allowance.burst >> 10} KiB, and {allowance.rate} bytes a second" in TEXT
     assert f"{publisher.MOST_TOPICS} subscriptions of at most {publisher.LONGEST_TOPIC} bytes" in TEXT
-    assert f"{guard.MOST_CONNECTIONS} connections" in TEXT
+    assert f"{crowd.PLACES} connections; {crowd.MOST} while newcomers" in TEXT
     assert f"{unfinished.MOST_UNFINISHED >> 10} KiB of a message that does not end" in TEXT
     assert f"at most {codec.MAX_DEPTH} deep" in TEXT
     assert f"version {messages.SCHEMA_VERSION}\n" in TEXT

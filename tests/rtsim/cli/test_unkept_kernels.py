@@ -36,6 +36,18 @@ def test_kernels_that_cannot_be_kept_are_told_once(rtsim, monkeypatch, arguments
     assert done.err.count("NUMBA_CACHE_DIR") == 1
 
 
+def test_a_cache_that_others_may_write_to_is_told_once(rtsim, monkeypatch, tmp_path):
+    """Protects the user's account: nothing is run of what anybody could have put there, and it is said."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels").chmod(0o777)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    done = rtsim("live", "--duration", "0.1", "--json", *ANY)
+    assert done.code == 0, done.err
+    assert done.err.count("somebody else may have put them there") == 1
+    assert f"`rm -r {tmp_path / 'kernels'}`" in done.err
+
+
 def test_a_bench_tells_it_before_it_measures(start, monkeypatch):
     """Protects who measures with a cold cache every time: the note comes first."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")

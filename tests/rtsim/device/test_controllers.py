@@ -178,7 +178,7 @@ def test_what_fails_while_it_runs_latches(tmp_path, wrong):
             exchange.arming.arm("by the test")
         if tick in (22, 30):
             assert ("the controller has no torque" in fault) == (tick == 22)
-        exchange.arming.tick()
+        exchange.arming.tick(exchange.tick_s)
         output = exchange.output(0.001 * tick, 0.0, 0.0)
         torques.append((output.torque[0], output.armed))
         port.send(output)
@@ -191,14 +191,14 @@ def test_what_fails_while_it_runs_latches(tmp_path, wrong):
 
 def test_a_spline_is_tuned_while_it_runs():
     """Protects `rtsim tune`: the spline's numbers go along a ramp within their ranges, no others."""
-    spec = with_controller(SPLINE | {"ranges": {"peak_Nm": [-10.0, 0.0]}, "change_s": 0.01})
+    spec = with_controller(SPLINE | {"ranges": {"peak_Nm": [-10.0, 0.0]}, "change_s": 0.1})
     tuning = DeviceExchange(spec, StraightPort(IDEAL), "session").tuning
     assert "allowed: -10 to 0" in tuning.refusal("set", {"peak_Nm": -11.0})
     assert "'rise_time' cannot be set" in tuning.refusal("set", {"rise_time": 0.2})
     tuning.obey("set", {"peak_Nm": -8.0})
     values = []
     for _ in range(12):
-        tuning.tick()
+        tuning.tick(0.01)
         values.append(tuning.values["peak_Nm"])
     assert values[0] == pytest.approx(-6.2)
     assert values[-1] == -8.0

@@ -40,7 +40,7 @@ class Course:
             x.await_answer(0)
             x.begin_tick(0)
             x.refusal = x.judge()
-            x.arming.tick()
+            x.arming.tick(x.tick_s)
             self.port.send(x.output(0.0, self.angle, 0.0))
             x.passed.clear()
 
@@ -149,19 +149,31 @@ def test_frames_that_were_lost_are_no_leap() -> None:
                state="armed")
         for k in (0, 1)
     )  # fmt: skip
-    obedience.measured(before, after, 0.01)
+    obedience.measured(before, after, 0.04)
     assert obedience.lifeless() == ""
-    obedience.measured(before, replace(after, angle=[1.0]), 0.01)
-    assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()
+    obedience.measured(before, replace(after, angle=[1.0], t=10**12), 0.04)
+    assert "leaps by 57.3 deg in 40 ms" in obedience.lifeless()  # its own clock gives it no time
     assert obedience.lifeless() == ""
-    obedience.measured(before, replace(after, angle=[1.9], t=10**12), 0.01)
-    assert "in 100 ms" in obedience.lifeless()  # its own clock is believed no further
     simulated = Obedience(plain_hil(rate_hz=100.0, limits=limits), 0.01)
     simulated.measured(before, after, 0.01)
     assert "in 10 ms" in simulated.lifeless()
     simulated.jumps()
     simulated.measured(before, after, 0.01)
     assert simulated.lifeless() == ""
+
+
+@pytest.mark.parametrize(("lost_ms", "leaps"), [(30.0, True), (100.0, False)])
+def test_lost_frames_count_by_the_time_of_the_frames(lost_ms: float, leaps: bool) -> None:
+    """Protects from a device that gives itself time to turn: time is that of frames, up to `lost_ms`."""
+    limits = replace(LIMITS, speed_max_deg_s=700.0)
+    markers = MarkersSpec(damping_N_m_s_rad=1.0, lost_ms=lost_ms)
+    port = StraightPort(IDEAL)
+    x = DeviceExchange(plain_hil(rate_hz=100.0, limits=limits, markers=markers), port, RUN)
+    port.forge = lambda message: replace(message, t=10**12 * message.seq)
+    for time, angle in ((0.0, 0.0), (0.08, 0.8)):
+        port.send(x.output(time, angle, 0.0))
+        x.collect()
+    assert ("leaps" in x.obedience.lifeless()) == leaps
 
 
 def free(course: Course) -> Course:
@@ -181,11 +193,12 @@ def test_a_free_device_that_hears_nothing_is_a_fault() -> None:
         if k > 100:
             course.port.forge = lambda message: replace(message, command=50)
         x.collect()
+        x.t_arrived = 1_000_000 * k  # by a clock that is handed in
         x.begin_tick(x.t_arrived)
         x.refusal = x.judge()
         if k == 20:
             x.arming.arm("asked")
-        x.arming.tick()
+        x.arming.tick(x.tick_s)
         course.port.send(x.output(0.0, course.angle, 0.0))
         x.passed.clear()
         if k == 100:
@@ -239,12 +252,12 @@ def test_a_device_whose_clock_stands_has_the_speed_that_it_tells() -> None:
 
 def test_every_transition_has_a_reason() -> None:
     """Protects the account: from where to where and why, in the order in which it happened."""
-    arming = Arming(2)
+    arming = Arming(0.002)
     arming.fault("nobody is armed")
     arming.arm("asked")
     arming.arm("asked twice")
     for _ in range(3):
-        arming.tick()
+        arming.tick(0.001)
     arming.fault("too hot")
     arming.fault("too cold")
     arming.disarm("it is off already")
@@ -263,9 +276,9 @@ def test_every_transition_has_a_reason() -> None:
 def test_a_command_is_within_all_limits(wanted: list[float], speed: float) -> None:
     """Protects the joint from any controller: size and power always, the rate but where power forbids."""
     limits = replace(LIMITS, torque_max_Nm=10.0, rate_max_Nm_s=2000.0, power_max_W=100.0)
-    limit, before = TorqueLimit(limits, 1e-3), 0.0
+    limit, before = TorqueLimit(limits), 0.0
     for torque in wanted:
-        found = limit.limited(torque, speed)
+        found = limit.limited(torque, speed, 1e-3)
         assert abs(found) <= 10.0
         if speed == speed:
             assert abs(found * speed) <= 100.0 * (1.0 + 1e-12)
@@ -275,12 +288,12 @@ def test_a_command_is_within_all_limits(wanted: list[float], speed: float) -> No
 
 def test_a_spring_gives_back_and_a_motor_drives() -> None:
     """Protects the energy watch: a spring shows less than it stores, a steady drive piles up."""
-    spring, motor = EnergyWatch(1e-3), EnergyWatch(1e-3)
+    spring, motor = EnergyWatch(), EnergyWatch()
     angle = 0.0
     for k in range(5000):
         turned = 2e-3 * math.cos(2.0 * math.pi * 1e-3 * k)
-        spring.add(-50.0 * (angle + 0.5 * turned), turned)
-        motor.add(10.0, 2e-3)
+        spring.add(-50.0 * (angle + 0.5 * turned), turned, 1e-3)
+        motor.add(10.0, 2e-3, 1e-3)
         angle += turned
     assert spring.largest < 0.5 * 50.0 * (2e-3 / (2.0 * math.pi * 1e-3)) ** 2
     assert motor.energy == pytest.approx(20.0, rel=0.01)

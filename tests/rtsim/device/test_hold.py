@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rtsim.device.hold import WAIT_TICKS, Hold
+from rtsim.device.hold import WAIT_S, Hold
 
 
 def moves(hold: Hold, n: int, off: bool = True) -> str:
     """Return a letter for each of some ticks: m moves, s stands, b goes back to its start."""
     found = ""
     for _ in range(n):
-        hold.tick(off)
+        hold.tick(off, 0.01)
         found += "b" if hold.back else "s" if hold.stands else "m"
     return found
 
@@ -35,7 +35,8 @@ def test_a_device_that_never_is_off_cannot_prevent_a_pause() -> None:
     """Protects the command: the wait for the device is bounded."""
     hold = Hold()
     hold.pause()
-    assert moves(hold, WAIT_TICKS + 2, off=False) == "m" * WAIT_TICKS + "ss"
+    n = round(WAIT_S / 0.01)
+    assert moves(hold, n + 2, off=False) == "m" * n + "ss"
 
 
 def test_a_reset_waits_too_and_leaves_a_pause_as_it_is() -> None:

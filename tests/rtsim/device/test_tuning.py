@@ -13,7 +13,7 @@ RANGES = {"stiffness": (0.0, 40.0), "neutral": (-10.0, 10.0)}
 
 def made() -> Tuning:
     """Return three parameters, two of which may be set; a change takes ten ticks."""
-    return Tuning({"neutral": 0.0, "stiffness": 30.0, "damping": 0.1}, RANGES, 100.0, 0.1)
+    return Tuning({"neutral": 0.0, "stiffness": 30.0, "damping": 0.1}, RANGES, 0.1)
 
 
 def test_a_change_is_a_straight_ramp() -> None:
@@ -22,7 +22,7 @@ def test_a_change_is_a_straight_ramp() -> None:
     assert tuning.obey("set", {"stiffness": "10"}) == "Parameters: stiffness 30 -> 10, over 0.1 s."
     found = []
     for _ in range(12):
-        tuning.tick()
+        tuning.tick(0.01)
         found.append(tuning.values["stiffness"])
     assert found == pytest.approx([30.0 - 2.0 * k for k in range(1, 11)] + [10.0] * 2)
     assert tuning.values["damping"] == 0.1
@@ -67,7 +67,7 @@ def test_no_command_leads_outside_the_ranges(asked: list[tuple[str, dict]]) -> N
         if not tuning.refusal(name, args):
             tuning.obey(name, args)
         for _ in range(3):
-            tuning.tick()
+            tuning.tick(0.01)
             for key, (low, high) in RANGES.items():
                 assert low - 1e-9 <= tuning.values[key] <= high + 1e-9
             assert tuning.values["damping"] == 0.1
@@ -81,3 +81,48 @@ def test_snapshots_are_bounded() -> None:
         tuning.obey("save", {"name": f"s{k}"})
     assert "already" in tuning.refusal("save", {"name": "more"})
     assert tuning.refusal("save", {"name": "s1"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("set", {"neutral": 5.0, "over_s": 0.0}), ("switch", {"name": "mine"}), ("save", {"name": "more"}),
+     ("undo", {"over_s": 0.0}), ("set", {"stiffness": 0.0, "over_s": 0.0})],
+)  # fmt: skip
+def test_nobody_shortens_the_ramp_of_another_parameter(name: str, args: dict) -> None:
+    """Protects the wearer: a slow ramp goes on as it did, whatever another client asks of other parameters,
+    or again of this one."""
+    tuning = made()
+    tuning.obey("set", {"stiffness": 0.0, "over_s": 10.0})
+    tuning.obey("save", {"name": "mine"})
+    tuning.obey("set", {"neutral": -5.0})
+    for _ in range(100):
+        tuning.tick(0.01)
+    tuning.obey(name, args)
+    values = []
+    for _ in range(10):
+        tuning.tick(0.01)
+        values.append(tuning.values["stiffness"])
+    assert values == pytest.approx([27.0 - 0.03 * k for k in range(1, 11)])
+
+
+def test_a_new_target_takes_the_new_time_from_where_it_is() -> None:
+    """Protects from leaps: another request for a parameter on its way begins where that is now."""
+    tuning = made()
+    tuning.obey("set", {"stiffness": 10.0, "over_s": 1.0})
+    for _ in range(50):
+        tuning.tick(0.01)
+    assert tuning.values["stiffness"] == pytest.approx(20.0)
+    tuning.obey("set", {"stiffness": 40.0, "over_s": 2.0})
+    tuning.tick(0.01)
+    assert tuning.values["stiffness"] == pytest.approx(20.1)
+
+
+def test_no_change_is_a_leap() -> None:
+    """Protects the wearer from over_s = 0: a change takes the least time, and the answer says so."""
+    tuning = made()
+    assert "drawn out to 0.05 s" in tuning.obey("set", {"stiffness": 0.0, "over_s": 0.0})
+    tuning.tick(0.01)
+    assert tuning.values["stiffness"] == pytest.approx(24.0)
+    for _ in range(4):
+        tuning.tick(0.01)
+    assert tuning.values["stiffness"] == 0.0

@@ -26,7 +26,8 @@ def speak(link: ModelLink) -> None:
     link.send(
         Device(
             session=output.session if output else "", seq=output.seq + 1 if output else 0, t=now_ns(),
-            command=output.seq if output else -1, angle=[0.0], speed=[0.0], torque=[0.0],
+            command=output.seq if output else -1, angle=output.angle if output else [0.0],
+            speed=output.speed if output else [0.0], torque=[0.0],
             state="falling" if fell else "armed" if output and output.armed else "disarmed",
             fault=ESCAPE if fell else "",
         )

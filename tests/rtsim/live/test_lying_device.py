@@ -35,7 +35,8 @@ class FalseDevice:
             output = found[0] if found else None
             message = Device(
                 session=output.session if output else "", seq=self.seq, t=now_ns(),
-                command=output.seq if output else -1, angle=[0.0], speed=[0.0], torque=[0.0],
+                command=output.seq if output else -1, angle=output.angle if output else [0.0],
+                speed=output.speed if output else [0.0], torque=[0.0],
                 actuator=output.torque if output else [0.0],
                 state="armed" if output and output.armed else "disarmed",
             )  # fmt: skip

@@ -112,7 +112,7 @@ def test_down_weighting_is_switched_without_holding_anything_anew(stages, monkey
 
 def frame_at(session, t_received):
     frame = Frame(session, FieldLayout(session))
-    frame.t_received = t_received
+    frame.t_received, frame.leads = t_received, True
     return frame
 
 

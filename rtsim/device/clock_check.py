@@ -1,0 +1,90 @@
+"""The device's clock held against this computer's.
+
+A message measured at t on the device's clock comes at T on ours. T - t is the difference of two clocks that
+have no common origin, and the way, which is never less than some least. The least T - t of a second, against
+that of the second before, is what the device's clock lost meanwhile, whatever single messages waited for;
+a part of more than `clock_percent` is a fault. So is T - t more than `delay_ms` beyond the least of the last
+two seconds, for `agreement_ms`: what it measured is old, by its own word.
+
+A clock that runs on ahead of ours has T - t below the least there was. By that much, less JITTER_MS, the time
+between two of its measurements counts for less, at once: it cannot give an angle time to turn in.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rtsim.config.hil_schema import Limits
+
+WINDOW_NS = 1_000_000_000
+"""Times are compared over so long [ns]."""
+LEAST_MESSAGES = 8
+"""Fewer in a window tell nothing."""
+JITTER_MS = 0.2
+"""That a message may come sooner than all before it [ms]."""
+
+
+class ClockCheck:
+    """Judges the times of the device's messages; times are handed in.
+
+    Attributes
+    ----------
+    wrong : what speaks against the device's clock, or the age of what it measures, in words; empty where
+        nothing does
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._share, self._old_ns = 1e-2 * limits.clock_percent, 1e6 * limits.delay_ms
+        self._patience_ns = 1e6 * limits.agreement_ms
+        self._least = self._before = math.inf  # of T - t in this window, and the one before [ns]
+        self._began = self._began_before = self._n = 0
+        self._old_since = 0
+        self._rate = self._old = ""
+
+    @property
+    def wrong(self) -> str:
+        return self._rate or self._old
+
+    def note(self, t_device: int, t_arrived: int) -> float:
+        """A message, measured at a time of the device's clock and come at one of ours [ns]; by how much it
+        is sooner than could be [s]."""
+        way = t_arrived - t_device
+        if self._n and t_arrived - self._began >= WINDOW_NS:
+            self._end_window(t_arrived)
+        if self._n == 0:
+            self._began = t_arrived
+        least = min(self._least, self._before)
+        self._n, self._least = self._n + 1, min(self._least, way)
+        if least == math.inf:
+            return 0.0
+        self._age(way - least, t_arrived)
+        return 1e-9 * max(0.0, least - way - 1e6 * JITTER_MS)
+
+    def _end_window(self, t_arrived: int) -> None:
+        passed = self._began - self._began_before
+        if self._n < LEAST_MESSAGES:
+            self._rate = ""
+        elif self._before < math.inf:
+            lost = self._least - self._before
+            self._rate = (
+                f"the device's clock went on by {1e-9 * (passed - lost):.3g} s in {1e-9 * passed:.3g} s "
+                f"of this computer's; allowed: {self.limits.clock_percent:g} % more or less"
+                if abs(lost) > self._share * passed
+                else ""
+            )
+        told = self._n >= LEAST_MESSAGES
+        self._before = self._least if told else math.inf
+        self._began_before = self._began
+        self._n, self._least = 0, math.inf
+
+    def _age(self, age_ns: float, t_arrived: int) -> None:
+        if age_ns <= self._old_ns:
+            self._old_since, self._old = 0, ""
+            return
+        self._old_since = self._old_since or t_arrived
+        if t_arrived - self._old_since > self._patience_ns:
+            self._old = (
+                f"what the device measures is {1e-6 * age_ns:.0f} ms old by its own clock; "
+                f"allowed: {self.limits.delay_ms:g} ms"
+            )

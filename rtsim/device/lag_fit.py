@@ -1,0 +1,87 @@
+"""How a measured angle follows the one that is known: gain and delay, by least squares over about a second.
+
+A device that measures the joint's angle r with a gain a and a delay d says m(t) = b + a r(t - d), which is
+b + g r - q r' with g = a cos(w d) and q = a sin(w d) / w of a motion of one frequency w, whatever the delay;
+of others to first order in w d. b, g, q are those of the least sum of squares of m - (b + g r - q r'), each
+sample weighted by its time and forgotten as exp(-age / 1 s). From the second moments about the means, C:
+
+    [C_rr  C_rs] [ g]   [C_rm]         s = r',  w^2 = C_ss / C_rr
+    [C_rs  C_ss] [-q] = [C_sm]         a = sqrt(g^2 + w^2 q^2),  d = atan2(w q, g) / w
+
+With m = r both are exact: gain 1, delay 0, of any motion. Errors e of the angle leave the covariance
+e^2 / N C^-1 of (g, -q), N the independent ones: errors alike for 0.1 s count once. e is what the fit leaves,
+at least LEAST_DEG and at most MOST_DEG, as an angle that is further off is found by its difference.
+"""
+
+from __future__ import annotations
+
+import math
+
+MEMORY_S = 1.0
+"""Samples are forgotten over this time [s]."""
+ALIKE_S = 0.1
+"""Errors of an angle are alike for so long [s]."""
+LEAST_DEG, MOST_DEG = 0.2, 2.0
+"""Errors that an angle is taken to have at the least, as by its steps, and at the most."""
+LEAST_S = 0.4
+"""Samples of less time tell nothing [s]."""
+SURE_S = 0.02
+"""A delay that is known as well as this counts in the offset [s]."""
+PARALLEL = 1e-9
+"""Determinant, in parts of the product of its diagonal, below which angle and speed are one."""
+
+
+class LagFit:
+    """Fit of angles [rad] against a reference and its speed [rad, rad/s].
+
+    Attributes
+    ----------
+    gain, delay_s : of the newest `solve`, 1 and 0 where the motion does not tell them
+    gain_error, delay_error_s : their standard deviations; infinite where it does not
+    offset : mean of measured less reference, less what the delay makes of it [rad]; NaN before LEAST_S
+    phase : of the delay, atan2(w q, g) [rad]; about pi where the angle is mirrored
+    """
+
+    def __init__(self) -> None:
+        self._w = 0.0  # time that counts [s]
+        self._r = self._s = self._m = 0.0
+        self._rr = self._rs = self._ss = self._rm = self._sm = self._mm = 0.0
+        self._unknown()
+        self.offset = math.nan
+
+    def add(self, measured: float, angle: float, speed: float, passed_s: float) -> None:
+        """A sample [rad, rad, rad/s] that stands for so long [s]."""
+        k, u = math.exp(-passed_s / MEMORY_S), passed_s
+        x, y, z = u * angle, u * speed, u * measured
+        self._w = k * self._w + u
+        self._r, self._s, self._m = k * self._r + x, k * self._s + y, k * self._m + z
+        self._rr, self._rs = k * self._rr + x * angle, k * self._rs + x * speed
+        self._ss, self._rm = k * self._ss + y * speed, k * self._rm + x * measured
+        self._sm, self._mm = k * self._sm + y * measured, k * self._mm + z * measured
+
+    def solve(self) -> None:
+        """Find gain, delay and offset of what was added."""
+        self._unknown()
+        w = self._w
+        if w < LEAST_S:
+            return
+        r, s, m = self._r / w, self._s / w, self._m / w
+        self.offset = m - r
+        rr, rs, ss = self._rr / w - r * r, self._rs / w - r * s, self._ss / w - s * s
+        rm, sm = self._rm / w - r * m, self._sm / w - s * m
+        det = rr * ss - rs * rs
+        if rr <= 0.0 or not det > PARALLEL * rr * ss:
+            return
+        g, q = (ss * rm - rs * sm) / det, -(rr * sm - rs * rm) / det
+        left = self._mm / w - m * m - g * rm + q * sm
+        left = min(max(left, math.radians(LEAST_DEG) ** 2), math.radians(MOST_DEG) ** 2) * ALIKE_S / w
+        turn = math.sqrt(ss / rr)
+        self.phase = math.atan2(turn * q, g)
+        self.gain, self.delay_s = math.hypot(g, turn * q), self.phase / turn
+        self.gain_error, self.delay_error_s = math.sqrt(left * ss / det), math.sqrt(left * rr / det)
+        if self.delay_error_s < SURE_S:
+            self.offset += q * s
+
+    def _unknown(self) -> None:
+        self.gain, self.delay_s, self.phase = 1.0, 0.0, 0.0
+        self.gain_error = self.delay_error_s = math.inf

@@ -1,0 +1,61 @@
+"""Whether all the torque that a device tells is its actuator's and what its mechanics do by themselves.
+
+Of the mechanics of its config, at the angle m and the speed w that it measures:
+
+    |tau - a + k (m - m0) + c w| <= F + T
+
+with tau all of the torque, a the actuator's, k and c stiffness and damping, m0 the neutral angle, F the
+friction, which may act either way, and T = `tracking_Nm`; for longer than `tracking_ms` beyond it is a fault.
+Where the device does not tell a, the torque that is commanded stands for it. `passive_max_Nm`, where the
+config has it, stands for mechanics that nobody knows: |tau - a| <= passive_max_Nm.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rtsim.config.device_schema import Mechanics
+from rtsim.config.hil_schema import Limits
+from streams.messages import Device
+
+
+class PassiveTorque:
+    """Watches all of the torque against its parts.
+
+    Attributes
+    ----------
+    watched : whether there is anything to hold it against
+    """
+
+    def __init__(self, limits: Limits, mechanics: Mechanics | None) -> None:
+        self.limits, self._mechanics = limits, mechanics
+        self.watched = mechanics is not None or limits.passive_max_Nm is not None
+        self._off_s = 0.0
+
+    def wrong(self, newest: Device, commanded: float, passed_s: float) -> str:
+        """What speaks against it, in words, once a tick.
+
+        commanded : torque of the command before the newest [N m]; passed_s : length of the tick [s]
+        """
+        if not self.watched:
+            return ""
+        applied = newest.actuator[0] if newest.actuator else commanded
+        beyond = self._beyond(newest, newest.torque[0] - applied)
+        self._off_s = self._off_s + passed_s if beyond > 0.0 else 0.0
+        if 1e3 * self._off_s <= self.limits.tracking_ms:
+            return ""
+        of = "its actuator's" if newest.actuator else "what is commanded"
+        return (
+            f"the device tells {newest.torque[0]:.3g} N m, {beyond:.3g} N m more than {of}, "
+            f"{applied:.3g} N m, and its mechanics allow, for more than {self.limits.tracking_ms:g} ms"
+        )
+
+    def _beyond(self, newest: Device, passive: float) -> float:
+        """By how much the torque that no actuator makes is more than the mechanics allow [N m]."""
+        m, most = self._mechanics, self.limits.passive_max_Nm
+        if most is not None:
+            return abs(passive) - most
+        assert m is not None
+        stretch = newest.angle[0] - math.radians(m.neutral_deg)
+        own = -m.stiffness_N_m_rad * stretch - m.damping_N_m_s_rad * newest.speed[0]
+        return abs(passive - own) - m.friction_Nm - self.limits.tracking_Nm

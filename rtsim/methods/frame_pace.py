@@ -1,0 +1,131 @@
+"""Whether frames come as their session states: by their own times, and by this computer's clock."""
+
+from __future__ import annotations
+
+import math
+
+from streams.ring import Frame
+
+STEP = (0.5, 1.5)
+"""The time of a frame goes on by as many periods as its number, within these parts of that."""
+LONGEST_STEP_S = 1.0
+"""A longer step tells nothing of what was between [s]."""
+LEAP_S = 0.1
+"""A time that goes on by so much more, or less, than this computer's clock has leapt [s]."""
+WINDOW_S = 1.0
+"""Rates are told over about this time [s]."""
+CLOCK_OFF = 0.05
+"""Part by which frames, and their times, may go faster or slower than this computer's clock."""
+LEAST_COME = 0.5
+"""Of the frames that are due in the window so many come, beside one gap that is bridged."""
+
+
+def seconds_of(frame: Frame) -> float:
+    """When a frame came [s]: by this computer's clock where it came live, by its own time in a recording."""
+    return 1e-9 * frame.t_arrived if frame.t_arrived else frame.time
+
+
+class FramePace:
+    """Looks at the times of frames, and of frames that come live at the clock.
+
+    How fast frames come is told from those that were delayed least: in each window the smallest difference of
+    arrival and number over rate. It drifts where the rate is another one; bursts and jitter leave it alone.
+    The same with their times in the place of number over rate.
+
+    Attributes
+    ----------
+    leapt : whether the time of the newest frame went elsewhere than the clock
+    wrong : what is wrong with the rate of the last window, in words; empty where nothing is
+    """
+
+    def __init__(self, gap_s: float) -> None:
+        """gap_s : longest gap between frames that is bridged [s]"""
+        self._gap_s = gap_s
+        self.begin(0.0)
+
+    def begin(self, rate: float) -> None:
+        """Frames of another session, at a stated rate [Hz]; none: they are to go on, that is all."""
+        self._rate = rate if rate > 0.0 else 0.0
+        self._before: tuple[int, float, float] | None = None  # number, time, arrival
+        self._window = _Window()
+        self._last: _Window | None = None
+        self.leapt, self.wrong = False, ""
+
+    def take(self, frame: Frame) -> bool:
+        """Whether a frame's time goes on as stated; the first frame's does."""
+        seq, time, came = frame.seq, frame.time, seconds_of(frame)
+        before, self._before = self._before, (seq, time, came)
+        if frame.t_arrived and self._rate:
+            self._watch(seq, time, came)
+        self.leapt = False
+        if before is None:
+            return True
+        passed = time - before[1]
+        self.leapt = abs(passed - (came - before[2])) > LEAP_S
+        if not 0.0 < passed <= LONGEST_STEP_S:
+            return False
+        if not self._rate:
+            return not self.leapt
+        stated = max(1, seq - before[0]) / self._rate
+        return STEP[0] * stated <= passed <= STEP[1] * stated
+
+    def _watch(self, seq: int, time: float, came: float) -> None:
+        """Add a frame to the window; where that is over, compare it with the one before."""
+        window = self._window
+        if window.n and came - window.began >= WINDOW_S:
+            self.wrong = self._compared(window, came)
+            self._last, self._window = window, _Window()
+            window = self._window
+        window.add(came, seq / self._rate, time)
+
+    def _compared(self, window: _Window, now: float) -> str:
+        rate, long_s = self._rate, now - window.began
+        due = rate * (LEAST_COME * long_s - self._gap_s)
+        if window.n < due:
+            return f"{window.n} frames of markers came in {long_s:.2g} s, and their session says {rate:g} Hz"
+        if self._last is None:
+            return ""
+        slower, behind = (mine.drift(last) for mine, last in zip(window.least, self._last.least, strict=True))
+        if abs(slower) > CLOCK_OFF:
+            return (
+                f"the markers come at {rate * max(0.0, 1.0 - slower):.3g} Hz by this computer's clock, "
+                f"and their session says {rate:g}"
+            )
+        if abs(behind) > CLOCK_OFF:
+            return f"the markers' time goes on by {1.0 - behind:.3g} s in a second of this computer's clock"
+        return ""
+
+
+class _Least:
+    """The smallest delay of a window [s], and when that was [s]."""
+
+    __slots__ = ("at", "delay")
+
+    def __init__(self) -> None:
+        self.at, self.delay = math.nan, math.inf
+
+    def add(self, came: float, stated: float) -> None:
+        if came - stated < self.delay:
+            self.at, self.delay = came, came - stated
+
+    def drift(self, last: _Least) -> float:
+        """By how much it grew in a second since the last window."""
+        return (self.delay - last.delay) / max(self.at - last.at, 0.5 * WINDOW_S)
+
+
+class _Window:
+    """The frames of about a second. least : by their numbers, and by their times"""
+
+    __slots__ = ("began", "least", "n")
+
+    def __init__(self) -> None:
+        self.n, self.began = 0, 0.0
+        self.least = (_Least(), _Least())
+
+    def add(self, came: float, stated: float, time: float) -> None:
+        """A frame that came when it did [s], and its time by its number and as it says [s]."""
+        if not self.n:
+            self.began = came
+        self.n += 1
+        self.least[0].add(came, stated)
+        self.least[1].add(came, time)

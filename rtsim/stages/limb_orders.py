@@ -1,0 +1,45 @@
+"""Commands that have a simulated limb stand, go on by steps, or go back: never under torque."""
+
+from __future__ import annotations
+
+from rtsim.device.exchange import DeviceExchange
+from rtsim.device.tuning import number_of
+from rtsim.stages.stage import Args
+
+MOST_STEPS = 10_000
+MOVING = {
+    "pause": "The device is disarmed; the limb stands as soon as it is off.",
+    "step": "The limb goes on for so many ticks.",
+    "resume": "The limb goes on from the next tick on; the device stays disarmed.",
+    "reset": "The device is disarmed; the limb goes back to its start as soon as it is off.",
+}
+"""The commands, and the answer to each."""
+
+
+def refusal(x: DeviceExchange, name: str, args: Args) -> str:
+    """Why the limb cannot be moved so, in words; empty where it can."""
+    if x.spec.markers is not None:
+        return "A person wears the device, whom no command stops: disarm it."
+    if name in ("pause", "step") and not x.lockstep:
+        return "In a free run the wall clock ticks on either side: the limb cannot be paused; disarm it."
+    if name == "step":
+        n = number_of(args.get("ticks", 1))
+        if not (1 <= n <= MOST_STEPS and n == int(n)):
+            return f"ticks = {args['ticks']!s:.32} is no number of ticks; allowed: 1 to {MOST_STEPS}."
+        if not x.hold.wanted:
+            return "Only a paused limb is stepped; pause it first."
+    return ""
+
+
+def move(x: DeviceExchange, name: str, args: Args) -> None:
+    """Do such a command, the device disarmed."""
+    if refused := refusal(x, name, args):
+        x.arming.told.append(refused)
+    elif name == "step":
+        x.hold.n_left += int(number_of(args.get("ticks", 1)))
+    else:
+        if name != "resume":
+            x.arming.disarm(f"the limb is to {name}")
+        getattr(x.hold, name)()
+        if name == "reset":
+            x.arming.told.append("The limb goes back to its start.")

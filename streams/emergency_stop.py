@@ -1,0 +1,209 @@
+"""The emergency stop: datagrams to an endpoint of its own, which nobody can fill with anything else.
+
+A connection can be kept out by others; a datagram needs none. Whatever begins with MARK is a stop, and on
+Linux the kernel drops everything else before it takes room (a filter, which needs no privileges): what fills
+the buffer is a stop itself. No key is asked for: whoever can reach the endpoint may stop.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from streams.addresses import check_address
+from streams.clock import now_ns
+from streams.closing import Closing
+from streams.errors import AddressInUseError, StreamError
+from streams.reservation import is_claimed, release
+
+WORD, ANSWER = b"rtsim:stop", b"rtsim:stopped"
+MARK = WORD[:8]
+"""What begins so is a stop, whatever follows."""
+LONGEST = 64
+"""Of a datagram no more is looked at [bytes]."""
+TOKEN = 16
+"""Bytes behind the word that the answer repeats, at most."""
+AT_ONCE, REST_S = 8, 0.005
+"""Datagrams read at once, and the pause after them: in a flood of stops it is stopped already [s]."""
+LOOK_S = 0.05
+"""How often to look whether to end [s]."""
+REPEAT_S = 0.005
+"""How often a stop is sent until it is answered [s]."""
+BUFFER = 4096
+_UDP_HEADER = 8
+_SO_ATTACH_FILTER = 26  # of asm-generic/socket.h; the socket module has no name for it
+# struct sock_filter of linux/filter.h: load a word, compare it (steps if equal, if not), return so many bytes
+_LOAD, _COMPARE, _RETURN = 0x20, 0x15, 0x06
+
+
+def stop_address(control: str) -> str:
+    """udp://HOST:PORT that belongs to a control address; "" where it has none, as ipc://."""
+    return f"udp://{control.removeprefix('tcp://')}" if control.startswith("tcp://") else ""
+
+
+class StopEndpoint(Closing):
+    """Hears stops in a thread of its own.
+
+    Parameters
+    ----------
+    control : the control address as it is bound, tcp://HOST:PORT; host and port number are the same here
+    heard : called for each stop, in a flood now and then, from the thread; a stop is answered after it
+
+    Raises StreamError where the port cannot be had.
+    """
+
+    def __init__(self, control: str, heard: Callable[[], object]) -> None:
+        self.address = stop_address(control)
+        release(_port_of(control))
+        self._socket = _bind(control)
+        self._heard = heard
+        self._over = False
+        self._thread = threading.Thread(target=self._run, name=f"stop {self.address}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Hear no more."""
+        self._over = True
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._socket.settimeout(LOOK_S)
+        with self._socket:
+            while not self._over:
+                stops = self._take()
+                if stops:
+                    self._obey(stops)
+                    time.sleep(REST_S)
+
+    def _take(self) -> list[tuple[bytes, object]]:
+        """Stops that have come, waiting for a first one, each with where it is from."""
+        stops = []
+        for n in range(AT_ONCE):
+            if n:
+                self._socket.setblocking(False)
+            try:
+                text, whence = self._socket.recvfrom(LONGEST)
+            except OSError:  # none, or what a system reports of an answer that did not arrive
+                break
+            if text.startswith(MARK):
+                stops.append((text, whence))
+        self._socket.settimeout(LOOK_S)
+        return stops
+
+    def _obey(self, stops: list[tuple[bytes, object]]) -> None:
+        try:
+            self._heard()
+        except Exception:  # then nobody is told that it was done
+            return
+        for text, whence in stops:
+            if answer := answer_to(text):
+                with suppress(OSError):
+                    self._socket.sendto(answer, whence)  # type: ignore[call-overload]
+
+
+def answer_to(stop: bytes) -> bytes:
+    """What a stop is answered, never more than came; empty where it has no room for it, or is an answer: two
+    endpoints would answer each other for ever.
+    """
+    if len(stop) < len(ANSWER) or stop.startswith(ANSWER):
+        return b""
+    return (ANSWER + stop[len(WORD) : len(WORD) + TOKEN])[: len(stop)]
+
+
+def request_stop(control: str, timeout_s: float = 2.0) -> bool:
+    """Send a stop to what has this control address, again and again until it is answered; whether it was.
+
+    StreamError where there is no such host, or the address is none that datagrams go to.
+    """
+    check_address(control)
+    if not stop_address(control):
+        raise StreamError(f"no datagrams go to {control}; the emergency stop by datagram needs tcp://")
+    stop = WORD + os.urandom(TOKEN)
+    answer, due_ns = answer_to(stop), now_ns() + round(1e9 * timeout_s)
+    family, places = _places(control)
+    with socket.socket(family, socket.SOCK_DGRAM) as wire:
+        while True:
+            for place in places:
+                with suppress(OSError):
+                    wire.sendto(stop, place)
+            again_ns = now_ns() + round(1e9 * REPEAT_S)
+            while (left_ns := again_ns - now_ns()) > 0:
+                wire.settimeout(1e-9 * left_ns)
+                with suppress(OSError):
+                    if wire.recv(LONGEST) == answer:
+                        return True
+            if now_ns() > due_ns:
+                return False
+
+
+def check_stop_free(control: str) -> None:
+    """StreamError where the endpoint of a control address could not be bound at the moment."""
+    if stop_address(control) and _port_of(control) and not is_claimed(_port_of(control)):
+        _bind(control).close()
+
+
+def _port_of(control: str) -> int:
+    port = control.rpartition(":")[2]
+    return int(port) if port.isdigit() else 0
+
+
+def _places(control: str) -> tuple[int, list[tuple]]:
+    """Address family and places of the host and port of a control address."""
+    host, _, port = control.removeprefix("tcp://").rpartition(":")
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    try:
+        found = socket.getaddrinfo(
+            "0.0.0.0" if host == "*" else host.strip("[]"), port, family, socket.SOCK_DGRAM
+        )
+    except OSError as fault:
+        raise StreamError(f"{control}: there is no such host ({fault.strerror or fault})") from fault
+    return family, [place for *_, place in found]
+
+
+def _bind(control: str) -> socket.socket:
+    """The socket, which takes in nothing but stops where the system can see to that."""
+    family, places = _places(control)
+    wire = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # on Windows another program could take it over
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        if family == socket.AF_INET6:
+            wire.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
+        _filter(wire)
+        wire.bind(places[0])
+    except OSError as fault:
+        wire.close()
+        text = f"{stop_address(control)}, the endpoint of the emergency stop, cannot be bound"
+        if fault.errno in (98, 48, 10048, 10013):  # in use: Linux, macOS, Windows
+            raise AddressInUseError(
+                f"{text}: another program has this port for datagrams; choose another port"
+            ) from fault
+        raise StreamError(f"{text} ({fault.strerror})") from fault
+    return wire
+
+
+def _filter(wire: socket.socket) -> None:
+    """Have the kernel drop what does not begin with MARK; nothing where it cannot."""
+    if sys.platform != "linux":
+        return
+    first, second = struct.unpack(">II", MARK)
+    steps = (
+        (_LOAD, 0, 0, _UDP_HEADER), (_COMPARE, 0, 3, first),
+        (_LOAD, 0, 0, _UDP_HEADER + 4), (_COMPARE, 0, 1, second),
+        (_RETURN, 0, 0, _UDP_HEADER + LONGEST), (_RETURN, 0, 0, 0),
+    )  # fmt: skip
+    program = ctypes.create_string_buffer(b"".join(struct.pack("@HBBI", *step) for step in steps))
+    with suppress(OSError):  # what is no stop is then read and left
+        wire.setsockopt(
+            socket.SOL_SOCKET,
+            _SO_ATTACH_FILTER,
+            struct.pack("@HP", len(steps), ctypes.addressof(program)),
+        )
