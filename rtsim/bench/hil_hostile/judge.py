@@ -93,10 +93,10 @@ def without_arming(seen: Evidence) -> int:
     n, may, was_on = 0, False, False
     arms = sorted(seen.arms)
     for sample in seen.torque:
+        if was_on and not sample.on:  # who armed while it was on has armed nothing
+            may, arms = False, [t for t in arms if t >= sample.t_ns]
         while arms and arms[0] <= sample.t_ns:
             may, _ = True, arms.pop(0)
-        if was_on and not sample.on:
-            may = False
         n += sample.on and not may and acts(sample, seen.nothing)
         was_on = sample.on
     return n

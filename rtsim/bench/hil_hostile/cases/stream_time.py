@@ -304,7 +304,7 @@ CASES = (
             f"stream_{name}.worn",
             "stream",
             f"The stream {what}, under torque.",
-            stream_lies("worn", lie, lambda d: d.lie + d.clock, 3.0, pace),
+            stream_lies("worn", lie, lambda d: d.pace, 3.0, pace),
             RATES,
         )
         for name, what, lie, pace in PACES
@@ -330,7 +330,7 @@ CASES = (
         "stream_old.worn",
         "stream",
         "The stream's frames are 300 ms old, as they say themselves.",
-        stream_lies("worn", old_frames, lambda d: d.lie + d.clock, 3.0),
+        stream_lies("worn", old_frames, lambda d: d.pace, 3.0),
         LOST,
     ),
 )
