@@ -21,7 +21,8 @@ class Verdict(NamedTuple):
     ----------
     after_ms : from the fault to the last instant with torque, NaN where no fault happened
     declared_ms : how long it may last; ended : whether torque had ended when the case was over
-    told : whether a sentence named it, None where nothing has to be told; sentence : the one that did
+    told : whether a sentence named it, None where nothing has to be told
+    sentence : the one that did; else the last one that was told at all
     unarmed : samples with torque that nobody had armed
     stop_ms : from the request to the first sample without torque, infinite where it was not heard, NaN
         where nobody asked
@@ -58,10 +59,11 @@ class Verdict(NamedTuple):
 def judge(case: Case, seen: Evidence) -> Verdict:
     """The verdict on a case."""
     after_ms, ended = torque_after(seen)
-    sentence = next((text for t, text in seen.said if names(text, case.words) and in_time(t, seen)), "")
+    naming = [text for t, text in seen.said if names(text, case.words) and in_time(t, seen)]
+    sentence = next(iter(naming or [text for _, text in seen.said[-1:]]), "")
     return Verdict(
         case, after_ms, seen.declared_ms if seen.fault_ns else math.nan, ended,
-        bool(sentence) if case.words else None, sentence, without_arming(seen), stop_after(seen), seen.faults,
+        bool(naming) if case.words else None, sentence, without_arming(seen), stop_after(seen), seen.faults,
         seen.wrong,
     )  # fmt: skip
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 
 from rtsim.bench.hil_hostile import device, stream
-from rtsim.bench.hil_hostile.case import Act, Evidence
+from rtsim.bench.hil_hostile.case import Act, Evidence, Sample
 from rtsim.bench.hil_hostile.configs import Declared
 from rtsim.bench.hil_hostile.judge import torque_after
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import Rig
-from rtsim.bench.hil_hostile.victims import NOTHING_NM, VALID_MS, Victim, Victims
+from rtsim.bench.hil_hostile.victims import NOTHING_NM, VALID_MS, Victim, Victims, rows_of
 from rtsim.bench.hil_hostile.wire import Keys, Parts
 from streams.clock import now_ns
 
@@ -113,8 +113,10 @@ def on_all(
     ends : torque has to end, after_ms later (default: time to live and safe state); only : this device's
     """
     all_ = lab.victims
-    since = now_ns()
     all_.begin()
+    since = now_ns()
+    for victim in all_.all:
+        victim.arms.clear()
     began = act(all_) or 0
     all_.listen(0.02)
     found: list[tuple[float, Evidence]] = []
@@ -125,7 +127,12 @@ def on_all(
         told += [] if wrong is None else [text for text in [wrong(victim, began)] if text]
         declared = after_ms(victim) if after_ms is not None else VALID_MS + victim.fall_ms
         seen = Evidence(
-            list(victim.torque), list(victim.said), [since], began if ends else 0, declared, NOTHING_NM
+            torque_of(victim, since),
+            list(victim.said),
+            [since, *victim.arms],
+            began if ends else 0,
+            declared,
+            NOTHING_NM,
         )
         after, ended = torque_after(seen)
         if ends and not victim.said and after > declared:
@@ -135,3 +142,8 @@ def on_all(
     if ends and not all(seen.said for _, seen in found):
         worst = worst._replace(said=[])  # one of them told nobody
     return worst._replace(wrong=tuple(told))
+
+
+def torque_of(victim: Victim, since_ns: int) -> list[Sample]:
+    """What acted, by the device's own log where it keeps one, as its messages may be heard by nobody."""
+    return list(victim.torque) if victim.log is None else rows_of(victim.log, since_ns)

@@ -92,13 +92,18 @@ def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
 
 def named(unit: str, verdicts: Iterable[Verdict]) -> str:
     """A unit, and the names of cases."""
-    names = ", ".join(v.case.name for v in verdicts)
-    return f"{unit}: {names}" if names else unit
+    return listed(unit, (v.case.name for v in verdicts))
+
+
+def listed(unit: str, names: Iterable[str]) -> str:
+    """A unit, and names."""
+    text = ", ".join(names)
+    return f"{unit}: {text}" if text else unit
 
 
 def line_of(v: Verdict) -> str:
     """A verdict in a line."""
-    told = [] if v.told is None else [f"told: {v.sentence}" if v.told else "NOT TOLD"]
+    told = [] if v.told is None else [f"told: {v.sentence}" if v.told else f"NOT TOLD (last: {v.sentence})"]
     parts = [*told, *v.wrong]
     if not math.isnan(v.after_ms):
         late = v.excess_ms > BUSY_MS

@@ -34,7 +34,7 @@ def new_session(rng: random.Random) -> str:
     return f"{rng.getrandbits(64):016x}"
 
 
-def first_output(session: str, seq: int = 0, **changed: Any) -> Keys:
+def first_output(session: str, seq: int = 0, /, **changed: Any) -> Keys:
     """An output that arms with 5 N m for 60 ms."""
     plain = {
         "session": session, "seq": seq, "t_sent": now_ns(), "valid_for_ms": 60.0, "armed": True,

@@ -69,7 +69,6 @@ def begins_armed(lab: Lab) -> Any:
         all_.listen(0.5)
         for victim in all_.all:
             victim.renew()
-            victim.torque.clear()
         began = now_ns()
         all_.go_on(1.0)
         return began
@@ -82,8 +81,6 @@ def goes_on_after_a_fall(lab: Lab) -> Any:
 
     def act(all_: Victims) -> int:
         all_.listen(0.5)
-        for victim in all_.all:
-            victim.torque.clear()
         began = now_ns()
         all_.go_on(1.0)
         return began
@@ -153,7 +150,7 @@ def is_stopped_while_it_falls(lab: Lab) -> Any:
 def send(all_: Victims, number: int, only: str = "") -> None:
     """A signal to the devices."""
     for victim in all_.all:
-        if victim.process is not None and only in ("", victim.name):
+        if only in ("", victim.name):
             os.kill(victim.process.pid, number)
 
 

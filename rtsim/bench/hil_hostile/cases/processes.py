@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import resource
 import signal
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
-from rtsim.bench.hil_hostile.case import Case, Evidence, Sample
+from rtsim.bench.hil_hostile.case import Case, Evidence
 from rtsim.bench.hil_hostile.configs import device_config, safe_state_ms
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import READY_S, Rig
-from rtsim.bench.hil_hostile.victims import NOTHING_NM
+from rtsim.bench.hil_hostile.victims import NOTHING_NM, rows_of
 from rtsim.live.children import Child
 from streams.clock import now_ns
 
@@ -25,16 +23,6 @@ DISK_BYTES = 300_000
 END_S = 15.0
 Happens = Callable[[Rig, Child], int]
 """Does it; when what ends the torque happened [ns]."""
-
-
-def rows_of(log: Path) -> list[Sample]:
-    """What acted, by the device's own log."""
-    found = []
-    with log.open(encoding="utf-8", newline="") as file:
-        for row in list(csv.reader(file))[1:]:
-            if len(row) == 10:
-                found.append(Sample(int(row[0]), row[6] == "armed", float(row[8])))
-    return found
 
 
 def together(happens: Happens, of_device: bool = True, seconds: float = 1.0) -> Callable[[Lab], Evidence]:
@@ -52,7 +40,7 @@ def together(happens: Happens, of_device: bool = True, seconds: float = 1.0) -> 
             time.sleep(seconds)
             declared = rig.declared.spec.exchange.valid_for_ms + safe_state_ms(config)
             if of_device:
-                rows = [sample for sample in rows_of(log) if sample.t_ns >= since]
+                rows = rows_of(log, since)
                 return rig.evidence(since, fault_ns, declared, torque=rows, nothing=NOTHING_NM)
             return rig.evidence(since, fault_ns, rig.declared.silence)
         finally:
