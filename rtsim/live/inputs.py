@@ -85,9 +85,10 @@ class StreamInput:
     ----------
     rehearsal : gone through while it waits for a frame, where there is one
     wait_s : longest wait for a frame before it returns without one [s]
+    alone : only frames of the session that leads are handed over, as where torque on a person follows them
     """
 
-    wait_s = WAIT_S
+    wait_s, alone = WAIT_S, False
 
     def __init__(self, open_stream: Callable[[], Subscriber], duration_s: float = 0.0) -> None:
         self._open, self._duration_s = open_stream, duration_s
@@ -157,6 +158,10 @@ class StreamInput:
             came, now = self._next(), now_ns()
             self._turns.waited(since, now if came is None else min(now, came.t_arrived))
             since = now
+            if self.alone and came is not None and not came.leads:
+                self._n_turned_away += 1
+                self._said.say("Another session beside the one that leads is not followed.")
+                came = None
             frame = came or self._put_off
             if frame is None:
                 return None

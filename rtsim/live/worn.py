@@ -14,6 +14,7 @@ from rtsim.config.hil_schema import HilSpec
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.run_schema import Run
+from rtsim.device.asked import WATCHED
 from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeviceExchange, Port, never
 from rtsim.device.stability import check_stable
@@ -82,7 +83,7 @@ class WornTicks:
     ----------
     hush : called while no markers come, with what there is to say of that, for the device to hear zero
     ends : whether a command ends torque, for which no frame is waited for
-    ask : told of commands of a recording
+    ask : told of commands of a recording; watched : what a watch by the clock said in it
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class WornTicks:
         self._commands = again.commands if again else {}
         self._n_last = again.n_output - 1 if again else round(spec.duration_s * spec.exchange.rate_hz)
         self._heard_ns = self._until_ns = self._hushed_ns = 0
+        self.watched = ""
         self.ends: Callable[[], bool] = never
         self.hush: Callable[[str], None] = lambda text: None
         self.ask: Callable[[str, Args], bool] = lambda name, args: False
@@ -141,6 +143,9 @@ class WornTicks:
             x.collect()
         x.begin_tick(now_ns())
         for command in self._commands.get(x.seq, ()):
+            if command.name == WATCHED:
+                self.watched = str(command.args.get("reason", ""))
+                continue
             self.ask(command.name, {key: value for key, value in command.args.items() if key != "tick"})
         return frame
 
@@ -200,7 +205,7 @@ def source_of(spec: HilSpec, run: Run, feed: ForceFeed | None) -> Input:
         else:
             where, wait_ms = (run.source, run.forces), run.plates.wait_ms
             stream = PairedInput.beside(where, run.backlog, feed, wait_ms, None, run.duration_s)
-        stream.wait_s = WAIT_S
+        stream.wait_s, stream.alone = WAIT_S, True
         return stream
     trial = load_trial(run.source, units=run.units or None, up=run.up or None, side=side_of_walker(run))
     if abs(trial.rate / spec.exchange.rate_hz - 1.0) > RATE_OFF:
@@ -258,6 +263,8 @@ def worn_loop(
     ticks.hush = lambda text: hush(exchange, torque, command, text)
     if again is None:
         ticks.ends = lambda: torque.asked.ends
+    else:
+        exchange.clocked = [lambda: ticks.watched]
     joint.moment = lambda: moment_of(loop, spec.coordinate)
     return loop
 

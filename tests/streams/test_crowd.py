@@ -125,16 +125,12 @@ def test_a_true_device_gets_in_and_nobody_takes_its_place() -> None:
         while n_heard < 100:
             assert time.monotonic() < due + GUARD_S * (n_heard > 0), f"{n_heard} were heard"
             link.send(
-                Device(
-                    session="", seq=n_heard, t=1, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed"
-                )
+                Device(session="", seq=n_heard, t=1, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
             )
             n_heard += port.poll(20) and port.receive()
         port.keeps = True
         time.sleep(3.0)  # it is silent for long, among a crowd that comes and goes, and stays
-        link.send(
-            Device(session="", seq=9999, t=2, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed")
-        )
+        link.send(Device(session="", seq=9999, t=2, angle=[0.0], speed=[0.0], torque=[0.0], state="disarmed"))
         assert port.poll(1000)
         assert port.receive()
 

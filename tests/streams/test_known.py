@@ -110,7 +110,7 @@ def test_two_that_alternate_do_not_take_turns_in_leading(sessions, walker):
 
 
 def test_memory_of_descriptors_is_bounded(sessions, walker):
-    """Protects memory: of sessions with large descriptors two are known, the one that leads and the newest."""
+    """Protects memory: of sessions with large descriptors two are known, who leads and the newest."""
     for k in range(20):
         newest = a_session(10**9 + k, n_byte=MAX_PAYLOAD)
         sessions.add(newest, 10**9 + k)
