@@ -65,6 +65,7 @@ class Case(NamedTuple):
     act : does it, and returns what came of it
     words : one of them has to be in a sentence that is told; none: nothing has to be told
     lie : it is about an angle, and has to be found
+    promised : whether a stop has to be heard; at a control socket under a flood newcomers wait
     """
 
     name: str
@@ -73,6 +74,7 @@ class Case(NamedTuple):
     act: Act
     words: tuple[str, ...] = ()
     lie: bool = False
+    promised: bool = True
 
 
 class LeftOut(Exception):  # noqa: N818 - no error: the machine has not what the case needs

@@ -27,10 +27,11 @@ def figures_of(verdicts: Sequence[Verdict]) -> list[Figure]:
         Figure("cases", float(len(hostile)), "1", LEAST_WAYS, "higher"),
         *(Figure(f"cases.{f}", float(sum(v.case.family == f for v in hostile)), "1") for f in FAMILIES[1:]),
         *of_torque([v for v in hostile if not math.isnan(v.after_ms)]),
-        *of_telling([v for v in hostile if v.told is not None]),
+        *of_telling([v for v in hostile if v.told is not None and v.case.promised]),
         Figure("torque_without_arming", float(sum(v.unarmed for v in verdicts)),
                named("samples", unarmed), 0.0, "lower"),
         *of_stops([v for v in hostile if v.stop_heard is not None]),
+        *of_crowded_sockets([v for v in hostile if not v.case.promised]),
         Figure("lies", float(len(lies)), "1"),
         Figure("lies_missed", float(sum(v.missed for v in lies)),
                named("lies", [v for v in lies if v.missed]), 0.0, "lower"),
@@ -71,7 +72,8 @@ def of_telling(told: Sequence[Verdict]) -> list[Figure]:
 
 
 def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
-    """How many stops were heard, and how soon."""
+    """How many stops were heard that have to be, and how soon."""
+    asked = [v for v in asked if v.case.promised]
     if not asked:
         return []
     deaf = [v for v in asked if not v.stop_heard]
@@ -88,6 +90,15 @@ def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
         ]
     figures += [Figure(f"stop_ms.{v.case.name}", v.stop_ms, "ms") for v in asked if v.stop_heard]
     return figures
+
+
+def of_crowded_sockets(asked: Sequence[Verdict]) -> list[Figure]:
+    """Stops by the plain command while the control socket is flooded, where nobody promises to hear them."""
+    if not asked:
+        return []
+    deaf = [v for v in asked if not v.stop_heard]
+    percent = 100.0 * (len(asked) - len(deaf)) / len(asked)
+    return [Figure("stop_heard_at_a_flooded_socket_percent", percent, named("% not heard", deaf))]
 
 
 def named(unit: str, verdicts: Iterable[Verdict]) -> str:

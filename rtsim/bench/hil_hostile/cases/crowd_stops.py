@@ -141,6 +141,8 @@ CROWDS: dict[str, tuple[str, str, tuple[Member, ...]]] = {
         (silent(200), churn, flooding("status"), datagrams(junk)),
     ),
 }
+FLOODS = ("flood_of_commands", "flood_of_sets", "flood_of_bytes", "endless_parts", "all_at_once")
+"""Beside which newcomers at the control socket have to wait (docs/reliability.md)."""
 WAYS: dict[str, tuple[str, Stop, tuple[str, ...]]] = {
     "datagram": ("by datagram", by_datagram, tuple(CROWDS)),
     "command": ("by command", by_command, tuple(CROWDS)),
@@ -159,6 +161,7 @@ CASES = (
             f"A stop {how} beside {CROWDS[crowd][0]}.",
             stopped("ankle", stop, CROWDS[crowd][1], *CROWDS[crowd][2]),
             WORDS,
+            promised=not (way == "command" and crowd in FLOODS),
         )
         for way, (how, stop, crowds) in WAYS.items()
         for crowd in crowds
