@@ -72,9 +72,9 @@ def hil(
 
     Beside it, in turns, the same messages without a model: what the machine misses by itself.
 
-    With --hostile devices, models, streams and crowds that lie, stall, flood and vanish: how long torque lasts
-    after a fault, what is told, which lies are missed, whether an emergency stop is heard. Ctrl-C ends early;
-    what is done by then is told.
+    With --hostile devices, models, streams and crowds that lie, stall, flood and vanish: how long torque
+    lasts after a fault, what is told, which lies are missed, whether an emergency stop is heard. Ctrl-C ends
+    early; what is done by then is told.
     """
     from rtsim.bench import figures, hil
 
@@ -86,7 +86,7 @@ def hil(
     from rtsim.live.signals import exit_code
 
     found = run.run(only)
-    for name, why in found.left_out.items():
+    for name, why in {**found.left_out, **found.failed}.items():
         click.echo(f"left out: {name}: {why}", err=True)
     click.echo(figures.report("hil-hostile", found.figures(), as_json))
     if found.interrupted:

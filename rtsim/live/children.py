@@ -128,6 +128,11 @@ class Child:
         """Whether the process is alive."""
         return self._process.poll() is None
 
+    @property
+    def code(self) -> int | None:
+        """Exit code; None while it runs."""
+        return self._process.poll()
+
     def wait(self, timeout_s: float) -> bool:
         """Wait for the end; whether it came in time."""
         try:

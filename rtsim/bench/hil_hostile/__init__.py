@@ -1,1 +1,1 @@
-"""A device, a model, a stream and a crowd that lie, stall, flood and vanish beside `rtsim hil` and `rtsim device`."""
+"""A device, a model, a stream and a crowd that are hostile beside `rtsim hil` and `rtsim device`."""

@@ -36,7 +36,7 @@ class Evidence(NamedTuple):
     arms : when a person armed
     fault_ns : when what ends the torque happened; 0 = nothing does
     declared_ms : how long torque may last after it, by config and protocol
-    nothing_Nm : a torque that is none
+    nothing : a torque that is none [N m]
     faults : how often a fault latched
     stop_ns : when somebody asked for an emergency stop; 0 = nobody did
     wrong : what was otherwise than the protocol says, a sentence each
@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
     arms: Sequence[int] = ()
     fault_ns: int = 0
     declared_ms: float = math.nan
-    nothing_Nm: float = 1e-9
+    nothing: float = 1e-9
     faults: int = 0
     stop_ns: int = 0
     wrong: tuple[str, ...] = ()
@@ -65,6 +65,7 @@ class Case(NamedTuple):
     act : does it, and returns what came of it
     words : one of them has to be in a sentence that is told; none: nothing has to be told
     lie : it is about an angle, and has to be found
+    promised : whether a stop has to be heard; at a control socket under a flood newcomers wait
     """
 
     name: str
@@ -73,6 +74,7 @@ class Case(NamedTuple):
     act: Act
     words: tuple[str, ...] = ()
     lie: bool = False
+    promised: bool = True
 
 
 class LeftOut(Exception):  # noqa: N818 - no error: the machine has not what the case needs

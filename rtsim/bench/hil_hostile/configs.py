@@ -15,11 +15,13 @@ from rtsim.files.toml_text import entries
 ANY_PORT = "tcp://127.0.0.1:0"
 FOLLOWS = 10
 """Ticks beyond those that may be missed, after which a device has to be as it is told (docs/hil.md)."""
-WRITES_MS, BUSY_MS = 4.0, 20.0
-"""Two ticks of a device's own clock; what a computer that does other work stalls now and then (docs/hil.md)."""
+BUSY_MS = 20.0
+"""What a computer that does other work stalls for now and then (docs/hil.md)."""
 RAMP_S = 0.2
-LIE_MS, CLOCK_MS = 500.0, 1000.0
-"""What a wrong sensor and a wrong clock may take to be found, where the config does not say: our choice."""
+WINDOW_MS = 1000.0
+"""Over which angles and paces are compared; a clock with that of the window before (hil.md, worn.md)."""
+WALK_MS = 700.0
+"""In which a walk that is none loses its confidence (docs/worn.md)."""
 PORTS = {"results": ANY_PORT, "control": ANY_PORT, "device": ANY_PORT}
 ENDURING = {"connect_s": 3600.0, "valid_for_ms": 60.0}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -103,7 +105,7 @@ class Declared(NamedTuple):
     @property
     def clock(self) -> float:
         """A clock that does not go as this computer's."""
-        return CLOCK_MS + self.tick
+        return 2.0 * WINDOW_MS + self.tick
 
     @property
     def tracking(self) -> float:
@@ -113,13 +115,28 @@ class Declared(NamedTuple):
     @property
     def lie(self) -> float:
         """A sensor that differs from what the model or the markers know."""
-        return LIE_MS + self.tick
+        return WINDOW_MS + self.spec.limits.agreement_ms + self.tick
 
     @property
     def lost(self) -> float:
         """Markers that are lost; the device hears of it every 50 ms."""
         assert self.spec.markers is not None
         return self.spec.markers.lost_ms + 50.0 + self.tick
+
+    @property
+    def person(self) -> float:
+        """Markers that are no walking person, or another one."""
+        return self.lost + WINDOW_MS
+
+    @property
+    def walk(self) -> float:
+        """A walk that is none, by the spline."""
+        return WALK_MS + self.tick
+
+    @property
+    def pace(self) -> float:
+        """Markers at another pace than stated."""
+        return WINDOW_MS + self.tick
 
 
 def declared_by(path: Path) -> Declared:

@@ -188,10 +188,16 @@ def stop_by_datagram(address: str) -> tuple[int, bool]:
         while time.monotonic() < due:
             try:
                 one.sendto(STOP + token, place(address))
-                if one.recv(64) == STOPPED + token:
+                if answers(one.recv(64), token):
                     return began, True
             except ConnectionRefusedError:
                 time.sleep(AGAIN_S)
             except OSError:
                 continue
     return began, False
+
+
+def answers(text: bytes, token: bytes) -> bool:
+    """Whether a datagram answers a stop: it repeats the token, as far as there is room in as many bytes."""
+    wanted = STOPPED + token
+    return text.startswith(STOPPED) and wanted.startswith(text) and len(text) >= len(STOP + token)

@@ -21,7 +21,8 @@ class Verdict(NamedTuple):
     ----------
     after_ms : from the fault to the last instant with torque, NaN where no fault happened
     declared_ms : how long it may last; ended : whether torque had ended when the case was over
-    told : whether a sentence named it, None where nothing has to be told; sentence : the one that did
+    told : whether a sentence named it, None where nothing has to be told
+    sentence : the one that did; else the last one that was told at all
     unarmed : samples with torque that nobody had armed
     stop_ms : from the request to the first sample without torque, infinite where it was not heard, NaN
         where nobody asked
@@ -58,17 +59,18 @@ class Verdict(NamedTuple):
 def judge(case: Case, seen: Evidence) -> Verdict:
     """The verdict on a case."""
     after_ms, ended = torque_after(seen)
-    sentence = next((text for t, text in seen.said if names(text, case.words) and in_time(t, seen)), "")
+    naming = [text for t, text in seen.said if names(text, case.words) and in_time(t, seen)]
+    sentence = next(iter(naming or [text for _, text in seen.said[-1:]]), "")
     return Verdict(
         case, after_ms, seen.declared_ms if seen.fault_ns else math.nan, ended,
-        bool(sentence) if case.words else None, sentence, without_arming(seen), stop_after(seen), seen.faults,
+        bool(naming) if case.words else None, sentence, without_arming(seen), stop_after(seen), seen.faults,
         seen.wrong,
     )  # fmt: skip
 
 
-def acts(sample: Sample, nothing_Nm: float) -> bool:
+def acts(sample: Sample, nothing: float) -> bool:
     """Whether there is torque."""
-    return abs(sample.torque) > nothing_Nm
+    return abs(sample.torque) > nothing
 
 
 def torque_after(seen: Evidence) -> tuple[float, bool]:
@@ -77,7 +79,7 @@ def torque_after(seen: Evidence) -> tuple[float, bool]:
     if not seen.fault_ns:
         return math.nan, True
     later = [sample for sample in seen.torque if sample.t_ns >= seen.fault_ns]
-    with_torque = [k for k, sample in enumerate(later) if acts(sample, seen.nothing_Nm)]
+    with_torque = [k for k, sample in enumerate(later) if acts(sample, seen.nothing)]
     if not with_torque:
         return 0.0, True
     ended = with_torque[-1] + 1 < len(later)
@@ -93,11 +95,11 @@ def without_arming(seen: Evidence) -> int:
     n, may, was_on = 0, False, False
     arms = sorted(seen.arms)
     for sample in seen.torque:
+        if was_on and not sample.on:  # who armed while it was on has armed nothing
+            may, arms = False, [t for t in arms if t >= sample.t_ns]
         while arms and arms[0] <= sample.t_ns:
             may, _ = True, arms.pop(0)
-        if was_on and not sample.on:
-            may = False
-        n += sample.on and not may and acts(sample, seen.nothing_Nm)
+        n += sample.on and not may and acts(sample, seen.nothing)
         was_on = sample.on
     return n
 

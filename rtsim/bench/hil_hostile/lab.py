@@ -1,4 +1,4 @@
-"""What cases share: models that run on, streams, victims; made when the first case asks, ended with the bench."""
+"""What cases share: models that run on, streams, victims; made when the first case asks for them."""
 
 from __future__ import annotations
 

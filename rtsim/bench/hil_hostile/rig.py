@@ -78,9 +78,9 @@ class Rig:
         if self.child.running:
             os.kill(self.child.pid, number)
 
-    def ask(self, name: str, timeout_s: float = 2.0, **args: object) -> tuple[bool, str]:
+    def ask(self, command: str, timeout_s: float = 2.0, /, **args: object) -> tuple[bool, str]:
         """A command of the person."""
-        return ask(self.control, name, timeout_s, **args)
+        return ask(self.control, command, timeout_s, **args)
 
     def device(self) -> FalseDevice:
         """An honest device; where another one was there, after its silence."""
@@ -126,11 +126,11 @@ class Rig:
     def evidence(self, since_ns: int, fault_ns: int, declared_ms: float, **more: object) -> Evidence:
         """What was heard since a time, with what the case knows."""
         listener = self.listener
-        arms = [t for t in self.arms if t >= since_ns]
-        known = dict(
-            torque=[sample for sample in list(listener.torque) if sample.t_ns >= since_ns],
-            said=[told for told in list(listener.said) if told[0] >= since_ns],
-            arms=arms, fault_ns=fault_ns, declared_ms=declared_ms,
-            faults=len(listener.faults_since(since_ns)),
-        )  # fmt: skip
+        known = {
+            "torque": [sample for sample in list(listener.torque) if sample.t_ns >= since_ns],
+            "said": [told for told in list(listener.said) if told[0] >= since_ns],
+            "arms": [t for t in self.arms if t >= since_ns],
+            "fault_ns": fault_ns, "declared_ms": declared_ms,
+            "faults": len(listener.faults_since(since_ns)),
+        }  # fmt: skip
         return Evidence(**{**known, **more})  # type: ignore[arg-type]

@@ -14,24 +14,26 @@ from rtsim.bench.hil_hostile.cases import find_cases
 from rtsim.bench.hil_hostile.judge import Verdict, judge
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import NotArmedError
-from rtsim.bench.hil_hostile.summary import figures_of, line_of
-from rtsim.errors import ConfigError, RtsimError
+from rtsim.bench.hil_hostile.summary import figures_of, line_of, listed
+from rtsim.errors import ConfigError
 from rtsim.live.signals import noting_requests
 
 SWITCH_S = 0.0005
 """How long one thread of this process may keep the others waiting [s]: each plays a peer with a clock."""
 TRIES = 2
-"""Times that a case is begun, where a busy machine costs an honest device its torque before anything happens."""
+"""Times that a case is begun, where a busy machine costs an honest device its torque at once."""
 
 
 class Outcome(NamedTuple):
     """What a run came to.
 
-    left_out : cases that could not be tried, and why; interrupted : it was asked to end before it was done
+    left_out : cases that cannot be tried on this machine, and why; failed : those that did not come so far
+    interrupted : it was asked to end before it was done
     """
 
     verdicts: list[Verdict]
     left_out: dict[str, str]
+    failed: dict[str, str]
     seconds: float
     interrupted: bool
 
@@ -39,7 +41,8 @@ class Outcome(NamedTuple):
         """Of all cases that are done."""
         return [
             *figures_of(self.verdicts),
-            Figure("left_out", float(len(self.left_out)), "cases" + "".join(f"; {n}" for n in self.left_out)),
+            Figure("left_out", float(len(self.left_out)), listed("cases", self.left_out)),
+            Figure("failed", float(len(self.failed)), listed("cases", self.failed), 0.0, "lower"),
             Figure("bench_s", self.seconds, "s"),
         ]
 
@@ -58,6 +61,7 @@ def run(only: str = "") -> Outcome:
     cases, requests = chosen(only), list[int]()
     verdicts: list[Verdict] = []
     left_out: dict[str, str] = {}
+    failed: dict[str, str] = {}
     began = monotonic()
     with noting_requests(requests.append), switching_often(), Lab() as lab:
         for n, case in enumerate(cases, 1):
@@ -70,11 +74,12 @@ def run(only: str = "") -> Outcome:
             except LeftOut as why:
                 left_out[case.name] = str(why)
                 say(f"  {case.name}: left out: {why}")
-            except RtsimError as why:
-                if not requests:
-                    left_out[case.name] = str(why)
-                    say(f"  {case.name}: FAILED: {why}")
-    return Outcome(verdicts, left_out, monotonic() - began, bool(requests))
+            except Exception as why:  # one case that fails is no end of the others
+                if requests:  # the request to end ended the processes of the case, too
+                    break
+                failed[case.name] = f"{type(why).__name__}: {why}"
+                say(f"  {case.name}: FAILED: {failed[case.name]}")
+    return Outcome(verdicts, left_out, failed, monotonic() - began, bool(requests))
 
 
 def done(lab: Lab, case: Case) -> Verdict:

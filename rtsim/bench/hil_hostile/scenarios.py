@@ -7,10 +7,13 @@ import time
 from collections.abc import Callable
 
 from rtsim.bench.hil_hostile import device, stream
-from rtsim.bench.hil_hostile.case import Act, Evidence
+from rtsim.bench.hil_hostile.case import Act, Evidence, Sample
 from rtsim.bench.hil_hostile.configs import Declared
+from rtsim.bench.hil_hostile.judge import torque_after
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import Rig
+from rtsim.bench.hil_hostile.victims import NOTHING_NM, VALID_MS, Victim, Victims, rows_of
+from rtsim.bench.hil_hostile.wire import Keys, Parts
 from streams.clock import now_ns
 
 LIE_S = 4.0
@@ -49,9 +52,12 @@ def device_angle(run: str, lie: device.Lie) -> Act:
 
 def stream_lies(
     run: str, lie: stream.Lie, declared: Time, seconds: float = 1.5, pace: float = stream.RATE,
-    walk_s: float = 0.5,
+    walk_s: float = 0.5, by_torque: bool = False,
 ) -> Act:  # fmt: skip
-    """A person walks under torque, then the stream lies for so long, or until torque ends."""
+    """A person walks under torque, then the stream lies for so long, or until torque ends.
+
+    by_torque : it may stay armed without torque, as a spline of which nobody knows the phase
+    """
 
     def act(lab: Lab) -> Evidence:
         rig = lab.rig(run)
@@ -60,9 +66,11 @@ def stream_lies(
         with rig.device():
             walk_with_torque(rig, walk_s)
             began = rig.stream.begin(lie, pace)
-            rig.watch(seconds, 0.3)
-            seen = rig.evidence(since, rig.stream.lied_ns or began, declared(rig.declared))
-        return seen
+            if by_torque:
+                time.sleep(seconds)
+            else:
+                rig.watch(seconds, 0.3)
+            return rig.evidence(since, rig.stream.lied_ns or began, declared(rig.declared))
 
     return act
 
@@ -76,3 +84,66 @@ def walk_with_torque(rig: Rig, walk_s: float) -> None:
 def torque_goes_on(rig: Rig, since_ns: int, **more: object) -> Evidence:
     """Evidence of a case in which nothing has to end."""
     return rig.evidence(since_ns, 0, math.nan, **more)
+
+
+def model_says(say: Callable[[Victim], Keys | Parts], seconds: float = 0.6) -> Act:
+    """All devices under torque, then a model that says something else for so long: torque falls."""
+
+    def act(lab: Lab) -> Evidence:
+        def others(all_: Victims) -> int:
+            began, due = now_ns(), time.monotonic() + seconds
+            while time.monotonic() < due:
+                for victim in all_.all:
+                    victim.say(say(victim))
+                all_.turn()
+            return began
+
+        return on_all(lab, others, ends=True)
+
+    return act
+
+
+def on_all(
+    lab: Lab, act: Callable[[Victims], int | None], wrong: Callable[[Victim, int], str] | None = None,
+    ends: bool = False, after_ms: Callable[[Victim], float] | None = None, only: str = "",
+) -> Evidence:  # fmt: skip
+    """All devices under torque, then what `act` does; the evidence of the one with the worst of it.
+
+    act : returns when it began [ns]; wrong : what of a device is otherwise than it must be
+    ends : torque has to end, after_ms later (default: time to live and safe state); only : this device's
+    """
+    all_ = lab.victims
+    all_.begin()
+    since = now_ns()
+    for victim in all_.all:
+        victim.arms.clear()
+    began = act(all_) or 0
+    all_.listen(0.02)
+    found: list[tuple[float, Evidence]] = []
+    told: list[str] = []
+    for victim in all_.all:
+        if only not in ("", victim.name):
+            continue
+        told += [] if wrong is None else [text for text in [wrong(victim, began)] if text]
+        declared = after_ms(victim) if after_ms is not None else VALID_MS + victim.fall_ms
+        seen = Evidence(
+            torque_of(victim, since),
+            list(victim.said),
+            [since, *victim.arms],
+            began if ends else 0,
+            declared,
+            NOTHING_NM,
+        )
+        after, ended = torque_after(seen)
+        if ends and not victim.said and after > declared:
+            told.append(f"{victim.name} goes on with {victim.torque[-1].torque:.3g} N m")
+        found.append(((math.inf if not ended else after - declared) if ends else 0.0, seen))
+    worst = max(found, key=lambda one: one[0])[1]
+    if ends and not all(seen.said for _, seen in found):
+        worst = worst._replace(said=[])  # one of them told nobody
+    return worst._replace(wrong=tuple(told))
+
+
+def torque_of(victim: Victim, since_ns: int) -> list[Sample]:
+    """What acted, by the device's own log where it keeps one, as its messages may be heard by nobody."""
+    return list(victim.torque) if victim.log is None else rows_of(victim.log, since_ns)

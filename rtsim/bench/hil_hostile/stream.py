@@ -58,6 +58,7 @@ class FalseStream:
     names, trial : labels of the markers; (n_frame, n_marker, 3) of whole strides [m]
     lied_ns : when the lie began, its first frame
     at : honest frame that is sent next; silent : nothing is sent
+    held, frozen : messages and positions that a lie remembers
     """
 
     def __init__(self) -> None:
@@ -69,6 +70,8 @@ class FalseStream:
         self.pace, self.silent = RATE, False
         self.lied_ns = self._began_ns = self._n_lies = 0
         self.at = 0
+        self.held: list[Keys] = []
+        self.frozen: Positions = self.trial[0]
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._socket = self._context.socket(zmq.XPUB)
         self._socket.linger = 0
@@ -86,8 +89,9 @@ class FalseStream:
         """Vanish."""
         self._over.set()
         self._thread.join()
-        self._socket.close()
-        self._context.term()
+        if not self._socket.closed:
+            self._socket.close()
+            self._context.term()
 
     def descriptor(self, **changed: Any) -> Keys:
         """Of a new session of the walker."""
@@ -107,6 +111,7 @@ class FalseStream:
     def begin(self, lie: Lie, pace: float = RATE) -> int:
         """Lie from now on; the time [ns]."""
         self._n_lies, self.lied_ns, self._began_ns = 0, 0, now_ns()
+        self.held = []
         self.pace, self.lie = pace, lie
         return self._began_ns
 

@@ -27,10 +27,11 @@ def figures_of(verdicts: Sequence[Verdict]) -> list[Figure]:
         Figure("cases", float(len(hostile)), "1", LEAST_WAYS, "higher"),
         *(Figure(f"cases.{f}", float(sum(v.case.family == f for v in hostile)), "1") for f in FAMILIES[1:]),
         *of_torque([v for v in hostile if not math.isnan(v.after_ms)]),
-        *of_telling([v for v in hostile if v.told is not None]),
+        *of_telling([v for v in hostile if v.told is not None and v.case.promised]),
         Figure("torque_without_arming", float(sum(v.unarmed for v in verdicts)),
                named("samples", unarmed), 0.0, "lower"),
         *of_stops([v for v in hostile if v.stop_heard is not None]),
+        *of_crowded_sockets([v for v in hostile if not v.case.promised]),
         Figure("lies", float(len(lies)), "1"),
         Figure("lies_missed", float(sum(v.missed for v in lies)),
                named("lies", [v for v in lies if v.missed]), 0.0, "lower"),
@@ -71,7 +72,8 @@ def of_telling(told: Sequence[Verdict]) -> list[Figure]:
 
 
 def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
-    """How many stops were heard, and how soon."""
+    """How many stops were heard that have to be, and how soon."""
+    asked = [v for v in asked if v.case.promised]
     if not asked:
         return []
     deaf = [v for v in asked if not v.stop_heard]
@@ -90,15 +92,29 @@ def of_stops(asked: Sequence[Verdict]) -> list[Figure]:
     return figures
 
 
+def of_crowded_sockets(asked: Sequence[Verdict]) -> list[Figure]:
+    """Stops by the plain command while the control socket is flooded, where nobody promises to hear them."""
+    if not asked:
+        return []
+    deaf = [v for v in asked if not v.stop_heard]
+    percent = 100.0 * (len(asked) - len(deaf)) / len(asked)
+    return [Figure("stop_heard_at_a_flooded_socket_percent", percent, named("% not heard", deaf))]
+
+
 def named(unit: str, verdicts: Iterable[Verdict]) -> str:
     """A unit, and the names of cases."""
-    names = ", ".join(v.case.name for v in verdicts)
-    return f"{unit}: {names}" if names else unit
+    return listed(unit, (v.case.name for v in verdicts))
+
+
+def listed(unit: str, names: Iterable[str]) -> str:
+    """A unit, and names."""
+    text = ", ".join(names)
+    return f"{unit}: {text}" if text else unit
 
 
 def line_of(v: Verdict) -> str:
     """A verdict in a line."""
-    told = [] if v.told is None else [f"told: {v.sentence}" if v.told else "NOT TOLD"]
+    told = [] if v.told is None else [f"told: {v.sentence}" if v.told else f"NOT TOLD (last: {v.sentence})"]
     parts = [*told, *v.wrong]
     if not math.isnan(v.after_ms):
         late = v.excess_ms > BUSY_MS

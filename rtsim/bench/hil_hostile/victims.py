@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +38,11 @@ CLIENT_RAMP_MS, CLIENT_TICK_MS = 50.0, 2.0
 TURN_S = 0.01
 """Between two outputs [s]."""
 ARM_S, COMES_BACK_S = 6.0, 5.0
+VALID_MS = 60.0
+"""Of the outputs [ms]."""
 NOTHING_NM = 0.05
+N_COLUMN = 10
+"""Of a device's log."""
 OFF = ("disarmed", "stopped")
 
 
@@ -55,25 +62,48 @@ class Process(NamedTuple):
             self.popen.wait()
 
 
+def rows_of(log: Path, since_ns: int) -> list[Sample]:
+    """What the actuator applied, by the log of `rtsim device`, from a time on [ns]."""
+    found = []
+    with log.open(encoding="utf-8", newline="") as file:
+        for row in csv.reader(file):
+            if len(row) == N_COLUMN and row[0].isdigit() and int(row[0]) >= since_ns:
+                found.append(Sample(int(row[0]), row[6] == "armed", float(row[8])))
+    return found
+
+
+Start = Callable[[str], Process]
+
+
 class Victim:
     """A device, and the model that has it.
 
     Attributes
     ----------
     name : `device`, `python` or `c`; torque : that acts, by the device's messages and their clock
+    arms : when an armed output followed one of the same run that was not
     said : the reasons that it gives for a fall, and when; state : the newest
+    start : makes the process, by the model's address; log : of the device, where it keeps one
     session, seq : of the outputs; fall_ms : how long its safe state lasts, with two ticks
     """
 
-    def __init__(self, name: str, fall_ms: float, rng: Any) -> None:
-        self.name, self.fall_ms, self._rng = name, fall_ms, rng
+    def __init__(self, name: str, start: Start, fall_ms: float, rng: Any, log: Path | None = None) -> None:
+        self.name, self.fall_ms, self.log, self._rng = name, fall_ms, log, rng
         self.torque: list[Sample] = []
         self.said: list[tuple[int, str]] = []
+        self.arms: list[int] = []
+        self._was: tuple[str, bool] = ("", True)
         self.state, self.session, self.seq = "", new_session(rng), 0
-        self.process: Process | None = None
+        self._start = start
         self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
         self._identity = b""
         self.bind("tcp://127.0.0.1:*")
+        self.process = start(self.address)
+
+    def restart(self) -> None:
+        """Another process in the place of one that does not come back."""
+        self.process.close()
+        self.process = self._start(self.address)
 
     def bind(self, address: str) -> None:
         """Be there."""
@@ -93,8 +123,7 @@ class Victim:
 
     def close(self) -> None:
         """End the device and the model."""
-        if self.process is not None:
-            self.process.close()
+        self.process.close()
         self.socket.close(0)
         self._context.term()
 
@@ -114,6 +143,10 @@ class Victim:
 
     def say(self, one: Keys | Parts) -> None:
         """Send an output, or any message."""
+        if isinstance(one, dict) and isinstance(one.get("armed"), bool):
+            if one["armed"] and self._was == (one["session"], False):
+                self.arms.append(now_ns())
+            self._was = one["session"], one["armed"]
         parts = packed("output", one) if isinstance(one, dict) else one
         if not self.socket.closed:
             offered(self.socket, [self._identity, *parts])
@@ -133,20 +166,16 @@ class Victims:
     """All devices, spoken to in turn a hundred times a second."""
 
     def __init__(self, folder: Path, rng: Any) -> None:
-        config = device_config(folder)
+        config, log = device_config(folder), folder / "victim.csv"
         client_ms = CLIENT_RAMP_MS + 2.0 * CLIENT_TICK_MS
-        first = Victim("device", safe_state_ms(config), rng)
-        child = Child("device", ["device", str(config), "--model", first.address])
-        child.wait_ready(READY_S)
-        first.process = Process(child.pid, child, None)
-        self.all = [first]
+        device = partial(started_device, config, log)
+        self.all = [Victim("device", device, safe_state_ms(config), rng, log)]
         commands = {"python": [sys.executable, str(EXAMPLES / "device_client.py")], "c": built_client(folder)}
-        for name, command in commands.items():
-            if command:
-                victim = Victim(name, client_ms, rng)
-                popen = subprocess.Popen([*command, victim.address])
-                victim.process = Process(popen.pid, None, popen)
-                self.all.append(victim)
+        self.all += [
+            Victim(name, partial(started_client, command), client_ms, rng)
+            for name, command in commands.items()
+            if command
+        ]
 
     def close(self) -> None:
         """End all."""
@@ -156,8 +185,17 @@ class Victims:
     def begin(self) -> None:
         """Another run of the model for all, with nothing remembered; armed with 5 N m.
 
-        NotArmedError where one does not come so far.
+        Who does not come so far is started anew; NotArmedError where that is of no use.
         """
+        try:
+            self._begin()
+        except NotArmedError:
+            for victim in self.all:
+                if not self.has_torque(victim, 0):
+                    victim.restart()
+            self._begin()
+
+    def _begin(self) -> None:
         for victim in self.all:
             if victim.socket.closed:
                 victim.bind(victim.address)
@@ -204,6 +242,19 @@ class Victims:
         due = time.monotonic() + seconds
         while time.monotonic() < due:
             self.turn()
+
+
+def started_device(config: Path, log: Path, address: str) -> Process:
+    """`rtsim device` at a model's address."""
+    child = Child("device", ["device", str(config), "--model", address, "--log", str(log)])
+    child.wait_ready(READY_S)
+    return Process(child.pid, child, None)
+
+
+def started_client(command: list[str], address: str) -> Process:
+    """An example client at a model's address."""
+    popen = subprocess.Popen([*command, address])
+    return Process(popen.pid, None, popen)
 
 
 def built_client(folder: Path) -> list[str]:

@@ -34,7 +34,7 @@ def new_session(rng: random.Random) -> str:
     return f"{rng.getrandbits(64):016x}"
 
 
-def first_output(session: str, seq: int = 0, **changed: Any) -> Keys:
+def first_output(session: str, seq: int = 0, /, **changed: Any) -> Keys:
     """An output that arms with 5 N m for 60 ms."""
     plain = {
         "session": session, "seq": seq, "t_sent": now_ns(), "valid_for_ms": 60.0, "armed": True,
@@ -52,12 +52,12 @@ def first_device() -> Keys:
     }  # fmt: skip
 
 
-def ask(address: str, name: str, timeout_s: float = 2.0, **args: Any) -> tuple[bool, str]:
+def ask(address: str, command: str, timeout_s: float = 2.0, /, **args: Any) -> tuple[bool, str]:
     """A command on a connection of its own; whether it was done, and the answer, empty without one."""
     with zmq.Context() as context, context.socket(zmq.REQ) as socket:
         socket.linger = 0
         socket.connect(address)
-        socket.send_multipart(packed("command", {"session": "", "name": name, "args": args}))
+        socket.send_multipart(packed("command", {"session": "", "name": command, "args": args}))
         if not socket.poll(round(1e3 * timeout_s)):
             return False, ""
         reply = unpacked(socket.recv_multipart())

@@ -99,15 +99,54 @@ LIES: dict[str, tuple[str, Lie]] = {
     "off_in_turns": ("is 8 degrees off for 150 ms out of 200", in_turns),
 }
 OF_RUN = {
-    "ankle": ("off_6_deg", "off_10_deg", "off_25_deg", "off_minus_8_deg", "drifts_to_7_deg", "drifts_to_25_deg",
-              "degrees_for_radians", "off_in_turns", "late_100_ms", "frozen", "mirrored"),
-    "free": ("off_10_deg", "drifts_to_7_deg", "late_60_ms", "late_100_ms", "late_200_ms", "mirrored", "frozen",
-             "frozen_with_noise", "scaled_by_half", "doubled", "off_in_swing"),
-    "worn": ("off_6_deg", "off_10_deg", "drifts_to_7_deg", "late_60_ms", "late_100_ms", "late_200_ms", "mirrored",
-             "frozen", "frozen_with_noise", "off_in_swing"),
-}  # fmt: skip
+    "ankle": (
+        "off_6_deg",
+        "off_10_deg",
+        "off_25_deg",
+        "off_minus_8_deg",
+        "drifts_to_7_deg",
+        "drifts_to_25_deg",
+        "degrees_for_radians",
+        "off_in_turns",
+        "late_100_ms",
+        "frozen",
+        "mirrored",
+    ),
+    "free": (
+        "off_10_deg",
+        "drifts_to_7_deg",
+        "late_60_ms",
+        "late_100_ms",
+        "late_200_ms",
+        "mirrored",
+        "frozen",
+        "frozen_with_noise",
+        "scaled_by_half",
+        "doubled",
+        "off_in_swing",
+    ),
+    "worn": (
+        "off_6_deg",
+        "off_10_deg",
+        "drifts_to_7_deg",
+        "late_60_ms",
+        "late_100_ms",
+        "late_200_ms",
+        "mirrored",
+        "frozen",
+        "frozen_with_noise",
+        "off_in_swing",
+    ),
+}
 CASES = tuple(
-    Case(f"angle_{name}.{run}", "device", f"The angle of {RUNS[run]} {LIES[name][0]}.",
-         device_angle(run, LIES[name][1]), TOLD, lie=True)
-    for run, names in OF_RUN.items() for name in names
-)  # fmt: skip
+    Case(
+        f"angle_{name}.{run}",
+        "device",
+        f"The angle of {RUNS[run]} {LIES[name][0]}.",
+        device_angle(run, LIES[name][1]),
+        TOLD,
+        lie=True,
+    )
+    for run, names in OF_RUN.items()
+    for name in names
+)

@@ -113,10 +113,19 @@ def drips(lab: Lab) -> Evidence:
     """A device by hand: honest messages, a byte every ten milliseconds; nobody is armed by it."""
     rig, since = lab.rig("ankle"), now_ns()
     time.sleep(HELD_S)
-    topic, payload = packed("device", {
-        "session": "", "seq": 0, "t": now_ns(), "command": -1, "angle": [0.0], "speed": [0.0], "torque": [0.0],
-        "state": "armed",
-    })  # fmt: skip
+    topic, payload = packed(
+        "device",
+        {
+            "session": "",
+            "seq": 0,
+            "t": now_ns(),
+            "command": -1,
+            "angle": [0.0],
+            "speed": [0.0],
+            "torque": [0.0],
+            "state": "armed",
+        },
+    )
     body = frame(topic, more=True) + frame(payload)
     with dial(rig.port, b"DEALER") as peer:
         for k in range(len(body) - 1):
@@ -125,7 +134,7 @@ def drips(lab: Lab) -> Evidence:
             except OSError:
                 break
             time.sleep(PAUSE_S)
-        done, answer = rig.ask("arm")
+        done, _ = rig.ask("arm")
         time.sleep(0.3)
         wrong = ("it was armed without a device",) if done and rig.listener.on else ()
     return rig.evidence(since, 0, math.nan, wrong=wrong)
@@ -156,25 +165,73 @@ TIMED: tuple[tuple[str, str, Lie, Time], ...] = (
     ("giant_part", "sends a part of 3 MiB", giant, lambda d: d.silence),
 )
 CASES = (
-    *(Case(f"device_{name}.{run}", "device", f"The device {what}.", device_lies(run, lie, declared, 1.5), UNHEARD)
-      for name, what, lie, declared in TIMED for run in RUNS),
-    *(Case(f"device_vanishes.{run}", "device", "The device vanishes under torque.", vanishes(run), UNHEARD)
-      for run in RUNS),
-    Case("device_comes_again_under_torque.ankle", "device",
-         "The device vanishes, and another one that calls itself armed comes at once.", comes_again_under_torque,
-         UNHEARD),
-    Case("device_floods.free", "device", "The device sends 20 000 messages a second, then falls silent.",
-         device_lies("free", lambda told, m: floods(told, m) if m.s < 1.0 else [], lambda d: 1000.0 + d.silence, 2.5),
-         UNHEARD),
-    Case("device_second.ankle", "device", "A second device tells other things beside the first.",
-         beside("ankle", second_device, lambda rig: still_armed(rig) or unmoved(rig)), ("second device",)),
-    Case("device_strangers_flood.ankle", "device", "A stranger pours rubbish into the device's endpoint.",
-         beside("ankle", pouring(b"DEALER", lambda: frame(b"device", more=True) + frame(bytes(200))), unmoved)),
-    Case("device_200_silent_connections.ankle", "device", "200 silent connections to the device's endpoint.",
-         beside("ankle", silent(200), still_armed)),
-    Case("device_other_protocol.ankle", "device", "A browser at the device's endpoint.",
-         beside("ankle", pouring(b"REQ", another_protocol), still_armed)),
-    Case("device_drips.ankle", "device", "A device whose message comes a byte at a time, and never ends.", drips),
-    Case("device_armed_without.ankle", "device", "Somebody arms after the device has left.", armed_without_device,
-         ("not armed",)),
-)  # fmt: skip
+    *(
+        Case(
+            f"device_{name}.{run}",
+            "device",
+            f"The device {what}.",
+            device_lies(run, lie, declared, 1.5),
+            UNHEARD,
+        )
+        for name, what, lie, declared in TIMED
+        for run in RUNS
+    ),
+    *(
+        Case(f"device_vanishes.{run}", "device", "The device vanishes under torque.", vanishes(run), UNHEARD)
+        for run in RUNS
+    ),
+    Case(
+        "device_comes_again_under_torque.ankle",
+        "device",
+        "The device vanishes, and another one that calls itself armed comes at once.",
+        comes_again_under_torque,
+        UNHEARD,
+    ),
+    Case(
+        "device_floods.free",
+        "device",
+        "The device sends 20 000 messages a second, then falls silent.",
+        device_lies(
+            "free", lambda told, m: floods(told, m) if m.s < 1.0 else [], lambda d: 1000.0 + d.silence, 2.5
+        ),
+        UNHEARD,
+    ),
+    Case(
+        "device_second.ankle",
+        "device",
+        "A second device tells other things beside the first.",
+        beside("ankle", second_device, lambda rig: still_armed(rig) or unmoved(rig)),
+        ("second device",),
+    ),
+    Case(
+        "device_strangers_flood.ankle",
+        "device",
+        "A stranger pours rubbish into the device's endpoint.",
+        beside("ankle", pouring(b"DEALER", lambda: frame(b"device", more=True) + frame(bytes(200))), unmoved),
+    ),
+    Case(
+        "device_200_silent_connections.ankle",
+        "device",
+        "200 silent connections to the device's endpoint.",
+        beside("ankle", silent(200), still_armed),
+    ),
+    Case(
+        "device_other_protocol.ankle",
+        "device",
+        "A browser at the device's endpoint.",
+        beside("ankle", pouring(b"REQ", another_protocol), still_armed),
+    ),
+    Case(
+        "device_drips.ankle",
+        "device",
+        "A device whose message comes a byte at a time, and never ends.",
+        drips,
+    ),
+    Case(
+        "device_armed_without.ankle",
+        "device",
+        "Somebody arms after the device has left.",
+        armed_without_device,
+        ("not armed",),
+    ),
+)

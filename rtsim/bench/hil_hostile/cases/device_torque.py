@@ -104,32 +104,82 @@ def leaps_and_is_armed(lab: Lab) -> Evidence:
 
 
 CASES = (
-    *(Case(f"device_{name}.{run}", "device", f"The device's actuator {what}.",
-           device_lies(run, lie, lambda d: d.tracking, 1.5), ACTUATOR)
-      for name, what, lie in (
-          ("torque_20_beyond", "applies 20 N m beyond what is commanded", applies(-20.0)),
-          ("torque_mirrored", "applies what is commanded and 12 N m of it the other way", sticks),
-      )
-      for run in ("ankle", "free", "worn")),
-    Case("device_torque_beside_its_actuator.ankle", "device",
-         "The device applies 25 N m that its actuator's number does not tell.",
-         device_lies("ankle", tells_what_it_should, lambda d: d.tracking, 1.5), ACTUATOR),
-    Case("device_torque_beside_its_actuator.worn", "device",
-         "The device of a person applies 25 N m that its actuator's number does not tell.",
-         device_lies("worn", tells_what_it_should, lambda d: d.tracking, 1.5), ACTUATOR),
-    Case("device_drives_the_limb.free", "device", "The device drives the limb with 7 N m along its motion.",
-         device_lies("free", drives, lambda d: 1500.0, 4.0), ("drives", "actuator")),
-    Case("device_leaps_and_returns.ankle", "device", "The angle leaps by 30 degrees and back.",
-         device_lies("ankle", leaps_and_returns, lambda d: d.tick), ("leaps",)),
-    Case("device_leaps_and_returns.free", "device", "The angle leaps by 30 degrees and back, in a free run.",
-         device_lies("free", leaps_and_returns, lambda d: d.silence), ("leaps", "angle")),
-    Case("device_speed_lies.ankle", "device", "The speed is 8 rad/s more than the angle says.",
-         device_lies("ankle", wrong_speed, lambda d: d.lie, 2.0), ("speed", "deg/s")),
-    Case("device_armed_while_stopped.ankle", "device",
-         "After an emergency stop the device says that it is armed, and pushes.", armed_while_stopped,
-         ("told to be disarmed", "actuator")),
-    Case("device_pushes_unarmed.ankle", "device", "The device pushes though nobody has armed.", pushes_unarmed,
-         ACTUATOR),
-    Case("device_leaps_and_is_armed.ankle", "device",
-         "The angle leaps by 20 degrees and stays; a person arms again.", leaps_and_is_armed, ("angle",), lie=True),
-)  # fmt: skip
+    *(
+        Case(
+            f"device_{name}.{run}",
+            "device",
+            f"The device's actuator {what}.",
+            device_lies(run, lie, lambda d: d.tracking, 1.5),
+            ACTUATOR,
+        )
+        for name, what, lie in (
+            ("torque_20_beyond", "applies 20 N m beyond what is commanded", applies(-20.0)),
+            ("torque_mirrored", "applies what is commanded and 12 N m of it the other way", sticks),
+        )
+        for run in ("ankle", "free", "worn")
+    ),
+    Case(
+        "device_torque_beside_its_actuator.ankle",
+        "device",
+        "The device applies 25 N m that its actuator's number does not tell.",
+        device_lies("ankle", tells_what_it_should, lambda d: d.tracking, 1.5),
+        ACTUATOR,
+    ),
+    Case(
+        "device_torque_beside_its_actuator.worn",
+        "device",
+        "The device of a person applies 25 N m that its actuator's number does not tell.",
+        device_lies("worn", tells_what_it_should, lambda d: d.tracking, 1.5),
+        ACTUATOR,
+    ),
+    Case(
+        "device_drives_the_limb.free",
+        "device",
+        "The device drives the limb with 7 N m along its motion.",
+        device_lies("free", drives, lambda d: 1500.0, 4.0),
+        ("drives", "actuator"),
+    ),
+    Case(
+        "device_leaps_and_returns.ankle",
+        "device",
+        "The angle leaps by 30 degrees and back.",
+        device_lies("ankle", leaps_and_returns, lambda d: d.tick),
+        ("leaps",),
+    ),
+    Case(
+        "device_leaps_and_returns.free",
+        "device",
+        "The angle leaps by 30 degrees and back, in a free run.",
+        device_lies("free", leaps_and_returns, lambda d: d.silence),
+        ("leaps", "angle"),
+    ),
+    Case(
+        "device_speed_lies.ankle",
+        "device",
+        "The speed is 8 rad/s more than the angle says.",
+        device_lies("ankle", wrong_speed, lambda d: d.lie, 2.0),
+        ("speed", "deg/s"),
+    ),
+    Case(
+        "device_armed_while_stopped.ankle",
+        "device",
+        "After an emergency stop the device says that it is armed, and pushes.",
+        armed_while_stopped,
+        ("told to be disarmed", "actuator"),
+    ),
+    Case(
+        "device_pushes_unarmed.ankle",
+        "device",
+        "The device pushes though nobody has armed.",
+        pushes_unarmed,
+        ACTUATOR,
+    ),
+    Case(
+        "device_leaps_and_is_armed.ankle",
+        "device",
+        "The angle leaps by 20 degrees and stays; a person arms again.",
+        leaps_and_is_armed,
+        ("angle",),
+        lie=True,
+    ),
+)

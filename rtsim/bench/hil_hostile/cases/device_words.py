@@ -89,55 +89,111 @@ UNREADABLE: dict[str, tuple[str, Lie]] = {
 }
 IMPOSSIBLE: dict[str, tuple[str, Lie, Time, tuple[str, ...]]] = {
     "two_joints": (
-        "has two joints", says(angle=[0.1, 0.1], speed=[0.0, 0.0], torque=[0.0, 0.0], actuator=[0.0, 0.0]),
-        lambda d: d.tick, ("joints",),
+        "has two joints",
+        says(angle=[0.1, 0.1], speed=[0.0, 0.0], torque=[0.0, 0.0], actuator=[0.0, 0.0]),
+        lambda d: d.tick,
+        ("joints",),
     ),
-    "angle_huge": ("measures an angle of 1e300 rad", says(angle=[1e300]), lambda d: d.tick, ("outside", "leaps")),
+    "angle_huge": (
+        "measures an angle of 1e300 rad",
+        says(angle=[1e300]),
+        lambda d: d.tick,
+        ("outside", "leaps"),
+    ),
     "speed_huge": ("measures a speed of 50 rad/s", says(speed=[50.0]), lambda d: d.tick, ("deg/s",)),
     "torque_huge": ("applies 500 N m", says(torque=[500.0]), lambda d: d.tick, ("n m",)),
-    "falls": ("falls of its own accord", says(state="falling", fault="too hot"), lambda d: d.tick, ("too hot",)),
-    "stops": ("is over of its own accord", says(state="stopped", fault="cable"), lambda d: d.tick, ("cable",)),
+    "falls": (
+        "falls of its own accord",
+        says(state="falling", fault="too hot"),
+        lambda d: d.tick,
+        ("too hot",),
+    ),
+    "stops": (
+        "is over of its own accord",
+        says(state="stopped", fault="cable"),
+        lambda d: d.tick,
+        ("cable",),
+    ),
     "says_it_is_disarmed": (
-        "says that it is disarmed while it is told to be armed", says(state="disarmed"),
-        lambda d: d.patience, ("told to be armed",),
+        "says that it is disarmed while it is told to be armed",
+        says(state="disarmed"),
+        lambda d: d.patience,
+        ("told to be armed",),
     ),
     "state_flickers": (
         "is armed in one message and disarmed in the next",
         lambda told, m: [{**told, "state": ("armed", "disarmed")[m.n % 2]}],
-        lambda d: 1000.0, ("armed", "state"),
+        lambda d: 1000.0,
+        ("armed", "state"),
     ),
-    "clock_stands": ("has a clock that stands", says(t=7_000_000_000), lambda d: d.patience, ("clock", "stood still")),
-}  # fmt: skip
+    "clock_stands": (
+        "has a clock that stands",
+        says(t=7_000_000_000),
+        lambda d: d.patience,
+        ("clock", "stood still"),
+    ),
+}
 CLOCKS: dict[str, tuple[str, Lie]] = {
     "clock_100_times_too_fast": (
         "has a clock that is a hundred times too fast",
         lambda told, m: [{**told, "t": told["t"] + round(99e9 * m.s)}],
     ),
     "clock_half_as_fast": (
-        "has a clock that is half as fast", lambda told, m: [{**told, "t": told["t"] - round(0.5e9 * m.s)}],
+        "has a clock that is half as fast",
+        lambda told, m: [{**told, "t": told["t"] - round(0.5e9 * m.s)}],
     ),
     "clock_goes_back": (
-        "has a clock that goes back", lambda told, m: [{**told, "t": told["t"] - round(2e9 * m.s)}],
+        "has a clock that goes back",
+        lambda told, m: [{**told, "t": told["t"] - round(2e9 * m.s)}],
     ),
     "clock_leaps": (
         "has a clock that leaps by an hour now and then",
         lambda told, m: [{**told, "t": told["t"] + 3600 * 10**9 * (m.n // 50)}],
     ),
     "clock_huge": (
-        "has a clock near the end of all numbers", lambda told, m: [{**told, "t": 2**63 - 10**9 + m.n}],
+        "has a clock near the end of all numbers",
+        lambda told, m: [{**told, "t": 2**63 - 10**9 + m.n}],
     ),
-}  # fmt: skip
+}
 RUNS = ("ankle", "free")
 CASES = (
-    *(Case(f"device_{name}.ankle", "device", f"The device {what}.",
-           device_lies("ankle", lie, lambda d: d.silence), UNHEARD)
-      for name, (what, lie) in UNREADABLE.items()),
-    *(Case(f"device_{name}.{run}", "device", f"The device {what}.", device_lies(run, lie, declared, 1.5), words)
-      for name, (what, lie, declared, words) in IMPOSSIBLE.items() for run in RUNS
-      if run == "ankle" or name not in ("two_joints", "torque_huge", "stops")),
-    *(Case(f"device_{name}.free", "device", f"The device {what}.",
-           device_lies("free", lie, lambda d: d.clock, 2.5), ("clock",))
-      for name, (what, lie) in CLOCKS.items()),
-    Case("device_seq_leaps.ankle", "device", "The numbers of the device's messages leap.",
-         device_lies("ankle", leaps_in_seq, lambda d: d.silence), (*UNHEARD, "lost", "out of order")),
-)  # fmt: skip
+    *(
+        Case(
+            f"device_{name}.ankle",
+            "device",
+            f"The device {what}.",
+            device_lies("ankle", lie, lambda d: d.silence),
+            UNHEARD,
+        )
+        for name, (what, lie) in UNREADABLE.items()
+    ),
+    *(
+        Case(
+            f"device_{name}.{run}",
+            "device",
+            f"The device {what}.",
+            device_lies(run, lie, declared, 1.5),
+            words,
+        )
+        for name, (what, lie, declared, words) in IMPOSSIBLE.items()
+        for run in RUNS
+        if run == "ankle" or name not in ("two_joints", "torque_huge", "stops")
+    ),
+    *(
+        Case(
+            f"device_{name}.free",
+            "device",
+            f"The device {what}.",
+            device_lies("free", lie, lambda d: d.clock, 2.5),
+            ("clock",),
+        )
+        for name, (what, lie) in CLOCKS.items()
+    ),
+    Case(
+        "device_seq_leaps.ankle",
+        "device",
+        "The numbers of the device's messages leap.",
+        device_lies("ankle", leaps_in_seq, lambda d: d.silence),
+        (*UNHEARD, "lost", "out of order"),
+    ),
+)

@@ -36,7 +36,7 @@ def simulated(run: str, device: str) -> Callable[[Lab], Evidence]:
     def act(lab: Lab) -> Evidence:
         rig, since = lab.rig(run), now_ns()
         time.sleep(HELD_S)
-        config: Path | str = device_config(lab.folder) if not device else device
+        config: Path | str = device or device_config(lab.folder)
         child = Child("device", ["device", str(config), "--model", rig.port])
         try:
             child.wait_ready(READY_S)
@@ -58,8 +58,17 @@ def looked_on(rig: Rig, since_ns: int) -> Evidence:
 
 
 CASES = (
-    *(Case(f"honest_device.{run}", "honest", f"An honest device in a run {what}.", clean(run))
-      for run, what in RUNS.items()),
-    *(Case(f"honest_simulated.{run}", "honest", f"`rtsim device` in a run {RUNS[run]}.", simulated(run, device))
-      for run, device in (("ankle", "ankle_orthosis"), ("free", "knee_brace"), ("worn", "ankle_orthosis"))),
-)  # fmt: skip
+    *(
+        Case(f"honest_device.{run}", "honest", f"An honest device in a run {what}.", clean(run))
+        for run, what in RUNS.items()
+    ),
+    *(
+        Case(
+            f"honest_simulated.{run}",
+            "honest",
+            f"`rtsim device` in a run {RUNS[run]}.",
+            simulated(run, device),
+        )
+        for run, device in (("ankle", "ankle_orthosis"), ("free", "knee_brace"), ("worn", "ankle_orthosis"))
+    ),
+)
