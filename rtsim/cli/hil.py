@@ -13,6 +13,7 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
+from rtsim.cli.beside import Beside
 from rtsim.cli.emergency import emergency_key
 from rtsim.cli.lines import tell
 from rtsim.cli.options import check_of_use, check_recording
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from rtsim.live.run_again import RecordedPort
 
 NO_DEVICE = "none"
-RECORDER_S = 20.0
-"""How long a recorder may take to start, and to finish [s]."""
 PORTS = ("results", "control", "device")
 ADDRESSES = ("--results-address", "--control-address", "--port-address")
 
@@ -227,7 +226,6 @@ def run(
     loop_with : makes it of a port, a publisher and further arguments
     """
     from rtsim.device.arming import EMERGENCY
-    from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY
     from rtsim.live.urgency import may_be_urgent, pinned
     from streams.control import ControlServer
@@ -248,20 +246,16 @@ def run(
         server = stack.enter_context(ControlServer(spec.ports.control, loop.command, loop.commands))
         loop.control_events = server.events
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
+        beside = stack.enter_context(Beside(publisher.events.append))
         if ways.record is not None:
-            recorder = Child("recorder", ["record", publisher.address, str(ways.record)])
-            stack.callback(recorder.wait, RECORDER_S)  # it ends with the results
-            if not publisher.wait_for_subscriber(RECORDER_S):
-                recorder.check()
+            beside.record(publisher, ["record", publisher.address, str(ways.record)])
         told = {"state": "ready", "results": publisher.address, "control": server.address, "device": address}
         click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
         if ways.monitor:
-            window = Child("monitor", ["monitor", publisher.address, "--control", server.address])
-            stack.callback(window.close)
+            beside.start("monitor", ["monitor", publisher.address, "--control", server.address])
         if ways.with_device and ways.again is None:
             first = ["--urgent"] if ways.urgently else []
-            child = Child("device", ["device", spec.device, "--model", address, *first])
-            stack.callback(child.close)
+            child = beside.start("device", ["device", spec.device, "--model", address, *first])
         press = partial(loop.command, Command(name=EMERGENCY))
         # what is run again has its commands from the recording alone
         key = emergency_key(press) if ways.again is None else contextlib.nullcontext(False)
@@ -288,7 +282,21 @@ def run(
             where=spec.ports.device,
             remedy="start it, as by `rtsim device SPEC --model ADDRESS`",
         )  # fmt: skip
-    raise SystemExit(exit_code() or 0)
+    if words := latched(summary):
+        tell(f"rtsim: {words}")
+    raise SystemExit(exit_code() or int(bool(words) or beside.failed))
+
+
+def latched(summary: dict[str, Any]) -> str:
+    """What a fault, or an emergency stop, that latched and that nobody armed away came to; "" without one."""
+    if summary["arming"] != "fault":
+        return ""
+    before = summary["faults"] - 1
+    others = f", after {before} before it" if before else ""
+    return (
+        f"the run ends in a fault that latched at {summary['fault_s']:.3f} s{others}: "
+        f"{summary['last_transition']}; look at the device, then arm again in a new run"
+    )
 
 
 def said_first(ways: Ways, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
