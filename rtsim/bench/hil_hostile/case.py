@@ -37,6 +37,8 @@ class Evidence(NamedTuple):
     fault_ns : when what ends the torque happened; 0 = nothing does
     declared_ms : how long torque may last after it, by config and protocol
     nothing : a torque that is none [N m]
+    hold_ms : how long a sample of torque acts where no further one comes, as its time to live
+    until_ns : when somebody looked last; 0 = with the last sample
     faults : how often a fault latched
     stop_ns : when somebody asked for an emergency stop; 0 = nobody did
     wrong : what was otherwise than the protocol says, a sentence each
@@ -48,6 +50,8 @@ class Evidence(NamedTuple):
     fault_ns: int = 0
     declared_ms: float = math.nan
     nothing: float = 1e-9
+    hold_ms: float = math.inf
+    until_ns: int = 0
     faults: int = 0
     stop_ns: int = 0
     wrong: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import zmq
 
 from rtsim.bench.hil_hostile.case import LIE_DEG
+from rtsim.bench.hil_hostile.stream import FalseStream
 from rtsim.bench.hil_hostile.wire import Keys, Parts, drained, first_device, offered, packed, unpacked
 from streams.clock import now_ns, sleep_until_ns
 
@@ -53,6 +54,7 @@ class FalseDevice:
     Parameters
     ----------
     address : of the model; seed : of its noise
+    stream : of the person who wears it; while that lies the device measures the joint as it was before
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class FalseDevice:
     pivot, kept : an angle [rad] and a message that a lie remembers
     """
 
-    def __init__(self, address: str, seed: int = 1, free: bool = False) -> None:
+    def __init__(self, address: str, seed: int = 1, stream: FalseStream | None = None) -> None:
         self.lie: Lie | None = None
         self.of_angle = False
         self.lied_ns = self._began_ns = self._n_lies = 0
@@ -73,7 +75,7 @@ class FalseDevice:
         self.output: Keys = {}
         self.rng = random.Random(seed)
         self.history: deque[tuple[int, float, float]] = deque(maxlen=HISTORY)
-        self._free, self._may_arm = free, False
+        self._stream, self._may_arm = stream, False
         self._state, self._fault, self._torque, self._fell = "disarmed", "", 0.0, (0, 0.0)
         self._seq = 0
         self._address = address
@@ -156,6 +158,9 @@ class FalseDevice:
         if not output:
             return first_device()
         noise = math.radians(self.rng.gauss(0.0, NOISE_DEG))
+        angle, speed = output["angle"][0], output["speed"][0]
+        if self._stream is not None:
+            angle, speed = self._stream.joint(angle, speed)
         if self._state == "armed":
             most = min(abs(output["torque_max"][0]), 30.0)
             self._torque = max(-most, min(most, output["torque"][0]))
@@ -167,7 +172,7 @@ class FalseDevice:
             self._torque = 0.0
         return {
             "session": output["session"], "seq": self._seq, "t": t, "command": output["seq"],
-            "angle": [output["angle"][0] + noise], "speed": [output["speed"][0]],
+            "angle": [angle + noise], "speed": [speed],
             "torque": [self._torque], "actuator": [self._torque],
             "state": self._state, "fault": self._fault,
         }  # fmt: skip

@@ -74,17 +74,19 @@ def acts(sample: Sample, nothing: float) -> bool:
 
 
 def torque_after(seen: Evidence) -> tuple[float, bool]:
-    """From the fault to the first sample without torque after the last one with it [ms], 0 where there was
-    none; and whether there is such a sample, as opposed to torque at the very end."""
+    """From the fault to the end of the last torque [ms], and whether it had ended when the case was over.
+
+    A sample acts until the next one, and no longer than `hold_ms`.
+    """
     if not seen.fault_ns:
         return math.nan, True
-    later = [sample for sample in seen.torque if sample.t_ns >= seen.fault_ns]
-    with_torque = [k for k, sample in enumerate(later) if acts(sample, seen.nothing)]
-    if not with_torque:
+    times = [sample.t_ns for sample in seen.torque]
+    times.append(max(seen.until_ns, times[-1] if times else 0))
+    last = next((k for k in reversed(range(len(seen.torque))) if acts(seen.torque[k], seen.nothing)), None)
+    if last is None:
         return 0.0, True
-    ended = with_torque[-1] + 1 < len(later)
-    last = later[min(with_torque[-1] + 1, len(later) - 1)]
-    return 1e-6 * (last.t_ns - seen.fault_ns), ended
+    end_ns = min(float(times[last + 1]), times[last] + 1e6 * seen.hold_ms)
+    return max(0.0, 1e-6 * (end_ns - seen.fault_ns)), last + 1 < len(seen.torque) or end_ns < times[-1]
 
 
 def without_arming(seen: Evidence) -> int:

@@ -86,7 +86,7 @@ class Rig:
         """An honest device; where another one was there, after its silence."""
         time.sleep(HELD_S)
         self._seed += 1
-        return FalseDevice(self.port, self._seed, self.free)
+        return FalseDevice(self.port, self._seed, self.stream)
 
     def arm(self, settle_s: float = 0.1) -> None:
         """Arm, and wait for the end of the ramp; NotArmedError where that does not come."""
@@ -132,5 +132,7 @@ class Rig:
             "arms": [t for t in self.arms if t >= since_ns],
             "fault_ns": fault_ns, "declared_ms": declared_ms,
             "faults": len(listener.faults_since(since_ns)),
+            "hold_ms": self.declared.spec.exchange.valid_for_ms,
+            "until_ns": now_ns(),
         }  # fmt: skip
         return Evidence(**{**known, **more})  # type: ignore[arg-type]

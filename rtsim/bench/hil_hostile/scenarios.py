@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rtsim.bench.hil_hostile import device, stream
 from rtsim.bench.hil_hostile.case import Act, Evidence, Sample
-from rtsim.bench.hil_hostile.configs import Declared
+from rtsim.bench.hil_hostile.configs import BUSY_MS, Declared
 from rtsim.bench.hil_hostile.judge import torque_after
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import Rig
@@ -129,10 +129,11 @@ def on_all(
         seen = Evidence(
             torque_of(victim, since),
             list(victim.said),
-            [since, *victim.arms],
+            [0, *victim.arms],
             began if ends else 0,
             declared,
             NOTHING_NM,
+            hold_ms=BUSY_MS,
         )
         after, ended = torque_after(seen)
         if ends and not victim.said and after > declared:

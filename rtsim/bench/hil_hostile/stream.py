@@ -21,6 +21,8 @@ from streams.clock import now_ns, sleep_until_ns
 RATE = 100.0
 N_CYCLE = 10
 """Strides that are played over and over; their time is a whole number of frames."""
+N_STRIDE = round(CYCLE_S * RATE)
+"""Frames of a stride."""
 ANNOUNCE_NS = 1_000_000_000
 
 Positions = NDArray[np.float64]
@@ -78,6 +80,7 @@ class FalseStream:
         self._socket.setsockopt(zmq.XPUB_VERBOSE, 1)
         self._socket.bind("tcp://127.0.0.1:*")
         self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+        self._joint: dict[int, tuple[float, float]] = {}
         self.session: Keys = {}
         self.seq, self.time = 0, 0.0
         self.renew()
@@ -119,6 +122,15 @@ class FalseStream:
         """A new session without lies."""
         self.lie, self.pace, self.silent = None, RATE, False
         self.renew()
+
+    def joint(self, angle: float, speed: float) -> tuple[float, float]:
+        """Angle and speed of the joint as a model has told them [rad, rad/s]; while the stream lies, those of
+        the same frame of the stride before."""
+        at = self.at % N_STRIDE
+        if self.lie is None:
+            self._joint[at] = angle, speed
+        known, turning = self._joint.get(at, (angle, speed))
+        return known, turning * self.pace / RATE
 
     def _run(self) -> None:
         due = now_ns()

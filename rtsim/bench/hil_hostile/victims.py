@@ -187,24 +187,22 @@ class Victims:
 
         Who does not come so far is started anew; NotArmedError where that is of no use.
         """
-        try:
-            self._begin()
-        except NotArmedError:
-            for victim in self.all:
-                if not self.has_torque(victim, 0):
-                    victim.restart()
-            self._begin()
+        late = self._begin()
+        for victim in late:
+            victim.restart()
+        if late and (late := self._begin()):
+            raise NotArmedError(f"not armed within {ARM_S:g} s: {', '.join(v.name for v in late)}")
 
-    def _begin(self) -> None:
+    def _begin(self) -> list[Victim]:
+        """The devices that do not come so far."""
         for victim in self.all:
             if victim.socket.closed:
                 victim.bind(victim.address)
             victim.renew()
         since, due = now_ns(), time.monotonic() + ARM_S
-        while not all(self.has_torque(victim, since) for victim in self.all):
+        while late := [victim for victim in self.all if not self.has_torque(victim, since)]:
             if time.monotonic() > due:
-                names = [v.name for v in self.all if not self.has_torque(v, since)]
-                raise NotArmedError(f"not armed within {ARM_S:g} s: {', '.join(names)}")
+                return late
             for victim in self.all:
                 if victim.state in ("falling", "stopped") or victim.seq < 20:
                     victim.say(victim.output(armed=False))
@@ -215,6 +213,7 @@ class Victims:
             victim.torque.clear()
             victim.said.clear()
         self.go_on(0.1)
+        return []
 
     def has_torque(self, victim: Victim, since_ns: int) -> bool:
         """Whether 5 N m act."""

@@ -17,7 +17,7 @@ from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
 from streams.clock import now_ns
 
 LOST = ("markers", "frame", "stream", "time")
-RATES = ("hz", "rate", "time")
+RATES = ("hz", "rate", "time", "markers", "session")
 FOOT = ("RHEE", "RMT1", "RMT5")
 STRIDES_S = 4.5
 """Until the spline has torque: more than three strides."""
