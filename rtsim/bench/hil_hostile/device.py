@@ -37,10 +37,15 @@ class Moment(NamedTuple):
     device: FalseDevice
 
     def ago(self, ms: float) -> tuple[float, float]:
-        """Angle and speed so long ago [rad, rad/s]."""
+        """Angle and speed so long ago, between two measurements [rad, rad/s]."""
         due = self.history[-1][0] - 1e6 * ms
-        found = next((one for one in reversed(self.history) if one[0] <= due), self.history[0])
-        return found[1], found[2]
+        after = self.history[-1]
+        for one in reversed(self.history):
+            if one[0] <= due:
+                share = (due - one[0]) / (after[0] - one[0]) if after[0] > one[0] else 0.0
+                return one[1] + share * (after[1] - one[1]), one[2] + share * (after[2] - one[2])
+            after = one
+        return after[1], after[2]
 
 
 Told = Keys | Parts
