@@ -42,6 +42,12 @@ def check_address(address: str, binding: bool = False) -> None:
         )
 
 
+def is_here(address: str) -> bool:
+    """Whether an address can be of this machine alone, if nothing forwards it to another one."""
+    host = address.removeprefix("tcp://").rpartition(":")[0]
+    return not address.startswith("tcp://") or host in ("localhost", "[::1]") or host.startswith("127.")
+
+
 def shifted(address: str, offset: int) -> str:
     """The address with `offset` added to its port; port 0, which takes any, and other kinds stay as they are.
 

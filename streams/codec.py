@@ -69,6 +69,7 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 
 _ENCODER = msgspec.msgpack.Encoder()
 _HEADER = _decoder(_Header)
+_ENTRIES = _decoder(dict[str, msgspec.Raw])
 _DECODERS: dict[bytes, msgspec.msgpack.Decoder[Any]] = {
     b"session": _decoder(Session),
     b"markers": _decoder(Markers),
@@ -134,6 +135,8 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
         raise DecodeError("bad_type", f"the topic says {topic.decode()}, the payload {header.type[:32]!r}")
     try:
         message: AnyMessage = decoder.decode(payload)
+        if topic == b"output":
+            _check_keys(payload)
         _check_decoded(message)
     except Exception as fault:  # as above
         raise DecodeError("malformed", f"bad {topic.decode()} message: {_brief(fault)}") from fault
@@ -189,19 +192,29 @@ def _check_decoded(message: AnyMessage) -> None:
 
 def check_channels(message: Output | Device) -> None:
     """Refuse (StreamError) numbers of a device's joints that are not finite, or not as many as the others."""
-    n, fourth = len(message.torque), message.torque
+    n, most = len(message.torque), message.torque_max
+    lists = [message.torque, message.angle, message.speed]
     if isinstance(message, Output):
-        fourth = message.torque_max
+        lists.append(most)
         if not math.isfinite(message.time):
             raise StreamError(f"`time` is {message.time}")
-    elif message.actuator:
-        fourth = message.actuator
-    if len(message.angle) != n or len(message.speed) != n or len(fourth) != n:
+    else:
+        lists += filter(None, (message.actuator, most))  # which may be left out
+    if any(len(values) != n for values in lists):
         raise StreamError("the lists are not all of one length")
-    if not all(map(math.isfinite, chain(message.torque, fourth, message.angle, message.speed))):
+    if not all(map(math.isfinite, chain.from_iterable(lists))):
         raise StreamError("a number is not finite")
-    if isinstance(message, Output) and min(message.torque_max) < 0.0:
+    if most and min(most) < 0.0:
         raise StreamError("`torque_max` is below zero")
+
+
+def _check_keys(payload: bytes) -> None:
+    """Refuse (StreamError) a map in which a key comes twice: which of the two is meant, nobody knows."""
+    head, n = payload[0], payload[0] & 0x0F
+    if head >= 0xDE:  # map 16, map 32
+        n = int.from_bytes(payload[1 : 3 if head == 0xDE else 5], "big")
+    if len(_ENTRIES.decode(payload)) != n:
+        raise StreamError("a key comes twice")
 
 
 def _check_plain(value: dict[str, Any], where: str) -> None:

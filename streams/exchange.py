@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 import zmq
 
 from streams.account import plain
+from streams.addresses import is_here
 from streams.askers import Askers, is_foreign
 from streams.checks import EventLog, OrderCheck
 from streams.clock import now_ns
@@ -22,9 +23,10 @@ from streams.codec import decode, encode
 from streams.crowd import Connection
 from streams.errors import DecodeError, StreamError
 from streams.guard import Allowance
+from streams.link import Link
 from streams.messages import Device, Output
 from streams.security import Security
-from streams.sockets import BoundSocket, ZmqContext, client_socket, connect, hasten, receive_rest
+from streams.sockets import BoundSocket, ZmqContext, client_socket, hasten, receive_rest
 
 DEVICES = Allowance(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
 """What a device may send: 4000 messages of some 250 bytes a second are half of it."""
@@ -34,6 +36,10 @@ MOST_AT_ONCE = 64
 """Messages of the device that one look at the socket reads, the newest; and most of others that it takes."""
 MOST_WAITING = 2000
 """Messages of the device that one look takes from the socket: more than may wait there."""
+LARGEST_OUTPUT = 4096
+"""An output is some 250 bytes; a larger one is refused [bytes]."""
+LOOK_NS = 50_000_000
+"""How often the device's side looks after its connection [ns]."""
 PARTS = 4
 """Identity and two parts are right, one more is told from them."""
 SILENT_NS = 250_000_000
@@ -71,6 +77,9 @@ class ExchangeIntake(Generic[Kind]):
         if not isinstance(message, self._kind):
             self._refuse("malformed", f"a message of type {message.type}", t_arrived)
             return None
+        if misfit := self._misfit(message, parts, t_arrived):
+            self._refuse("malformed", misfit, t_arrived)
+            return None
         if message.session != self._session:
             self._session, self._order = message.session, OrderCheck()
         verdict = self._order.judge(message.seq)
@@ -85,9 +94,33 @@ class ExchangeIntake(Generic[Kind]):
         """Another sender: its numbers begin anew."""
         self._session, self._order = "", OrderCheck()
 
+    def _misfit(self, message: Kind, parts: Sequence[bytes], t_arrived: int) -> str:
+        """What else speaks against a message, in words; empty where nothing does."""
+        return ""
+
     def _refuse(self, kind: str, detail: str, t_arrived: int) -> None:
         self.counters[kind] += 1
         self.events.note(kind, 1, plain(detail), t_arrived)
+
+
+class OutputIntake(ExchangeIntake[Output]):
+    """Judges outputs, for a device.
+
+    n_joint : of the device; one_clock : model and device are one machine, whose stamps are of one clock
+    """
+
+    def __init__(self, n_joint: int = 1, one_clock: bool = True) -> None:
+        super().__init__(Output)
+        self._n_joint, self._one_clock = n_joint, one_clock
+
+    def _misfit(self, message: Output, parts: Sequence[bytes], t_arrived: int) -> str:
+        if len(parts[1]) > LARGEST_OUTPUT:
+            return f"an output of {len(parts[1])} bytes, allowed are {LARGEST_OUTPUT}"
+        if len(message.torque) != self._n_joint:
+            return f"an output for {len(message.torque)} joints, the device has {self._n_joint}"
+        if self._one_clock and message.t_sent > t_arrived:
+            return "an output from the future, which would never be too old"
+        return ""
 
 
 class DevicePort(Closing):
@@ -230,12 +263,22 @@ class DevicePort(Closing):
 class ModelLink(Closing):
     """The device's side: connects, and connects again by itself. For use by one thread.
 
+    Parameters
+    ----------
     urgent : its messages before all other work, where the system grants that (`sockets.hasten`)
+    tunnel : the address is of this machine, but leads to a model on another one, which has another clock
+
+    Attributes
+    ----------
+    one_clock : whether stamps of the model are of this machine's clock
 
     Raises StreamError for a bad address or key.
     """
 
-    def __init__(self, address: str, security: Security | None = None, urgent: bool = False) -> None:
+    def __init__(
+        self, address: str, security: Security | None = None, urgent: bool = False, tunnel: bool = False
+    ) -> None:
+        self.one_clock = is_here(address) and not tunnel
         self._context: ZmqContext = zmq.Context()
         if urgent:
             hasten(self._context)
@@ -243,9 +286,10 @@ class ModelLink(Closing):
         self._socket.immediate = True
         self._socket.sndhwm = QUEUE
         self._socket.reconnect_ivl, self._socket.reconnect_ivl_max = 50, 500
-        self._intake: ExchangeIntake[Output] = ExchangeIntake(Output)
+        self._intake = OutputIntake(one_clock=self.one_clock)
+        self._looked_ns = 0
         try:
-            connect(self._socket, address)
+            self._link = Link(self._socket, address)
         except StreamError:
             self._context.term()
             raise
@@ -257,18 +301,22 @@ class ModelLink(Closing):
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:
         """The newest output that has come, waiting at the most so long for one, and when it came [ns]."""
-        if timeout_ms > 0 and not self._socket.poll(timeout_ms):
-            return None
         found = None
-        for _ in range(MOST_AT_ONCE):
+        for _ in range(MOST_AT_ONCE if timeout_ms <= 0 or self._socket.poll(timeout_ms) else 0):
             try:
                 first = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
                 break
             t_arrived = now_ns()
             output = self._intake.accept(receive_rest(self._socket, first), t_arrived)
+            self._link.heard()
             if output is not None:
                 found = (output, t_arrived)
+        if found is None and now_ns() - self._looked_ns > LOOK_NS:
+            self._looked_ns = now_ns()
+            sentence = self._link.check()
+            if sentence is not None:
+                self._intake.events.say(sentence)
         return found
 
     def send(self, device: Device) -> None:
@@ -281,6 +329,7 @@ class ModelLink(Closing):
     def close(self) -> None:
         """Close at once: what was not read is old."""
         if not self._context.closed:
+            self._link.close()
             self._socket.close(0)
             self._context.term()
 

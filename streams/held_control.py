@@ -66,6 +66,8 @@ class HeldControl(Closing):
             self._connect()
         except StreamError:
             self._context.term()
+            self._wake.close()
+            self._woken.close()
             raise
         self._thread = threading.Thread(target=self._run, name=f"commands to {address}", daemon=True)
         self._thread.start()

@@ -247,6 +247,8 @@ class Intake:
             self._count("lost", n_lost, "the last gap was at the end", t_arrived)
         beside = self._sessions.end(known, t_arrived)
         self._over, self._over_beside = self._over or not beside, beside
+        if not beside:
+            self._put_off = None  # it came before the end, and would begin the stream anew
         why = plain(message.reason, LONGEST_REASON)
         self.events.note("end_beside" if beside else "end", 1, f"{message.seq} frames: {why}", t_arrived)
         self._ring.nudge()

@@ -13,7 +13,9 @@ from streams.unfinished import Unfinished
 from streams.wire import EVENT_FORMAT
 
 PATIENCE_NS = 1_000_000_000
-"""How long a connection may take before it is worth a sentence, or a new attempt of our own [ns]."""
+"""How long a connection may take before it is worth a sentence [ns]."""
+ATTEMPT_NS = 500_000_000
+"""How long after a connection was lost this makes a new attempt, if libzmq has made none by then [ns]."""
 
 _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_SUCCEEDED: "connected",
@@ -81,7 +83,7 @@ class Link:
             if now - self._cut_said_ns > PATIENCE_NS:
                 self._cut_said_ns = now
                 return _ENDLESS.format(self._address, self._n_cut)
-        if self._abandoned_ns is not None and now - self._abandoned_ns > PATIENCE_NS:
+        if self._abandoned_ns is not None and now - self._abandoned_ns > ATTEMPT_NS:
             self._socket.disconnect(self._address)
             self._socket.connect(self._address)
             self._abandoned_ns = now

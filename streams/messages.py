@@ -115,6 +115,9 @@ class FieldSpec(Struct, frozen=True):
         force_setattr(self, "parts", tuple(self.parts))
 
 
+SessionId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+
+
 class Message(Struct, frozen=True, kw_only=True):
     """The keys every message has: schema version, type, session id (16 hex digits)."""
 
@@ -130,7 +133,7 @@ class Session(Message, frozen=True, kw_only=True):
     """
 
     type: Literal["session"] = "session"
-    session: Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
+    session: SessionId
     stream: StreamName
     t_start: Count
     rate: Annotated[float, Meta(ge=0.0)]
@@ -216,6 +219,7 @@ class Output(Message, frozen=True, kw_only=True):
     """
 
     type: Literal["output"] = "output"
+    session: SessionId
     seq: Count
     t_sent: Count
     valid_for_ms: Annotated[float, Meta(gt=0.0, le=1000.0)]
@@ -235,6 +239,7 @@ class Device(Message, frozen=True, kw_only=True):
     t : device's clock [ns]; command : seq of the newest output that it took, -1 = none yet
     angle, speed, torque : of its joints [rad, rad/s, N m]; torque : all that it applies
     actuator : part of it that follows commands [N m]; may be left out
+    torque_max : what the actuator applies at the most [N m]; may be left out
     state : disarmed, armed, falling (its safe state acts) or stopped; fault : why, in words
     """
 
@@ -246,6 +251,7 @@ class Device(Message, frozen=True, kw_only=True):
     speed: Channels
     torque: Channels
     actuator: Annotated[list[float], Meta(max_length=16)] = []
+    torque_max: Annotated[list[float], Meta(max_length=16)] = []
     state: DeviceState
     fault: Annotated[str, Meta(max_length=128)] = ""
 

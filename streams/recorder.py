@@ -149,15 +149,19 @@ def record(
     message no file is left. Raises StreamError when the address, a key or the file cannot be used.
     """
     stop = stop or threading.Event()
-    with zmq.Context() as context, client_socket(context, zmq.SUB, address, security, [b""]) as socket:
+    # the file first: whoever waits for this subscriber may begin once it is there
+    with (
+        Recorder(path) as recorder,
+        zmq.Context() as context,
+        client_socket(context, zmq.SUB, address, security, [b""]) as socket,
+    ):
         socket.rcvtimeo = IDLE_MS
         link = Link(socket, address)
         reception = Reception()
         try:
-            with Recorder(path) as recorder:
-                n_refused = _record_until(
-                    recorder, reception, socket, link, stop, until_end, say or (lambda sentence: None)
-                )
+            n_refused = _record_until(
+                recorder, reception, socket, link, stop, until_end, say or (lambda sentence: None)
+            )
             trouble = "" if recorder.n_message else link.trouble()
         finally:
             link.close()

@@ -73,18 +73,32 @@ class Moteus:
         self.port.send(wire.line_of(self.servo, wire.STOP))
 
 
+def number(text: str) -> float:
+    """A number of the command line."""
+    if not math.isfinite(value := float(text)):
+        raise argparse.ArgumentTypeError(f"{text} is no number that can be meant")
+    return value
+
+
+def torque(text: str) -> float:
+    """A limit of torque [N m]."""
+    if not 0.0 < (value := number(text)) <= wire.LARGEST_NM:
+        raise argparse.ArgumentTypeError(f"{text}; allowed: more than 0, at most {wire.LARGEST_NM:g} N m")
+    return value
+
+
 def main() -> None:
     """Read the command line and serve."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("address", nargs="?", default="tcp://127.0.0.1:5563", help="where the model waits")
     parser.add_argument("--port", required=True, help="serial port of the adapter")
     parser.add_argument("--id", type=int, default=1, help="of the controller on the bus")
-    parser.add_argument("--torque-max", type=float, default=5.0, help="own limit, at the output shaft [N m]")
+    parser.add_argument("--torque-max", type=torque, default=5.0, help="own limit, at the output shaft [N m]")
     parser.add_argument(
         "--sign", type=int, choices=(1, -1), default=1, help="-1: the shaft turns the other way"
     )
     parser.add_argument(
-        "--zero", type=float, default=0.0, help="where the shaft is at the joint's zero [deg]"
+        "--zero", type=number, default=0.0, help="where the shaft is at the joint's zero [deg]"
     )
     given = parser.parse_args()
     try:

@@ -23,6 +23,8 @@ INT8, INT16, INT32, FLOAT = "bhif"
 SIZES = (INT8, INT16, INT32, FLOAT)  # in the order of the two bits that name them
 WRITE, READ, REPLY, NOP = 0x00, 0x10, 0x20, 0x50
 LENGTHS = (*range(9), 12, 16, 20, 24, 32, 48, 64)  # that a frame may have; the rest is filled with NOP
+LARGEST_NM = 1000.0  # of torque, at the output shaft
+LONGEST_S = 1.1  # of its watchdog: the longest time to live of an output, and some ticks
 MOST_WAITING = 65536  # bytes of lines that are not read yet
 
 
@@ -48,8 +50,13 @@ STOP = write(INT8, MODE, STOPPED) + QUERY
 def torque_frame(torque: float, most: float, valid_s: float) -> bytes:
     """Apply a torque [N m], of all sources at most so much, for so long [s]; then its own watchdog acts.
 
-    Its position controller is given no place (NaN) and no gains, so that the feedforward alone acts.
+    A stop where one of them is no number, or size or time is not above zero, which a controller may take for
+    "without end", or the size is none of a joint. Its position controller is given no place (NaN) and no
+    gains, so that the feedforward alone acts.
     """
+    if not (math.isfinite(torque) and 0.0 < most <= LARGEST_NM and 0.0 < valid_s < math.inf):
+        return STOP
+    torque, valid_s = max(-most, min(most, torque)), min(valid_s, LONGEST_S)
     command = write(FLOAT, COMMAND, math.nan, 0.0, torque, 0.0, 0.0, most)
     kept = write(FLOAT, TIMEOUT, valid_s) + write(FLOAT, INTEGRAL, 0.0)
     return write(INT8, MODE, IN_POSITION) + command + kept + QUERY

@@ -25,14 +25,24 @@ from streams.sockets import DEVICE_ADDRESS
     help="Write a row for each tick of the device.",
 )  # fmt: skip
 @click.option("--urgent", "urgently", is_flag=True, help="Before all other work, where the system grants it.")
+@click.option(
+    "--tunnel", is_flag=True,
+    help="The address is of this machine, but leads to a model on another one: their clocks differ.",
+)  # fmt: skip
 @connect_options
 def command(
-    spec: str, address: str, log: Path | None, urgently: bool, client_key: str | None, server_key: str | None
+    spec: str,
+    address: str,
+    log: Path | None,
+    urgently: bool,
+    tunnel: bool,
+    client_key: str | None,
+    server_key: str | None,
 ) -> None:
     """Simulate the orthosis of SPEC (.toml or a shipped name) until Ctrl-C.
 
     It connects to a model, as of `rtsim hil`, and again by itself. SIGUSR1 is its emergency stop.
-    """
+    """  # fmt: skip
     from rtsim.cli.states import say
     from rtsim.config.device_schema import DeviceSpec
     from rtsim.config.load import load_toml
@@ -45,7 +55,8 @@ def command(
         check_folder(log, "--log", in_place=True)
     device_spec = load_toml(find_config(spec, "devices"), DeviceSpec)
     security = connect_security(client_key, server_key)
-    with SimulatedDevice(device_spec, address, log, security, may_be_urgent(urgently)) as device:
+    urgent_too = may_be_urgent(urgently)
+    with SimulatedDevice(device_spec, address, log, security, urgent_too, tunnel) as device:
         listen_for_emergency(device)
         say({"state": "ready", "device": device_spec.name, "model": address})
         with noting_requests(lambda number: device.stop()), no_collection(), urgent(urgently):

@@ -14,8 +14,9 @@ import click
 from msgspec import to_builtins
 from msgspec.structs import asdict
 
+from rtsim.cli.beside import Beside
 from rtsim.cli.emergency import EmergencySignal, emergency_key
-from rtsim.cli.hil_words import in_words, in_words_of, said_first, said_of_access
+from rtsim.cli.hil_words import in_words, in_words_of, latched, said_first, said_of_access
 from rtsim.cli.lines import tell
 from rtsim.cli.options import check_of_use, check_recording
 from rtsim.cli.ports import check_ports, check_twins, offset_option, placed
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from streams.roles import RoleKeys
 
 NO_DEVICE = "none"
-RECORDER_S = 20.0
-"""How long a recorder may take to start, and to finish [s]."""
 PORTS = ("results", "control", "device")
 ADDRESSES = ("--results-address", "--control-address", "--port-address")
 
@@ -258,7 +257,6 @@ def run(
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import Rights
-    from rtsim.live.children import Child
     from rtsim.live.hardware import NOBODY
     from rtsim.live.urgency import may_be_urgent, pinned
     from streams.control import ControlServer
@@ -292,22 +290,19 @@ def run(
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         no_effect = partial(tell, "rtsim: no emergency stop: what is run again has no device under torque")
         stack.enter_context(ways.signal.calling(press or no_effect))
+        beside = stack.enter_context(Beside(publisher.events.append))
         if ways.record is not None:
-            recorder = Child("recorder", ["record", publisher.address, str(ways.record), *with_keys])
-            stack.callback(recorder.wait, RECORDER_S)  # it ends with the results
-            if not publisher.wait_for_subscriber(RECORDER_S):
-                recorder.check()
+            beside.record(publisher, ["record", publisher.address, str(ways.record), *with_keys])
         told: dict[str, Any] = {"state": "ready"}
         told |= {"results": publisher.address, "control": server.address, "device": address}
         told |= {"stop": server.stop_address, "signal": ways.signal.name, "pid": os.getpid()}
         click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
         if ways.monitor:
-            window = Child("monitor", ["monitor", publisher.address, "--control", server.address, *with_keys])
-            stack.callback(window.close)
+            beside.start("monitor", ["monitor", publisher.address, "--control", server.address, *with_keys])
         if ways.with_device and ways.again is None:
             first = ["--urgent"] if ways.urgently else []
-            child = Child("device", ["device", spec.device, "--model", address, *first, *with_keys])
-            stack.callback(child.close)
+            arguments = ["device", spec.device, "--model", address, *first, *with_keys]
+            child = beside.start("device", arguments)
         key = emergency_key(press) if press is not None else contextlib.nullcontext(False)
         with key as has_key, pinned(ways.cpu) as is_pinned:
             told_first = said_first(ways, may_be_urgent(ways.urgently), is_pinned, has_key)
@@ -333,4 +328,6 @@ def run(
             where=spec.ports.device,
             remedy="start it, as by `rtsim device SPEC --model ADDRESS`",
         )  # fmt: skip
-    raise SystemExit(exit_code() or 0)
+    if words := latched(summary):
+        tell(f"rtsim: {words}")
+    raise SystemExit(exit_code() or int(bool(words) or beside.failed))

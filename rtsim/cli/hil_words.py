@@ -53,6 +53,18 @@ def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
     )
 
 
+def latched(summary: dict[str, Any]) -> str:
+    """What a fault, or an emergency stop, that latched and that nobody armed away came to; "" without one."""
+    if summary["arming"] != "fault":
+        return ""
+    before = summary["faults"] - 1
+    others = f", after {before} before it" if before else ""
+    return (
+        f"the run ends in a fault that latched at {summary['fault_s']:.3f} s{others}: "
+        f"{summary['last_transition']}; look at the device, then arm again in a new run"
+    )
+
+
 def in_words(summary: dict[str, Any]) -> list[str]:
     """The closing lines of a run."""
     known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]

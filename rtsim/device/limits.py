@@ -8,6 +8,13 @@ from rtsim.config.hil_schema import Limits
 from streams.messages import Device
 
 
+def within(torque: float, most: float) -> float:
+    """A torque of at most this size [N m]; zero where either is no number, or the size is below zero."""
+    if not (math.isfinite(torque) and most >= 0.0):
+        return 0.0
+    return min(max(torque, -most), most)
+
+
 class TorqueLimit:
     """Torque within its size, its power at the joint's speed, and its rate of change.
 
@@ -29,8 +36,8 @@ class TorqueLimit:
         """
         if not math.isfinite(wanted) or not math.isfinite(speed):
             wanted = speed = 0.0
-        most, change = self.limits.torque_max_Nm, self.limits.rate_max_Nm_s * tick_s
-        torque = min(max(wanted, -most), most)
+        change = self.limits.rate_max_Nm_s * tick_s
+        torque = within(wanted, self.limits.torque_max_Nm)
         torque = min(max(torque, self.torque - change), self.torque + change)
         if abs(torque * speed) > self.limits.power_max_W:
             torque = math.copysign(self.limits.power_max_W / abs(speed), torque)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rtsim.config.device_schema import DeviceSpec
+from rtsim.device.limits import within
 from rtsim.device.watchdog import NOTHING, Watchdog
 
 
@@ -56,9 +57,15 @@ class Orthosis:
         """Nobody moves the joint any more."""
         self.speed = 0.0
 
-    def step(self, watchdog: Watchdog, period_s: float) -> Measured:
-        """One tick of a length [s]; what was sensed of it."""
-        torque = self._actuate(watchdog, period_s) + self._passive()
+    def step(
+        self, watchdog: Watchdog, period_s: float, t_ns: int | None = None, asked: bool = True
+    ) -> Measured:
+        """One tick of a length [s]; what was sensed of it.
+
+        t_ns, asked : as of `Watchdog.tick`; torque that is not commanded any more falls by the clock, while
+            none rises by more than a tick
+        """
+        torque = self._actuate(watchdog, period_s, watchdog.tick(period_s, t_ns, asked)) + self._passive()
         sensors = self.spec.sensors
         scale = (
             math.radians(sensors.angle_noise_deg), math.radians(sensors.speed_noise_deg_s),
@@ -77,26 +84,24 @@ class Orthosis:
         dropout = self.spec.sensors.dropout
         return dropout > 0.0 and float(self._noise.random()) < dropout
 
-    def _actuate(self, watchdog: Watchdog, period_s: float) -> float:
+    def _actuate(self, watchdog: Watchdog, period_s: float, passed_s: float) -> float:
         """The actuator's torque at the end of the tick [N m]."""
         spec, output = self.spec.actuator, watchdog.output
-        armed = watchdog.state == "armed" and output is not None
-        commanded = output.torque[0] if armed and output is not None else 0.0
-        most = spec.torque_max_Nm
-        if armed and output is not None:
-            most = min(most, output.torque_max[0])
-        self._delayed.append(min(max(commanded, -most), most))
+        commanded, most, time_s = 0.0, 0.0, passed_s
+        if watchdog.state == "armed" and output is not None:
+            time_s, most = period_s, min(spec.torque_max_Nm, output.torque_max[0])
+            commanded = within(output.torque[0], most)
+        self._delayed.append(commanded)
         if watchdog.state == "falling":  # of its own: no command is on its way
             wanted = watchdog.falling_torque(self.angle, self.speed)
-            self._wanted = min(max(wanted, -spec.torque_max_Nm), spec.torque_max_Nm)
+            self._wanted = within(within(wanted, watchdog.most), spec.torque_max_Nm)
         elif watchdog.state == "stopped":
             self._wanted = 0.0
         else:
-            change = spec.rate_max_Nm_s * period_s
-            wanted = min(max(self._delayed[0], -most), most) if armed else 0.0
-            self._wanted += min(max(wanted - self._wanted, -change), change)
+            change = spec.rate_max_Nm_s * time_s
+            self._wanted += within(within(self._delayed[0], most) - self._wanted, change)
         lag = spec.bandwidth_hz
-        share = 1.0 if lag is None else 1.0 - math.exp(-2.0 * math.pi * lag * period_s)
+        share = 1.0 if lag is None else 1.0 - math.exp(-2.0 * math.pi * lag * time_s)
         self.actuator += share * (self._wanted - self.actuator)
         if abs(self.actuator) < NOTHING:
             self.actuator = 0.0

@@ -12,19 +12,29 @@ from streams.messages import DeviceState, Output
 
 WINDOW_NS = 10_000_000_000
 """The least delay of a command is that of the last one or two windows, as two clocks drift apart [ns]."""
+HALF = 0.5
+"""Of a tick, by which sums of ticks may be off."""
 NOTHING = 1e-9
 """A torque that is none [N m]."""
 
 
 class Delays:
-    """How much older a command is than the swiftest of late, whatever the sender's clock shows."""
+    """How old a command is.
 
-    def __init__(self) -> None:
-        self._least: tuple[float, float] = (math.inf, math.inf)  # of this window, of the one before
+    one_clock : its sender stamps with this side's clock; otherwise age is counted from the swiftest of late,
+        whatever the sender's clock shows
+    """
+
+    def __init__(self, one_clock: bool) -> None:
+        first = 0.0 if one_clock else math.inf
+        self._one_clock = one_clock
+        self._least: tuple[float, float] = (first, first)  # of this window, of the one before
         self._began_ns = 0
 
     def note(self, t_sent: int, t_arrived: int) -> None:
         """A command that was sent and came [ns], each on its own clock."""
+        if self._one_clock:
+            return
         if t_arrived - self._began_ns > WINDOW_NS:
             self._least, self._began_ns = (math.inf, self._least[0]), t_arrived
         self._least = (min(self._least[0], t_arrived - t_sent), self._least[1])
@@ -34,54 +44,93 @@ class Delays:
         return 1e-6 * (t_ns - t_sent - min(self._least))
 
 
+class Passed:
+    """How much time a tick stands for, by its own length and by the clock.
+
+    A tick counts its length. Where the clock is ahead of the ticks by more than an allowance, it counts what
+    the clock shows. So ticks that a model asks for count alike however long it takes to ask, which is what
+    makes a run repeatable, and a process that was stopped, or a model that asks slowly, makes no time longer
+    than that. A clock that stands or goes back counts for nothing.
+    """
+
+    def __init__(self) -> None:
+        self._t_ns = 0
+        self._behind_s = 0.0
+
+    def count(self, period_s: float, t_ns: int, allowed_s: float) -> float:
+        """The time that a tick of a length [s] at a time [ns] stands for [s], never less than its length."""
+        since_s = 1e-9 * (t_ns - self._t_ns) if self._t_ns else period_s
+        self._t_ns = t_ns
+        self._behind_s = max(-period_s, self._behind_s + since_s - period_s)  # ticks are not quite even
+        if self._behind_s <= max(0.0, allowed_s):
+            return period_s
+        passed_s, self._behind_s = period_s + self._behind_s, 0.0
+        return passed_s
+
+
 class Watchdog:
     """Whether torque may act. What fell stays so until a command disarmed it and another one arms.
 
     Parameters
     ----------
     safe : what to do where torque may not act any more; period_s : of the device's clock [s]
+    one_clock : the model stamps with this side's clock, as on one machine
 
     Attributes
     ----------
     state : disarmed, armed, falling or stopped; fault : why it fell, empty where it did not
     output : the newest command, None before there is one
+    most : torque of the safe state at the most, by the command at the fall [N m]
     """
 
-    def __init__(self, safe: SafeState, period_s: float) -> None:
+    def __init__(self, safe: SafeState, period_s: float, one_clock: bool = True) -> None:
         self.safe, self.period_s = safe, period_s
         self.state: DeviceState = "disarmed"
         self.fault = ""
         self.output: Output | None = None
-        self._delays = Delays()
+        self._one_clock = one_clock
+        self._delays = Delays(one_clock)
         self._may_arm = False
-        self._n_tick = 0  # since it fell
         self._from = (0.0, 0.0)  # torque and angle where it fell
+        self._passed = Passed()
+        self._late_s = 0.0  # that it fell too late: how long its command was too old by then
+        self._fallen_s = 0.0  # since it fell
+        self._valid_s = 0.0  # of the command by which it fell
+        self.most = math.inf
 
     def age_ms(self, t_ns: int) -> float:
-        """Of the newest command; infinite before there is one."""
+        """Of the newest command; infinite before there is one, below zero where the clock went back."""
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
         """Fall where the command is too old by now; called before new ones are looked at, so that a device
-        that was stopped finds its last command expired.
+        that was stopped finds its last command expired. Then the safe state began when it expired.
 
         torque : that acts [N m]; angle : of the joint [rad]
         """
         output = self.output
-        if self.state == "armed" and output is not None and self.age_ms(t_ns) > output.valid_for_ms:
-            self.fall(f"the command is older than {output.valid_for_ms:g} ms", torque, angle)
+        if self.state != "armed" or output is None:
+            return
+        age_ms = self.age_ms(t_ns)
+        if age_ms > output.valid_for_ms:
+            late_s = 1e-3 * (age_ms - output.valid_for_ms)
+            self.fall(f"the command is older than {output.valid_for_ms:g} ms", torque, angle, late_s)
+        elif age_ms < 0.0:
+            self.fall("the clock went back", torque, angle)
 
     def take(self, output: Output, t_arrived: int, torque: float, angle: float) -> bool:
         """The newest command, when it came [ns], and torque and angle then; whether its session is new."""
         new = self.output is None or output.session != self.output.session
         if new:
-            self._delays, self._may_arm = Delays(), False
+            self._delays, self._may_arm = Delays(self._one_clock), False
             if self.state == "armed":
                 self.fall("another session began", torque, angle)
         self._delays.note(output.t_sent, t_arrived)
         self.output = output
-        if self.age_ms(t_arrived) > output.valid_for_ms:
-            return new  # it waited somewhere
+        if self.age_ms(t_arrived) > output.valid_for_ms:  # it waited somewhere
+            if self.state == "armed":
+                self.fall(f"the command is older than {output.valid_for_ms:g} ms", torque, angle)
+            return new
         if not output.armed:
             self._may_arm = True
             if self.state == "stopped":
@@ -92,30 +141,51 @@ class Watchdog:
             self.state, self._may_arm = "armed", False
         return new
 
-    def fall(self, why: str, torque: float, angle: float) -> None:
-        """Begin the safe state from a torque [N m] at an angle [rad]; what fell goes on falling."""
+    def fall(self, why: str, torque: float, angle: float, late_s: float = 0.0) -> None:
+        """Begin the safe state from a torque [N m] at an angle [rad]; what fell goes on falling.
+
+        late_s : how long ago it should have begun
+        """
         if self.state in ("falling", "stopped"):
             return
         self.state, self.fault, self._may_arm = "falling", why, False
-        self._n_tick, self._from = 0, (torque, angle)
+        self._fallen_s, self._late_s, self._from = 0.0, late_s, (torque, angle)
+        if self.output is not None:
+            self._valid_s, self.most = 1e-3 * self.output.valid_for_ms, self.output.torque_max[0]
+
+    def tick(self, period_s: float, t_ns: int | None, asked: bool) -> float:
+        """A tick of a length [s] begins at a time [ns]; the time that it stands for [s].
+
+        t_ns : None where no time passes but that of ticks, as in one process with the model
+        asked : the model asks for it: then the clock may be ahead by as much as its command is valid; of one
+            by which the device fell, where it fell
+        """
+        falls, passed_s, valid_s = self.state == "falling", period_s, 0.0
+        if asked and self.output is not None:
+            valid_s = self._valid_s if falls else 1e-3 * self.output.valid_for_ms
+        if t_ns is not None:
+            passed_s = self._passed.count(period_s, t_ns, valid_s)
+        if falls and self._fallen_s == 0.0:  # what passed before it fell is none of the safe state's
+            passed_s = max(period_s, self._late_s)
+        self._fallen_s += passed_s if falls else 0.0
+        return passed_s
 
     def falling_torque(self, angle: float, speed: float) -> float:
-        """Torque of the safe state in the next tick [N m]; each call is a tick of the device's clock.
+        """Torque of the safe state at the end of the tick [N m].
 
         ramp: tau0 (1 - t / t_ramp). damp, hold: -c w and -k (theta - theta0) - c w, from `lasts_ms` on faded
-        out by the same ramp. last: tau0 for some ticks.
+        out by the same ramp. last: tau0 for some ticks of the device's own.
         """
-        self._n_tick += 1
         safe, (torque, held) = self.safe, self._from
-        passed_ms = 1e3 * self._n_tick * self.period_s
+        passed_ms = 1e3 * self._fallen_s
         if safe.kind == "last":
-            share = float(self._n_tick <= safe.ticks)
+            share = float(self._fallen_s < (safe.ticks + HALF) * self.period_s)
         else:
             lasts_ms = 0.0 if safe.kind == "ramp" else safe.lasts_ms
             share = min(1.0, max(0.0, 1.0 - (passed_ms - lasts_ms) / safe.ramp_ms))
         if safe.kind in ("damp", "hold"):
             torque = -safe.damping_N_m_s_rad * speed
             torque -= safe.stiffness_N_m_rad * (angle - held) if safe.kind == "hold" else 0.0
-        if share == 0.0:
-            self.state = "stopped"
+        if share < NOTHING:
+            self.state, share = "stopped", 0.0
         return share * torque

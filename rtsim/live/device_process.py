@@ -2,7 +2,8 @@
 
 While outputs ask for an answer, each is a tick of the device: it goes on by the model's tick and answers, so
 that a run can be repeated bit for bit. Where none comes in its time, and where none asks, the device's own
-clock ticks: it watches the age of its command, whatever the other side does.
+clock ticks: it watches the age of its command, whatever the other side does. Torque falls by the clock: a
+tick that is asked for counts the model's tick, until the clock is ahead by as much as the command is valid.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class SimulatedDevice(Closing):
     Parameters
     ----------
     address : where the model is bound, it need not be there yet; or another link to it
+    tunnel : the address leads to a model on another machine (`ModelLink`)
     log : file that gets a row for each tick, None = none is kept
     urgent : its messages before all other work, where that is granted
 
@@ -57,14 +59,20 @@ class SimulatedDevice(Closing):
         log: Path | None = None,
         security: Security | None = None,
         urgent: bool = False,
+        tunnel: bool = False,
     ) -> None:
         self.spec = spec
         self.orthosis = Orthosis(spec)
-        self.watchdog = Watchdog(spec.safe_state, self.orthosis.period_s)
+        one_clock = True
+        if isinstance(address, str):
+            self._link: Link = ModelLink(address, security, urgent, tunnel)
+            one_clock = self._link.one_clock
+        else:
+            self._link = address
+        self.watchdog = Watchdog(spec.safe_state, self.orthosis.period_s, one_clock)
         self.n_tick = 0
         self._pressed = self._stopped = False
         self._seq = 0
-        self._link: Link = ModelLink(address, security, urgent) if isinstance(address, str) else address
         self._log: TextIO | None = log.open("w", buffering=1, encoding="utf-8") if log else None
         self.unlogged = ""
         self._write(LOG_HEAD)
@@ -97,21 +105,22 @@ class SimulatedDevice(Closing):
                 self._take(*found)
                 output = found[0]
                 if output.answer:
-                    self._tick("asked", 1e-3 * output.tick_ms, t_ns)
+                    self._tick("asked", 1e-3 * output.tick_ms, t_ns, t_ns)
                     due_ns = now_ns() + round(1e6 * output.valid_for_ms)  # its own clock takes over then
                     continue
             if left_ms > 0:
                 continue
             sleep_until_ns(due_ns)
-            self.watchdog.look(now_ns(), self.orthosis.actuator, self.orthosis.angle)
-            self._tick("own", self.orthosis.period_s, now_ns())
+            t_ns = now_ns()
+            self.watchdog.look(t_ns, self.orthosis.actuator, self.orthosis.angle)
+            self._tick("own", self.orthosis.period_s, t_ns, t_ns)
             # what was missed, as where the process was stopped, is not made up for
             due_ns = max(due_ns + period_ns, now_ns() - period_ns)
 
     def answer(self, output: Output) -> None:
         """One tick in step with the model, at the time of its output; where both are one process."""
         self._take(output, output.t_sent)
-        self._tick("asked", 1e-3 * output.tick_ms, output.t_sent)
+        self._tick("asked", 1e-3 * output.tick_ms, output.t_sent, None)
 
     def _take(self, output: Output, t_arrived: int) -> None:
         """The newest output: the joint follows the model, a new run finds the device as it was."""
@@ -121,7 +130,8 @@ class SimulatedDevice(Closing):
                 self.orthosis.begin()
         self.orthosis.move(output.angle[0], output.speed[0])
 
-    def _tick(self, kind: str, period_s: float, t_ns: int) -> None:
+    def _tick(self, kind: str, period_s: float, t_ns: int, clock_ns: int | None) -> None:
+        """One tick of a length [s] at a time [ns]; clock_ns : of the clock, None where no clock counts."""
         watchdog, orthosis = self.watchdog, self.orthosis
         output = watchdog.output
         if output is None or watchdog.age_ms(t_ns) > output.valid_for_ms:
@@ -131,7 +141,7 @@ class SimulatedDevice(Closing):
             watchdog.fall(EMERGENCY, orthosis.actuator, orthosis.angle)
         if abs(orthosis.speed) > self.speed_max:
             watchdog.fall("the joint turns too fast", orthosis.actuator, orthosis.angle)
-        measured = orthosis.step(watchdog, period_s)
+        measured = orthosis.step(watchdog, period_s, clock_ns, kind == "asked")
         self.n_tick += 1
         if not orthosis.drops():
             self._link.send(
@@ -144,6 +154,7 @@ class SimulatedDevice(Closing):
                     speed=[measured.speed],
                     torque=[measured.torque],
                     actuator=[measured.actuator],
+                    torque_max=[self.spec.actuator.torque_max_Nm],
                     state=watchdog.state,
                     fault=watchdog.fault,
                 )

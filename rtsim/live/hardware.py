@@ -370,6 +370,11 @@ def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
     return say
 
 
+def fault_time(loop: Loop) -> float:
+    """When the newest fault latched, on the clock of the model [s]; -1 without one."""
+    return next(stage.fault_s for stage in loop.stages if isinstance(stage, TorqueCommand))
+
+
 def summary_of(loop: Loop) -> dict[str, Any]:
     """A run in numbers."""
     clock = loop.source
@@ -384,6 +389,7 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "faults": x.arming.n_fault,
         "arming": x.arming.state,
         "last_transition": x.arming.reason,
+        "fault_s": fault_time(loop),
         "energy_largest_J": x.energy.largest,
         **{name: round(value, 9) for name, value in loop.stages[2].gauges().items()},
         "large_error": loop.stages[1].counters["large_error"],

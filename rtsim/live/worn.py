@@ -21,7 +21,7 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
-from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, mechanics_of
+from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, fault_time, mechanics_of
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput
@@ -310,6 +310,7 @@ def summary_of(loop: Loop) -> dict[str, Any]:
         "faults": x.arming.n_fault,
         "arming": x.arming.state,
         "last_transition": x.arming.reason,
+        "fault_s": fault_time(loop),
         "compiled": loop.counters["compiled"],
         "reason": loop.reason,
         "device": dict(x.port.counters),

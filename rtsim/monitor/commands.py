@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from streams.emergency_stop import request_stop, stop_address
 from streams.errors import StreamError
@@ -30,7 +30,14 @@ class Commander(QObject):
         self.address = address
         self.busy = False
         self._again = ""  # to be insisted on once more, when what is under way is over
-        self._held = HeldControl(address, TIMEOUT, security)
+        self._held: HeldControl | None = None
+        self._fault = (
+            ""  # why there is no connection; said when a command is given, as the window can do more
+        )
+        try:
+            self._held = HeldControl(address, TIMEOUT, security)
+        except StreamError as error:
+            self._fault = str(error)
         self._over.connect(self._rest)
 
     def send(self, name: str, args: Mapping[str, Any]) -> bool:
@@ -54,7 +61,8 @@ class Commander(QObject):
 
     def close(self) -> None:
         """Hang up."""
-        self._held.close()
+        if self._held is not None:
+            self._held.close()
 
     def _start(self, name: str, args: dict[str, Any], insisted: bool) -> None:
         def then(ok: bool, text: str) -> None:
@@ -62,10 +70,15 @@ class Commander(QObject):
                 self.answered.emit(ok, text)
                 self._over.emit(insisted)
 
+        fault = self._fault
         try:
-            self._held.ask(name, args, then)
+            if self._held is not None:
+                self._held.ask(name, args, then)
         except StreamError as error:
-            then(False, f"The command {name!r} was not sent: {error}.")
+            fault = str(error)
+        if fault:
+            words = f"The command {name!r} was not sent: {fault}."
+            QTimer.singleShot(0, lambda: then(False, words))  # after what the window says of the command
 
     def _send_datagrams(self) -> None:
         with suppress(StreamError, RuntimeError):  # a host that is not there, or a window that was closed

@@ -320,6 +320,7 @@ class TorqueCommand(Stage):
     Parameters
     ----------
     say : told of each transition, in words
+    fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Limb) -> None:
@@ -330,6 +331,12 @@ class TorqueCommand(Stage):
         self._q, self._dof = int(springs.coordinate[at]), int(springs.dof[at])
         self.publish: Publish = unheard
         self.say: Callable[[str], None] = unheard
+        self.fault_s, self._n_fault = -1.0, 0
+
+    def reset(self) -> None:
+        """Before the first tick."""
+        super().reset()
+        self.fault_s, self._n_fault = -1.0, 0
 
     def run(self, frame: Frame) -> Outcome:
         """The command of this tick."""
@@ -364,7 +371,10 @@ class TorqueCommand(Stage):
 
     def tell(self) -> None:
         """Tell of all transitions since the last time."""
-        told = self.exchange.arming.told
+        arming = self.exchange.arming
+        if arming.n_fault != self._n_fault:
+            self.fault_s, self._n_fault = self.simulator.time, arming.n_fault
+        told = arming.told
         while told:
             self.say(told.popleft())
 

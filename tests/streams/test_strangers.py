@@ -87,6 +87,20 @@ def test_the_newest_descriptor_that_was_put_off_is_read_when_there_is_time(joine
     assert subscriber.wait(20.0).session.session == THIRD
 
 
+def test_a_descriptor_that_was_put_off_does_not_undo_the_end(joined, clock, eventually):
+    """Protects the end of a stream in a flood: what came before it is not read after it."""
+    sender, subscriber = joined
+    sender.descriptor(session=OTHER, meta={"slow": 1})
+    sender.descriptor(session=THIRD)
+    sender.message("end", seq=1, reason="over")
+    eventually(lambda: subscriber.ended or subscriber.wait(0.0))
+    clock[0] += round(2 * TAKES_NS / SHARE)
+    sender.message("telemetry", t=1)
+    eventually(lambda: subscriber.telemetry)
+    assert subscriber.ended
+    assert subscriber.counters["put_off"] == 1
+
+
 def test_an_id_that_is_held_is_not_taken_away(joined, read_until, monkeypatch):
     """Protects a session that goes on from another's descriptor under its id, after that of a third."""
     monkeypatch.setattr("streams.known.STRETCH_NS", 0)  # every frame is a stretch of time
