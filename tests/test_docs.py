@@ -25,7 +25,7 @@ LOOPS = (
     *(ROOT / "rtsim" / "stages").glob("*.py"),
 )
 # options of other programs in commands that the documents show
-FOREIGN = {"--quiet", "--help", "--version"}
+FOREIGN = {"--quiet", "--help", "--version", "--cflags", "--libs"}
 by_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 
 
