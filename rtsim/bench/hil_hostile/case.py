@@ -35,6 +35,7 @@ class Evidence(NamedTuple):
     said : sentences, and when they were heard
     arms : when a person armed
     fault_ns : when what ends the torque happened; 0 = nothing does
+    began_ns : from when on sentences count, where it began before that; 0 = with the fault
     declared_ms : how long torque may last after it, by config and protocol
     nothing : a torque that is none [N m]
     hold_ms : how long a sample of torque acts where no further one comes, as its time to live
@@ -48,6 +49,7 @@ class Evidence(NamedTuple):
     said: Sequence[tuple[int, str]] = ()
     arms: Sequence[int] = ()
     fault_ns: int = 0
+    began_ns: int = 0
     declared_ms: float = math.nan
     nothing: float = 1e-9
     hold_ms: float = math.inf

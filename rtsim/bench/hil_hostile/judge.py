@@ -121,5 +121,5 @@ def names(text: str, words: Sequence[str]) -> bool:
 
 
 def in_time(t_ns: int, seen: Evidence) -> bool:
-    """Whether a sentence was heard after the fault."""
-    return t_ns >= seen.fault_ns - BEFORE_NS
+    """Whether a sentence was heard after it began."""
+    return t_ns >= (seen.began_ns or seen.fault_ns) - BEFORE_NS

@@ -113,6 +113,11 @@ class Rig:
         """Whether the newest output has torque."""
         return self.listener.on and abs(self.listener.torque[-1].torque) > 0.1
 
+    def check_on(self) -> None:
+        """NotArmedError where torque has ended before anything happened, as on a busy machine."""
+        if not self.listener.on:
+            raise NotArmedError(f"torque ended before: {' '.join(self.listener.faults_since(self.arms[-1]))}")
+
     def disarm(self) -> None:
         """Disarm, and wait for it."""
         self.ask("disarm")

@@ -11,11 +11,12 @@ from rtsim.bench.hil_hostile.case import Act, Evidence, Sample
 from rtsim.bench.hil_hostile.configs import BUSY_MS, Declared
 from rtsim.bench.hil_hostile.judge import torque_after
 from rtsim.bench.hil_hostile.lab import Lab
-from rtsim.bench.hil_hostile.rig import Rig
+from rtsim.bench.hil_hostile.rig import Rig, until
 from rtsim.bench.hil_hostile.victims import NOTHING_NM, VALID_MS, Victim, Victims, rows_of
 from rtsim.bench.hil_hostile.wire import Keys, Parts
 from streams.clock import now_ns
 
+MOST_STRIDE_S = 3.0
 LIE_S = 4.0
 """How long a lie goes on at the most before it is missed: three strides."""
 Time = Callable[[Declared], float]
@@ -37,6 +38,7 @@ def device_lies(
         since = now_ns()
         with rig.device() as liar:
             rig.arm()
+            rig.check_on()
             began = liar.begin(lie, of_angle)
             rig.watch(seconds, 0.15)
             seen = rig.evidence(since, liar.lied_ns or began, declared(rig.declared))
@@ -65,6 +67,7 @@ def stream_lies(
         since = now_ns()
         with rig.device():
             walk_with_torque(rig, walk_s)
+            rig.check_on()
             began = rig.stream.begin(lie, pace)
             if by_torque:
                 time.sleep(seconds)
@@ -79,6 +82,8 @@ def walk_with_torque(rig: Rig, walk_s: float) -> None:
     """Arm as soon as the stream is followed, and walk on."""
     rig.arm()
     time.sleep(walk_s)
+    assert rig.stream is not None
+    until(rig.stream.is_known, MOST_STRIDE_S)
 
 
 def torque_goes_on(rig: Rig, since_ns: int, **more: object) -> Evidence:
@@ -127,14 +132,9 @@ def on_all(
         told += [] if wrong is None else [text for text in [wrong(victim, began)] if text]
         declared = after_ms(victim) if after_ms is not None else VALID_MS + victim.fall_ms
         seen = Evidence(
-            torque_of(victim, since),
-            list(victim.said),
-            [0, *victim.arms],
-            began if ends else 0,
-            declared,
-            NOTHING_NM,
-            hold_ms=BUSY_MS,
-        )
+            torque_of(victim, since), list(victim.said), [0, *victim.arms], began if ends else 0,
+            declared_ms=declared, nothing=NOTHING_NM, hold_ms=BUSY_MS,
+        )  # fmt: skip
         after, ended = torque_after(seen)
         if ends and not victim.said and after > declared:
             told.append(f"{victim.name} goes on with {victim.torque[-1].torque:.3g} N m")

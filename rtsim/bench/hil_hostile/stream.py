@@ -123,6 +123,10 @@ class FalseStream:
         self.lie, self.pace, self.silent = None, RATE, False
         self.renew()
 
+    def is_known(self) -> bool:
+        """Whether the joint's angle of a whole stride is known."""
+        return len(self._joint) == N_STRIDE
+
     def joint(self, angle: float, speed: float) -> tuple[float, float]:
         """Angle and speed of the joint as a model has told them [rad, rad/s]; while the stream lies, those of
         the same frame of the stride before."""

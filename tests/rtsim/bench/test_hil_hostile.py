@@ -26,7 +26,11 @@ def course(*torque: float, on: bool = True) -> list[Sample]:
 def test_torque_after_a_fault_is_found():
     """Protects the figure: it lasts to the first sample without torque after the last one with it."""
     seen = Evidence(
-        course(5.0, 5.0, 5.0, 0.0, 5.0, 0.0, 0.0), [(2 * MS, "the angle is off")], [0], 1 * MS, 2.0
+        course(5.0, 5.0, 5.0, 0.0, 5.0, 0.0, 0.0),
+        [(2 * MS, "the angle is off")],
+        [0],
+        1 * MS,
+        declared_ms=2.0,
     )
     found = judge(LIE, seen)
     assert (found.after_ms, found.excess_ms, found.ended) == (4.0, 2.0, True)
@@ -36,7 +40,7 @@ def test_torque_after_a_fault_is_found():
 
 def test_a_lie_that_is_missed_is_found():
     """Protects `lies_missed`: both have to come, the end of the torque and a sentence after the lie began."""
-    ends = Evidence(course(5.0, 5.0, 0.0), [(2 * MS, "the Angle is off")], [0], 1 * MS, 2.0)
+    ends = Evidence(course(5.0, 5.0, 0.0), [(2 * MS, "the Angle is off")], [0], 1 * MS, declared_ms=2.0)
     assert not judge(LIE, ends).missed
     assert judge(LIE, ends._replace(torque=course(5.0, 5.0, 5.0))).missed
     assert judge(LIE, ends._replace(said=[(2 * MS, "something else")])).missed

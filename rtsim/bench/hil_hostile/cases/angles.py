@@ -69,7 +69,7 @@ def scaled(by: float) -> Lie:
 
 
 def in_swing(deg: float) -> Lie:
-    """Off the more the faster the joint moves, as a cable that comes loose in swing: half of it at 40 deg/s."""
+    """Off the more the faster the joint moves, as a strap that is loose in swing: half of it at 40 deg/s."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         share = min(1.0, abs(math.degrees(told["speed"][0])) / 80.0)

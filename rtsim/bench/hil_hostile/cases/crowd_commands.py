@@ -92,15 +92,16 @@ def foreign_set(lab: Lab) -> Evidence:
     with rig.device():
         rig.arm()
         rig.ask("set", **{STIFFNESS: 2.0, "over_s": 0})
-        time.sleep(0.1)
+        time.sleep(0.4)
+        slow = now_ns()
         rig.ask("set", **{STIFFNESS: 40.0, "over_s": 3})
         time.sleep(0.3)
         rig.ask("set", **{DAMPING: 0.1, "over_s": 0})
         time.sleep(0.3)
         rig.ask("undo", over_s=0)
         time.sleep(0.4)
-        values = [one[STIFFNESS] for t, one in rig.listener.parameters if t >= since and STIFFNESS in one]
-        steps = [abs(b - a) for a, b in pairwise(values[15:])]
+        values = [one[STIFFNESS] for t, one in rig.listener.parameters if t >= slow and STIFFNESS in one]
+        steps = [abs(b - a) for a, b in pairwise(values)]
         most, allowed = max(steps, default=0.0), 38.0 / 3.0 / 100.0 * 5.0
         wrong = [] if values else ["nothing was heard of the parameters"]
         wrong += (

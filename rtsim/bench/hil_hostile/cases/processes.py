@@ -36,12 +36,14 @@ def together(happens: Happens, of_device: bool = True, seconds: float = 1.0) -> 
         try:
             child.wait_ready(READY_S)
             rig.arm(0.2)
+            began_ns = now_ns()
             fault_ns = happens(rig, child)
             time.sleep(seconds)
             declared = rig.declared.spec.exchange.valid_for_ms + safe_state_ms(config)
             if of_device:
                 rows = rows_of(log, since)
-                return rig.evidence(since, fault_ns, declared, torque=rows, nothing=NOTHING_NM)
+                known = {"torque": rows, "nothing": NOTHING_NM, "began_ns": began_ns}
+                return rig.evidence(since, fault_ns, declared, **known)
             return rig.evidence(since, fault_ns, rig.declared.silence)
         finally:
             child.close()

@@ -16,8 +16,8 @@ from rtsim.bench.hil_hostile.stream import RATE, FalseStream, Frame, Lie, as_mar
 from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
 from streams.clock import now_ns
 
-LOST = ("markers", "frame", "stream", "time")
-RATES = ("hz", "rate", "time", "markers", "session")
+LOST = ("no markers", "no usable frame", "unreadable", "infinite", "ended")
+RATES = (*LOST, " hz", "another session")
 FOOT = ("RHEE", "RMT1", "RMT5")
 STRIDES_S = 4.5
 """Until the spline has torque: more than three strides."""
@@ -250,8 +250,8 @@ LIES: tuple[tuple[str, str, Lie, tuple[str, ...]], ...] = (
     ("time_is_no_number", "has a time that is no number", no_finite_time, LOST),
     ("short_data", "has fewer bytes than it says", short_data, LOST),
     ("seq_leaps", "has numbers that leap", leaps_in_seq, LOST),
-    ("ends", "ends under torque", end, (*LOST, "ends", "over")),
-    ("sessions_in_turns", "begins a new session every three frames", sessions_in_turns, (*LOST, "session")),
+    ("ends", "ends under torque", end, LOST),
+    ("sessions_in_turns", "begins a new session every three frames", sessions_in_turns, RATES),
     ("other_rate", "begins a session of 120 Hz", another_session(rate=120.0), RATES),
     ("rate_zero", "begins a session of 0 Hz", another_session(rate=0.0), RATES),
     (
