@@ -14,7 +14,7 @@ from rtsim.config.hil_schema import HilSpec
 from rtsim.device.arming import Arming
 from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
 from rtsim.device.hold import Hold
-from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
+from rtsim.device.limits import EnergyWatch, TorqueLimit, too_weak, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.obedience import Obedience
 from rtsim.device.tuning import Tuning
@@ -203,7 +203,7 @@ class DeviceExchange:
         wrong = self.obedience.wrong(newest, self.arming, self.commanded, late_s)
         if newest.state == "stopped" and not self.obedience.disobeys:
             return why
-        return wrong or self.astray
+        return wrong or self.astray or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
         """Latch what is wrong, of the device or what else is `watched`; in words, empty where nothing is."""
