@@ -12,13 +12,14 @@ from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.controller import ControllerSpec, Pair
 from rtsim.config.controllers import controller_of
 from rtsim.config.controllers.stiffness_damping import Controller
-from rtsim.config.place_schema import Name, NonNegative, Positive, Vector
+from rtsim.config.place_schema import Name, NonNegative, Vector
 from rtsim.config.run_schema import Duration
 from rtsim.config.tuning_schema import TuningSpec
 from streams.addresses import is_stream
 from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 
 LONGEST_MS = 1000.0
+WHOLE_TURN_DEG = 360.0
 OF_RESULTS = ("mode", "rate_hz", "frame_hz", "missed_most")
 """Of the exchange, what results in lockstep follow from."""
 
@@ -50,40 +51,48 @@ class GaitSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     reversed: bool = False
 
 
+UpTo1000 = Annotated[float, msgspec.Meta(gt=0.0, le=1000.0)]
+"""Of a limit: one beyond what a joint of a person takes is none."""
+
+
 class Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """What is commanded at the most, and what of a device's message is believed."""
 
-    torque_max_Nm: Positive
-    rate_max_Nm_s: Positive
-    power_max_W: Positive
+    torque_max_Nm: UpTo1000
+    rate_max_Nm_s: Annotated[float, msgspec.Meta(gt=0.0, le=100_000.0)]
+    power_max_W: Annotated[float, msgspec.Meta(gt=0.0, le=10_000.0)]
     # beyond these a measurement is a fault
     angle_deg: Pair
-    speed_max_deg_s: Positive
-    measured_max_Nm: Positive
+    speed_max_deg_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)]
+    measured_max_Nm: UpTo1000
     # work of the device on the limb, of about the last second
-    energy_max_J: Positive
+    energy_max_J: UpTo1000
     # actuator's torque off what was commanded by so much, for so long
-    tracking_Nm: Positive
-    tracking_ms: Positive
+    tracking_Nm: UpTo1000
+    tracking_ms: Annotated[float, msgspec.Meta(gt=0.0, le=10_000.0)]
     # whether angle and speed of the device are compared with the joint's; false: nothing turns the drive
     watch_sensors: bool = True
     # its angle off the joint's by so much, for so long in ten seconds, or in the mean of a second
-    agreement_deg: Positive = 5.0
-    agreement_ms: Positive = 100.0
+    agreement_deg: Annotated[float, msgspec.Meta(gt=0.0, le=45.0)] = 5.0
+    agreement_ms: Annotated[float, msgspec.Meta(gt=0.0, le=10_000.0)] = 100.0
     # its angle, or what it measures, so late
-    delay_ms: Positive = 50.0
+    delay_ms: UpTo1000 = 50.0
     # its clock off this computer's, by so much of a second
-    clock_percent: Positive = 5.0
+    clock_percent: Annotated[float, msgspec.Meta(gt=0.0, le=50.0)] = 5.0
     # torque that no actuator makes, of a device whose mechanics its config does not know
-    passive_max_Nm: Positive | None = None
+    passive_max_Nm: UpTo1000 | None = None
     # energy that the model has, or lacks, beyond what all forces did, of about the last second
-    drift_max_J: Positive = 5.0
+    drift_max_J: UpTo1000 = 5.0
     # torque rises from zero over this time after `arm`
     ramp_s: Annotated[float, msgspec.Meta(gt=0.0, le=60.0)] = 1.0
 
     def __post_init__(self) -> None:
         if not self.angle_deg[0] < self.angle_deg[1]:
             raise ValueError(f"limits.angle_deg: {list(self.angle_deg)}; allowed: the smaller one first")
+        if max(map(abs, self.angle_deg)) > WHOLE_TURN_DEG:
+            raise ValueError(
+                f"limits.angle_deg: {list(self.angle_deg)}; allowed: at most a turn, 360, either way"
+            )
 
 
 class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

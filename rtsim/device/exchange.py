@@ -16,7 +16,7 @@ from rtsim.device.arming import Arming
 from rtsim.device.clock_check import ClockCheck
 from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
 from rtsim.device.hold import Hold
-from rtsim.device.limits import EnergyWatch, TorqueLimit, unbelievable
+from rtsim.device.limits import EnergyWatch, TorqueLimit, too_weak, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.obedience import Obedience
 from rtsim.device.passive_torque import PassiveTorque
@@ -268,8 +268,12 @@ class DeviceExchange:
             wrong, self.obedience.disobeys = untrue, not self.arming.on
         if newest.state == "stopped" and not self.obedience.disobeys:
             return why
+<<<<<<< HEAD
         wrong = wrong or self.sensors.wrong(self.arming.on) or ("" if self.lockstep else self.clock.wrong)
         return wrong or self.astray
+=======
+        return wrong or self.astray or too_weak(newest, self.spec.limits)
+>>>>>>> h3
 
     def judge(self, watched: str = "") -> str:
         """Latch what is wrong, of the device or what else is `watched`; in words, empty where nothing is."""

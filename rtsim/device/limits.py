@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from rtsim.config.hil_schema import Limits
+from rtsim.config.device_schema import DeviceSpec
+from rtsim.config.hil_schema import HilSpec, Limits
+from rtsim.errors import ConfigError
 from streams.messages import Device
 
 
@@ -77,3 +79,25 @@ def unbelievable(message: Device, limits: Limits) -> str:
     if not largest <= limits.measured_max_Nm:
         return f"the device measures {largest:.4g} N m, more than {limits.measured_max_Nm:g}"
     return ""
+
+
+def too_weak(message: Device, limits: Limits) -> str:
+    """Why the device does not fit what may be commanded, in words; empty where it does, or does not say."""
+    most = message.torque_max[0] if message.torque_max else math.inf
+    if most >= limits.torque_max_Nm:
+        return ""
+    return (
+        f"the device applies {most:g} N m at the most, limits.torque_max_Nm is {limits.torque_max_Nm:g}; "
+        f"lower it to {most:g} or less"
+    )
+
+
+def check_fit(spec: HilSpec, device: DeviceSpec) -> None:
+    """ConfigError for a limit of torque beyond what the device's actuator applies."""
+    limit, most = spec.limits.torque_max_Nm, device.actuator.torque_max_Nm
+    if limit > most:
+        raise ConfigError(
+            f"{limit:g} N m is more than the actuator of {device.name} applies, {most:g} N m",
+            where=f"{spec.name}: limits.torque_max_Nm", allowed=f"at most {most:g}",
+            remedy="lower it, or name a device that has so much",
+        )  # fmt: skip

@@ -89,9 +89,9 @@ class Orthosis:
         spec, output = self.spec.actuator, watchdog.output
         commanded, most, time_s = 0.0, 0.0, passed_s
         if watchdog.state == "armed" and output is not None:
-            time_s, most = period_s, min(spec.torque_max_Nm, output.torque_max[0])
-            commanded = within(output.torque[0], most)
-        self._delayed.append(commanded)
+            time_s, commanded = period_s, output.torque[0]
+            most = within(output.torque_max[0], spec.torque_max_Nm)
+        self._delayed.append(within(commanded, most))
         if watchdog.state == "falling":  # of its own: no command is on its way
             wanted = watchdog.falling_torque(self.angle, self.speed)
             self._wanted = within(within(wanted, watchdog.most), spec.torque_max_Nm)

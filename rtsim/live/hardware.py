@@ -18,6 +18,7 @@ from rtsim.config.paths import find_config
 from rtsim.device.asked import WATCHED
 from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeafPort, DeviceExchange, Port, never
+from rtsim.device.limits import check_fit
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.inputs import TIME_UP, ClockInput, Input, Obey
@@ -82,6 +83,7 @@ def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, Model
 def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
     """Model, with an element for the device, and device of a config; ConfigError where they do not fit."""
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
+    check_fit(spec, device)
     _, model = moved(spec)
     given = [coupler.coordinate for coupler in model.couplers]
     names = [c.name for body in model.bodies for c in body.coordinates if c.name not in given]

@@ -17,6 +17,7 @@ from rtsim.config.run_schema import Run
 from rtsim.device.asked import WATCHED
 from rtsim.device.controller import law_of
 from rtsim.device.exchange import DeviceExchange, Port, never
+from rtsim.device.limits import check_fit
 from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
@@ -67,6 +68,7 @@ def run_of(spec: HilSpec, source: str = "") -> Run:
             where=f"{spec.name}: markers.run", remedy="name a run whose stages have gait_phase, as gait",
         )  # fmt: skip
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
+    check_fit(spec, device)
     check_stable(spec, device, spec.markers.damping_N_m_s_rad)
     return run
 

@@ -9,10 +9,11 @@ import pytest
 import zmq
 
 from streams import exchange
+from streams.addresses import is_here
 from streams.clock import now_ns
 from streams.codec import encode
 from streams.errors import DecodeError, StreamError
-from streams.exchange import DevicePort, ExchangeIntake, ModelLink
+from streams.exchange import DevicePort, ExchangeIntake, ModelLink, OutputIntake
 from streams.messages import Device, Output
 
 LOCAL = "tcp://127.0.0.1:0"
@@ -50,6 +51,7 @@ def until(asked):
         output(torque=[float("nan")]), output(torque=[0.0, 0.0]), output(torque_max=[-1.0]),
         output(angle=[float("inf")]), output(time=float("nan")), measured(angle=[float("nan")]),
         measured(speed=[]), measured(actuator=[0.0, 0.0]), measured(torque=[1.0, 2.0]),
+        measured(torque_max=[-1.0]), measured(torque_max=[float("inf")]), measured(torque_max=[1.0, 1.0]),
     ],
 )  # fmt: skip
 def test_what_is_no_torque_or_angle_is_neither_sent_nor_taken(bad):
@@ -94,6 +96,37 @@ def test_messages_go_both_ways_and_the_newest_counts():
         taken = []
         until(lambda: taken.append(link.newest(20)) or (taken[-1] and taken[-1][0].seq == 4))
         assert taken[-1][0].torque == [4.0]
+
+
+@pytest.mark.parametrize("size", [3 << 20, 20 << 20])
+def test_a_device_is_back_after_a_part_that_is_too_large(size):
+    """Protects the connection: libzmq cuts it off at such a part and makes no new one by itself."""
+    with DevicePort(LOCAL) as port, ModelLink(port.address) as link:
+        numbers = iter(range(1_000_000))
+        until(lambda: link.send(measured(next(numbers))) or (port.poll(10) and port.receive()))
+        port._socket.send_multipart([port._identity, b"output", bytes(size)], zmq.DONTWAIT)
+        begun = time.monotonic()
+
+        def is_back() -> bool:
+            link.send(measured(next(numbers)))
+            port._heard_ns = 0  # the place is free
+            port.poll(5)
+            port.receive()
+            port.send(output(next(numbers)))
+            return link.newest(10) is not None
+
+        until(is_back)
+        assert time.monotonic() - begun < 1.5
+
+
+def test_a_device_at_the_end_of_a_tunnel_has_another_clock():
+    """Protects both: on one machine the future is refused; through a tunnel stamps say nothing of here."""
+    late = encode(output(0, t_sent=now_ns() + 10**12))
+    assert OutputIntake(one_clock=True).accept(late, now_ns()) is None
+    assert OutputIntake(one_clock=False).accept(late, now_ns()) is not None
+    for address, one in (("tcp://127.0.0.1:1", True), ("tcp://localhost:1", True), ("tcp://[::1]:1", True),
+                         ("ipc:///tmp/x", True), ("tcp://10.0.0.7:1", False)):  # fmt: skip
+        assert is_here(address) == one
 
 
 def test_nothing_is_kept_for_a_device_that_is_not_there():

@@ -34,8 +34,12 @@ def driven(spec: DeviceSpec, torque: float, torque_max: float = 100.0) -> tuple[
 
 
 @pytest.mark.parametrize(
-    ("torque", "most", "acts"), [(5.0, 9.0, 5.0), (-15.0, 9.0, -9.0), (50.0, 90.0, 20.0)]
-)
+    ("torque", "most", "acts"),
+    [
+        (5.0, 9.0, 5.0), (-15.0, 9.0, -9.0), (50.0, 90.0, 20.0), (50.0, -1000.0, 0.0), (5.0, -9.0, 0.0),
+        (-5.0, math.nan, 0.0), (math.nan, 9.0, 0.0), (math.inf, 9.0, 0.0),
+    ],
+)  # fmt: skip
 def test_torque_stays_within_both_limits(torque: float, most: float, acts: float) -> None:
     """Protects the joint: the command's limit and the device's own, either way."""
     orthosis, watchdog = driven(PLAIN, torque, most)
@@ -57,6 +61,26 @@ def test_torque_changes_no_faster_than_its_rate() -> None:
     orthosis, watchdog = driven(replace(PLAIN, actuator=Actuator(20.0, 1000.0)), 5.0)
     found = [orthosis.step(watchdog, 1e-3).actuator for _ in range(8)]
     assert found == pytest.approx([1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 5.0, 5.0])
+
+
+def test_torque_that_is_not_commanded_any_more_falls_by_the_clock() -> None:
+    """Protects the joint from a stalled device: after a stop the lag and the rate are where the clock is."""
+    actuator = Actuator(torque_max_Nm=20.0, rate_max_Nm_s=100.0, bandwidth_hz=20.0)
+    orthosis, watchdog = driven(replace(PLAIN, actuator=actuator), 5.0)
+    for k in range(300):
+        orthosis.step(watchdog, 1e-3, k * 1_000_000 + 1, asked=False)
+    assert orthosis.actuator == pytest.approx(5.0, rel=1e-6)
+    assert watchdog.output is not None
+    watchdog.take(replace(watchdog.output, seq=2, armed=False), 0, 5.0, 0.0)
+    assert orthosis.step(watchdog, 1e-3, 300_000_001, asked=False).actuator > 4.9
+    assert abs(orthosis.step(watchdog, 1e-3, 800_000_001, asked=False).actuator) < 1e-6
+
+
+def test_no_torque_rises_faster_than_its_rate_after_a_stop() -> None:
+    """Protects the joint from a leap: the time that a process was stopped is none in which torque rose."""
+    orthosis, watchdog = driven(replace(PLAIN, actuator=Actuator(20.0, 1000.0)), 5.0)
+    assert orthosis.step(watchdog, 1e-3, 1_000_000, asked=False).actuator == pytest.approx(1.0)
+    assert orthosis.step(watchdog, 1e-3, 500_000_000, asked=False).actuator == pytest.approx(2.0)
 
 
 def test_hysteresis_never_gives_energy() -> None:

@@ -123,6 +123,64 @@ def test_the_safe_state_is_what_it_says(kind: str) -> None:
     assert watchdog.state == "stopped"
 
 
+@pytest.mark.parametrize("kind", SAFE)
+def test_a_device_that_was_stopped_finds_its_safe_state_over(kind: str) -> None:
+    """Protects the joint from a stalled device: what is left of the safe state counts from the expiry on."""
+    watchdog = armed(kind)
+    watchdog.tick(1e-3, 2 * MS, False)
+    watchdog.look(500 * MS, 4.0, 0.1)
+    assert watchdog.state == "falling"
+    assert fallen(watchdog, 0.2, 0.5, t_ns=500 * MS) == 0.0
+    assert watchdog.state == "stopped"
+
+
+def test_a_ramp_that_is_found_late_is_as_far_as_the_clock() -> None:
+    """Protects the ramp: found 3 ms too late, its first tick is 3 ms down, not all that passed before."""
+    watchdog = armed()
+    watchdog.tick(1e-3, MS, False)
+    watchdog.look(9 * MS, 4.0, 0.0)  # sent at 1 ms, valid for 5
+    assert fallen(watchdog, t_ns=9 * MS) == pytest.approx(4.0 * 0.7)
+    assert fallen(watchdog, t_ns=11 * MS) == pytest.approx(4.0 * 0.5)
+
+
+def test_ticks_that_are_asked_for_count_alike_until_the_clock_is_far_ahead() -> None:
+    """Protects both: a lockstep run repeats however long each tick took, and no model holds a ramp up."""
+    found = []
+    for late_ms in (0.0, 0.4):
+        watchdog = armed()
+        watchdog.fall("why", 4.0, 0.0)
+        times = [round((2 + k * (1.0 + late_ms)) * MS) for k in range(9)]
+        found.append([fallen(watchdog, t_ns=t, asked=True) for t in times])
+    assert found[0] == found[1]
+    watchdog = armed()
+    watchdog.fall("why", 4.0, 0.0)
+    torques = [
+        (watchdog.tick(1e-9, (2 + 4 * k) * MS, True), watchdog.falling_torque(0.0, 0.0))[1] for k in range(6)
+    ]
+    assert torques[1] > 3.9  # 4 ms late: the command was valid for 5
+    assert torques[2] == pytest.approx(4.0 * 0.2, abs=1e-6)  # 8 ms: the clock counts
+    assert torques[4] == 0.0
+
+
+def test_a_clock_that_goes_back_holds_no_torque() -> None:
+    """Protects from a clock that leaps: the command ends at once, and the ramp ends by its ticks."""
+    watchdog = armed()
+    watchdog.look(-MS, 4.0, 0.0)
+    assert (watchdog.state, watchdog.fault) == ("falling", "the clock went back")
+    watchdog = armed()
+    watchdog.fall("why", 4.0, 0.0)
+    found = [fallen(watchdog, t_ns=(1000 - 10 * k) * MS) for k in range(11)]
+    assert found == sorted(found, reverse=True)
+    assert found[-1] == 0.0
+
+
+def test_a_command_that_waited_ends_the_torque() -> None:
+    """Protects the time to live: torque of a command that comes too late does not act for a tick."""
+    watchdog = armed()
+    watchdog.take(output(2, 2 * MS, True), 9 * MS, 4.0, 0.0)
+    assert watchdog.state == "falling"
+
+
 def test_a_safe_state_without_its_numbers_is_refused() -> None:
     """Protects configs: damp, hold and last say what they need."""
     for kind in ("damp", "hold", "last"):

@@ -85,6 +85,107 @@ def test_frames_are_those_of_the_reference() -> None:
     assert found == {0: 10, 1: 80, 2: 256, 3: -144, 13: 24, 14: 20, 15: 0}
 
 
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        (NAN, 4.0, 0.02), (INF, 4.0, 0.02), (1.5, NAN, 0.02), (1.5, INF, 0.02), (1.5, -4.0, 0.02),
+        (1.5, 0.0, 0.02), (1.5, 1e300, 0.02), (1.5, 4.0, NAN), (1.5, 4.0, INF), (1.5, 4.0, -0.02),
+        (1.5, 4.0, 0.0),
+    ],
+)  # fmt: skip
+def test_no_number_that_is_none_reaches_the_controller(odd: tuple[float, float, float]) -> None:
+    """Protects the motor: to a controller NaN means "without end"; such a torque, limit or time is a stop."""
+    wire = loaded("moteus_wire")
+    assert wire.torque_frame(*odd) == wire.STOP
+
+
+def test_a_frame_stays_within_its_own_limit_and_time() -> None:
+    """Protects the motor from its driver: a torque beyond the limit is cut, and so is a time without end."""
+    wire = loaded("moteus_wire")
+    assert wire.torque_frame(50.0, 4.0, 0.02) == wire.torque_frame(4.0, 4.0, 0.02)
+    assert wire.torque_frame(-50.0, 4.0, 0.02) == wire.torque_frame(-4.0, 4.0, 0.02)
+    assert wire.torque_frame(1.5, 4.0, 1e9) == wire.torque_frame(1.5, 4.0, wire.LONGEST_S)
+
+
+@pytest.mark.parametrize("limit", [NAN, INF, 0.0, -5.0, True, "5"])
+def test_a_guard_without_a_limit_is_none(limit: object) -> None:
+    """Protects whoever writes a driver: a limit that would be none, or turn torque round, is refused."""
+    with pytest.raises(ValueError, match="allowed: more than 0"):
+        loaded("device_side").Guard(limit)
+
+
+def test_a_guard_is_safe_at_any_output_and_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects from outputs that nobody looked at, and from a clock that leaps: torque falls, never turns."""
+    side = loaded("device_side")
+    guard, time_ns = side.Guard(30.0), [1_000_000_000]
+    monkeypatch.setattr(side, "now", lambda: time_ns[0])
+    plain = {"session": RUN, "t_sent": time_ns[0], "valid_for_ms": 20.0, "torque": [5.0], "torque_max": [9.0]}
+    for seq, armed in enumerate((False, True)):
+        guard.take(plain | {"seq": seq, "armed": armed})
+    assert guard.tick() == 5.0
+    for torque, most in ((50.0, -1000.0), (5.0, NAN), (NAN, 9.0), (INF, 9.0), (-5.0, -INF)):
+        guard.output = plain | {"seq": 1, "armed": True, "torque": [torque], "torque_max": [most]}
+        assert guard.tick() == 0.0
+    guard.output = plain | {"seq": 1, "armed": True}
+    assert guard.tick() == 5.0
+    time_ns[0] -= 500_000_000
+    assert guard.left_s() <= 0.024
+    guard.look()
+    assert guard.state == "falling"
+    time_ns[0] -= 500_000_000
+    assert guard.tick() == 0.0
+    assert guard.state == "stopped"
+
+
+def test_a_guard_that_was_stopped_finds_its_ramp_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects the joint from a stalled driver: the ramp began when the command was too old."""
+    side = loaded("device_side")
+    time_ns = [1_000_000_000]
+    monkeypatch.setattr(side, "now", lambda: time_ns[0])
+    for later_ms, left in ((20, 5.0), (25, 4.5), (45, 2.5), (500, 0.0)):
+        guard, time_ns[0] = side.Guard(30.0), 1_000_000_000
+        plain = {
+            "session": RUN,
+            "t_sent": time_ns[0],
+            "valid_for_ms": 20.0,
+            "torque": [5.0],
+            "torque_max": [9.0],
+        }
+        for seq, armed in enumerate((False, True)):
+            guard.take(plain | {"seq": seq, "armed": armed})
+        guard.tick()
+        time_ns[0] += later_ms * 1_000_000
+        guard.look()
+        assert guard.tick() == pytest.approx(left)
+
+
+def test_a_driver_that_is_too_weak_is_not_armed(servo: Servo, tmp_path: Path) -> None:
+    """Protects from limits that nobody keeps: the model may command 20 N m, the device applies 5."""
+    with Rig(tmp_path) as rig:
+        rig.start_model()
+        driver = subprocess.Popen([*started(servo, "--torque-max", "5"), rig.address])
+        try:
+            until(lambda: "5 N m at the most" in rig.ask("arm")[1])
+            assert not rig.ask("arm")[0]
+            assert not any(output.armed for output in rig.outputs)
+        finally:
+            driver.kill()
+            driver.wait()
+
+
+@pytest.mark.parametrize("limit", ["nan", "inf", "-5", "0", "1e300"])
+def test_a_limit_that_is_none_is_refused(limit: str, servo: Servo) -> None:
+    """Protects the motor from a slip at the command line."""
+    done = subprocess.run(
+        started(servo, f"--torque-max={limit}"), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "--torque-max" in done.stderr
+
+
 @pytest.mark.parametrize(
     "line",
     [
