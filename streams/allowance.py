@@ -37,7 +37,5 @@ class Allowance:
         self.spent_ns += cost_ns
 
     def affords(self, cost_ns: float = 0.0) -> bool:
-        """Whether something may be begun that is likely to cost so much [ns]; whatever it is likely to cost,
-        when nothing has been spent for long.
-        """
-        return self.left_ns >= MOST_NS or self.left_ns > cost_ns
+        """Whether something may be begun that is likely to cost so much [ns]."""
+        return self.left_ns > cost_ns

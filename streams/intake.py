@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import thread_time_ns
 
 from streams.account import add, plain, received
 from streams.allowance import Allowance
 from streams.checks import COUNTERS, EventLog, clean
 from streams.clock import now_ns
-from streams.codec import MAX_PAYLOAD, FieldLayout, decode
+from streams.codec import MAX_PAYLOAD, FieldLayout, decode, encode
 from streams.errors import DecodeError
 from streams.known import Known, KnownSessions
 from streams.messages import AnyFrame, End, Forces, Markers, Result, Session, StreamName, Telemetry
@@ -30,8 +31,9 @@ N_OTHER = 64
 """How many sessions of other streams on the same address are known by their ids."""
 
 
-SHARE = 0.1
-"""Of its time the receiving may spend so much on what is not a frame of the session that leads."""
+SHARE = 0.05
+"""Of the time so much may be spent on what is not a frame of the session that leads, as processor time of the
+receiving thread: its waiting for the others is none of the strangers' doing."""
 REMEMBERED = 16 * MAX_PAYLOAD
 """What a byte of a descriptor takes is learnt from so many, those before count less and less."""
 
@@ -45,25 +47,33 @@ class Intake:
 
     Parameters
     ----------
-    stream : whose frames are wanted; ring : where they go; clock : of the machine [ns]
+    stream : whose frames are wanted; ring : where they go
+    clock : of the machine [ns]; work : processor time of the thread that calls [ns]
 
     Attributes
     ----------
     strangers : the time that may go to all others
     """
 
-    def __init__(self, stream: StreamName, ring: Ring, clock: Callable[[], int] = now_ns) -> None:
+    def __init__(
+        self,
+        stream: StreamName,
+        ring: Ring,
+        clock: Callable[[], int] = now_ns,
+        work: Callable[[], int] = thread_time_ns,
+    ) -> None:
         self.counters: dict[str, int] = dict.fromkeys(COUNTERS, 0)
         self.events = EventLog()
         self.telemetry: deque[Telemetry] = deque(maxlen=64)
         self.strangers = Allowance(SHARE)
         self._stream = stream
         self._ring = ring
-        self._clock = clock
+        self._clock, self._work = clock, work
         self._sessions = KnownSessions()
         self._written: Known | None = None  # whose frames the ring takes at the moment
         self._put_off: Sequence[bytes] | None = None
-        self._n_byte, self._bytes_ns = float(MAX_PAYLOAD), 0.0  # of descriptors, and what they took
+        # of descriptors, and what they took
+        self._n_byte, self._bytes_ns = float(MAX_PAYLOAD), MAX_PAYLOAD * dearest_byte_ns(work)
         self._earned_ns = clock()
         self._first_ns: int | None = None
         self._others: deque[str] = deque(maxlen=N_OTHER)
@@ -107,20 +117,24 @@ class Intake:
         return False
 
     def _affords(self, parts: Sequence[bytes], t_ns: int) -> bool:
-        """Whether there is time for a message; the more bytes a descriptor has, the more it takes."""
+        """Whether there is time for a message. While a session leads, a descriptor must not take more than is
+        left, by its number of bytes: decoding it holds everything up.
+        """
         self.strangers.earn(max(0, t_ns - self._earned_ns))
         self._earned_ns = max(self._earned_ns, t_ns)
-        price_ns = self._bytes_ns / self._n_byte if parts[0] == b"session" else 0.0
-        return self.strangers.affords(price_ns * len(parts[-1]))
+        leader = self._sessions.leader
+        if parts[0] != b"session" or leader is None or leader.pauses(t_ns):
+            return self.strangers.affords()
+        return self.strangers.affords(self._bytes_ns / self._n_byte * len(parts[-1]))
 
     def _read(self, parts: Sequence[bytes], t_arrived: int) -> None:
         """Decode a message and judge it; what it takes is spent, unless it was a frame of who leads."""
-        leads = False
+        leads, begun = False, self._work()
         try:
             leads = self._judge(parts, t_arrived)
         finally:
             if not leads:
-                spent = max(0, self._clock() - t_arrived)
+                spent = self._work() - begun
                 self.strangers.spend(spent)
                 if parts[0] == b"session":
                     self._learn(len(parts[-1]), spent)
@@ -269,3 +283,16 @@ def _stamp(slot: Frame, message: AnyFrame, t_arrived: int) -> None:
             message.t_published,
         )
         slot.status, slot.iterations, slot.residual = message.status, message.iterations, message.residual
+
+
+def dearest_byte_ns(work: Callable[[], int]) -> float:
+    """What a byte of a descriptor takes at the most on this machine [ns], by one of many small maps."""
+    session = Session(
+        session="0" * 16, stream="markers", t_start=0, rate=0.0, fields=(), meta={"maps": [{"a": 1}] * 1000}
+    )
+    parts, spent = encode(session), []
+    for _ in range(3):
+        begun = work()
+        decode(parts)
+        spent.append(work() - begun)
+    return min(spent) / len(parts[1])

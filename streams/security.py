@@ -2,7 +2,8 @@
 
 A key is a pair of files made by create_keys: NAME.key (public, may be copied) and NAME.key_secret (stays
 on its machine). The server holds its secret file and a folder with the public files of the clients it
-allows; a client holds its own secret file and the server's public file.
+allows; a client holds its own secret file and the server's public file. What others could have put there, or
+could exchange, is refused (`streams/ownership.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import zmq.auth
 from streams.addresses import check_address
 from streams.errors import StreamError
 from streams.opening import open_regular
+from streams.ownership import check_kept
 
 if TYPE_CHECKING:
     from zmq.auth.thread import ThreadAuthenticator
@@ -73,20 +75,24 @@ class Security:
 def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
     """Write NAME.key (public) and NAME.key_secret (readable by the owner only); returns both paths.
 
-    Raises StreamError when one of them exists: a lost key cannot be had back.
+    Raises StreamError when one of them exists: a lost key cannot be had back; and for a folder that others
+    may write to.
     """
     folder = Path(folder)
     if not name or Path(name).name != name:
         raise StreamError(f"{name!r} cannot name a key; give a plain file name")
     for suffix in (".key", ".key_secret"):
-        if (folder / (name + suffix)).exists():
+        if os.path.lexists(folder / (name + suffix)):
             raise StreamError(
                 f"{folder / (name + suffix)} exists already; choose another name or remove it first"
             )
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+        missing.mkdir(mode=0o700)  # whatever the umask
+    check_kept(folder)
     # Created empty and closed to others first, so that the secret is never readable by anyone else.
     (folder / f"{name}.key_secret").touch(mode=0o600)
     public, secret = zmq.auth.create_certificates(folder, name)
+    Path(public).chmod(0o644)  # nobody else writes it, whatever the umask
     return Path(public), Path(secret)
 
 
@@ -193,7 +199,9 @@ def _naming(path: Path) -> Iterator[None]:
 
 
 def _load_public(path: Path) -> bytes:
-    return _load(path)[0]
+    public = _load(path)[0]
+    check_kept(path)
+    return public
 
 
 def _load_pair(path: Path) -> tuple[bytes, bytes]:
@@ -201,11 +209,12 @@ def _load_pair(path: Path) -> tuple[bytes, bytes]:
     if secret is None:
         raise StreamError(f"{path} holds no secret key; give the file that ends in .key_secret")
     _check_private(path)
+    check_kept(path)
     return public, secret
 
 
 def _check_private(path: Path) -> None:
-    """Refuse (StreamError) a secret that others on this machine may read, or could replace."""
+    """Refuse (StreamError) a secret that others on this machine may read."""
     if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         raise StreamError(
             f"{path} holds a secret key, and others than its owner may use it (mode {mode:03o}); "

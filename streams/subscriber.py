@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable
+from time import thread_time_ns
 
 import zmq
 
@@ -51,7 +52,7 @@ class Subscriber(Closing):
             raise StreamError(f"the backlog is {backlog}; give 1 frame or more")
         self.address = address
         self._ring = Ring(backlog)
-        self._intake = Intake(stream, self._ring, now_ns)
+        self._intake = Intake(stream, self._ring, now_ns, thread_time_ns)
         self._fault: Exception | None = None
         self._context: ZmqContext = zmq.Context()
         self._socket = client_socket(self._context, zmq.SUB, address, security, prefixes)
@@ -89,7 +90,7 @@ class Subscriber(Closing):
 
     @property
     def strangers_ns(self) -> int:
-        """Time that receiving all but the frames of who leads has taken [ns]."""
+        """Processor time that all but the frames of who leads have taken to receive [ns]."""
         return self._intake.strangers.spent_ns
 
     def keep(self) -> None:

@@ -305,12 +305,10 @@ class DeviceExchange:
         before, self._looked = self._looked, newest
         if newest is before:
             return
-        turning_s = math.nan
-        if before is not None and (self.lockstep or self.spec.markers is None):
-            turning_s = self.sensors.told.between_s(before.command, newest.command)
-        elif before is not None:
-            turning_s = 1e-9 * (newest.t - before.t)
-        self.sensors.look(newest, self.awaited, min(self._unlooked_s, LONGEST_S), turning_s)
+        by_device_s = math.nan
+        if before is not None and not self.lockstep and self.spec.markers is not None:
+            by_device_s = 1e-9 * (newest.t - before.t)
+        self.sensors.look(newest, self.awaited, min(self._unlooked_s, LONGEST_S), by_device_s)
         self._unlooked_s = 0.0
 
     def wanted(self, time: float, angle: float, speed: float) -> float:
@@ -369,15 +367,15 @@ class DeviceExchange:
         ahead_s = self.clock.note(message.t, t_arrived)
         if before is not None:
             passed_s = 1e-9 * (message.t - before.t) - ahead_s
+            # frames of a person's markers that were lost are ticks that nobody counted
+            lost_s = min(self.sensors.told.between_s(before.command, message.command), self._lost_s)
             if self.lockstep:
-                # frames of a person's markers that were lost are ticks that nobody counted
-                lost_s = min(self.sensors.told.between_s(before.command, message.command), self._lost_s)
                 passed_s = max((message.command - before.command) * self.period_s, lost_s)
             if passed_s <= 0.0 and not self.lockstep:
                 self.speed = message.speed[0]  # its clock stands: what it says itself is all there is
             elif passed_s > 0.0:
                 self.speed = (angle - self.angle) / passed_s
-            self.obedience.measured(before, message, passed_s)
+            self.obedience.measured(before, message, max(passed_s, lost_s))
         self.angle = angle
 
     def _taken_in_time(self) -> bool:

@@ -19,9 +19,11 @@ following
 speed
     h is the angle without what is older than half a second, h' = m' - h/0.5 s, and e how much further the
     speed says that it turned, e' = x - e/0.5 s. x is what the change of m in a tick is beyond the least and
-    the greatest of the two speeds times the tick, so that it is nothing where a speed changes meanwhile. A
-    fault is |e| of more than `agreement_deg`, or |<e h> / <h h>|, over about a second, of more than 0.5 where
-    h is more than 1 degree, for `agreement_ms`.
+    the greatest of the two speeds times the tick, so that it is nothing where a speed changes meanwhile. Of
+    a person the tick is as long as the model's time of the two outputs says, or the device's clock, whichever
+    fits: frames come in bursts, and a simulated device turns with them. A fault is |e| of more than
+    `agreement_deg`, or |<e h> / <h h>|, over about a second, of more than 0.5 where h is more than 1 degree,
+    for `agreement_ms`.
 
 What was found to follow wrongly stays so until the motion tells otherwise, or the angle has agreed for ten
 seconds without a motion that tells anything.
@@ -109,12 +111,12 @@ class SensorCheck:
         self._was: tuple[int, float, float] | None = None  # command, angle and speed before
         self._turned = self._extra = self._hh = self._eh = 0.0
 
-    def look(self, newest: Device, awaited: int, passed_s: float, turning_s: float) -> None:
+    def look(self, newest: Device, awaited: int, passed_s: float, by_device_s: float = math.nan) -> None:
         """Compare a new measurement.
 
         awaited : seq of the newest output
         passed_s : since the last one that was compared, by ticks [s]
-        turning_s : the time in which the joint turned from that one to this [s]
+        by_device_s : since that one by the device's clock [s]; NaN where that means nothing
         """
         if not self.limits.watch_sensors:
             return
@@ -131,7 +133,7 @@ class SensorCheck:
         if abs(self.off_deg) > abs(self._worst_deg) or not (self.off_deg or self._off.over):
             self._worst_deg = self.off_deg
         self._fit.add(angle, reference, self.told.speed(at), passed_s)
-        self._compare_speed(at, angle, speed, passed_s, turning_s)
+        self._compare_speed(at, angle, speed, passed_s, by_device_s)
         self._since_s += passed_s
         if self._since_s > SOLVE_S:
             self._follow(self._since_s)
@@ -190,19 +192,26 @@ class SensorCheck:
             )
         return ""
 
-    def _compare_speed(self, at: int, angle: float, speed: float, passed_s: float, turning_s: float) -> None:
+    def _compare_speed(
+        self, at: int, angle: float, speed: float, passed_s: float, by_device_s: float
+    ) -> None:
         was, self._was = self._was, (at, angle, speed)
         keeps = math.exp(-passed_s / SHORT_S)
         self._turned, self._extra = keeps * self._turned, keeps * self._extra
-        if was is None or not 0.0 <= turning_s <= LONGEST_S:
+        if was is None:
             return
-        told = math.radians(self.limits.speed_max_deg_s) * turning_s + LEAP_RAD
+        short = long = self.told.between_s(was[0], at)
+        if by_device_s == by_device_s:
+            short, long = min(short, by_device_s), max(long, by_device_s)
+        if not (short >= 0.0 and long <= LONGEST_S):
+            return
+        told = math.radians(self.limits.speed_max_deg_s) * long + LEAP_RAD
         before = self.told.angle(was[0])
         if not abs(self.told.angle(at) - before) <= told:
             return
         turned = angle - was[1]
-        one, two = was[2] * turning_s, speed * turning_s
-        low, high = (one, two) if one < two else (two, one)
+        slow, fast = (was[2], speed) if was[2] < speed else (speed, was[2])
+        low, high = slow * (short if slow > 0.0 else long), fast * (long if fast > 0.0 else short)
         self._turned += turned
         self._extra += low - turned if turned < low else min(0.0, high - turned)
         h, e, k = self._turned, self._extra, math.exp(-passed_s / MEMORY_S)

@@ -92,7 +92,7 @@ class StreamInput:
 
     def __init__(self, open_stream: Callable[[], Subscriber], duration_s: float = 0.0) -> None:
         self._open, self._duration_s = open_stream, duration_s
-        self._turns = Turns(Allowance(SHARE))
+        self._turns = Turns(Allowance(SHARE), now_ns)
         self._said = Sentences(MOST_OF_SESSIONS)
         self._n_turned_away = 0
         self._put_off: Frame | None = None
@@ -165,7 +165,7 @@ class StreamInput:
             frame = came or self._put_off
             if frame is None:
                 return None
-            if self._turns.grants(frame):
+            if self._turns.grants(frame) or (came is None and self.subscriber.ended):
                 break
             if came is not None:
                 self._put_off_till_later(came)

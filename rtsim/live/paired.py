@@ -42,7 +42,7 @@ class PairedInput(StreamInput):
     ) -> None:
         super().__init__(open_stream, duration_s)
         self._open_forces, self._feed, self._wait_ns = open_forces, feed, round(1e6 * wait_ms)
-        self._plates, self._n_plates_away = Turns(self._turns.allowance), 0
+        self._plates, self._n_plates_away = Turns(self._turns.allowance, now_ns), 0
         self._lacking_ns = 0  # since when frames have lacked forces; 0 = they do not
         self._longest_ns = 0
         self.hurries: Callable[[], bool] = never

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streams.allowance import Allowance
-from streams.clock import now_ns
 from streams.messages import Session
 from streams.ring import Frame
 
@@ -28,7 +27,7 @@ class Turns:
     clock : of the machine [ns]
     """
 
-    def __init__(self, allowance: Allowance, clock: Callable[[], int] = now_ns) -> None:
+    def __init__(self, allowance: Allowance, clock: Callable[[], int]) -> None:
         self.allowance = allowance
         self._clock = clock
         self._at: Session | None = None  # the session at hand

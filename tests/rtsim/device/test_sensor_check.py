@@ -183,16 +183,32 @@ def test_a_drive_that_nothing_turns_is_not_compared_where_the_config_says_so() -
         replace(course.spec, markers=MarkersSpec(damping_N_m_s_rad=1.0))
 
 
+@pytest.mark.parametrize("lies", [False, True])
+def test_frames_that_come_in_bursts_leave_the_speed_alone(lies: bool) -> None:
+    """Protects a person's run on a busy machine: a device turns with frames that come five at a time."""
+    check, said = SensorCheck(LIMITED, 0.01), []
+    for seq in range(1000):
+        angle, speed = walking(0.01 * seq)
+        check.told.note(seq, 0.01 * seq, angle, speed, True)
+        told = [0.3 * speed if lies else speed]
+        message = Device(
+            session="", seq=seq, t=0, command=seq, angle=[angle], speed=told, torque=[0.0], state="armed"
+        )
+        check.look(message, seq, 0.01, 0.048 if seq % 5 == 0 else 5e-4)
+        said.append(check.wrong(True))
+    assert any(said) == lies
+
+
 def test_what_nobody_knows_is_not_compared() -> None:
     """Protects from a reference of before the markers were lost: it says nothing of where the joint is."""
     check = SensorCheck(LIMITED, 0.01)
     message = Device(session="", seq=0, t=0, command=0, angle=[0.5], speed=[0.0], torque=[0.0], state="armed")
     for known, said in ((False, False), (True, True)):
         check.told.note(0, 0.0, 0.1, 0.0, known)
-        check.look(message, 0, 0.01, 0.01)
+        check.look(message, 0, 0.01)
         assert bool(check.wrong(False)) == said
-    check.look(replace(message, command=-1), 0, 0.01, 0.01)
-    check.look(replace(message, command=3), 0, 0.01, 0.01)
+    check.look(replace(message, command=-1), 0, 0.01)
+    check.look(replace(message, command=3), 0, 0.01)
 
 
 def test_what_was_told_is_found_by_its_number() -> None:

@@ -43,13 +43,13 @@ ANY = [f"--{name}-address=tcp://127.0.0.1:0" for name in ("results", "control", 
 BESIDE = "[misalignment]\noffset_mm = [45.0, 0.0, 0.0]\ncuff_mm = [{cuff}]\n[limits]"
 
 
-def hil(*arguments: str) -> dict:
-    """Run `rtsim hil` to its end; the summary."""
+def hil(*arguments: str, code: int = 0) -> dict:
+    """Run `rtsim hil` to its end, with that exit code; the summary."""
     done = subprocess.run(
         [sys.executable, "-m", "rtsim.cli.main", "hil", *arguments, "--json", *ANY],
         capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -50,7 +50,9 @@ class Slow(Stage):
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Of the loop; waiting earns nothing, so that the pace of the machine of the tests does not matter."""
     clock = Clock()
+    monkeypatch.setattr("rtsim.live.inputs.SHARE", 0.0)
     monkeypatch.setattr("rtsim.live.inputs.now_ns", clock)
     return clock
 
@@ -125,8 +127,8 @@ def test_the_walker_is_answered_whatever_it_takes_to_begin_sessions(
     run.source.end()
     solved = [seen.time for seen in run.finish() if seen.status == 0]
     assert solved == pytest.approx([k / 100.0 for k in range(100)])
-    assert slow.n_begun < 20, "of at least 200 that were asked for"
-    assert run.final.counters["turned_away"] >= 80
+    assert slow.n_begun <= 6, "of at least 200 that were asked for"
+    assert run.final.counters["turned_away"] >= 90
     assert "take too much time" in run.text
 
 
