@@ -78,6 +78,22 @@ def stream_lies(
     return act
 
 
+def stream_goes_on(lie: stream.Lie, seconds: float = 1.0) -> Act:
+    """A person walks under torque beside something that does not have to end it."""
+
+    def act(lab: Lab) -> Evidence:
+        rig = lab.rig("worn")
+        assert rig.stream is not None
+        since = now_ns()
+        with rig.device():
+            walk_with_torque(rig, 0.3)
+            rig.stream.begin(lie)
+            time.sleep(seconds)
+            return torque_goes_on(rig, since)
+
+    return act
+
+
 def walk_with_torque(rig: Rig, walk_s: float) -> None:
     """Arm as soon as the stream is followed, and walk on."""
     rig.arm()

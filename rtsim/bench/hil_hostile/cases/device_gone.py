@@ -34,7 +34,7 @@ def silent_for(seconds: float) -> Lie:
 
 def floods(told: Keys, m: Moment) -> list[Keys]:
     """Each message forty times, under numbers of their own: 20 000 a second."""
-    return [{**told, "seq": told["seq"] * FLOOD + k} for k in range(FLOOD)]
+    return [{**told, "seq": told["seq"] * FLOOD + k, "t": told["t"] + 1000 * k} for k in range(FLOOD)]
 
 
 def giant(told: Keys, m: Moment) -> list[Parts]:

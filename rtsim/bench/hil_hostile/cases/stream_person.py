@@ -6,7 +6,7 @@ import numpy as np
 
 from rtsim.bench.hil_hostile.case import Case
 from rtsim.bench.hil_hostile.cases.stream_time import STRIDES_S
-from rtsim.bench.hil_hostile.scenarios import stream_lies
+from rtsim.bench.hil_hostile.scenarios import stream_goes_on, stream_lies
 from rtsim.bench.hil_hostile.stream import Frame, Lie, Positions, as_markers
 from rtsim.bench.hil_hostile.wire import Keys
 
@@ -111,7 +111,6 @@ LIES: tuple[tuple[str, str, Lie], ...] = (
     ("mirrored", "is mirrored", moved(mirrored)),
     ("upside_down", "is upside down", moved(upside_down)),
     ("taller", "is another one, a quarter taller", moved(larger)),
-    ("exchanged", "has its markers' names exchanged", moved(exchanged)),
     ("infinite", "is at infinite places", moved(infinite)),
     ("far", "is at 1e300 m", moved(far)),
     ("at_the_origin", "has all markers at zero", moved(at_the_origin)),
@@ -145,5 +144,12 @@ CASES = (
             stream_lies("spline", lie, lambda d: d.walk, 3.0, walk_s=STRIDES_S, by_torque=True),
         )
         for name, what, lie in WALKS
+    ),
+    Case(
+        "person_exchanged.worn",
+        "stream",
+        "The person has its markers' names exchanged, which is found and undone.",
+        stream_goes_on(moved(exchanged), 1.5),
+        ("labels",),
     ),
 )

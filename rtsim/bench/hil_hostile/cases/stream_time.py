@@ -11,7 +11,7 @@ import numpy as np
 from rtsim.bench.hil_hostile.case import Case, Evidence
 from rtsim.bench.hil_hostile.lab import Lab
 from rtsim.bench.hil_hostile.rig import Rig, until
-from rtsim.bench.hil_hostile.scenarios import stream_lies, walk_with_torque
+from rtsim.bench.hil_hostile.scenarios import stream_goes_on, stream_lies, walk_with_torque
 from rtsim.bench.hil_hostile.stream import RATE, FalseStream, Frame, Lie, as_markers
 from rtsim.bench.hil_hostile.wire import Keys, Parts, packed
 from streams.clock import now_ns
@@ -324,7 +324,7 @@ CASES = (
         "stream_rubbish_between.worn",
         "stream",
         "The stream has rubbish between its frames.",
-        lambda lab: goes_on(lab, rubbish_between),
+        stream_goes_on(rubbish_between),
     ),
     Case(
         "stream_old.worn",
@@ -334,15 +334,3 @@ CASES = (
         LOST,
     ),
 )
-
-
-def goes_on(lab: Lab, lie: Lie) -> Evidence:
-    """Nothing that has to end the torque; it stays within its limit."""
-    rig = lab.rig("worn")
-    assert rig.stream is not None
-    since = now_ns()
-    with rig.device():
-        walk_with_torque(rig, 0.3)
-        rig.stream.begin(lie)
-        time.sleep(1.0)
-        return rig.evidence(since, 0, math.nan)
