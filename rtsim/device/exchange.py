@@ -268,12 +268,8 @@ class DeviceExchange:
             wrong, self.obedience.disobeys = untrue, not self.arming.on
         if newest.state == "stopped" and not self.obedience.disobeys:
             return why
-<<<<<<< HEAD
         wrong = wrong or self.sensors.wrong(self.arming.on) or ("" if self.lockstep else self.clock.wrong)
-        return wrong or self.astray
-=======
         return wrong or self.astray or too_weak(newest, self.spec.limits)
->>>>>>> h3
 
     def judge(self, watched: str = "") -> str:
         """Latch what is wrong, of the device or what else is `watched`; in words, empty where nothing is."""
