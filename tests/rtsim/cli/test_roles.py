@@ -181,7 +181,7 @@ def test_another_user_may_watch_and_stop_only(tmp_path: Path) -> None:
     """Protects a machine that others use: without keys the system says whose a connection is."""
     with Rig(tmp_path) as rig:
         ready(rig, "--device", str(rig.spec), "--arm", "0.1")
-        until(lambda: "armed" in rig.ask("status")[1])
+        until(lambda: "device armed" in rig.ask("status")[1])
         code = (
             "from streams.control import request\n"
             f"for name in ('status', 'list', 'set', 'arm', 'disarm', 'stop'):\n"
@@ -193,7 +193,7 @@ def test_another_user_may_watch_and_stop_only(tmp_path: Path) -> None:
         for name in ("set", "arm", "disarm", "stop"):
             assert not answers[name][0]
             assert "has the role watch" in answers[name][1]
-        assert "armed" in rig.ask("status")[1]
+        assert "device armed" in rig.ask("status")[1]
         print_stop = f"from streams.control import request\nprint(request({rig.control!r}, 'emergency_stop'))"
         assert "True" in as_another(print_stop)
         until(lambda: "emergency stop" in rig.ask("status")[1])
