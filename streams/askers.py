@@ -70,7 +70,11 @@ class Askers:
         for _ in range(KNOWN_AFTER_MS):
             found = self._guard.connection(fd)
             if found is not None:
-                return found if found.sent(drained_ns) else None
+                uid = user_of(found) if self._known is None and self.tells else None
+                if not found.sent(drained_ns) and (uid is None or uid != found.former_uid):
+                    return None  # it may be of the one before, of another user
+                found.told = uid
+                return found
             if not inode_of(fd):
                 return None  # it has hung up
             time.sleep(1e-3)

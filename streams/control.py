@@ -167,9 +167,11 @@ class ControlServer(Closing):
         if command.name not in self._names:
             return False, f"There is no command {command.name!r}; there are {', '.join(self._names)}."
         try:
-            if self._rights is None or command.name in self._rights.free:
+            if self._rights is None:
                 return self._handler(command)
-            asker = self.askers.of(first, self._drained_ns)
+            asker = self.askers.of(first, self._drained_ns)  # of all, so that who comes next is told, too
+            if command.name in self._rights.free:
+                return self._handler(command)
             if refusal := self._rights.refusal(command.name, asker):
                 return False, refusal
             ok, text = self._handler(command)

@@ -35,17 +35,22 @@ class Connection:
     ----------
     wire : the handle; left : what it may still send [bytes]
     former_ns : when the end of the connection before under this descriptor was known; 0 = there was none [ns]
+    former_uid : its user, where that was told; None = not
 
     Attributes
     ----------
     guilty : why it is to be cut off; whoever finds a reason writes it there
     heard_ns : when the owner read its last message, 0 before there is one; kept : see the module [ns]
     topics, uid : for the owner of the socket: what it has subscribed to, whose it is (None = not known)
+    told : its user, where what came by its descriptor can only have been this user's; None = not known
     traffic : of the last look
     """
 
-    def __init__(self, wire: socket.socket, left: float, former_ns: int = 0) -> None:
-        self.wire, self.left, self.former_ns = wire, left, former_ns
+    def __init__(
+        self, wire: socket.socket, left: float, former_ns: int = 0, former_uid: int | None = None
+    ) -> None:
+        self.wire, self.left, self.former_ns, self.former_uid = wire, left, former_ns, former_uid
+        self.told: int | None = None
         self.inode = inode_of(wire.fileno())
         self.since_ns = self._seen_ns = self._took_ns = now_ns()
         self.guilty = ""

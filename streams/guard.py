@@ -66,6 +66,7 @@ class Guard:
         self._ended_ns: dict[
             int, int
         ] = {}  # when the last connection under a descriptor was known to be over
+        self._ended_uid: dict[int, int | None] = {}  # whose they were, as `Connection.told`
         self._address = ""
         self._last, self._n_said, self._say_due_ns = "", 0, 0
         self._monitor = socket.get_monitor_socket(
@@ -132,6 +133,7 @@ class Guard:
             former.wire.close()
         if former is not None or event != zmq.EVENT_ACCEPTED:
             self._ended_ns[fd] = now_ns()
+            self._ended_uid[fd] = None if former is None else former.told
             self.ended()
         if event != zmq.EVENT_ACCEPTED:
             return
@@ -139,9 +141,10 @@ class Guard:
         self._address = endpoint
         wire = open_wire(fd, local_port=port_of(endpoint))
         if wire is None:
-            self._ended_ns[fd] = now_ns()
+            self._ended_ns[fd], self._ended_uid[fd] = now_ns(), None
             return
-        self._connections[fd] = Connection(wire, self._allowance.burst, self._ended_ns.get(fd, 0))
+        former_ns, former_uid = self._ended_ns.get(fd, 0), self._ended_uid.get(fd)
+        self._connections[fd] = Connection(wire, self._allowance.burst, former_ns, former_uid)
 
     def _cut_guilty(self) -> int:
         """Shut down who is to be cut off; how many."""

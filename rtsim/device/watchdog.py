@@ -25,7 +25,7 @@ class Delays:
         whatever the sender's clock shows
     """
 
-    def __init__(self, one_clock: bool) -> None:
+    def __init__(self, one_clock: bool = False) -> None:
         first = 0.0 if one_clock else math.inf
         self._one_clock = one_clock
         self._least: tuple[float, float] = (first, first)  # of this window, of the one before

@@ -92,14 +92,14 @@ def test_another_session_falls_and_must_disarm_first() -> None:
 @given(origin=st.integers(-(10**15), 10**15), late_ms=st.floats(0.0, 50.0))
 def test_age_needs_no_common_clock(origin: int, late_ms: float) -> None:
     """Protects machines whose clocks have other origins: age is how much later than the swiftest."""
-    delays = Delays(one_clock=False)
+    delays = Delays()
     delays.note(origin, 7 * MS)
     assert delays.age_ms(origin + 3 * MS, 10 * MS + round(late_ms * MS)) == pytest.approx(late_ms, abs=1e-4)
 
 
 def test_clocks_may_drift() -> None:
     """Protects long runs: after two windows the least delay is that of now."""
-    delays = Delays(one_clock=False)
+    delays = Delays()
     for k in range(40):
         delays.note(k * WINDOW_NS // 10, k * WINDOW_NS // 10 + k * MS)  # later and later
     assert delays.age_ms(0, 39 * MS) < 25.0

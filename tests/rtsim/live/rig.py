@@ -131,7 +131,7 @@ def obeys(rows: list[Row]) -> int:
     n_fall, since, at = 0, 0, 0.0
     for before, row in pairwise(rows):
         assert row.state != "armed" or row.age_ms <= row.valid_for_ms + 1.0, row
-        if row.state == "falling" and before.state not in ("falling", "stopped"):
+        if row.state in ("falling", "stopped") and before.state not in ("falling", "stopped"):
             n_fall, since, at = n_fall + 1, 0, abs(before.actuator)
         if row.state in ("falling", "stopped"):
             since += 1
