@@ -34,6 +34,8 @@ N_OTHER = 64
 SHARE = 0.05
 """Of the time so much may be spent on what is not a frame of the session that leads, as processor time of the
 receiving thread: its waiting for the others is none of the strangers' doing."""
+DEARER = 3.0
+"""Large descriptors take so much more for a byte than a small one, which the processor's caches hold."""
 REMEMBERED = 16 * MAX_PAYLOAD
 """What a byte of a descriptor takes is learnt from so many, those before count less and less."""
 
@@ -136,6 +138,8 @@ class Intake:
             if not leads:
                 spent = self._work() - begun
                 self.strangers.spend(spent)
+                if self._sessions.leader is not None:
+                    self._sessions.leader.excuse(self._clock() - t_arrived)
                 if parts[0] == b"session":
                     self._learn(len(parts[-1]), spent)
 
@@ -286,7 +290,7 @@ def _stamp(slot: Frame, message: AnyFrame, t_arrived: int) -> None:
 
 
 def dearest_byte_ns(work: Callable[[], int]) -> float:
-    """What a byte of a descriptor takes at the most on this machine [ns], by one of many small maps."""
+    """What a byte of a large descriptor takes at the most on this machine [ns], by one of many small maps."""
     session = Session(
         session="0" * 16, stream="markers", t_start=0, rate=0.0, fields=(), meta={"maps": [{"a": 1}] * 1000}
     )
@@ -295,4 +299,4 @@ def dearest_byte_ns(work: Callable[[], int]) -> float:
         begun = work()
         decode(parts)
         spent.append(work() - begun)
-    return min(spent) / len(parts[1])
+    return DEARER * min(spent) / len(parts[1])

@@ -66,6 +66,10 @@ class Known:
             self._n_stretch += 1
             self._counted_ns = t_ns
 
+    def excuse(self, busy_ns: int) -> None:
+        """Its frames could not be heard for so long, as others were; that is no pause of it."""
+        self._heard_ns += max(0, busy_ns)
+
     def pauses(self, t_ns: int) -> bool:
         """Whether no frame has come for long, or none will."""
         return self.ended or t_ns - self._heard_ns > self._silence_ns

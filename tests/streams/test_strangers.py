@@ -13,7 +13,7 @@ from streams.known import AHEAD, SHORTEST_SILENCE_NS
 
 OTHER = "00000000000000bb"
 THIRD = "00000000000000cc"
-TAKES_NS = 2 * int(MOST_NS)
+TAKES_NS = 2 * SHORTEST_SILENCE_NS
 """So long everything but frames takes to decode on the slow machine of these tests [ns]."""
 
 
@@ -103,6 +103,24 @@ def test_a_descriptor_that_would_hold_everything_up_waits_until_the_one_that_lea
     clock[0] += SHORTEST_SILENCE_NS
     eventually(lambda: subscriber.session.session == OTHER or subscriber.wait(0.0))
     assert subscriber.counters["put_off"] == 1
+
+
+def test_the_time_that_strangers_take_is_no_pause_of_the_one_that_leads(
+    raw_sender, subscribe, clock, eventually, monkeypatch
+):
+    """Protects the lead of a session from one message that takes longer than any pause, were it read."""
+    monkeypatch.setattr("streams.intake.SHARE", 2.0)
+    subscriber = subscribe(raw_sender.address, ("markers", "telemetry"))
+    raw_sender.wait_joined()
+    raw_sender.descriptor()
+    raw_sender.frame(0)
+    assert subscriber.wait(20.0).leads
+    raw_sender.message("telemetry", session=THIRD, t=1, text=["slow"])
+    eventually(lambda: subscriber.telemetry)
+    raw_sender.descriptor(session=OTHER)
+    raw_sender.frame(0, session=OTHER)
+    assert not subscriber.wait(20.0).leads
+    assert clock[0] == TAKES_NS
 
 
 def test_a_descriptor_that_was_put_off_does_not_undo_the_end(joined, clock, eventually):
