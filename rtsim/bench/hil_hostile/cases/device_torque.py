@@ -13,7 +13,7 @@ from rtsim.bench.hil_hostile.scenarios import device_lies
 from rtsim.bench.hil_hostile.wire import Keys
 from streams.clock import now_ns
 
-ACTUATOR = ("actuator", "torque")
+ACTUATOR = ("actuator", "torque", "drives")
 
 
 def applies(own: float, passive: float = 0.0, share: float = 1.0) -> Lie:
