@@ -111,7 +111,8 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rtsim.config.hil_schema import HilSpec
     from rtsim.config.load import load_toml
     from rtsim.live.group_table import group_of_simulation
-    from rtsim.live.hardware import hil_loop, moved, parts_of, simulator_for, summary_of
+    from rtsim.live.hardware import hil_loop, moved, parts_of, simulator_for
+    from rtsim.live.hil_summary import summary_of
 
     spec = changed(load_toml(find_config(config, "hil"), HilSpec), device, options)
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:

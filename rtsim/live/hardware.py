@@ -33,8 +33,9 @@ from rtsim.simulation.load import check_mass, check_settings, check_spec
 from rtsim.simulation.motion import awaiting, check_motion, moved_names, with_motion, with_prescribed, within
 from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
+from rtsim.stages.device_element import with_device
 from rtsim.stages.energy import EnergyAccount
-from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
+from rtsim.stages.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.limb import LimbStep
 from rtsim.stages.misaligned import joint_of, with_straps
 from rtsim.stages.simulated_gait import SimulatedGait
@@ -370,44 +371,3 @@ def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
         loop.output.send(account(told, loop.counters, torque.gauges(), sentences))
 
     return say
-
-
-def fault_time(loop: Loop) -> float:
-    """When the newest fault latched, on the clock of the model [s]; -1 without one."""
-    return next(stage.fault_s for stage in loop.stages if isinstance(stage, TorqueCommand))
-
-
-def summary_of(loop: Loop) -> dict[str, Any]:
-    """A run in numbers."""
-    clock = loop.source
-    assert isinstance(clock, DeviceClock)
-    x, counted = clock.exchange, clock.counters()
-    return {
-        "ticks": counted["ticks"],
-        "missed": counted["missed"],
-        "frames": loop.counters["published"],
-        "unanswered": x.counters["unanswered"],
-        "in_time_percent": x.in_time_percent,
-        "faults": x.arming.n_fault,
-        "arming": x.arming.state,
-        "last_transition": x.arming.reason,
-        "fault_s": fault_time(loop),
-        "energy_largest_J": x.energy.largest,
-        **{name: round(value, 9) for name, value in loop.stages[2].gauges().items()},
-        "large_error": loop.stages[1].counters["large_error"],
-        "compiled": loop.counters["compiled"],
-        "collected": loop.counters["collected"],
-        "urgent": loop.granted,
-        "reason": loop.reason,
-        "device": dict(x.port.counters),
-        **{
-            name: round(value, 1)
-            for part, histogram in clock.times.items()
-            for name, value in histogram.gauges(part).items()
-        },
-        **{
-            name: round(value, 1)
-            for part in ("turn", "capture_to_receive")
-            for name, value in loop.times.stages[part].gauges(part).items()
-        },
-    }

@@ -22,7 +22,8 @@ from rtsim.device.stability import check_stable
 from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
-from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, fault_time, mechanics_of
+from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, mechanics_of
+from rtsim.live.hil_summary import fault_time
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput

@@ -17,7 +17,7 @@ from rtsim.device.balance import EnergyBalance
 from rtsim.device.exchange import DeviceExchange
 from rtsim.quantity import Quantity
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.exchange import device_element
+from rtsim.stages.device_element import device_element
 from rtsim.stages.stage import FINE, Outcome, Stage
 from streams.messages import Curves
 from streams.ring import Frame

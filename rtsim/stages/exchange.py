@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from msgspec.structs import replace
 
-from rtsim.config.force_schema import Spring
-from rtsim.config.model_schema import ModelSpec
 from rtsim.device.arming import ARM_STATES, EMERGENCY
 from rtsim.device.asked import ARM, DISARM, ENDING, WATCHED, Asked
 from rtsim.device.exchange import DeviceExchange, first_of
 from rtsim.device.tuning import LEAST_RAMP_S, OVER_S
-from rtsim.errors import ConfigError
-from rtsim.models.model import Model
 from rtsim.quantity import Quantity
+from rtsim.stages.device_element import Limb, device_element
 from rtsim.stages.exchange_results import CUFF, DELIVERED, MEANINGS, PARASITIC, STATES, TRACKING
 from rtsim.stages.limb_orders import MOVING, move, refusal
 from rtsim.stages.stage import FINE, Args, Order, Outcome, Stage
@@ -26,8 +22,6 @@ from streams.clock import now_ns
 from streams.messages import AnyMessage, Command, Output, Status
 from streams.ring import Frame
 
-ELEMENT = "device"
-"""Name of the spring, without stiffness, through which the device acts on its coordinate."""
 MOST_ASKED = 64
 """Commands that may wait for a tick, as before a device has come; those that end torque are always taken."""
 TUNING = ("set", "undo", "save", "switch")
@@ -38,22 +32,6 @@ UNWATCHED = "The device does not tell its actuator's torque: commanded against d
 UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
 UNANSWERED = Outcome(Status.DEGRADED)
-
-
-class Limb(Protocol):
-    """What moves with the device: a simulator, or the joint of a person who is measured.
-
-    q, v : coordinates and speeds; time : of these [s]
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-
-    @property
-    def time(self) -> float: ...
-
-    @property
-    def model(self) -> Model: ...
 
 
 class DeviceTorque(Stage):
@@ -390,22 +368,6 @@ class TorqueCommand(Stage):
         x.port.send(output)
         self.publish(output)
         self.tell()
-
-
-def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
-    """The model with an element for the device, without stiffness; the last of its springs."""
-    if any(spring.name == ELEMENT for spring in spec.springs):
-        raise ConfigError(
-            f"a spring is called {ELEMENT!r}, which is what the device's own element is called",
-            where=f"model {spec.name}", remedy="give it another name",
-        )  # fmt: skip
-    element = Spring(name=ELEMENT, coordinate=coordinate, stiffness_N_m_rad=0.0)
-    return replace(spec, springs=(*spec.springs, element))
-
-
-def device_element(simulator: Limb) -> int:
-    """Where the device acts, among the springs on coordinates."""
-    return len(simulator.model.forces.springs.dof) - 1
 
 
 def unheard(message: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rtsim.device.exchange import DeviceExchange
 from rtsim.simulation.motion_feed import MotionFeed
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.exchange import device_element
+from rtsim.stages.device_element import device_element
 from rtsim.stages.forward import UNTOLD, ForwardStep
 from rtsim.stages.stage import Outcome
 from streams.messages import Status

@@ -17,7 +17,7 @@ from rtsim.methods.frame_pace import FramePace, seconds_of
 from rtsim.methods.gait_phase import falling
 from rtsim.methods.person_motion import PersonLeap
 from rtsim.models.model import Model, build
-from rtsim.stages.exchange import with_device
+from rtsim.stages.device_element import with_device
 from rtsim.stages.gait_phase import GaitPhases, root_of
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import FINE, Outcome, Stage

@@ -13,8 +13,7 @@ import numba
 import pytest
 
 from kernels import _cache, _private
-from tests.kernels.test_cache import CALL, run
-from tests.kernels.test_cache import package as package
+from tests.kernels.test_cache import CALL, package, run  # noqa: F401 (a fixture)
 
 settings: Any = numba.config
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="owners and modes are of POSIX")
@@ -123,7 +122,7 @@ def kept_file(root: Path) -> tuple[_cache._CodeFiles, Path]:
 @pytest.mark.skipif(settings.DISABLE_JIT, reason="the compiler is off")
 @pytest.mark.process
 @pytest.mark.parametrize("way", WAYS)
-def test_what_strangers_planted_is_not_run(package: Path, way: Callable[..., None]) -> None:
+def test_what_strangers_planted_is_not_run(package: Path, way: Callable[..., None]) -> None:  # noqa: F811
     """Protects the user's account: code in a cache that others can write to is not even unpickled."""
     mark = package / "mark"
     plant = f"import kernels._cache as c; c.dumps = lambda data: {pickle.dumps(Planted(mark))!r}; "

@@ -14,7 +14,8 @@ from rtsim.device.asked import Asked
 from rtsim.device.exchange import DeviceExchange
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
+from rtsim.stages.device_element import with_device
+from rtsim.stages.exchange import DeviceTorque, TorqueCommand
 from streams.codec import FieldLayout
 from streams.messages import Session
 from streams.ring import Frame

@@ -18,8 +18,9 @@ from rtsim.live.hardware import parts_of
 from rtsim.models.load import load_model
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
+from rtsim.stages.device_element import with_device
 from rtsim.stages.energy import LABELS, EnergyAccount
-from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
+from rtsim.stages.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.forward import ForwardStep
 from rtsim.stages.misaligned import joint_of, with_straps
 from streams.codec import FieldLayout

@@ -57,7 +57,7 @@ ANGLES: dict[str, tuple[str, Forge]] = {
 def test_an_angle_that_is_not_the_joints_ends_the_torque(name: str) -> None:
     """Protects whoever wears it from torque by a sensor that lies: each kind is a fault, in its words."""
     words, lie = ANGLES[name]
-    course = Honest(angle_deg=(-400.0, 400.0), speed_max_deg_s=1e6).armed()
+    course = Honest(angle_deg=(-360.0, 360.0), speed_max_deg_s=1e6).armed()
     course.port.forge = lie
     assert course.until_fault(28.0) < math.inf
     assert course.port.outputs[-1].torque == [0.0]

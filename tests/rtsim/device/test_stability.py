@@ -15,7 +15,8 @@ from rtsim.device.stability import check_stable, paths_of
 from rtsim.errors import ConfigError
 from rtsim.models.model import build
 from rtsim.simulation.simulator import Simulator
-from rtsim.stages.exchange import DeviceTorque, TorqueCommand, with_device
+from rtsim.stages.device_element import with_device
+from rtsim.stages.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.forward import ForwardStep
 from streams.codec import FieldLayout
 from streams.messages import Session
