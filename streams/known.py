@@ -118,8 +118,11 @@ class KnownSessions:
         return next((known for known in self._by_id.values() if known.payload == payload), None)
 
     def may_know(self, payload: bytes) -> bool:
-        """Whether bytes may be a message of the session that leads, or a short one of any, at a glance."""
-        if self.leader is not None and self.leader.may_be_of(payload):
+        """Whether bytes may be a message of the session that leads, or a short one of any, at a glance; while
+        none leads, one of any: a first session whose descriptor took long has its frames all the same.
+        """
+        first = self._by_id.values() if self.leader is None else (self.leader,)
+        if any(known.may_be_of(payload) for known in first):
             return True
         return len(payload) <= SHORT and any(known.word in payload for known in self._by_id.values())
 
