@@ -34,7 +34,7 @@ N_OTHER = 64
 SHARE = 0.05
 """Of the time so much may be spent on what is not a frame of the session that leads, as processor time of the
 receiving thread: its waiting for the others is none of the strangers' doing."""
-DEARER = 3.0
+DEARER = 8.0
 """Large descriptors take so much more for a byte than a small one, which the processor's caches hold."""
 REMEMBERED = 16 * MAX_PAYLOAD
 """What a byte of a descriptor takes is learnt from so many, those before count less and less."""
