@@ -91,11 +91,12 @@ class Intake:
         """Use or count one message that arrived at `t_arrived` [ns]."""
         if self._sessions.newest is not None and parts[-1] == self._sessions.newest.payload:
             return  # the descriptor is repeated every second
-        self.look_again(t_arrived)
         if parts[0] == b"session" and (known := self._sessions.described(parts[-1])) is not None:
             self._again(known)
         elif self._may_be_read(parts, t_arrived):
             self._read(parts, t_arrived)
+        if parts is not self._put_off:
+            self.look_again(t_arrived)  # last, as this may have been a frame after which nobody pauses
 
     def look_again(self, t_ns: int) -> None:
         """Read the descriptor that was put off, if there is one and time for it; call it now and then."""
