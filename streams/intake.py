@@ -126,7 +126,7 @@ class Intake:
         self.strangers.earn(max(0, t_ns - self._earned_ns))
         self._earned_ns = max(self._earned_ns, t_ns)
         leader = self._sessions.leader
-        if parts[0] != b"session" or leader is None or leader.pauses(t_ns):
+        if parts[0] != b"session" or leader is None or leader.gone(t_ns):
             return self.strangers.affords()
         return self.strangers.affords(self._bytes_ns / self._n_byte * len(parts[-1]))
 

@@ -39,8 +39,8 @@ class Known:
     """
 
     __slots__ = (
-        "_counted_ns", "_heard_ns", "_n_frame", "_n_stretch", "_silence_ns", "clock", "ended", "layout",
-        "order", "payload", "session", "word",
+        "_beside_ns", "_counted_ns", "_heard_ns", "_n_frame", "_n_stretch", "_silence_ns", "clock", "ended",
+        "layout", "order", "payload", "session", "word",
     )  # fmt: skip
 
     def __init__(self, session: Session, layout: FieldLayout, payload: bytes, t_ns: int) -> None:
@@ -50,16 +50,19 @@ class Known:
         self._silence_ns = silence_ns(session.rate)
         self._heard_ns = t_ns
         self._counted_ns = -STRETCH_NS
+        self._beside_ns = -1
         self._n_frame = self._n_stretch = 0
 
     def begin_again(self) -> None:
         """Its descriptor comes again after that of another: numbers and clock may begin anew."""
         self.order, self.clock, self.ended = OrderCheck(), ClockCheck(), False
 
+    def forget(self) -> None:
+        """Its frames so far count no more."""
+        self._n_frame = self._n_stretch = 0
+
     def hear(self, t_ns: int) -> None:
         """A good frame came at `t_ns`."""
-        if t_ns - self._heard_ns > self._silence_ns:
-            self._n_frame = self._n_stretch = 0
         self._heard_ns = t_ns
         self._n_frame += 1
         if t_ns - self._counted_ns >= STRETCH_NS:
@@ -73,6 +76,18 @@ class Known:
     def pauses(self, t_ns: int) -> bool:
         """Whether no frame has come for long, or none will."""
         return self.ended or t_ns - self._heard_ns > self._silence_ns
+
+    def gone(self, t_ns: int) -> bool:
+        """Whether no frame has come for so long that its sender is not there any more, or none will."""
+        return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
+
+    def goes_on_beside(self, leader: Known, t_ns: int) -> bool:
+        """Whether its frames have come for a stretch of time since the one that leads began to pause: where
+        the stream as a whole has stood still, the first frame after it proves nothing. Ask at each frame.
+        """
+        if self._beside_ns < leader._heard_ns:
+            self._beside_ns = t_ns
+        return t_ns - self._beside_ns >= STRETCH_NS
 
     def holds(self, t_ns: int) -> bool:
         """Whether its id is its own: it has been there for a while, and goes on."""
@@ -142,9 +157,14 @@ class KnownSessions:
 
     def hear(self, known: Known, t_ns: int) -> None:
         """A good frame of a session came at `t_ns`: it may lead from now on."""
-        known.hear(t_ns)
         leader = self.leader
-        if known is not leader and (leader is None or leader.pauses(t_ns) or known.outranks(leader)):
+        if known is not leader and known.pauses(t_ns):
+            known.forget()
+        known.hear(t_ns)
+        if leader is None or leader.ended or (known is not leader and known.outranks(leader)):
+            self.leader = known
+        elif known is not leader and leader.pauses(t_ns) and known.goes_on_beside(leader, t_ns):
+            leader.forget()
             self.leader = known
 
     def end(self, known: Known, t_ns: int) -> bool:

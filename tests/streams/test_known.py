@@ -66,12 +66,40 @@ def test_a_session_that_pauses_is_followed_by_the_next(sessions, walker):
     """Protects a restart without an end: whoever sends leads when the former has been silent."""
     after = a_session(10**9)
     sessions.add(after, 10**9)
-    t_ns = heard(sessions, after, 10**9, 10**9 + SHORTEST_SILENCE_NS)
+    t_ns = heard(sessions, after, 10**9, 10**9 + SHORTEST_SILENCE_NS + STRETCH_NS)
     assert sessions.leader is walker
-    heard(sessions, after, t_ns, t_ns + 2 * PERIOD_NS)
+    t_ns = heard(sessions, after, t_ns, t_ns + 2 * PERIOD_NS)
     assert sessions.leader is after
-    sessions.hear(walker, t_ns + 2 * PERIOD_NS)
+    sessions.hear(walker, t_ns)
     assert sessions.leader is after, "whoever paused begins anew"
+
+
+def test_a_stream_that_stands_still_as_a_whole_is_no_pause_of_who_leads(sessions, walker):
+    """Protects the lead from whose frame comes first after a stall of sender or receiver."""
+    other = a_session(10**9)
+    sessions.add(other, 10**9)
+    t_ns = heard(sessions, other, 10**9, 10**9 + STRETCH_NS)
+    sessions.hear(walker, t_ns)
+    for _ in range(10):
+        t_ns += 2 * SHORTEST_SILENCE_NS
+        sessions.hear(other, t_ns)
+        sessions.hear(walker, t_ns + 1000)
+        assert sessions.leader is walker
+    t_ns = heard(sessions, other, t_ns + 2000, t_ns + SHORTEST_SILENCE_NS)
+    assert sessions.leader is walker
+
+
+def test_a_newcomer_in_a_flood_follows_one_that_is_silent(sessions, walker):
+    """Protects a restart while others begin sessions: they do not keep the lead for who is not there."""
+    after = a_session(10**9)
+    sessions.add(after, 10**9)
+    for t_ns in range(10**9, 10**9 + SHORTEST_SILENCE_NS + 2 * STRETCH_NS, PERIOD_NS):
+        sessions.hear(after, t_ns)
+        other = a_session(t_ns)
+        sessions.add(other, t_ns)
+        sessions.hear(other, t_ns + 1000)
+    assert sessions.leader is after
+    assert sessions.leader is not walker
 
 
 def test_an_end_is_followed_at_once(sessions, walker):

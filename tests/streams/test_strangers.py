@@ -9,7 +9,7 @@ from streams.allowance import MOST_NS, Allowance
 from streams.clock import now_ns
 from streams.codec import decode
 from streams.intake import SHARE
-from streams.known import AHEAD, SHORTEST_SILENCE_NS
+from streams.known import AHEAD, LONGEST_SILENCE_NS, SHORTEST_SILENCE_NS
 
 OTHER = "00000000000000bb"
 THIRD = "00000000000000cc"
@@ -90,7 +90,7 @@ def test_the_newest_descriptor_that_was_put_off_is_read_when_there_is_time(joine
     assert subscriber.wait(20.0).session.session == THIRD
 
 
-def test_a_descriptor_that_would_hold_everything_up_waits_until_the_one_that_leads_pauses(
+def test_a_descriptor_that_would_hold_everything_up_waits_until_the_one_that_leads_is_gone(
     joined, read_until, clock, eventually, monkeypatch
 ):
     """Protects the frames from the first large descriptor already: what it takes is foretold by its bytes."""
@@ -100,7 +100,7 @@ def test_a_descriptor_that_would_hold_everything_up_waits_until_the_one_that_lea
     sender.frame(1)
     assert read_until(subscriber, 1) == [1]
     assert subscriber.counters["put_off"] == 1
-    clock[0] += SHORTEST_SILENCE_NS
+    clock[0] += LONGEST_SILENCE_NS
     eventually(lambda: subscriber.session.session == OTHER or subscriber.wait(0.0))
     assert subscriber.counters["put_off"] == 1
 
