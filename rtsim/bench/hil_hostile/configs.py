@@ -118,6 +118,11 @@ class Declared(NamedTuple):
         return WINDOW_MS + self.spec.limits.agreement_ms + self.tick
 
     @property
+    def following(self) -> float:
+        """An angle that follows the joint's wrongly: by the motion of a second, and of the one before."""
+        return 2.0 * WINDOW_MS + self.spec.limits.agreement_ms + self.tick
+
+    @property
     def lost(self) -> float:
         """Markers that are lost; the device hears of it every 50 ms."""
         assert self.spec.markers is not None

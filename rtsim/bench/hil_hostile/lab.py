@@ -47,6 +47,8 @@ class Lab:
             self.end(name)
             rig = None
         if rig is None:
+            for other in set(WORN) - {name} if name in WORN else ():
+                self.end(other)  # two streams at once cost more than they have to
             rig = self._rigs[name] = self.fresh(name)
         elif rig.listener.on:
             rig.disarm()

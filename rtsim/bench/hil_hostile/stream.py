@@ -127,6 +127,10 @@ class FalseStream:
         """Whether the joint's angle of a whole stride is known."""
         return len(self._joint) == N_STRIDE
 
+    def forget(self) -> None:
+        """The joint's angle of a stride is to be heard anew."""
+        self._joint.clear()
+
     def joint(self, angle: float, speed: float) -> tuple[float, float]:
         """Angle and speed of the joint as a model has told them [rad, rad/s]; while the stream lies, those of
         the same frame of the stride before."""

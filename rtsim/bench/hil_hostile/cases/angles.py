@@ -143,12 +143,16 @@ OF_RUN = {
         "off_in_swing",
     ),
 }
+FOLLOWS = ("late", "mirrored", "frozen", "scaled", "doubled")
+"""Lies that begin so are told by how the angle follows the joint's."""
 CASES = tuple(
     Case(
         f"angle_{name}.{run}",
         "device",
         f"The angle of {RUNS[run]} {LIES[name][0]}.",
-        device_angle(run, LIES[name][1]),
+        device_angle(
+            run, LIES[name][1], (lambda d: d.following) if name.startswith(FOLLOWS) else (lambda d: d.lie)
+        ),
         TOLD,
         lie=True,
     )

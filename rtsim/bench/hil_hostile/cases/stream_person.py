@@ -10,7 +10,7 @@ from rtsim.bench.hil_hostile.scenarios import stream_goes_on, stream_lies
 from rtsim.bench.hil_hostile.stream import Frame, Lie, Positions, as_markers
 from rtsim.bench.hil_hostile.wire import Keys
 
-WORDS = ("markers", "frame", "person", "jump", "turn", "walk", "phase", "confidence", "segment", "angle")
+WORDS = ("no usable frame", "leaps by", "turns by", "infinite", "the joint's")
 
 
 def moved(move: object) -> Lie:
