@@ -127,7 +127,7 @@ def line_of(v: Verdict) -> str:
     if v.unarmed:
         parts.append(f"{v.unarmed} samples with torque that NOBODY ARMED")
     if v.faults and v.case.family == "honest":
-        parts.append(f"{v.faults} FALSE ALARMS")
+        parts.append(f"{v.faults} FALSE ALARMS (last: {v.sentence})")
     if v.missed:
         parts.append("LIE MISSED")
     return f"{v.case.name}: " + "; ".join(parts)

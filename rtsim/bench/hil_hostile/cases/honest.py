@@ -54,7 +54,8 @@ def looked_on(rig: Rig, since_ns: int) -> Evidence:
     time.sleep(CLEAN_S)
     wrong = () if rig.listener.on else ("torque ended though nothing was wrong",)
     seen = rig.evidence(since_ns, 0, math.nan, wrong=wrong)
-    return seen._replace(faults=len(rig.listener.faults_since(armed)))
+    faults = rig.listener.faults_since(armed)
+    return seen._replace(faults=len(faults), said=[(armed, text) for text in faults])
 
 
 CASES = (
