@@ -4,6 +4,7 @@ While outputs ask for an answer, each is a tick of the device: it goes on by the
 that a run can be repeated bit for bit. Where none comes in its time, and where none asks, the device's own
 clock ticks: it watches the age of its command, whatever the other side does. Torque falls by the clock: a
 tick that is asked for counts the model's tick, until the clock is ahead by as much as the command is valid.
+While it falls, or the button was pressed, the own clock does not wait for a model that asks slowly.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from streams.security import Security
 
 SLICE_MS = 20
 """Longest wait without a look whether to stop [ms]."""
+FALLING_WAIT_NS = 20_000_000
+"""So long after a question the own clock takes over while torque falls, or is to fall [ns]: not sooner, so
+that a run whose model asks in time repeats."""
 LOG_HEAD = "t_ns,kind,command,age_ms,valid_for_ms,commanded_armed,state,commanded_Nm,actuator_Nm,torque_Nm\n"
 EMERGENCY = "emergency stop"
 
@@ -96,7 +100,10 @@ class SimulatedDevice(Closing):
         """Tick until `stop`."""
         period_ns = round(1e9 * self.orthosis.period_s)
         due_ns = now_ns() + period_ns
+        asked_ns: int | None = None  # when the model asked, while its next question is waited for
         while not self._stopped:
+            if asked_ns is not None and (self._pressed or self.watchdog.state == "falling"):
+                due_ns = min(due_ns, asked_ns + FALLING_WAIT_NS)
             left_ms = max(0, (due_ns - now_ns()) // 1_000_000)
             found = self._link.newest(min(left_ms, SLICE_MS))
             t_ns = now_ns()
@@ -106,7 +113,8 @@ class SimulatedDevice(Closing):
                 output = found[0]
                 if output.answer:
                     self._tick("asked", 1e-3 * output.tick_ms, t_ns, t_ns)
-                    due_ns = now_ns() + round(1e6 * output.valid_for_ms)  # its own clock takes over then
+                    asked_ns = now_ns()
+                    due_ns = asked_ns + round(1e6 * output.valid_for_ms)  # its own clock takes over then
                     continue
             if left_ms > 0:
                 continue
@@ -114,6 +122,7 @@ class SimulatedDevice(Closing):
             t_ns = now_ns()
             self.watchdog.look(t_ns, self.orthosis.actuator, self.orthosis.angle)
             self._tick("own", self.orthosis.period_s, t_ns, t_ns)
+            asked_ns = None
             # what was missed, as where the process was stopped, is not made up for
             due_ns = max(due_ns + period_ns, now_ns() - period_ns)
 

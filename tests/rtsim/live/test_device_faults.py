@@ -251,7 +251,7 @@ class FalseModel:
 
     def __init__(self, rig: Rig) -> None:
         self.port, self.seq, self.session = DevicePort(rig.address), 0, RUN
-        _, self.log = rig.start_device()
+        self.device, self.log = rig.start_device()
         until(lambda: self.port.poll(20) and self.port.receive())
 
     def say(self, n: int, **changed) -> None:
@@ -315,6 +315,28 @@ def test_commands_that_are_none(rig: Rig, kind: str) -> None:
             time.sleep(0.01)
         assert obeys(rows_of(model.log)) == 1
         assert rows_of(model.log)[-1].actuator == 0.0
+
+
+@pytest.mark.parametrize("press", ["at once", "between two questions"])
+def test_the_button_does_not_wait_for_a_model_that_asks_slowly(rig: Rig, press: str) -> None:
+    """Protects the button: beside a model of two questions a second, valid for a second each, torque is gone
+    within the ramp, and what a busy machine takes, by the device's own clock."""
+    model = FalseModel(rig).armed()
+    with model.port:
+        model.port.send(model.output(answer=True, valid_for_ms=1000.0))
+        model.seq += 1
+        time.sleep(0.0 if press == "at once" else 0.2)
+        t_ns = now_ns()
+        model.device.send_signal(signal.SIGUSR1)
+        for _ in range(3):
+            time.sleep(0.5)
+            model.port.send(model.output(answer=True, valid_for_ms=1000.0))
+            model.seq += 1
+        until(lambda: rows_of(model.log)[-1].state == "stopped")
+        still = [row for row in rows_of(model.log) if row.actuator > 0.0]
+        assert 1e-6 * (still[-1].t_ns - t_ns) < RAMP_MS + 150.0
+        off = next(row for row in after(rows_of(model.log), t_ns) if row.actuator == 0.0)
+        assert 1e-6 * (off.t_ns - t_ns) < RAMP_MS + 150.0
 
 
 def test_another_model_in_the_middle(rig: Rig) -> None:
