@@ -258,7 +258,6 @@ def run(
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import Rights
-    from rtsim.live.hardware import NOBODY
     from rtsim.live.urgency import may_be_urgent, pinned
     from streams.control import ControlServer
     from streams.exchange import DevicePort
@@ -311,7 +310,18 @@ def run(
                 tell(words)
             loop.run()
         publisher.close()
-    summary = summarise(loop)
+    conclude(spec, ways, loop, summarise(loop), child.failure() if child else "", beside.failed)
+
+
+def conclude(
+    spec: HilSpec, ways: Ways, loop: Loop, summary: dict[str, Any], of_child: str, failed: bool
+) -> None:
+    """Tell what a run came to, and end with the exit code that it has.
+
+    of_child : why the simulated device ended, in words; failed : whether a process beside the run did
+    """
+    from rtsim.live.hardware import NOBODY
+
     if ways.as_json:
         click.echo(json.dumps({"state": "over", **summary}))
     else:
@@ -323,12 +333,11 @@ def run(
             remedy="the device was told zero and disarmed; lower its torque, or shorten the model's step",
         )  # fmt: skip
     if loop.reason == NOBODY:
-        words = child.failure() if child else ""
         raise ConfigError(
-            f"{NOBODY} within {spec.exchange.connect_s:g} s{': ' + words if words else ''}",
+            f"{NOBODY} within {spec.exchange.connect_s:g} s{': ' + of_child if of_child else ''}",
             where=spec.ports.device,
             remedy="start it, as by `rtsim device SPEC --model ADDRESS`",
         )  # fmt: skip
     if words := latched(summary):
         tell(f"rtsim: {words}")
-    raise SystemExit(exit_code() or int(bool(words) or beside.failed))
+    raise SystemExit(exit_code() or int(bool(words) or failed))

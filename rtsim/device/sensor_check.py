@@ -150,7 +150,9 @@ class SensorCheck:
 
     def hint(self, newest: Device) -> str:
         """Words for an angle that is right if it is read in degrees; empty where it is not."""
-        reference, said = self.told.angle(newest.command), newest.angle[0] if newest.angle else math.nan
+        if len(newest.angle) != 1:  # of a device of other joints something else is wrong
+            return ""
+        reference, said = self.told.angle(newest.command), newest.angle[0]
         near = abs(math.radians(said) - reference) < self._agreement < abs(said - reference)
         return "; it looks like degrees, and radians are due" if near and self.limits.watch_sensors else ""
 
@@ -187,8 +189,8 @@ class SensorCheck:
         if abs(delay_ms) > EARLY * self.limits.delay_ms and abs(fit.delay_s) > SIGMAS * fit.delay_error_s:
             way = "behind" if delay_ms > 0.0 else "ahead of"
             return (
-                f"the device's angle is {abs(delay_ms):.0f} ms {way} the joint's; "
-                f"allowed: {self.limits.delay_ms:g} ms"
+                f"the device's angle is {abs(delay_ms):.0f} ms {way} the joint's; allowed: "
+                f"{EARLY * self.limits.delay_ms:.3g} ms, as up to {self.limits.delay_ms:g} ms may look so"
             )
         return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rtsim.device.exchange import DeviceExchange
 from rtsim.live.hardware import DeviceClock
 from rtsim.live.loop import Loop
 from rtsim.stages.exchange import TorqueCommand
@@ -14,6 +15,22 @@ def fault_time(loop: Loop) -> float:
     return next(stage.fault_s for stage in loop.stages if isinstance(stage, TorqueCommand))
 
 
+def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
+    """What every run with a device has."""
+    return {
+        "frames": loop.counters["published"],
+        "unanswered": x.counters["unanswered"],
+        "in_time_percent": x.in_time_percent,
+        "faults": x.arming.n_fault,
+        "arming": x.arming.state,
+        "last_transition": x.arming.reason,
+        "fault_s": fault_time(loop),
+        "compiled": loop.counters["compiled"],
+        "reason": loop.reason,
+        "device": dict(x.port.counters),
+    }
+
+
 def summary_of(loop: Loop) -> dict[str, Any]:
     """A run in numbers."""
     clock = loop.source
@@ -22,21 +39,12 @@ def summary_of(loop: Loop) -> dict[str, Any]:
     return {
         "ticks": counted["ticks"],
         "missed": counted["missed"],
-        "frames": loop.counters["published"],
-        "unanswered": x.counters["unanswered"],
-        "in_time_percent": x.in_time_percent,
-        "faults": x.arming.n_fault,
-        "arming": x.arming.state,
-        "last_transition": x.arming.reason,
-        "fault_s": fault_time(loop),
+        **of_exchange(loop, x),
         "energy_largest_J": x.energy.largest,
         **{name: round(value, 9) for name, value in loop.stages[2].gauges().items()},
         "large_error": loop.stages[1].counters["large_error"],
-        "compiled": loop.counters["compiled"],
         "collected": loop.counters["collected"],
         "urgent": loop.granted,
-        "reason": loop.reason,
-        "device": dict(x.port.counters),
         **{
             name: round(value, 1)
             for part, histogram in clock.times.items()

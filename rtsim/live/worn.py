@@ -23,7 +23,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_forces, forces_of
 from rtsim.live.hardware import LOOK_MS, NOBODY, device_loop, mechanics_of
-from rtsim.live.hil_summary import fault_time
+from rtsim.live.hil_summary import of_exchange
 from rtsim.live.inputs import TIME_UP, Input, Obey, StreamInput
 from rtsim.live.loop import Loop, Output
 from rtsim.live.paired import PairedInput
@@ -306,15 +306,6 @@ def summary_of(loop: Loop) -> dict[str, Any]:
     x = ticks.exchange
     return {
         "ticks": x.seq - 1,
-        "frames": loop.counters["published"],
         "unusable": next(s for s in loop.stages if isinstance(s, WornJoint)).counters["unusable"],
-        "unanswered": x.counters["unanswered"],
-        "in_time_percent": x.in_time_percent,
-        "faults": x.arming.n_fault,
-        "arming": x.arming.state,
-        "last_transition": x.arming.reason,
-        "fault_s": fault_time(loop),
-        "compiled": loop.counters["compiled"],
-        "reason": loop.reason,
-        "device": dict(x.port.counters),
+        **of_exchange(loop, x),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -209,6 +210,30 @@ def test_what_nobody_knows_is_not_compared() -> None:
         assert bool(check.wrong(False)) == said
     check.look(replace(message, command=-1), 0, 0.01)
     check.look(replace(message, command=3), 0, 0.01)
+
+
+def test_a_device_of_other_joints_is_not_said_to_speak_in_degrees() -> None:
+    """Protects whoever looks for the fault: the hint belongs to an angle, not to a number of joints."""
+    check = SensorCheck(LIMITED, 0.01)
+    check.told.note(0, 0.0, 0.5, 0.0, True)
+    said = math.degrees(0.5)
+    one = Device(session="", seq=0, t=0, command=0, angle=[said], speed=[0.0], torque=[0.0], state="armed")
+    assert "degrees" in check.hint(one)
+    assert check.hint(replace(one, angle=[said, said])) == check.hint(replace(one, angle=[])) == ""
+
+
+@pytest.mark.parametrize("late_s", [0.045, 0.06, 0.1])
+def test_a_delay_that_is_refused_is_more_than_what_is_said_to_be_allowed(late_s: float) -> None:
+    """Protects whoever reads the reason: it does not contradict itself."""
+    course = Honest().armed()
+    course.port.forge = late(walking, late_s)
+    course.go(10.0)
+    told = [
+        re.search(r"is (\d+) ms behind the joint's; allowed: ([\d.]+) ms", words) for words in course.reasons
+    ]
+    found = [(float(match[1]), float(match[2])) for match in told if match]
+    assert found
+    assert all(is_ms > most_ms - 0.5 for is_ms, most_ms in found)  # the first is told in whole milliseconds
 
 
 def test_what_was_told_is_found_by_its_number() -> None:
