@@ -64,14 +64,15 @@ class Beside:
 
     def record(self, publisher: Publisher, arguments: list[str]) -> None:
         """Start the recorder and wait until it listens; ChildFailedError where it does not."""
+        self._told.add(RECORDER)  # until it listens by the error alone, not by the thread as well
         recorder, due = self.start(RECORDER, arguments), time.monotonic() + RECORDER_S
         while not publisher.wait_for_subscriber(LOOK_S):
             failure = recorder.failure()
             if not failure and time.monotonic() > due:
                 failure = f"the {RECORDER} does not listen within {RECORDER_S:g} s"
             if failure:
-                self._told.add(RECORDER)  # by the error
                 raise ChildFailedError(failure)
+        self._told.discard(RECORDER)
 
     def _follow(self) -> None:
         while not self._over.wait(LOOK_S):
