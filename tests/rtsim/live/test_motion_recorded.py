@@ -26,7 +26,7 @@ RUN = ["leg_swing", "--mode", "lockstep"]
 
 
 def walk(publisher: Publisher, over: threading.Event) -> None:
-    """Publish a pelvis that sways, in sessions of 0.4 s, until it is over."""
+    """Publish a pelvis that sways, in sessions of 0.4 s that are ended, until it is over."""
     fields = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
     rows = [np.zeros(3) for _ in fields]
     units = ("rad, m", "rad/s, m/s", "rad/s^2, m/s^2")
@@ -47,6 +47,7 @@ def walk(publisher: Publisher, over: threading.Event) -> None:
                 t_solved=now, status=0, iterations=0, residual=0.0, data=packed.data(), t_published=now,
             ))  # fmt: skip
             publisher.service()
+        publisher.end("another session follows")  # else it would lead until it has paused
 
 
 def test_a_run_that_a_stream_moved_comes_again_bit_for_bit(tmp_path: Path) -> None:

@@ -44,16 +44,18 @@ UNITS = ("rad, m", "rad/s, m/s")
 
 
 class Sender:
-    """Frames of a live run's results, by hand."""
+    """Frames of a live run's results, by hand; where no time is given, each a period after the one before."""
 
     def __init__(self, *names: str, rate: float = 100.0, units: Sequence[str] = UNITS) -> None:
         declared = zip(("coordinates", "coordinate_speeds"), units, strict=True)
         fields = tuple(FieldSpec(name, (len(names),), unit, names) for name, unit in declared)
         self.session = Session(session="s", stream="result", t_start=0, rate=rate, fields=fields)
+        self.time = 0.0
 
-    def frame(self, value: float, speed: float, status: int = 0, time: float = 0.0) -> Frame:
+    def frame(self, value: float, speed: float, status: int = 0, time: float | None = None) -> Frame:
         frame = Frame(self.session, FieldLayout(self.session))
-        frame.status, frame.time = status, time
+        self.time = self.time + 1.0 / self.session.rate if time is None else time
+        frame.status, frame.time = status, self.time
         frame.data["coordinates"][:], frame.data["coordinate_speeds"][:] = value, speed
         return frame
 
@@ -130,6 +132,16 @@ def test_frames_without_the_coordinate_or_without_numbers_are_counted(feed):
         feed.admit(sender.frame(TURN + 0.1, 0.0))
         feed.drive(0.01 * k)
     assert hip(feed.simulator, 0.6)[0] == pytest.approx(0.1, abs=1e-6)
+
+
+def test_a_sender_whose_time_stands_has_no_motion(feed):
+    """Protects whoever is moved: the same frame again and again is no motion, and it comes to rest."""
+    sender = Sender("hip")
+    for k in range(60):
+        feed.admit(sender.frame(0.1, 1.0, time=1.0))
+        status = feed.drive(0.01 * k)
+    assert (feed.counters["motion_taken"], feed.counters["motion_unusable"]) == (1, 59)
+    assert status == Status.DEGRADED
 
 
 def test_a_frame_without_numbers_leaves_the_one_before(feed):
