@@ -167,7 +167,7 @@ def as_another(code: str) -> str:
     text = STRANGER.format(nobody=NOBODY, code=code)
     # imported before, as the files may be closed to that user
     first = (
-        "import encodings.idna, streams.exchange, tests.streams.crowds\n"
+        "import encodings.idna, fcntl, termios, streams.exchange, tests.streams.crowds\n"
         "from streams.control import request\nrequest('tcp://127.0.0.1:1', 'status', timeout_s=0.0)\n"
     )
     done = subprocess.run(
