@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_check import check_c3d
 from rtsim.files.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
 from rtsim.files.c3d_process import Content, read_content
 from rtsim.files.ground import to_ground
-from rtsim.files.trial import MarkerTrial, RawTrial, name_some, samples_seen, unique_names
+from rtsim.files.trial import MarkerTrial, RawTrial, name_some, unique_names
 
 Group = Mapping[str, list[Any]]
 Z_UP_MAKERS = ("vicon", "qualisys")  # their laboratory frames are Z up when the file does not say
@@ -51,7 +50,7 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
     if not 0.0 < rate < math.inf:
         raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
     point = parameters["POINT"]
-    keep, names, notes = _choose(point, content.points, virtual, path)
+    keep, names, notes = _choose(point, n_point, virtual, path)
     if announced > n_frame:
         notes.append(f"the header says {announced} frames, the file ends after {n_frame}: those were read")
     up, up_key = _up(parameters)
@@ -70,10 +69,9 @@ def raw_markers(content: Content, path: Path, announced: int, virtual: bool = Fa
 
 
 def _choose(
-    point: Group, points: NDArray[np.float64], virtual: bool, path: Path
+    point: Group, n_point: int, virtual: bool, path: Path
 ) -> tuple[list[int], tuple[str, ...], list[str]]:
-    """Indices and unique names of the points (n, n_point, 3) that are markers; sentences on the others."""
-    n_point = points.shape[1]
+    """Indices and unique names of the points that are markers, and sentences on the others."""
     labels = _texts(point, "LABELS")[:n_point]
     labels += [""] * (n_point - len(labels))
     groups = {name: _texts(point, name) for name in _type_groups(point)}
@@ -84,7 +82,7 @@ def _choose(
         raise ConfigError(
             "the file holds no labelled markers", where=str(path), remedy="label the trial first"
         )
-    names, said = unique_names([labels[index] for index in keep], samples_seen(points[:, keep]))
+    names, said = unique_names([labels[index] for index in keep])
     return keep, names, [*notes, *_tell_dropped(labels, kinds, virtual), *said]
 
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rtsim.bench.damage.one_marker import hang_on_one
 from rtsim.bench.damage.persons import N_PART, Person
 from rtsim.bench.damage.scene import Damage, Kind, Scene
 from rtsim.bench.damage.scores import Score, score
@@ -63,6 +65,7 @@ class Clean(NamedTuple):
     scene: Scene
     start: int  # its first frame in the recording
     solved: Solved
+    hangs: NDArray[np.bool_]  # (n_frame,) - complete frames that are flagged, and hang on one marker
 
 
 def parse_case(words: str, kinds: Sequence[str]) -> Case:
@@ -144,7 +147,9 @@ class Workshop:
             person.use(case.method)
             scene = person.scene(part)
             start = int(np.searchsorted(person.trial.times, scene.times[0]))
-            self._clean[key] = Clean(person, scene, start, solve(person, scene))
+            solved = solve(person, scene)
+            hangs = hang_on_one(person, scene, solved, scene.complete & (solved.status != 0))
+            self._clean[key] = Clean(person, scene, start, solved, hangs)
             if len(self._clean) > N_CLEAN:
                 self._clean.popitem(last=False)
         return self._clean[key]
@@ -160,8 +165,17 @@ class Workshop:
         damage = self.damage(case, clean.scene) if clean else None
         if clean is None or damage is None:
             return None
-        clean.person.use(case.method)
-        found = score(solve(clean.person, clean.scene, damage), clean.solved, damage, clean.scene)
+        found = self.score_of(clean, damage, case.method)
         worst = clean.start + found.worst if found.worst >= 0 else -1
         lasts = damage.stop >= clean.scene.n_frame
         return Done(case, damage.what, clean.start + damage.first, worst, lasts, found)
+
+    def score_of(self, clean: Clean, damage: Damage, method: str) -> Score:
+        """The score of a damage; a static trial that is refused, or noted, is told before the first frame."""
+        try:
+            person = clean.person.damaged(damage)
+        except ConfigError:
+            return score(clean.solved, clean.solved, damage, clean.scene, told=True)
+        person.use(method)
+        found = solve(person, clean.scene, damage)
+        return score(found, clean.solved, damage, clean.scene, told=person.warns_more_than(clean.person))

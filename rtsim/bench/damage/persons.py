@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from rtsim.bench.damage.scene import Scene
+import numpy as np
+from msgspec.structs import astuple
+
+from rtsim.bench.damage.scene import Damage, Scene
 from rtsim.bench.trials import static_of, trials
 from rtsim.config.run_schema import Run
 from rtsim.errors import ConfigError
+from rtsim.files.trc import write_trc
 from rtsim.files.trial import MarkerTrial
 from rtsim.live.serve import meta_of, prepare
 from rtsim.live.sources import NATURAL, WALKER, check_source, load_trial
+from rtsim.live.whose import notes_before
 from rtsim.models.load import ONE_LEG, load_model
 from rtsim.stages.kinematics import Kinematics
+from rtsim.subjects.labs import find_lab, side_of
 from rtsim.subjects.marker_names import find_markers
 
 SIDES = ("right", "left", "both")
 LONGEST_S = 3.0
 """Of a recording that is longer, a part is taken: there are N_PART places for it."""
 N_PART = 3
+CHECK = "check "
+"""With this begin notes on what is unusual (docs/clinic.md)."""
 SHORTEST = 20
 """Frames below which a recording is left out."""
 
@@ -32,12 +42,17 @@ class Person:
     Attributes
     ----------
     stage : to be told the method by `use`; groups : the segment of each marker, "" of those it does not have
+    notes : what is told before the first frame
+    calibrated : labels of the static trial that the subject comes from
     """
 
-    def __init__(self, folder: Path | None, recording: str, side: str) -> None:
+    def __init__(self, folder: Path | None, recording: str, side: str, static: Path | None = None) -> None:
+        """The person of a recording; static : in place of the static trial beside it."""
         source = recording if folder is None or recording == WALKER else str(folder / recording)
         check_source(source, streams=False, where=recording)
-        static = static_of(Path(source)) if source != WALKER else None
+        self.folder, self.recording, self.side = folder, recording, side
+        if static is None and source != WALKER:
+            static = static_of(Path(source))
         methods = all_methods()
         self.run = Run(
             name="bench", source=source, static=str(static) if static else "", side=side,  # type: ignore[arg-type]
@@ -56,6 +71,8 @@ class Person:
             raise ConfigError(f"it has the {found} leg alone", where=source)
         self.meta = meta_of(self.run)
         self.groups = groups_of(stage, self.trial)
+        self.notes = notes_before(self.run, anyway=True)
+        self.calibrated = labels_of(static, found) if static is not None else ()
 
     def use(self, method: str) -> None:
         """Solve by that method from now on."""
@@ -68,7 +85,40 @@ class Person:
         length = min(n, max(SHORTEST, round(LONGEST_S * trial.rate)))
         first = (n - length) * part // (N_PART - 1)
         inside = slice(first, first + length)
-        return Scene(trial.names, self.groups, trial.positions[inside], trial.times[inside], trial.rate)
+        return Scene(
+            trial.names,
+            self.groups,
+            trial.positions[inside],
+            trial.times[inside],
+            trial.rate,
+            self.calibrated,
+        )
+
+    def damaged(self, damage: Damage) -> Person:
+        """The person of a damage: another one where it is in the static trial.
+
+        ConfigError where that trial is refused.
+        """
+        if not damage.misplaced:
+            return self
+        label, by = damage.misplaced, damage.by
+        trial = load_trial(self.run.static)
+        positions = trial.positions.copy()
+        positions[:, trial.names.index(label)] += np.asarray(by)
+        with TemporaryDirectory() as place:
+            static = Path(place) / f"{Path(self.run.static).stem}.trc"
+            write_trc(static, trial._replace(positions=positions))
+            return Person(self.folder, self.recording, self.side, static)
+
+    def warns_more_than(self, other: Person) -> bool:
+        """Whether a warning before the first frame is none of the other's, whatever its numbers and files."""
+        return not self.warnings <= other.warnings
+
+    @property
+    def warnings(self) -> set[str]:
+        """Notes that something should be checked, without what is before that word and without numbers."""
+        found = (note.partition(CHECK) for note in self.notes)
+        return {re.sub(r"[0-9.]+", "#", said) for _, check, said in found if check}
 
 
 def all_methods() -> tuple[str, ...]:
@@ -86,6 +136,22 @@ def groups_of(stage: Kinematics, trial: MarkerTrial) -> tuple[str, ...]:
             if name in index:
                 groups[index[name]] = segment
     return tuple(groups)
+
+
+def labels_of(static: Path, side: str) -> tuple[str, ...]:
+    """Labels of the legs in a static trial whose lab is known, of the markers that all its frames show."""
+    trial = load_trial(str(static))
+    try:
+        lab = find_lab(trial.names)
+    except ConfigError:
+        return ()
+    wanted: set[str] = set()
+    for of in ("right", "left") if side == "both" else (side,):
+        table = side_of(lab, of)
+        wanted |= {*table.tracking.names, *(value for value in astuple(table) if isinstance(value, str))}
+    index = find_markers(sorted(wanted - {""}), trial.names)
+    seen = np.asarray(np.isfinite(trial.positions).all(axis=(0, 2)))
+    return tuple(sorted({trial.names[m] for m in index.values() if seen[m]}))
 
 
 def recordings(folder: Path | None) -> list[str]:

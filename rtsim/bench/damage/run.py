@@ -127,8 +127,9 @@ def repeat(folder: Path | None, words: str) -> str:
     damage = workshop.damage(case, clean.scene)
     if damage is None:
         raise ConfigError(f"{case.recording} cannot be damaged so", where="--case")
-    clean.person.use(case.method)
-    solved = solve(clean.person, clean.scene, damage)
+    person = clean.person.damaged(damage)
+    person.use(case.method)
+    solved = solve(person, clean.scene, damage)
     apart = DEGREES * deviations(solved, clean.solved)
     flexions = [k for k, label in enumerate(solved.labels) if is_flexion(label)]
     off = largest(apart[:, flexions])

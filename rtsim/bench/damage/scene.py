@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ class Scene(NamedTuple):
     names : n_marker labels; groups : the segment of each, "" where the subject does not have it
     positions : (n_frame, n_marker, 3) - in ground, Y up [m]; NaN = missing
     times : (n_frame,) [s]; rate : of the frames [Hz]
+    calibrated : labels of the static trial that the subject comes from, () = it comes from none
     """
 
     names: tuple[str, ...]
@@ -39,6 +41,7 @@ class Scene(NamedTuple):
     positions: Array
     times: Array
     rate: float
+    calibrated: tuple[str, ...] = ()
 
     @property
     def n_frame(self) -> int:
@@ -91,6 +94,7 @@ class Damage(NamedTuple):
     positions, times : as in Scene; kept : the frames that are sent at all, in order
     first, stop : the damage is in frames first to stop - 1; stop = n_frame: it lasts
     what : markers and sizes, in words
+    misplaced : a label of the static trial, "" = none; by : (3,) - how far off it stands there [m]
     """
 
     positions: Array
@@ -99,6 +103,8 @@ class Damage(NamedTuple):
     first: int
     stop: int
     what: str
+    misplaced: str = ""
+    by: tuple[float, ...] = ()
 
 
 Damaging = Callable[[Generator, Scene], Damage | None]
@@ -108,11 +114,14 @@ Damaging = Callable[[Generator, Scene], Damage | None]
 class Kind(NamedTuple):
     """One class of damage, named as its function.
 
-    small : so small that not its size counts but its part of the stated standard deviation
+    in_deviations : what counts is not the size of the error, but its part of the stated standard deviation:
+        of damage that is small, or that slides in as skin does
+    needless : of the frames of the damage, most that may be flagged though they are right [%]
     """
 
     damage: Damaging
-    small: bool = False
+    in_deviations: bool = False
+    needless: float = math.inf
 
     @property
     def name(self) -> str:

@@ -70,15 +70,18 @@ def largest(values: Array) -> Array:
     return np.where(np.isfinite(filled), filled, np.nan)
 
 
-def score(damaged: Solved, clean: Solved, damage: Damage, scene: Scene) -> Score:
-    """The score of a case; scene : as it is without damage."""
+def score(damaged: Solved, clean: Solved, damage: Damage, scene: Scene, *, told: bool = False) -> Score:
+    """The score of a case.
+
+    scene : as it is without damage; told : before the first frame, and so of all frames
+    """
     flexions = np.array([is_flexion(label) for label in clean.labels])
     apart = deviations(damaged, clean)
     off = DEGREES * largest(apart[:, flexions])
     off_all = DEGREES * largest(apart)
     counts = scene.determined & (clean.status == 0) & np.isfinite(off)
     frame = np.arange(len(off))
-    ok = counts & (damaged.status == 0)
+    ok = counts & (damaged.status == 0) & (not told)
     inside = counts & (frame >= damage.first) & (frame < damage.stop)
     after = counts & (frame >= damage.stop)
     since = ok & (frame >= damage.first)

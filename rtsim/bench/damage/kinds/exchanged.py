@@ -105,10 +105,13 @@ def turned(scene: Scene, frames: slice, markers: Sequence[int]) -> Damage:
     return damaged(scene, positions, frames, f"{named(scene, markers)} exchanged")
 
 
-KINDS = tuple(
-    Kind(damage)
-    for damage in (
-        pair_exchanged, pair_exchanged_across, ring_of_three, ring_of_segment, pair_exchanged_throughout,
-        ring_of_segment_throughout, shuffled_at_first, sides_exchanged,
-    )
+KINDS = (
+    *(
+        Kind(damage, needless=5.0)
+        for damage in (
+            pair_exchanged, pair_exchanged_across, ring_of_three, ring_of_segment, pair_exchanged_throughout,
+            ring_of_segment_throughout, sides_exchanged,
+        )
+    ),
+    Kind(shuffled_at_first),
 )  # fmt: skip

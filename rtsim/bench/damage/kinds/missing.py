@@ -110,10 +110,14 @@ def thinned(rng: Generator, scene: Scene, part: float) -> Damage:
     return damaged(scene, positions, frames, f"{100 * part:g} % of all samples missing")
 
 
-KINDS = tuple(
-    Kind(damage)
-    for damage in (
-        marker_missing, marker_missing_throughout, two_of_segment_missing, segment_missing, pelvis_missing,
-        thigh_and_shank_missing, all_missing, many_missing, flicker, two_wink,
-    )
+KINDS = (
+    Kind(marker_missing, needless=20.0),
+    Kind(marker_missing_throughout, needless=20.0),
+    *(
+        Kind(damage)
+        for damage in (
+            two_of_segment_missing, segment_missing, pelvis_missing, thigh_and_shank_missing, all_missing,
+            many_missing, flicker, two_wink,
+        )
+    ),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rtsim.bench.damage.scene import (
+    LONGEST,
     Array,
     Damage,
     Generator,
@@ -23,10 +24,11 @@ from rtsim.bench.damage.scene import (
 
 JUMP_S, SLIDE_S = 0.2, 0.5
 SLIDE_M_PER_S, ACROSS_M_PER_S, DRIFT_M_PER_S = 0.2, 0.15, 0.02
-SKIN_M, BUMP_M = 0.03, 0.02
+SKIN_M = 0.03
 SPIKE_M = (0.1, 0.5)
 CREEP_S, CREEP_M_PER_S = 1.0, 0.05
 TOGETHER_M_PER_S = 0.1
+BEGIN_S, BEGIN_M = 0.3, 0.1
 
 
 def marker_jump_30mm(rng: Generator, scene: Scene) -> Damage:
@@ -91,17 +93,6 @@ def two_slide(rng: Generator, scene: Scene) -> Damage | None:
     return moved(scene, frames, two, since[:, None, None] * ways, "at the end of their ways")
 
 
-def cluster_slides(rng: Generator, scene: Scene) -> Damage | None:
-    """All markers of a segment slide together at 0.1 m/s for half a second, and are back then."""
-    segment = some_segment(rng, scene, 2)
-    frames = some_frames(rng, scene, SLIDE_S)
-    if segment is None:
-        return None
-    since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
-    by = np.multiply.outer(TOGETHER_M_PER_S * since, some_direction(rng))[:, None]
-    return moved(scene, frames, segment[1], by, "at the end of their way")
-
-
 def marker_drifts(rng: Generator, scene: Scene) -> Damage:
     """One marker drifts at 20 mm/s to the end."""
     return sliding(rng, scene, rest_of(rng, scene), DRIFT_M_PER_S)
@@ -113,12 +104,10 @@ def marker_moved_on_skin(rng: Generator, scene: Scene) -> Damage:
     return moved(scene, rest_of(rng, scene), [some_marker(rng, scene)], shift, "off to the end")
 
 
-def cluster_bumped(rng: Generator, scene: Scene) -> Damage | None:
-    """All markers of a segment are 20 mm off to the end, in the same direction in ground."""
-    segment = some_segment(rng, scene, 2)
-    if segment is None:
-        return None
-    return moved(scene, rest_of(rng, scene), segment[1], BUMP_M * some_direction(rng), "off to the end")
+def begins_displaced(rng: Generator, scene: Scene) -> Damage:
+    """One marker is 100 mm off in the first 0.3 s."""
+    frames = slice(0, max(1, min(round(BEGIN_S * scene.rate), int(LONGEST * scene.n_frame))))
+    return moved(scene, frames, [some_marker(rng, scene)], BEGIN_M * some_direction(rng), "off at first")
 
 
 def jump(rng: Generator, scene: Scene, size: float) -> Damage:
@@ -144,13 +133,15 @@ def moved(scene: Scene, frames: slice, markers: Sequence[int], by: Array, how: s
 
 
 KINDS = (
-    Kind(marker_jump_30mm, small=True),
+    *(
+        Kind(damage, in_deviations=True)
+        for damage in (
+            marker_jump_30mm, marker_slides, marker_slides_across, marker_creeps_and_returns, two_slide,
+            marker_drifts,
+        )
+    ),
     *(
         Kind(damage)
-        for damage in (
-            marker_jump_60mm, marker_jump_200mm, spike, marker_slides, marker_slides_across,
-            marker_creeps_and_returns, two_slide, cluster_slides, marker_drifts, marker_moved_on_skin,
-            cluster_bumped,
-        )
+        for damage in (marker_jump_60mm, marker_jump_200mm, spike, marker_moved_on_skin, begins_displaced)
     ),
 )  # fmt: skip

@@ -36,6 +36,11 @@ def marker_noise_40mm(rng: Generator, scene: Scene) -> Damage:
     return noisy(rng, scene, [some_marker(rng, scene)], 0.04)
 
 
+def noise_on_all_3mm(rng: Generator, scene: Scene) -> Damage:
+    """White noise on all markers for a second, 3 mm in each coordinate."""
+    return noisy(rng, scene, range(len(scene.names)), 0.003)
+
+
 def noise_on_all_5mm(rng: Generator, scene: Scene) -> Damage:
     """White noise on all markers for a second, 5 mm in each coordinate."""
     return noisy(rng, scene, range(len(scene.names)), 0.005)
@@ -58,9 +63,10 @@ def noisy(rng: Generator, scene: Scene, markers: Sequence[int], deviation: float
 
 
 KINDS = (
-    Kind(marker_noise_5mm, small=True),
-    Kind(marker_noise_20mm, small=True),
+    Kind(marker_noise_5mm, in_deviations=True),
+    Kind(marker_noise_20mm, in_deviations=True),
     Kind(marker_noise_40mm),
-    Kind(noise_on_all_5mm, small=True),
-    Kind(quantised, small=True),
+    Kind(noise_on_all_3mm, in_deviations=True),
+    Kind(noise_on_all_5mm, in_deviations=True),
+    Kind(quantised, in_deviations=True),
 )

@@ -1,14 +1,15 @@
-"""Frames that come at other times, or not at all; no position is touched."""
+"""Frames that come at other times, twice, or not at all."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from rtsim.bench.damage.scene import Damage, Generator, Kind, Scene, some_frames, whole_of
+from rtsim.bench.damage.scene import Damage, Generator, Kind, Scene, damaged, some_frames, whole_of
 
 JITTER = 0.3
 """Largest change of a time stamp, in frame periods."""
 DROPPED_S = 0.2
+REPEATED_S = 1.0
 
 
 def time_jitter(rng: Generator, scene: Scene) -> Damage:
@@ -27,4 +28,17 @@ def frames_dropped(rng: Generator, scene: Scene) -> Damage:
     return Damage(scene.positions, scene.times, kept, gap.stop, min(gap.stop + 1, scene.n_frame), what)
 
 
-KINDS = (Kind(time_jitter, small=True), Kind(frames_dropped))
+def frames_repeated(rng: Generator, scene: Scene) -> Damage:
+    """In a second every other frame is the one before it, to the last bit."""
+    frames = some_frames(rng, scene, REPEATED_S)
+    positions = scene.positions.copy()
+    again = np.arange(frames.start, frames.stop, 2)
+    positions[again] = scene.positions[again - 1]
+    return damaged(scene, positions, frames, "every other frame repeats the one before it")
+
+
+KINDS = (
+    Kind(time_jitter, in_deviations=True),
+    Kind(frames_dropped),
+    Kind(frames_repeated, needless=5.0),
+)

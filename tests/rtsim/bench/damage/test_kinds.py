@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from rtsim.bench.damage.kinds import exchanged, find_kinds, frozen, missing, moved, noise, phantoms, timing
+from rtsim.bench.damage.kinds import (
+    calibrated,
+    exchanged,
+    find_kinds,
+    frozen,
+    missing,
+    moved,
+    noise,
+    phantoms,
+    rigid,
+    timing,
+)
 from rtsim.bench.damage.scene import Scene
 
 KINDS = find_kinds()
@@ -18,7 +29,7 @@ def a_scene() -> Scene:
     times = 3.0 + np.arange(200) / 100.0
     places = rng.uniform(0.0, 1.5, (len(NAMES), 3))
     steps = rng.standard_normal((200, len(NAMES), 3)).cumsum(axis=0)
-    return Scene(NAMES, GROUPS, places + 0.01 * steps, times, 100.0)
+    return Scene(NAMES, GROUPS, places + 0.01 * steps, times, 100.0, ("RASI", "RMED"))
 
 
 def draw(damage, seed=0, scene=None):
@@ -53,6 +64,7 @@ def test_it_is_the_same_by_the_same_seed_and_another_by_another(name):
         or not np.array_equal(other.times, first.times)
         or other.kept.tolist() != first.kept.tolist()
         or not np.array_equal(other.positions, first.positions, equal_nan=True)
+        or other.what != first.what
         for other in others
     )
 
@@ -66,7 +78,7 @@ def test_it_changes_its_own_frames_and_no_other(name):
         np.testing.assert_array_equal(scene.times, a_scene().times)
         assert 0 <= found.first < found.stop <= scene.n_frame
         touched = np.flatnonzero(changed(found).any(axis=1))
-        if name in ("time_jitter", "frames_dropped"):
+        if name in ("time_jitter", "frames_dropped", "static_marker_off"):
             assert not touched.size
             continue
         assert touched.size
@@ -150,7 +162,7 @@ def shifts(found) -> np.ndarray:
         (moved.marker_jump_60mm, 0.06, 1, 20),
         (moved.marker_jump_200mm, 0.2, 1, 20),
         (moved.marker_moved_on_skin, 0.03, 1, None),
-        (moved.cluster_bumped, 0.02, 3, None),
+        (rigid.cluster_bumped, 0.02, 3, None),
     ],
 )
 def test_markers_are_so_far_away(damage, size, n_marker, n_frame):
@@ -163,9 +175,97 @@ def test_markers_are_so_far_away(damage, size, n_marker, n_frame):
 
 
 def test_a_cluster_is_bumped_as_one():
-    found = draw(moved.cluster_bumped)
+    found = draw(rigid.cluster_bumped)
     by = (found.positions - a_scene().positions)[found.first, changed(found).any(axis=0)]
     np.testing.assert_allclose(by, np.broadcast_to(by[0], by.shape), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_cluster_turns_as_one_about_its_middle_by_the_same_turn_in_all_frames(seed):
+    """Protects the class: distances and the middle stay, and what turns stays with the segment."""
+    scene, n = a_scene(), 200
+    shape = np.random.default_rng(2).uniform(-0.1, 0.1, (3, 3))
+    spin = [rigid.turn(np.array([0.0, 0.6, 0.8]), 0.7 * k) for k in range(n)]
+    scene.positions[:, 3:6] = np.array([shape @ R.T for R in spin])
+    for m in range(9):
+        scene.positions[:, m] += np.arange(n)[:, None] * 1e-3
+    found = next(
+        f for f in (draw(rigid.cluster_turned, s, scene) for s in range(seed, 99)) if "RTHI" in f.what
+    )
+    inside = slice(found.first, found.stop)
+    before, after = scene.positions[inside, 3:6], found.positions[inside, 3:6]
+    np.testing.assert_allclose(after.mean(axis=1), before.mean(axis=1), atol=1e-12)
+    own = [R.T @ rigid.fitted(b - b.mean(0), a - a.mean(0)) @ R
+           for R, b, a in zip(spin[inside], before, after, strict=True)]  # fmt: skip
+    np.testing.assert_allclose(own, np.broadcast_to(own[0], np.shape(own)), atol=1e-9)
+    degrees = np.degrees(np.arccos((np.trace(own[0]) - 1.0) / 2.0))
+    assert f"turned by {degrees:.0f} degrees" in found.what
+    assert round(degrees) in (10, 20)
+
+
+def test_a_segment_is_late_by_three_frames_or_50_ms():
+    seen = set()
+    for seed in range(20):
+        found, before = draw(rigid.segment_late, seed), a_scene().positions
+        own = np.flatnonzero(changed(found).any(axis=0))
+        n = int(found.what.split(" frames late")[0].split()[-1])
+        seen.add((n, found.first == 1))
+        assert len({GROUPS[m] for m in own}) == 1
+        late = np.arange(found.first, found.stop) - n
+        np.testing.assert_array_equal(
+            found.positions[found.first :, own], before[np.maximum(late, 0)][:, own]
+        )
+    assert seen == {(n, whole) for n in (3, 5) for whole in (True, False)}
+
+
+def test_a_segment_steps_as_one():
+    sizes = set()
+    for seed in range(20):
+        away = shifts(draw(rigid.segment_steps, seed))
+        np.testing.assert_allclose(away[away > 0.0], away.max(), rtol=1e-9)
+        sizes.add(round(1e3 * away.max()))
+    assert sizes == {30, 60}
+
+
+def test_a_cuff_slides_towards_the_next_segment():
+    found, before = draw(rigid.cuff_slides), a_scene().positions
+    inside = slice(found.first, found.stop)
+    by = (found.positions - before)[inside, 3:6]
+    down = before[inside, 6:9].mean(axis=1) - before[inside, 3:6].mean(axis=1)
+    size = 0.02 * 0.01 * np.arange(1, len(by) + 1)
+    np.testing.assert_allclose(np.linalg.norm(by, axis=2), np.tile(size[:, None], 3), rtol=1e-9)
+    np.testing.assert_allclose(
+        by[:, 0], size[:, None] * down / np.linalg.norm(down, axis=1, keepdims=True), atol=1e-12
+    )
+    assert rigid.next_below("thigh_l") == "shank_l"
+    assert rigid.next_below("trunk") == ""
+
+
+def test_a_marker_begins_displaced():
+    for seed in SEEDS:
+        found = draw(moved.begins_displaced, seed)
+        away = shifts(found)
+        assert (found.first, found.stop) == (0, 30)
+        assert (away > 0.0).sum() == 30
+        np.testing.assert_allclose(away[away > 0.0], 0.1, rtol=1e-9)
+
+
+def test_a_label_of_the_static_trial_is_off_there_and_nowhere_else():
+    for seed in SEEDS:
+        found = draw(calibrated.static_marker_off, seed)
+        assert found.misplaced in ("RASI", "RMED")
+        assert np.linalg.norm(found.by) == pytest.approx(0.02) or np.linalg.norm(found.by) == pytest.approx(
+            0.04
+        )
+    assert draw(calibrated.static_marker_off, 0, a_scene()._replace(calibrated=())) is None
+
+
+def test_every_other_frame_is_the_one_before_it():
+    found = draw(timing.frames_repeated)
+    inside = range(found.first, found.stop, 2)
+    for k in inside:
+        np.testing.assert_array_equal(found.positions[k], a_scene().positions[k - 1])
+    assert np.flatnonzero(changed(found).any(axis=1)).tolist() == list(inside)
 
 
 def test_a_spike_is_one_frame_of_one_marker():
@@ -191,6 +291,7 @@ def test_a_marker_slides_at_its_speed_and_in_one_direction(damage, speed):
         (noise.marker_noise_5mm, 0.005, 1),
         (noise.marker_noise_20mm, 0.02, 1),
         (noise.marker_noise_40mm, 0.04, 1),
+        (noise.noise_on_all_3mm, 0.003, 11),
         (noise.noise_on_all_5mm, 0.005, 11),
     ],
 )
@@ -296,7 +397,7 @@ def test_dropped_frames_are_not_sent_and_the_next_one_is_the_damage():
 def test_a_scene_that_cannot_be_damaged_so_is_left_alone():
     lonely = a_scene()._replace(groups=("thigh", *("",) * 10))
     for damage in (missing.two_of_segment_missing, missing.pelvis_missing, exchanged.ring_of_segment,
-                   exchanged.pair_exchanged_across, moved.cluster_bumped):  # fmt: skip
+                   exchanged.pair_exchanged_across, rigid.cluster_bumped):  # fmt: skip
         assert draw(damage, 0, lonely) is None
 
 

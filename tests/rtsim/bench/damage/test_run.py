@@ -126,8 +126,8 @@ def test_figures_table_and_worst_cases_tell_of_the_same_cases():
     assert figures["unflagged_deg.marker_missing"].limit == 5.0
     assert figures["needless_percent.marker_missing"].limit == 20.0
     assert figures["cases.marker_missing"].value == len(outcome.done) == QUICK_ROUNDS
-    for name in ("alarm", "suspect", "alarm_sound", "suspect_sound"):
-        assert figures[f"false_{name}_percent"].value == 0.0
+    for name in ("false_alarm", "false_suspect", "false_alarm_sound", "flagged_clean"):
+        assert figures[f"{name}_percent"].value == 0.0
     (row,) = outcome.table().splitlines()[2:]
     assert row.startswith(f"| marker_missing | {QUICK_ROUNDS} | {worst.score.unflagged_deg:.1f} |")
     (line,) = outcome.worst(1)

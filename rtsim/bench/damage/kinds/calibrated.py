@@ -1,0 +1,23 @@
+"""Markers that stand beside their landmarks in the static trial; the recording itself stays as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rtsim.bench.damage.scene import Damage, Generator, Kind, Scene, some_direction
+
+OFF_M = (0.02, 0.04)
+
+
+def static_marker_off(rng: Generator, scene: Scene) -> Damage | None:
+    """One marker is 20 or 40 mm off in the static trial."""
+    if not scene.calibrated:
+        return None
+    name = scene.calibrated[int(rng.integers(len(scene.calibrated)))]
+    size = float(rng.choice(OFF_M))
+    what = f"{name} {1e3 * size:.0f} mm off in the static trial"
+    by = tuple((size * some_direction(rng)).tolist())
+    return Damage(scene.positions, scene.times, np.arange(scene.n_frame), 0, scene.n_frame, what, name, by)
+
+
+KINDS = (Kind(static_marker_off),)
